@@ -1,0 +1,83 @@
+"""What ONNX operators mean at a version, and how a model moves from one version to another.
+
+    import opset
+    opset.convert("model.onnx", 21).save("model-21.onnx")
+
+Everything below is imported when it is first used, so that `import opset` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opset.errors import (
+        CheckError,
+        ConversionError,
+        Finding,
+        InferenceError,
+        ModelError,
+        OpsetError,
+        RunError,
+        SchemaError,
+        UsageError,
+    )
+    from opset.model import Model, load
+    from opset.opsets.registry import Registry, get_schema
+    from opset.schemas.model import OpSchema
+    from opset.version_converter import Plan, apply, convert, plan
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    **dict.fromkeys(
+        (
+            "CheckError ConversionError Finding InferenceError ModelError OpsetError RunError SchemaError UsageError"
+        ).split(),
+        "opset.errors",
+    ),
+    "Model": "opset.model",
+    "OpSchema": "opset.schemas.model",
+    "Plan": "opset.version_converter",
+    "Registry": "opset.opsets.registry",
+    "apply": "opset.version_converter",
+    "convert": "opset.version_converter",
+    "get_schema": "opset.opsets.registry",
+    "load": "opset.model",
+    "plan": "opset.version_converter",
+}
+
+__all__ = [
+    "CheckError",
+    "ConversionError",
+    "Finding",
+    "InferenceError",
+    "Model",
+    "ModelError",
+    "OpSchema",
+    "OpsetError",
+    "Plan",
+    "Registry",
+    "RunError",
+    "SchemaError",
+    "UsageError",
+    "apply",
+    "convert",
+    "get_schema",
+    "load",
+    "plan",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'opset' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

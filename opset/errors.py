@@ -1,0 +1,193 @@
+"""What can go wrong, and how it is told.
+
+    OpsetError                  root of everything that this package raises on purpose
+    ├── UsageError      U…      the call itself is off: options, targets, an output that exists   (exit 2)
+    ├── SchemaError     S…      operator YAML that cannot be read, or breaks a lint rule           (exit 1)
+    ├── ModelError      M…      a model that is unreadable, malformed or unsafe                    (exit 3)
+    ├── CheckError      G…      a model that breaks a rule of the specification                    (exit 1)
+    ├── InferenceError  I…      types or shapes that contradict each other                         (exit 1)
+    ├── ConversionError C…      a conversion that would not keep the meaning                       (exit 1)
+    └── RunError        R…      an evaluation that failed                                          (exit 1)
+
+An exception carries every finding that it was raised for, and the first one's parts as its own attributes, so that a
+caller never parses a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+__all__ = [
+    "CODES",
+    "CheckError",
+    "ConversionError",
+    "Finding",
+    "InferenceError",
+    "ModelError",
+    "OpsetError",
+    "RunError",
+    "SchemaError",
+    "UsageError",
+    "printable",
+]
+
+CODES: dict[str, str] = {
+    "U101": "the target is not known",
+    "U102": "the output exists already",
+    "U103": "an option does not fit the input",
+    "U104": "the output cannot be written",
+    "U105": "no such operator, domain or version",
+    "M101": "the file cannot be opened",
+    "M102": "this is not an ONNX model",
+    "M103": "the file is damaged or cut short",
+    "M104": "the model is nested too deeply",
+    "M105": "the file changed while it was being read",
+    "M106": "a name is not valid UTF-8",
+    "M107": "the model imports no operator set",
+    "M108": "one domain is imported at two versions",
+    "M109": "the model has no graph",
+    "M110": "a value is used before it is computed",
+    "M111": "the message is larger than protobuf can hold",
+    "M112": "a value is used that nothing defines",
+    "M113": "a value is defined twice",
+    "M114": "functions call each other in a circle",
+    "M201": "external data lies outside the model's folder",
+    "M202": "an external data file is missing",
+    "M203": "external data is not a regular file",
+    "M204": "offset or length of external data is not a plain number",
+    "M205": "external data ends before offset plus length",
+    "M206": "the size of a tensor's data does not fit its dims and type",
+    "M207": "external data has no location",
+    "S101": "this is not YAML that the loader accepts",
+    "S102": "the document is too large or too deep",
+    "S103": "a key is not known here",
+    "S104": "a key is missing",
+    "S105": "a value has the wrong type",
+    "S106": "a key stands twice",
+    "S107": "a name is not defined",
+    "S108": "two files declare the same operator",
+    "S201": "the declared change is not the difference of the signatures",
+    "S202": "versions do not stand newest first",
+    "S203": "the signature of a released version was edited",
+    "S204": "a released version is gone, or the lock cannot be read",
+    "S205": "a version does not say what it changed",
+    "S206": "an adapter is declared written, and is not",
+    "S207": "an adapter is written, and is not declared",
+    "S208": "what becomes of a removed attribute is not said",
+    "S209": "which value of a new attribute keeps the old behaviour is not said",
+    "S210": "what is said of an attribute does not fit its change",
+    "S211": "a type constraint is not used",
+    "S212": "a parameter or attribute has no doc",
+    "S213": "a version has no doc",
+    "S214": "deprecation and replacement do not fit",
+    "S215": "a file, operator or domain is badly named",
+    "S216": "a family is not known",
+    "S217": "a type set is not used",
+    "S218": "two type sets are the same",
+    "S219": "a list of types is a named set",
+    "C101": "the operator is not known",
+    "C102": "the operator does not exist at the model's own version",
+    "C103": "the node does not fit its operator's signature",
+    "C201": "the operator does not exist at the target version",
+    "C202": "the type is not allowed at the target version",
+    "C203": "a type has to be known and is not",
+    "C204": "the conversion would lose meaning",
+    "C205": "a value has to be constant and is not",
+    "C206": "an attribute is a reference to the function's own, so its value is not known",
+    "C207": "a rank or shape has to be known and is not",
+    "C208": "no conversion is possible",
+    "C301": "the IR version cannot be that low",
+    "C302": "the model holds a feature that its IR version does not have",
+}
+
+
+def printable(text: object) -> str:
+    """Give text with every control, bidirectional and undecodable character escaped, safe on a terminal.
+
+    Names and messages come from models, which are untrusted.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "backslashreplace")
+    elif isinstance(text, str) and text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in str(text))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: a stable code, what, where, why and what would help.
+
+    `file` is the path as the user gave it, `place` the path of the node, attribute, value or line inside it.
+    """
+
+    code: str
+    message: str
+    place: str = ""
+    why: str = ""
+    help: str = ""
+    file: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"error[{self.code}] {printable(self.message)}"]
+        where = ", ".join(printable(part) for part in (self.place, self.file) if part)
+        lines += [f"  where   {where}"] if where else []
+        lines += [f"  why     {printable(self.why)}"] if self.why else []
+        lines += [f"  help    {printable(self.help)}"] if self.help else []
+        return "\n".join(lines)
+
+    def in_file(self, file: str) -> Finding:
+        """Give the same finding with its file named, unless it names one already."""
+        return self if self.file else replace(self, file=file)
+
+
+class OpsetError(Exception):
+    """Root of every error that opset raises on purpose; `findings` holds all that was found, in order."""
+
+    exit_status = 1
+
+    def __init__(self, findings: Finding | Iterable[Finding]) -> None:
+        self.findings = (findings,) if isinstance(findings, Finding) else tuple(findings)
+        first = self.findings[0]
+        self.code, self.message, self.place = first.code, first.message, first.place
+        self.why, self.help, self.file = first.why, first.help, first.file
+        super().__init__("\n".join(map(str, self.findings)))
+
+    def __reduce__(self) -> tuple[type[OpsetError], tuple[tuple[Finding, ...]]]:
+        return type(self), (self.findings,)
+
+    def in_file(self, file: str) -> OpsetError:
+        """Give the same error with the file named in every finding that does not name one."""
+        return type(self)(finding.in_file(file) for finding in self.findings)
+
+
+class UsageError(OpsetError):
+    """The call itself is off: an unknown target, options that exclude each other, an output that exists."""
+
+    exit_status = 2
+
+
+class SchemaError(OpsetError):
+    """Operator YAML that cannot be read or that breaks a lint rule; `place` is file:line:column."""
+
+
+class ModelError(OpsetError):
+    """A model that is unreadable, malformed or unsafe."""
+
+    exit_status = 3
+
+
+class CheckError(OpsetError):
+    """A model that breaks a rule of the specification."""
+
+
+class InferenceError(OpsetError):
+    """Types or shapes that contradict each other."""
+
+
+class ConversionError(OpsetError):
+    """A conversion that would not keep the model's meaning; every refusal is in `findings`."""
+
+
+class RunError(OpsetError):
+    """An evaluation that failed."""

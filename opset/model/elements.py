@@ -1,0 +1,250 @@
+"""Element types of tensors: their sizes, and their values as Python objects to and from bytes, without numpy.
+
+Bytes are always in the form of raw_data: one element after the other, the least significant byte first; of types of 2, 4 and
+6 bits one stream of bits, the first element in the lowest bits of the first byte.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from opset.errors import Finding, ModelError, printable
+
+STRING: Final = 8
+BOOL: Final = 9
+
+
+class Element(NamedTuple):
+    """An element type: its name, its size, the field that holds it where raw_data does not, its code for struct if any."""
+
+    name: str
+    bits: int
+    field: str
+    code: str = ""
+
+
+class SmallFloat(NamedTuple):
+    """A float of at most 8 bits: how many are exponent and mantissa, the bias, and which patterns are no numbers."""
+
+    exponent: int
+    mantissa: int
+    bias: int
+    special: str = ""
+
+
+ELEMENTS: Final = {
+    1: Element("FLOAT", 32, "float_data", "f"),
+    2: Element("UINT8", 8, "int32_data", "B"),
+    3: Element("INT8", 8, "int32_data", "b"),
+    4: Element("UINT16", 16, "int32_data", "H"),
+    5: Element("INT16", 16, "int32_data", "h"),
+    6: Element("INT32", 32, "int32_data", "i"),
+    7: Element("INT64", 64, "int64_data", "q"),
+    BOOL: Element("BOOL", 8, "int32_data", "?"),
+    10: Element("FLOAT16", 16, "int32_data", "e"),
+    11: Element("DOUBLE", 64, "double_data", "d"),
+    12: Element("UINT32", 32, "uint64_data", "I"),
+    13: Element("UINT64", 64, "uint64_data", "Q"),
+    14: Element("COMPLEX64", 64, "float_data", "f"),
+    15: Element("COMPLEX128", 128, "double_data", "d"),
+    16: Element("BFLOAT16", 16, "int32_data"),
+    17: Element("FLOAT8E4M3FN", 8, "int32_data"),
+    18: Element("FLOAT8E4M3FNUZ", 8, "int32_data"),
+    19: Element("FLOAT8E5M2", 8, "int32_data"),
+    20: Element("FLOAT8E5M2FNUZ", 8, "int32_data"),
+    21: Element("UINT4", 4, "int32_data"),
+    22: Element("INT4", 4, "int32_data"),
+    23: Element("FLOAT4E2M1", 4, "int32_data"),
+    24: Element("FLOAT8E8M0", 8, "int32_data"),
+    25: Element("UINT2", 2, "int32_data"),
+    26: Element("INT2", 2, "int32_data"),
+    27: Element("FLOAT6E2M3", 6, "int32_data"),
+    28: Element("FLOAT6E3M2", 6, "int32_data"),
+}
+"""Every element type but STRING, by its number in TensorProto.DataType."""
+
+_COMPLEX: Final = frozenset({14, 15})
+_BFLOAT16: Final = 16
+_POWERS: Final = 24  # FLOAT8E8M0 has neither sign nor mantissa
+_SMALL_INTEGERS: Final = {21: (0, 15), 22: (-8, 7), 25: (0, 3), 26: (-2, 1)}
+_SMALL_FLOATS: Final = {
+    17: SmallFloat(4, 3, 7, "last is nan"),
+    18: SmallFloat(4, 3, 8, "negative zero is nan"),
+    19: SmallFloat(5, 2, 15, "ieee"),
+    20: SmallFloat(5, 2, 16, "negative zero is nan"),
+    23: SmallFloat(2, 1, 1),
+    27: SmallFloat(2, 3, 1),
+    28: SmallFloat(3, 2, 3),
+}
+_MOST: Final = 1 << 62
+
+
+def place(tensor: Any) -> str:
+    """Give how a message names a tensor."""
+    return f"tensor '{printable(tensor.name)}'"
+
+
+def misfit(tensor: Any, why: str) -> ModelError:
+    """Give the error for a tensor whose data is not what its dims and type say."""
+    return ModelError(Finding("M206", "the size of a tensor's data does not fit its dims and type", place(tensor), why))
+
+
+def element_bits(data_type: int) -> int:
+    """Give the size of one element in bits; raise ModelError M206 for STRING and for what is no type."""
+    if data_type in ELEMENTS:
+        return ELEMENTS[data_type].bits
+    why = "strings differ in size" if data_type == STRING else f"{data_type} is no element type"
+    raise ModelError(Finding("M206", "the element type has no size", why=why))
+
+
+def element_count(tensor: Any) -> int:
+    """Give the product of a tensor's dims; raise ModelError M206 if one is negative or the product is absurd."""
+    dims = list(tensor.dims)
+    shown = str(dims) if len(dims) <= 8 else f"{str(dims[:8])[:-1]}, …]"
+    if any(dim < 0 for dim in dims):
+        raise misfit(tensor, f"its dims {shown} hold a negative number")
+    count = 0 if 0 in dims else 1
+    for dim in dims:
+        count *= dim
+        if count > _MOST:
+            raise misfit(tensor, f"its dims {shown} ask for more elements than any file holds")
+    return count
+
+
+def data_size(tensor: Any) -> int:
+    """Give how many bytes a tensor's data has by its dims and type; raise ModelError M206 if these say nothing."""
+    if tensor.data_type not in ELEMENTS:
+        kind = "strings have no form in bytes" if tensor.data_type == STRING else f"{tensor.data_type} is no element type"
+        raise misfit(tensor, kind)
+    return -(-element_count(tensor) * ELEMENTS[tensor.data_type].bits // 8)
+
+
+def decode(data_type: int, data: bytes, count: int) -> list[Any]:
+    """Give `count` elements as int, float, bool or complex; `data` must have the size that this takes."""
+    code = ELEMENTS[data_type].code
+    if data_type in _COMPLEX:
+        parts = struct.unpack(f"<{2 * count}{code}", data)
+        return [complex(real, imaginary) for real, imaginary in zip(parts[::2], parts[1::2], strict=True)]
+    if code:
+        return list(struct.unpack(f"<{count}{code}", data))
+    if data_type == _BFLOAT16:
+        wide = bytearray(4 * count)
+        wide[2::4], wide[3::4] = data[::2], data[1::2]
+        return list(struct.unpack(f"<{count}f", wide))
+    table = _table(data_type)
+    return [table[pattern] for pattern in _unpack(data, ELEMENTS[data_type].bits, count)]
+
+
+def encode(data_type: int, values: Sequence[Any]) -> bytes:
+    """Give elements as bytes: the inverse of `decode`.
+
+    A float is rounded to the nearest that the type has, ties to even. Raises ValueError, OverflowError or struct.error for
+    a value beyond the type's range, TypeError for one that is no number.
+    """
+    code = ELEMENTS[data_type].code
+    if data_type in _COMPLEX:
+        parts = [part for value in map(complex, values) for part in (value.real, value.imag)]
+        return struct.pack(f"<{len(parts)}{code}", *parts)
+    if code:
+        return struct.pack(f"<{len(values)}{code}", *values)
+    if data_type == _BFLOAT16:
+        return struct.pack(f"<{len(values)}H", *map(_bfloat16_pattern, values))
+    return pack((_pattern(data_type, value) for value in values), ELEMENTS[data_type].bits)
+
+
+def pack(patterns: Iterable[int], bits: int) -> bytes:
+    """Give patterns of at most 8 bits as one stream of bits."""
+    out = bytearray()
+    held = filled = 0
+    for pattern in patterns:
+        held |= (pattern & (1 << bits) - 1) << filled
+        filled += bits
+        if filled >= 8:
+            out.append(held & 0xFF)
+            held, filled = held >> 8, filled - 8
+    if filled:
+        out.append(held)
+    return bytes(out)
+
+
+def _unpack(data: bytes, bits: int, count: int) -> Iterator[int]:
+    """Give the patterns of a stream of bits: the inverse of `pack`."""
+    padded, mask = data + b"\0", (1 << bits) - 1
+    for position in range(0, count * bits, bits):
+        byte = position >> 3
+        yield (padded[byte] | padded[byte + 1] << 8) >> (position & 7) & mask
+
+
+@cache
+def _table(data_type: int) -> tuple[Any, ...]:
+    """Give the value of every bit pattern of a type of at most 8 bits, in order."""
+    if data_type in _SMALL_INTEGERS:
+        lowest, highest = _SMALL_INTEGERS[data_type]
+        return (*range(highest + 1), *range(lowest, 0))
+    if data_type == _POWERS:
+        return (*(math.ldexp(1.0, pattern - 127) for pattern in range(255)), math.nan)
+    exponent_bits, mantissa_bits, bias, special = _SMALL_FLOATS[data_type]
+    positive = []
+    for pattern in range(1 << exponent_bits + mantissa_bits):
+        exponent, mantissa = pattern >> mantissa_bits, pattern & (1 << mantissa_bits) - 1
+        if special == "ieee" and exponent == (1 << exponent_bits) - 1:
+            positive.append(math.nan if mantissa else math.inf)
+        else:
+            mantissa += (1 << mantissa_bits) if exponent else 0
+            positive.append(math.ldexp(mantissa, max(exponent, 1) - bias - mantissa_bits))
+    if special == "last is nan":
+        positive[-1] = math.nan
+    negative = [-value for value in positive]
+    if special == "negative zero is nan":
+        negative[0] = math.nan
+    return (*positive, *negative)
+
+
+@cache
+def _numbers(data_type: int) -> tuple[list[float], list[int]]:
+    """Give the numbers of a small float type that are not below zero, ascending, and their bit patterns."""
+    table = _table(data_type)
+    patterns = range(len(table) if data_type == _POWERS else len(table) // 2)
+    known = [pattern for pattern in patterns if not math.isnan(table[pattern])]
+    return [table[pattern] for pattern in known], known
+
+
+def _pattern(data_type: int, value: Any) -> int:
+    """Give the bit pattern of the nearest number in a type of at most 8 bits; raise ValueError if it is out of range."""
+    table = _table(data_type)
+    if data_type in _SMALL_INTEGERS:
+        return table.index(value)
+    value = float(value)
+    if math.isnan(value):
+        nans = [pattern for pattern, known in enumerate(table) if math.isnan(known)]
+        if not nans:
+            raise ValueError("the type has no NaN")
+        return nans[0]
+    numbers, patterns = _numbers(data_type)
+    size = abs(value)
+    at = bisect_left(numbers, size)
+    if at == len(numbers) or numbers[at] == math.inf != size or (data_type == _POWERS and value not in numbers):
+        raise ValueError(f"{value} is out of range")
+    if numbers[at] != size:
+        below, above = size - numbers[at - 1], numbers[at] - size
+        at -= below < above or (below == above and patterns[at - 1] % 2 == 0)
+    if math.copysign(1, value) > 0:
+        return patterns[at]
+    negative = patterns[at] + len(table) // 2
+    return patterns[at] if math.isnan(table[negative]) else negative
+
+
+def _bfloat16_pattern(value: Any) -> int:
+    """Give the upper half of the FLOAT that a value rounds to, in one rounding; raise OverflowError out of range."""
+    value = float(value)
+    if math.isnan(value):
+        return 0x7FC0
+    if math.isfinite(value):
+        step = max(math.frexp(value)[1], -125) - 8  # 8 bits of precision, down to the subnormal numbers
+        value = math.copysign(math.ldexp(round(math.ldexp(value, -step)), step), value)
+    return int.from_bytes(struct.pack("<f", value)[2:], "little")

@@ -1,0 +1,36 @@
+"""The message classes of onnx.proto, in a descriptor pool of their own.
+
+The pool is private, so that this package and `onnx` live in one process, whichever is imported first; messages of the two
+do not mix. Every message and every top-level enum of onnx.proto is an attribute of this module, by its name.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.descriptor import FileDescriptor
+from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
+
+
+@cache
+def file_descriptor() -> FileDescriptor:
+    """Give the descriptor of onnx.proto, read from its compiled form beside this module."""
+    compiled = descriptor_pb2.FileDescriptorSet.FromString(files(__name__).joinpath("onnx.binpb").read_bytes())
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(compiled.file[0])
+    return pool.FindFileByName(compiled.file[0].name)
+
+
+def __getattr__(name: str) -> Any:
+    file = file_descriptor()
+    if name in file.message_types_by_name:
+        found: Any = message_factory.GetMessageClass(file.message_types_by_name[name])
+    elif name in file.enum_types_by_name:
+        found = EnumTypeWrapper(file.enum_types_by_name[name])
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found

@@ -1,0 +1,1 @@
+"""How types and shapes follow from a node's inputs and attributes."""

@@ -1,0 +1,162 @@
+"""Which operators there are, and what each means at a version of its operator set."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opset.errors import Finding, SchemaError, UsageError
+from opset.opsets.releases import RELEASES
+from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema, standard_index, standard_prose
+from opset.schemas.model import Docs, OpSchema
+from opset.schemas.names import near_miss, normalised, shown
+
+if TYPE_CHECKING:
+    from opset.schemas.loader import Operator
+
+ENTRY_POINTS = "opset.schemas"
+
+
+class Registry:
+    """Operators of the standard and of users' folders, by domain; `ai.onnx` and the empty domain are one.
+
+    Schemas are made when they are first asked for, and the same object is given from then on.
+    """
+
+    def __init__(self, indexes: Iterable[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
+        """Take compiled operators with their prose; None as prose stands for the standard's, read when needed."""
+        self._sources: dict[str, dict[str, tuple[dict[str, Any], dict[str, Any] | None]]] = {}
+        self._sinces: dict[tuple[str, str], list[int]] = {}
+        self._made: dict[tuple[str, str, int], OpSchema] = {}
+        for index, prose in indexes:
+            for domain, operators in index["operators"].items():
+                self._sources.setdefault(domain, {}).update(dict.fromkeys(operators, (index, prose)))
+
+    def schema(self, op_type: str, version: int, domain: str = "") -> OpSchema | None:
+        """Give what the operator is at this version of its domain's operator set; None where there is none.
+
+        That is the schema with the highest since_version not above it. A deprecated one is given as well.
+        """
+        domain = normalised(domain)
+        position = bisect_right(self._versions_of(op_type, domain), version) - 1
+        return self._make(domain, op_type, position) if position >= 0 else None
+
+    def versions(self, op_type: str, domain: str = "") -> tuple[OpSchema, ...]:
+        """Give all versions of an operator, oldest first; none where it is not known."""
+        domain = normalised(domain)
+        return tuple(self._make(domain, op_type, each) for each in range(len(self._versions_of(op_type, domain))))
+
+    def operators(self, domain: str = "") -> list[str]:
+        """Give the names of a domain's operators, sorted."""
+        return sorted(self._sources.get(normalised(domain), ()))
+
+    @cached_property
+    def domains(self) -> dict[str, int]:
+        """Domains with the newest version of their operator sets."""
+        newest = {"": RELEASES[-1].opset, "ai.onnx.ml": RELEASES[-1].ml}
+        return {
+            domain: max(newest.get(domain, 1), *(self._versions_of(name, domain)[-1] for name in names))
+            for domain, names in sorted(self._sources.items())
+        }
+
+    def documentation(self, schema: OpSchema) -> Docs:
+        """Give the prose of a schema of this registry."""
+        prose = self._sources[schema.domain][schema.name][1]
+        return make_docs(standard_prose() if prose is None else prose, schema.domain, schema.name, schema.since_version)
+
+    def _versions_of(self, name: str, domain: str) -> list[int]:
+        key = domain, name
+        if key not in self._sinces:
+            if name not in self._sources.get(domain, {}):
+                return []
+            index = self._sources[domain][name][0]
+            self._sinces[key] = [version["since"] for version in index["operators"][domain][name][1]]
+        return self._sinces[key]
+
+    def _make(self, domain: str, name: str, position: int) -> OpSchema:
+        key = domain, name, position
+        if key not in self._made:
+            self._made[key] = make_schema(self._sources[domain][name][0], domain, name, position)
+        return self._made[key]
+
+
+@lru_cache(maxsize=1)
+def default_registry() -> Registry:
+    """Give the registry of the standard's operators."""
+    return Registry([(standard_index(), None)])
+
+
+def registry_with(folders: Iterable[Path | str]) -> Registry:
+    """Give a registry of the standard's operators and those of folders of `<domain>/<Operator>.yaml`.
+
+    Raises SchemaError with the findings of all folders, and when an operator is declared twice.
+    """
+    folders = list(folders)
+    if not folders:
+        return default_registry()
+    from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
+
+    sets = load_sets(FOLDER / TYPES_FILE)
+    standard = default_registry()
+    declared = {(domain, name): "the standard" for domain in standard.domains for name in standard.operators(domain)}
+    added: list[Operator] = []
+    findings: list[Finding] = []
+    for folder in folders:
+        try:
+            added += load_folder(folder, sets)[0]
+        except SchemaError as error:
+            findings += error.findings
+    for operator in added:
+        key = operator.domain, operator.name
+        if key in declared:
+            message = f"{operator.name} of {shown(operator.domain)} is declared already, by {declared[key]}"
+            findings.append(Finding("S108", message, place=f"{operator.path}:1:1", help="use a domain of your own"))
+        declared[key] = operator.path
+    if findings:
+        raise SchemaError(findings)
+    return Registry([(standard_index(), None), compile_operators(added)])
+
+
+def entry_point_folders() -> list[Path]:
+    """Give the folders that installed packages offer under the entry point `opset.schemas`.
+
+    Such an entry point names a module or package; its folder is the schema folder. Looking for them is slow, so this
+    is done only when asked for.
+    """
+    from importlib.metadata import entry_points
+    from importlib.util import find_spec
+
+    folders = []
+    for point in entry_points(group=ENTRY_POINTS):
+        spec = find_spec(point.module)
+        folders += [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    return folders
+
+
+def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: str = "") -> OpSchema:
+    """Give an operator of the standard: its newest version, or the one that holds at `max_inclusive_version`.
+
+    Raises UsageError U105 where there is none.
+    """
+    registry = default_registry()
+    versions = registry.versions(op_type, domain)
+    where = shown(normalised(domain))
+    if not versions:
+        elsewhere = [shown(each) for each in registry.domains if op_type in registry.operators(each)]
+        if elsewhere:
+            help = f"{op_type} is an operator of {' and '.join(elsewhere)}"
+        elif registry.operators(domain):
+            help = near_miss(op_type, registry.operators(domain))
+        else:
+            help = f"known domains: {', '.join(map(shown, registry.domains))}"
+        raise UsageError(Finding("U105", f"{where} has no operator {op_type}", help=help))
+    if max_inclusive_version is None:
+        return versions[-1]
+    schema = registry.schema(op_type, max_inclusive_version, domain)
+    if schema is None:
+        message = f"{where} has no {op_type} at version {max_inclusive_version}"
+        raise UsageError(Finding("U105", message, help=f"it came with version {versions[0].since_version}"))
+    return schema

@@ -1,0 +1,132 @@
+"""The releases of the standard: which IR and operator set versions each has, and what needs a later IR version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from opset.errors import Finding, UsageError
+from opset.schemas.names import near_miss, shown
+
+
+class Release(NamedTuple):
+    """One release of onnx: its IR version and its newest operator set version by domain; 0 where there is none."""
+
+    name: str
+    ir: int
+    opset: int
+    ml: int
+    training: int = 0
+
+    def opset_of(self, domain: str) -> int:
+        """Give the newest version of a domain's operator set in this release; 0 where it is not part of it."""
+        return {"": self.opset, "ai.onnx": self.opset, ML: self.ml, TRAINING: self.training}.get(domain, 0)
+
+
+ML, TRAINING = "ai.onnx.ml", "ai.onnx.preview.training"
+
+# The released-versions table of the versioning document, continued to 1.23.
+RELEASES = (
+    Release("1.0", 3, 1, 1),
+    Release("1.1", 3, 5, 1),
+    Release("1.1.2", 3, 6, 1),
+    Release("1.2", 3, 7, 1),
+    Release("1.3", 3, 8, 1),
+    Release("1.4.1", 4, 9, 1),
+    Release("1.5.0", 5, 10, 1),
+    Release("1.6.0", 6, 11, 2),
+    Release("1.7.0", 7, 12, 2, 1),
+    Release("1.8.0", 7, 13, 2, 1),
+    Release("1.8.1", 7, 13, 2, 1),
+    Release("1.9.0", 7, 14, 2, 1),
+    Release("1.10.0", 8, 15, 2, 1),
+    Release("1.10.1", 8, 15, 2, 1),
+    Release("1.10.2", 8, 15, 2, 1),
+    Release("1.11.0", 8, 16, 3, 1),
+    Release("1.12.0", 8, 17, 3, 1),
+    Release("1.13.0", 8, 18, 3, 1),
+    Release("1.13.1", 8, 18, 3, 1),
+    Release("1.14.0", 9, 19, 3, 1),
+    Release("1.14.1", 9, 19, 3, 1),
+    Release("1.15.0", 9, 20, 4, 1),
+    Release("1.16.0", 10, 21, 5, 1),
+    Release("1.16.1", 10, 21, 5, 1),
+    Release("1.16.2", 10, 21, 5, 1),
+    Release("1.17.0", 10, 22, 5, 1),
+    Release("1.18.0", 11, 23, 5, 1),
+    Release("1.19.0", 12, 24, 5, 1),
+    Release("1.19.1", 12, 24, 5, 1),
+    Release("1.20.0", 13, 25, 5, 1),
+    Release("1.20.1", 13, 25, 5, 1),
+    Release("1.21.0", 13, 26, 5, 1),
+    Release("1.22.0", 13, 27, 5, 1),
+    Release("1.23.0", 14, 28, 5, 1),
+)
+
+# IR version -> what a model cannot hold below it.
+NEEDS_IR: dict[int, tuple[str, ...]] = {
+    4: ("initializer that is not a graph input", "BFLOAT16"),
+    5: ("quantization_annotation",),
+    6: ("sparse_initializer", "sequence and map types"),
+    7: ("training_info",),
+    8: ("model-local functions", "optional and sparse tensor types"),
+    9: ("FLOAT8E4M3FN, FLOAT8E4M3FNUZ, FLOAT8E5M2, FLOAT8E5M2FNUZ", "function attribute defaults (attribute_proto)"),
+    10: ("INT4, UINT4", "metadata_props on graph, node, function", "function overload", "function value_info"),
+    11: ("FLOAT4E2M1", "multi-device configuration"),
+    12: ("FLOAT8E8M0",),
+    13: ("INT2, UINT2",),
+    14: ("FLOAT6E2M3, FLOAT6E3M2",),
+}
+
+
+def release(name: str) -> Release:
+    """Give the newest release whose number begins with `name`: "1.15" gives 1.15.0, "1.16" gives 1.16.2.
+
+    Raises UsageError U101 when there is none, with those that there are.
+    """
+    parts = name.split(".")
+    found = [each for each in RELEASES if _leading(each.name, parts)]
+    if found:
+        return found[-1]
+    known = [each.name for each in RELEASES]
+    help = f"{near_miss(name, known)} known: {', '.join(known)}".strip()
+    raise UsageError(Finding("U101", f"there is no ONNX release {name}", help=help))
+
+
+def _leading(name: str, parts: list[str]) -> bool:
+    """Say whether a release number begins with these parts; parts that it leaves out are zero."""
+    own = name.split(".")
+    own += ["0"] * (len(parts) - len(own))
+    return own[: len(parts)] == parts
+
+
+def ir_version_of_opset(version: int, domain: str = "") -> int:
+    """Give the IR version of the first release that has this operator set version.
+
+    A version between two releases' came with the later one. Raises UsageError U101 for one that no release has.
+    """
+    for each in RELEASES:
+        if each.opset_of(domain) >= version > 0:
+            return each.ir
+    newest = RELEASES[-1].opset_of(domain)
+    where = shown(domain)
+    known = f"{where} goes from 1 to {newest}" if newest else f"{where} is not part of the ONNX releases"
+    raise UsageError(Finding("U101", f"no ONNX release has version {version} of {where}", help=known))
+
+
+def newest_ir_version() -> int:
+    """Give the IR version of the newest release."""
+    return RELEASES[-1].ir
+
+
+def knows(domain: str) -> bool:
+    """Say whether a domain's operator set is part of the releases."""
+    return RELEASES[-1].opset_of(domain) > 0
+
+
+def opset_beside(opsets: Mapping[str, int]) -> int:
+    """Give the version of the default domain in the first release that has all the given versions of other domains."""
+    for each in RELEASES:
+        if all(each.opset_of(domain) >= version for domain, version in opsets.items() if knows(domain)):
+            return each.opset
+    return RELEASES[-1].opset

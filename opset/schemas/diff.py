@@ -1,0 +1,141 @@
+"""The signature difference between two versions of an operator, in the form in which a `change:` block declares it.
+
+deprecated: true                     experimental: false
+determinism: [deterministic, unknown]
+inputs:                              (outputs alike)
+  added: [axes]                      names that came
+  removed: [axis]                    names that went
+  renamed: {mean: input_mean}        old name -> new name, at the same position
+  order: [B, A]                      those that stayed, where they stand in another order
+  retyped: {scale: [T, T1]}          new name -> old and new type
+  arity: {C: [single, optional]}     new name -> old and new option; likewise homogeneous, min_arity
+attributes:
+  mode: {added: string, default: DCR}
+  spatial: {removed: int}
+  axis: {default: [1, -1]}           null stands for no default; likewise type, required
+types: {T: [+tensor(bfloat16)], U: new, V: gone}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.types import TypeSets, shortest
+
+
+def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
+    """Give what differs in signature; empty when nothing does. Differentiability is no part of it."""
+    diff: dict[str, Any] = {}
+    for flag in ("deprecated", "experimental"):
+        if getattr(old, flag) != getattr(new, flag):
+            diff[flag] = getattr(new, flag)
+    if old.determinism != new.determinism:
+        diff["determinism"] = [old.determinism, new.determinism]
+    parts = {
+        "inputs": _parameters(old.inputs, new.inputs),
+        "outputs": _parameters(old.outputs, new.outputs),
+        "attributes": _attributes(old.attributes, new.attributes),
+        "types": _types(old.types, new.types),
+    }
+    return diff | {key: part for key, part in parts.items() if part}
+
+
+def _parameters(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str, Any]:
+    before, after = {p.name: p for p in old}, {p.name: p for p in new}
+    renamed = {a.name: b.name for a, b in zip(old, new, strict=False) if a.name not in after and b.name not in before}
+    back = {b: a for a, b in renamed.items()}
+    stayed = [p.name for p in new if p.name in before or p.name in back]
+    diff: dict[str, Any] = {
+        "added": [name for name in after if name not in before and name not in back],
+        "removed": [name for name in before if name not in after and name not in renamed],
+        "renamed": renamed,
+        "order": stayed if [back.get(name, name) for name in stayed] != _in_order(before, stayed, back) else [],
+    }
+    for key, field in _PARAMETER_FIELDS.items():
+        pairs = {name: [getattr(before[back.get(name, name)], field), getattr(after[name], field)] for name in stayed}
+        diff[key] = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    return {key: part for key, part in diff.items() if part}
+
+
+_PARAMETER_FIELDS = {"retyped": "type", "arity": "option", "homogeneous": "homogeneous", "min_arity": "min_arity"}
+
+
+def _in_order(before: dict[str, Parameter], stayed: list[str], back: dict[str, str]) -> list[str]:
+    kept = {back.get(name, name) for name in stayed}
+    return [name for name in before if name in kept]
+
+
+def _attributes(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
+    diff: dict[str, Any] = {}
+    for name in sorted(old.keys() | new.keys()):
+        if name not in old:
+            added = new[name]
+            diff[name] = {"added": added.type}
+            if added.default is not None:
+                diff[name]["default"] = _plain(added.default)
+            if added.required:
+                diff[name]["required"] = True
+        elif name not in new:
+            diff[name] = {"removed": old[name].type}
+        else:
+            pairs = {key: [_plain(getattr(side[name], key)) for side in (old, new)] for key in _ATTRIBUTE_FIELDS}
+            changed = {key: pair for key, pair in pairs.items() if repr(pair[0]) != repr(pair[1])}  # -0.0 is not 0.0
+            if changed:
+                diff[name] = changed
+    return diff
+
+
+_ATTRIBUTE_FIELDS = ("type", "default", "required")
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _types(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    diff: dict[str, Any] = {}
+    for name in sorted(old.keys() | new.keys()):
+        if name not in old:
+            diff[name] = "new"
+        elif name not in new:
+            diff[name] = "gone"
+        elif old[name] != new[name]:
+            came, went = set(new[name]) - set(old[name]), set(old[name]) - set(new[name])
+            diff[name] = [f"+{t}" for t in sorted(came)] + [f"-{t}" for t in sorted(went)]
+    return diff
+
+
+def compact(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
+    """Give a difference as a `change:` block says it in few words: types by their sets, floats by few digits."""
+    return {key: _compact_types(part, sets) if key == "types" else _short(part) for key, part in diff.items()}
+
+
+def _compact_types(types: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
+    def signed(tokens: list[str], sign: str) -> list[str]:
+        return [sign + each for each in shortest([token[1:] for token in tokens if token[0] == sign], sets)]
+
+    return {
+        name: signed(part, "+") + signed(part, "-") if isinstance(part, list) else part for name, part in types.items()
+    }
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _short(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_short(each) for each in value]
+    return short_float(value) if isinstance(value, float) else value
+
+
+def short_float(value: float) -> float:
+    """Give the float of fewest digits that is the same in float32: 1e-05 for 9.999999747378752e-06."""
+    for digits in range(1, 10):
+        short = float(f"{value:.{digits}g}")
+        with contextlib.suppress(OverflowError):  # rounded up beyond the largest float32
+            if struct.pack("<f", short) == struct.pack("<f", value):
+                return short
+    return value

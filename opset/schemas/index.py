@@ -1,0 +1,184 @@
+"""The compiled form of operator YAML: plain data that JSON holds, so that nothing parses YAML at start.
+
+    {"stamp": …, "types": [[…], …], "operators": {domain: {operator: [family, [version, …]]}}}
+
+Versions stand oldest first; a key with its default is left out. `types` is a table of type lists, since few of them
+serve many versions. Prose is a second file with the same keys: {domain: {operator: {since: [doc, inputs, …]}}}.
+
+In a checkout the files are built anew whenever a YAML file came, went or changed; a wheel holds them built.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opset.schemas.model import Attribute, AttributeChange, Change, Docs, OpSchema, Parameter
+
+if TYPE_CHECKING:
+    from opset.schemas.loader import Operator
+
+FOLDER = Path(__file__).parent
+_INDEX, _PROSE = "index.json", "prose.json"
+_FLAGS = {"deprecated": False, "replacement": "", "experimental": False, "determinism": "deterministic"}
+
+
+@lru_cache(maxsize=1)
+def standard_index() -> dict[str, Any]:
+    """Give the standard's operators, compiled; builds them from YAML where that is newer or nothing is built."""
+    index = _read(FOLDER / _INDEX)
+    in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
+    if index is None or (in_checkout and index["stamp"] != _stamp(FOLDER)):
+        return _build_standard()[0]
+    return index
+
+
+@lru_cache(maxsize=1)
+def standard_prose() -> dict[str, Any]:
+    """Give the standard's prose, compiled; it is built together with the index."""
+    stamp = standard_index()["stamp"]
+    prose = _read(FOLDER / _PROSE)
+    return prose if prose is not None and prose["stamp"] == stamp else _build_standard()[1]
+
+
+@lru_cache(maxsize=1)
+def _build_standard() -> tuple[dict[str, Any], dict[str, Any]]:
+    return build(FOLDER)
+
+
+def build(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Compile a folder of operator YAML; write index and prose into it where that is allowed. Raises SchemaError."""
+    from opset.schemas.loader import load_folder
+
+    stamp = _stamp(folder)
+    index, prose = compile_operators(load_folder(folder)[0])
+    index["stamp"] = prose["stamp"] = stamp
+    try:
+        _write(folder / _PROSE, prose)
+        _write(folder / _INDEX, index)
+    except OSError:  # an installation that cannot be written keeps both in memory
+        pass
+    return index, prose
+
+
+def compile_operators(operators: Iterable[Operator]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give index and prose of some operators."""
+    index: dict[str, Any] = {"stamp": 0, "types": [], "operators": {}}
+    prose: dict[str, Any] = {"stamp": 0, "operators": {}}
+    table: dict[tuple[str, ...], int] = {}
+    for operator in operators:
+        versions = [_version_data(schema, table) for schema in operator.schemas]
+        index["operators"].setdefault(operator.domain, {})[operator.name] = [operator.family, versions]
+        prose["operators"].setdefault(operator.domain, {})[operator.name] = {
+            str(schema.since_version): [docs.doc, docs.inputs, docs.outputs, docs.attributes]
+            for schema, docs in zip(operator.schemas, operator.docs, strict=True)
+        }
+    index["types"] = list(table)
+    return index, prose
+
+
+def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int]) -> dict[str, Any]:
+    data: dict[str, Any] = {"since": schema.since_version}
+    for side in ("inputs", "outputs"):
+        data[side] = [_trimmed(each, _PARAMETER) for each in getattr(schema, side)]
+    data["attributes"] = [_trimmed(each, _ATTRIBUTE) for each in schema.attributes.values()]
+    data["types"] = {name: table.setdefault(types, len(table)) for name, types in schema.types.items()}
+    data |= {key: getattr(schema, key) for key, default in _FLAGS.items() if getattr(schema, key) != default}
+    if schema.change:
+        data["change"] = {key: value for key, value in asdict(schema.change).items() if value != _CHANGE[key]}
+    return {key: value for key, value in data.items() if value not in ([], {})}
+
+
+def _trimmed(each: Parameter | Attribute, defaults: dict[str, Any]) -> list[Any]:
+    """Give the values of the fields, without those at the end that have their defaults."""
+    values = [getattr(each, key) for key in defaults]
+    while values and values[-1] == list(defaults.values())[len(values) - 1]:
+        values.pop()
+    return values
+
+
+_PARAMETER = {
+    "name": None, "type": None, "option": "single", "homogeneous": True, "min_arity": 1, "differentiable": False
+}  # fmt: skip
+_ATTRIBUTE = {"name": None, "type": None, "default": None, "required": False}
+_CHANGE = asdict(Change())
+
+
+def make_schema(index: dict[str, Any], domain: str, name: str, position: int) -> OpSchema:
+    """Give the schema of one compiled version, by its position among the operator's versions."""
+    family, versions = index["operators"][domain][name]
+    data = versions[position]
+    types = index["types"]
+    return OpSchema(
+        domain,
+        name,
+        data["since"],
+        family,
+        tuple(Parameter(*each) for each in data.get("inputs", ())),
+        tuple(Parameter(*each) for each in data.get("outputs", ())),
+        {each[0]: _attribute(*each) for each in data.get("attributes", ())},
+        {key: _types(types, number) for key, number in data.get("types", {}).items()},
+        **{key: data[key] for key in _FLAGS if key in data},
+        change=_change(**data["change"]) if "change" in data else None,
+    )
+
+
+def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
+    """Give the prose of one compiled version."""
+    return Docs(*prose["operators"][domain][name][str(since)])
+
+
+def _types(table: list[Any], number: int) -> tuple[str, ...]:
+    table[number] = types = tuple(table[number])
+    return types
+
+
+def _attribute(name: str, type_: str, default: Any = None, required: bool = False) -> Attribute:
+    return Attribute(name, type_, _frozen(default), required)
+
+
+def _change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
+    declared = {
+        key: AttributeChange(_frozen(each["old"]), each["ignored"], each["input"])
+        for key, each in (attributes or {}).items()
+    }
+    return Change(attributes=declared, **said)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _stamp(folder: Path) -> int:
+    """Give a number that changes when a source of the index comes, goes or changes. Built files are none."""
+    entries: list[os.DirEntry[str]] = []
+    for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):
+        with os.scandir(place) as files:
+            entries += [file for file in files if file.name.endswith((".yaml", ".py"))]
+    facts = sorted((file.path, stat.st_mtime_ns, stat.st_size) for file in entries for stat in [file.stat()])
+    return zlib.crc32(repr(facts).encode())
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        data: dict[str, Any] = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return data
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    """Write a file whole or not at all, since two processes may build at once."""
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(data, file, ensure_ascii=False, separators=(",", ":"))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

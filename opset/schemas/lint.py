@@ -1,0 +1,362 @@
+"""Rules that operator YAML keeps beyond being readable. Each has a code, and its line in the table of errors."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opset.errors import Finding, SchemaError
+from opset.schemas.diff import compact, signature_diff
+from opset.schemas.index import FOLDER
+from opset.schemas.loader import TYPES_FILE, Operator, load_operator, load_sets, operator_files
+from opset.schemas.lock import Lock, read_lock, signature_hash
+from opset.schemas.model import AttributeChange, Change, OpSchema
+from opset.schemas.names import near_miss, shown
+from opset.schemas.printer import flow
+from opset.schemas.reader import MAX_FINDINGS, Findings, Node, read
+from opset.schemas.types import TypeSets
+
+FAMILIES = (
+    *("activation", "attention", "binary", "cast", "control_flow", "conv", "create", "image", "indexing", "layout"),
+    *("linalg", "loss", "ml", "norm", "pool", "quantize", "recurrent", "reduce", "sequence", "signal", "text"),
+    *("training", "unary"),
+)
+Adapter = tuple[str, str, int, str]
+"""Domain, operator, since_version and direction (`up` or `down`) of a written adapter."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a rule may look at besides one operator."""
+
+    sets: TypeSets
+    lock: Lock
+    names: Set[tuple[str, str]]
+    written: Collection[Adapter] | None
+
+
+@dataclass(frozen=True)
+class Transition:
+    """Two consecutive versions of an operator, and the change that the newer one declares."""
+
+    old: OpSchema
+    new: OpSchema
+    change: Change
+
+
+Rule = Callable[[Operator, Surroundings], Iterator[Finding]]
+
+
+def lint(folders: Iterable[Path | str] = (FOLDER,), written: Collection[Adapter] | None = None) -> list[Finding]:
+    """Give all findings about folders of operators; those of the loader stand first in each.
+
+    `written` names the registered adapters; without it, rules about adapters are left out.
+    """
+    findings: list[Finding] = []
+    for folder in map(Path, folders):
+        findings += _lint_folder(folder, written)
+    return findings
+
+
+def _lint_folder(folder: Path, written: Collection[Adapter] | None) -> list[Finding]:
+    findings: list[Finding] = []
+    operators: list[Operator] = []
+    standard = folder.resolve() == FOLDER.resolve()
+    try:
+        base = {} if standard else load_sets(FOLDER / TYPES_FILE)
+        own_sets = folder / TYPES_FILE
+        sets = load_sets(own_sets, base) if own_sets.exists() else base
+        lock, files = read_lock(folder), operator_files(folder)
+    except SchemaError as error:
+        return list(error.findings)
+    for path in files:
+        try:
+            operators.append(load_operator(path, sets))
+        except SchemaError as error:
+            findings += error.findings
+    names = {(operator.domain, operator.name) for operator in operators}
+    if not standard:
+        names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
+    surroundings = Surroundings(sets, lock, names, written)
+    for operator in operators:
+        for check in RULES:
+            findings += itertools.islice(check(operator, surroundings), MAX_FINDINGS)
+    if own_sets.exists():
+        findings += _lint_sets(own_sets, base, sets, operators)
+    findings += _lost_versions(folder, lock, operators)
+    findings += _undeclared_adapters(folder, operators, written)
+    return findings
+
+
+def _transitions(operator: Operator) -> Iterator[Transition]:
+    for old, new in itertools.pairwise(operator.schemas):
+        assert new.change is not None  # the loader sees to it
+        yield Transition(old, new, new.change)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def declared_difference(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """The declared difference of a version is the computed one (S201)."""
+    for step in _transitions(operator):
+        computed, declared = signature_diff(step.old, step.new), step.change.diff
+        for key in sorted(computed.keys() | declared.keys()):
+            if _canonical(computed.get(key)) == _canonical(declared.get(key)):
+                continue
+            difference = compact({key: computed[key]}, around.sets) if key in computed else {}
+            yield Finding(
+                "S201",
+                f"{operator.name} {step.new.since_version} does not declare what differs in {key}",
+                place=operator.place(step.new.since_version, "change", key),
+                help=f"write {key}: {flow(difference[key])}" if difference else f"leave {key} out: nothing differs",
+            )
+
+
+def newest_first(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Versions stand newest first (S202)."""
+    nodes = operator.root.value["versions"].value
+    sinces = [node.value["since"].value for node in nodes]
+    for before, after in itertools.pairwise(sinces):
+        if before < after:
+            yield Finding(
+                "S202", f"version {after} stands below version {before}", place=operator.place(after, "since")
+            )
+
+
+def released_signature(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """The signature of a released version stays as it was (S203)."""
+    versions = around.lock.get(shown(operator.domain), {}).get(operator.name, {})
+    for schema in operator.schemas:
+        released = versions.get(str(schema.since_version))
+        if released and released != signature_hash(schema):
+            yield Finding(
+                "S203",
+                f"the signature of {operator.name} {schema.since_version} was edited after its release",
+                place=operator.place(schema.since_version),
+                help="restore it, and put the edit into a new version",
+            )
+
+
+def meaning_of_equal_signatures(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """A version whose signature is that of the one before says what it changed; one says one thing (S205)."""
+    for step in _transitions(operator):
+        place = operator.place(step.new.since_version, "change")
+        if not step.change.meaning and not step.change.clarified and not signature_diff(step.old, step.new):
+            message = f"{operator.name} {step.new.since_version} does not say what it changed"
+            yield Finding("S205", message, place=place, help="add 'meaning' or 'clarified'")
+        if step.change.meaning and step.change.clarified:
+            message = f"{operator.name} {step.new.since_version} has both 'meaning' and 'clarified'"
+            yield Finding("S205", message, place=place, help="where meaning changed, tell all of it in 'meaning'")
+
+
+def adapters_exist(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """An adapter that is declared written is registered (S206), and only such a one is (S207)."""
+    if around.written is None:
+        return
+    for step in _transitions(operator):
+        since = step.new.since_version
+        for direction, declared in (("up", step.change.up), ("down", step.change.down)):
+            registered = (operator.domain, operator.name, since, direction) in around.written
+            place = operator.place(since, "change", "adapters", direction)
+            if declared == "written" and not registered:
+                yield Finding("S206", f"no adapter {direction} is written for {operator.name} {since}", place=place)
+            elif registered and declared != "written":
+                message = f"an adapter {direction} is written for {operator.name} {since}, which declares none"
+                yield Finding(
+                    "S207", message, place=place, help=f"declare '{direction}: written', or remove the adapter"
+                )
+
+
+def removed_attributes(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Where the way up is derived, a removed attribute is ignored or becomes an input (S208)."""
+    for name, declared, step in _changed_attributes(operator):
+        went = name in step.old.attributes and name not in step.new.attributes
+        if went and step.change.up == "derived" and not declared.ignored and not declared.input:
+            yield Finding(
+                "S208",
+                f"what becomes of the attribute {name} at version {step.new.since_version} is not said",
+                place=operator.place(step.new.since_version, "change", "attributes", name),
+                help="add 'ignored: true' or 'input: NAME', or write the adapter up",
+            )
+
+
+def added_attributes(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Where the way up is derived, the old behaviour is known of an attribute that has to be given (S209)."""
+    for name, declared, step in _changed_attributes(operator):
+        came = name in step.new.attributes and name not in step.old.attributes
+        if came and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
+            yield Finding(
+                "S209",
+                f"which {name} means what {operator.name} did before {step.new.since_version} is not said",
+                place=operator.place(step.new.since_version, "change", "attributes", name),
+                help="add 'old: VALUE', or write the adapter up",
+            )
+
+
+def facets_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """`old` is said of an attribute that came, `ignored` and `input` of one that went (S210)."""
+    for name, declared, step in _changed_attributes(operator):
+        since = step.new.since_version
+        if name not in step.change.attributes:
+            continue
+        place = operator.place(since, "change", "attributes", name)
+        came = name in step.new.attributes and name not in step.old.attributes
+        went = name in step.old.attributes and name not in step.new.attributes
+        if declared.old is not None and not came:
+            yield Finding("S210", f"'old' is said of {name}, which did not come with version {since}", place=place)
+        if (declared.ignored or declared.input) and not went:
+            yield Finding("S210", f"{name} did not go with version {since}", place=place)
+        if declared.input and declared.input not in {parameter.name for parameter in step.new.inputs}:
+            help = near_miss(declared.input, [parameter.name for parameter in step.new.inputs])
+            yield Finding("S210", f"version {since} has no input {declared.input}", place=place, help=help)
+
+
+def _changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
+    for step in _transitions(operator):
+        changed = signature_diff(step.old, step.new).get("attributes", {})
+        for name in sorted(changed.keys() | step.change.attributes.keys()):
+            yield name, step.change.attributes.get(name, AttributeChange()), step
+
+
+def constraints_used(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Every type constraint is that of a parameter. A released version that breaks this cannot be mended (S211)."""
+    released = around.lock.get(shown(operator.domain), {}).get(operator.name, {})
+    for schema in operator.schemas:
+        used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
+        for name in schema.types:
+            if name not in used and str(schema.since_version) not in released:
+                place = operator.place(schema.since_version, "types", name)
+                yield Finding("S211", f"no parameter has the type constraint {name}", place=place)
+
+
+def everything_documented(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Every parameter and attribute (S212) and every version (S213) has prose."""
+    for schema, docs in zip(operator.schemas, operator.docs, strict=True):
+        since = schema.since_version
+        if not docs.doc.strip():
+            yield Finding(
+                "S213", f"{operator.name} {since} says nothing about itself", place=operator.place(since, "doc")
+            )
+        for part in ("inputs", "outputs", "attributes"):
+            for name, phrase in getattr(docs, part).items():
+                if not phrase.strip():
+                    place = operator.place(since, part, name)
+                    yield Finding("S212", f"{name} of {operator.name} {since} has no doc", place=place)
+
+
+def replacements(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """A deprecated version names the operator that replaces it, and only such a one does (S214)."""
+    for schema in operator.schemas:
+        place = operator.place(schema.since_version, "replacement")
+        if schema.deprecated != bool(schema.replacement):
+            message = f"{operator.name} {schema.since_version} is deprecated and names no replacement"
+            if not schema.deprecated:
+                message = f"{operator.name} {schema.since_version} names a replacement and is not deprecated"
+            yield Finding("S214", message, place=place)
+        elif schema.replacement and not around.names & {(schema.domain, schema.replacement), ("", schema.replacement)}:
+            help = near_miss(schema.replacement, [name for _, name in around.names])
+            yield Finding("S214", f"there is no operator {schema.replacement}", place=place, help=help)
+
+
+def names_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """A file is called as its operator, which is an identifier; its folder is called as the domain (S215)."""
+    path = Path(operator.path)
+    if path.stem != operator.name:
+        message = f"the file {path.name} declares the operator {operator.name}"
+        yield Finding("S215", message, place=f"{path}:1:1", help=f"call it {operator.name}.yaml")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", operator.name):
+        yield Finding("S215", f"the operator name {operator.name!r} is no identifier", place=f"{path}:1:1")
+    if not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", shown(operator.domain)):
+        yield Finding("S215", f"the domain {operator.domain!r} is not made of words and dots", place=f"{path}:1:1")
+
+
+def family_known(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """An operator of the standard is of a known family; other domains have families of their own (S216)."""
+    if operator.family not in FAMILIES and shown(operator.domain).split(".")[:2] == ["ai", "onnx"]:
+        node = operator.root.value["family"]
+        place = f"{operator.path}:{node.line}:{node.column}"
+        help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
+        yield Finding("S216", f"there is no family {operator.family}", place=place, help=help)
+
+
+def lists_that_are_sets(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """A list of types that equals a named set is written as its name (S219)."""
+    names = {types: name for name, types in around.sets.items()}
+    nodes = {node.value["since"].value: node for node in operator.root.value["versions"].value}
+    for schema in operator.schemas:
+        for constraint, types in schema.types.items():
+            node = nodes[schema.since_version].value["types"].value[constraint]
+            if types in names and node.value != names[types] and not _is_set(node, around.sets):
+                place = operator.place(schema.since_version, "types", constraint)
+                yield Finding(
+                    "S219", f"{constraint} lists the types of a named set", place=place, help=f"write {names[types]}"
+                )
+
+
+def _is_set(node: Node, sets: TypeSets) -> bool:
+    return isinstance(node.value, str) and node.value in sets
+
+
+RULES: tuple[Rule, ...] = (
+    *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
+    *(removed_attributes, added_attributes, facets_fit, constraints_used, everything_documented, replacements),
+    *(names_fit, family_known, lists_that_are_sets),
+)
+
+
+def _lint_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Operator]) -> Iterator[Finding]:
+    """Every set of a folder is used (S217), and no two stand for the same types (S218)."""
+    root = read(path.read_bytes(), Findings(str(path)))
+    used = set(_words([root]))
+    for version in (node.value for operator in operators for node in operator.root.value["versions"].value):
+        parts = (version, version["change"].value if "change" in version else {})
+        used.update(_words(part["types"] for part in parts if "types" in part))
+    first: dict[tuple[str, ...], str] = {types: name for name, types in base.items()}
+    for name, key in root.keys.items():
+        place = f"{path}:{key.line}:{key.column}"
+        if name not in used:
+            yield Finding("S217", f"the type set {name} is not used", place=place)
+        if sets[name] in first:
+            yield Finding("S218", f"the type set {name} is the same as {first[sets[name]]}", place=place)
+        first.setdefault(sets[name], name)
+
+
+def _words(nodes: Iterable[Node]) -> Iterator[str]:
+    """Give every word of the type expressions that stand in these nodes."""
+    open_nodes = list(nodes)
+    while open_nodes:
+        value = open_nodes.pop().value
+        if isinstance(value, str):
+            yield from re.findall(r"\w+", value)
+        elif value is not None:
+            open_nodes += value.values() if isinstance(value, dict) else value
+
+
+def _lost_versions(folder: Path, lock: Lock, operators: list[Operator]) -> Iterator[Finding]:
+    """Every released version is still there (S204)."""
+    there = {(shown(o.domain), o.name, str(s.since_version)) for o in operators for s in o.schemas}
+    for domain, names in lock.items():
+        for name, versions in names.items():
+            for since in versions:
+                if (domain, name, since) not in there:
+                    place = str(folder / domain / f"{name}.yaml")
+                    yield Finding("S204", f"the released version {since} of {name} is gone", place=place)
+
+
+def _undeclared_adapters(
+    folder: Path, operators: list[Operator], written: Collection[Adapter] | None
+) -> Iterator[Finding]:
+    """Every written adapter belongs to a transition (S207), in the domains of this folder."""
+    domains = {operator.domain for operator in operators}
+    steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in _transitions(o)}
+    for domain, name, since, direction in sorted(written or ()):
+        if domain in domains and (domain, name, since) not in steps:
+            message = f"an adapter {direction} is written for {name} {since}, which is no transition"
+            yield Finding("S207", message, place=str(folder / shown(domain) / f"{name}.yaml"))

@@ -1,0 +1,538 @@
+"""Reads operator YAML strictly, and gives it as frozen schemas; everything that is wrong in a file is told at once.
+
+operator: Softmax                      the file is <domain>/Softmax.yaml; the folder of the default domain is ai.onnx
+family: activation
+versions:                              newest first
+- since: 13
+  deprecated: true                     with replacement: Operator; likewise experimental
+  determinism: nondeterministic        or unknown; left out where results are always the same
+  change:                              left out of the first version alone; its difference is that of diff.py, and
+    attributes:                        three things that no difference shows:
+      mode: {added: string, old: x}    the value with which the operator does what it did, if not the new default
+      used: {removed: ints, ignored: true}
+      axes: {removed: ints, input: axes}
+    meaning: ...                       what changed beyond the signature, or clarified: what was only said better
+    adapters: {up: derived, down: written}           or "impossible: reason"
+  same_as: 15                          a newer version: what this one leaves unsaid in prose, that one says
+  doc: ...
+  inputs:                              outputs alike; also variadic, heterogeneous, min_arity, differentiable
+  - {name: X, type: T, optional: true, doc: ...}
+  attributes:
+    axis: {type: int, default: -1, doc: ...}         or required: true
+  types:
+    T: floats                          a set of types.yaml, an element, a whole type, seq(...) or optional(...) of
+    U: [floats, seq(floats), bool]     these, or a list
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from opset.errors import Finding, SchemaError
+from opset.schemas.model import (
+    OPTIONAL,
+    SINGLE,
+    VARIADIC,
+    Attribute,
+    AttributeChange,
+    Change,
+    Docs,
+    OpSchema,
+    Parameter,
+)
+from opset.schemas.names import near_miss, normalised
+from opset.schemas.printer import dump_document
+from opset.schemas.reader import MAX_SIZE, Findings, Node, read
+from opset.schemas.types import ELEMENTS, TypeSets, expand, is_type
+
+_SINGLE_TYPES = ("float", "int", "string", "tensor", "graph", "sparse_tensor", "type_proto")
+ATTRIBUTE_TYPES = (*_SINGLE_TYPES, *(f"{each}s" for each in _SINGLE_TYPES))
+DETERMINISM = ("deterministic", "nondeterministic", "unknown")
+TYPES_FILE = "types.yaml"
+MAX_TYPES = 2**20  # all lists of a file together, since a set of sets grows without end
+T = TypeVar("T")
+
+_OPERATOR_KEYS = ("operator", "family", "versions")
+_VERSION_KEYS = (
+    *("since", "change", "deprecated", "replacement", "experimental", "determinism"),
+    *("doc", "same_as", "inputs", "outputs", "attributes", "types"),
+)
+_PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
+_ATTRIBUTE_KEYS = ("type", "default", "required", "doc")
+_CHANGE_KEYS = (
+    *("deprecated", "experimental", "determinism", "inputs", "outputs", "attributes", "types"),
+    *("meaning", "clarified", "adapters"),
+)
+_ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", "old", "ignored", "input")
+_ARITIES = (SINGLE, OPTIONAL, VARIADIC)
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator file: its schemas and their prose, oldest first, and the document as it was read."""
+
+    domain: str
+    name: str
+    family: str
+    schemas: tuple[OpSchema, ...]
+    docs: tuple[Docs, ...]
+    path: str
+    root: Node
+
+    def place(self, since: int, *keys: str) -> str:
+        """Give path:line:column of a key of one version, or of a parameter's name; of the innermost that is there."""
+        at = self.root
+        for version in self.root.value["versions"].value:
+            if version.value["since"].value == since:
+                at = version
+        for key in keys:
+            inner = at.value
+            if isinstance(inner, list):
+                inner = {each.value["name"].value: each for each in inner}
+            if not isinstance(inner, dict) or key not in inner:
+                break
+            at = inner[key]
+        return f"{self.path}:{at.line}:{at.column}"
+
+
+@dataclass(frozen=True)
+class _Version:
+    schema: OpSchema
+    node: Node
+    fields: dict[str, Node]
+    docs: dict[str, dict[str, str]]
+
+
+def load_operator(path: Path | str, sets: TypeSets) -> Operator:
+    """Give the operator that a file `<domain>/<Operator>.yaml` declares. Raises SchemaError with all findings."""
+    path = Path(path)
+    findings = Findings(str(path))
+    root = read(_bytes(path, findings), findings)
+    operator = _Reading(findings, sets, normalised(path.parent.name)).operator(root)
+    if findings:
+        raise SchemaError(findings)
+    return operator
+
+
+def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[Operator], dict[str, tuple[str, ...]]]:
+    """Give all operators below a folder, by path, and the type sets that they may use: those of `base` and its own.
+
+    Raises SchemaError with the findings of all files.
+    """
+    folder = Path(folder)
+    sets = load_sets(folder / TYPES_FILE, base) if (folder / TYPES_FILE).exists() else dict(base or {})
+    operators: list[Operator] = []
+    findings: list[Finding] = []
+    for path in operator_files(folder):
+        try:
+            operators.append(load_operator(path, sets))
+        except SchemaError as error:
+            findings += error.findings
+    if findings:
+        raise SchemaError(findings)
+    return operators, sets
+
+
+def operator_files(folder: Path) -> list[Path]:
+    """Give the operator files `<domain>/<Operator>.yaml` below a folder, in order. Raises SchemaError."""
+    if not folder.is_dir():
+        findings = Findings(str(folder))
+        findings.add("S101", "this is not a folder of operator files")
+        raise SchemaError(findings)
+    return sorted(folder.glob("*/*.yaml"))
+
+
+def dump_operator(operator: Operator) -> str:
+    """Give the canonical text of an operator's file; what `load_operator` reads of it is the same operator."""
+    return dump_document(operator.root.plain())
+
+
+def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
+    """Give the named type sets of a file, added to those of `base`. A set may name those that stand before it.
+
+    Raises SchemaError.
+    """
+    path = Path(path)
+    findings = Findings(str(path))
+    root = read(_bytes(path, findings), findings)
+    sets = dict(base or {})
+    if not isinstance(root.value, dict):
+        findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
+        raise SchemaError(findings)
+    reading = _Reading(findings, sets)
+    for name, node in root.value.items():
+        if name in sets or name in ELEMENTS:
+            findings.add("S106", f"{name!r} is the name of a type or of another set", root.keys[name])
+        else:
+            sets[name] = reading.types(node)
+    if findings:
+        raise SchemaError(findings)
+    return sets
+
+
+def float32(value: float) -> float:
+    """Give the float32 nearest to a value, as attributes hold it. Raises OverflowError beyond its range."""
+    nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return nearest
+
+
+def _bytes(path: Path, findings: Findings) -> bytes:
+    try:
+        if path.is_file():  # a pipe would let the reader wait
+            with path.open("rb") as file:
+                return file.read(MAX_SIZE + 1)
+        why = "it is not there, or not a regular file"
+    except (OSError, ValueError) as error:
+        why = str(error)
+    findings.add("S101", f"the file cannot be read: {why}")
+    raise SchemaError(findings)
+
+
+class _Reading:
+    """Reads one file's nodes; what is wrong goes to `findings`, and a neutral value stands in for it."""
+
+    def __init__(self, findings: Findings, sets: TypeSets, domain: str = "") -> None:
+        self.findings, self.sets, self.domain = findings, sets, domain
+        self.expansions = 0
+
+    # Parts that every level is made of.
+
+    def mapping(self, node: Node, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, Node]:
+        """Give a mapping's entries; without `known`, any key is accepted."""
+        if not isinstance(node.value, dict):
+            self.wrong(node, "a mapping")
+            return {}
+        for key, at in node.keys.items():
+            if known and key not in known:
+                self.findings.add("S103", f"the key {key!r} is not known here", at, near_miss(key, known))
+        for key in required:
+            if key not in node.value:
+                self.findings.add("S104", f"the key {key!r} is missing", node)
+        return {key: value for key, value in node.value.items() if not known or key in known}
+
+    def items(self, node: Node) -> list[Node]:
+        if isinstance(node.value, list):
+            return node.value
+        self.wrong(node, "a list")
+        return []
+
+    def text(self, node: Node | None) -> str:
+        if node is None:
+            return ""
+        if isinstance(node.value, str):
+            return node.value
+        self.wrong(node, "text", "quote it" if not isinstance(node.value, (list, dict)) else "")
+        return ""
+
+    def name(self, node: Node | None) -> str:
+        text = self.text(node)
+        if node is not None and node.value == "":
+            self.findings.add("S105", "a name must not be empty", node)
+        return text
+
+    def flag(self, node: Node | None) -> bool:
+        if node is None:
+            return False
+        if not isinstance(node.value, bool):
+            self.wrong(node, "true or false")
+        return node.value is True
+
+    def number(self, node: Node | None, default: int = 0) -> int:
+        if node is None:
+            return default
+        if isinstance(node.value, int) and not isinstance(node.value, bool):
+            return node.value
+        self.wrong(node, "a whole number")
+        return default
+
+    def choice(self, node: Node, choices: Sequence[str]) -> str:
+        text = self.text(node)
+        if text and text not in choices:
+            self.findings.add("S105", f"{text!r} is not one of {', '.join(choices)}", node, near_miss(text, choices))
+        return text
+
+    def wrong(self, node: Node, wanted: str, help: str = "") -> None:
+        self.findings.add("S105", f"{wanted} has to stand here", node, help)
+
+    def types(self, node: Node) -> tuple[str, ...]:
+        """Give the types that one expression, or a list of them, stands for; see `expand`."""
+        if isinstance(node.value, str) and node.value in self.sets:
+            return self.sets[node.value]
+        nodes = node.value if isinstance(node.value, list) else [node]
+        types: set[str] = set()
+        for each in nodes:
+            types |= self.expanded(each, self.name(each))
+        if not nodes:
+            self.wrong(node, "at least one type")
+        return tuple(sorted(types))
+
+    def expanded(self, node: Node, expression: str) -> set[str]:
+        try:
+            types = set(expand(expression, self.sets)) if expression else set()
+        except KeyError:
+            self.undefined(node, "type or type set", expression, [*self.sets, *ELEMENTS])
+            return set()
+        self.expansions += len(types)
+        if self.expansions > MAX_TYPES:
+            self.findings.add("S102", f"the types of this file's lists are more than {MAX_TYPES}", node)
+            raise SchemaError(self.findings)
+        return types
+
+    def undefined(self, node: Node, what: str, name: str, known: Iterable[str]) -> None:
+        self.findings.add("S107", f"there is no {what} {name!r}", node, near_miss(name, known))
+
+    def value(self, node: Node, type_: str) -> Any:
+        """Give an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds."""
+        if type_ in ("ints", "floats", "strings"):
+            return tuple(self.value(each, type_[:-1]) for each in self.items(node))
+        value = node.value
+        if type_ == "string":
+            return self.text(node)
+        if type_ == "int":
+            if not -(2**63) <= self.number(node) < 2**63:
+                self.wrong(node, "an integer of 64 bits")
+            return value
+        if type_ == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.rounded(node, value)
+        self.wrong(node, "a number" if type_ == "float" else f"no default (an attribute of type {type_} has none)")
+        return None
+
+    def rounded(self, node: Node, value: float) -> float:
+        try:
+            return float32(value)
+        except OverflowError:
+            self.wrong(node, "a number that float32 can hold")
+            return 0.0
+
+    def any_value(self, node: Node) -> Any:
+        """Give a value whose type is not known here, with floats as float32 and lists as tuples."""
+        if isinstance(node.value, list):
+            return tuple(self.any_value(each) for each in node.value)
+        if isinstance(node.value, dict):
+            return {key: self.any_value(each) for key, each in node.value.items()}
+        return self.rounded(node, node.value) if isinstance(node.value, float) else node.value
+
+    def named(self, node: Node | None, read_one: Callable[[Node], T]) -> dict[str, T]:
+        """Give a mapping from any names to what `read_one` makes of their values."""
+        return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
+
+    def pair(self, read_one: Callable[[Node], Any]) -> Callable[[Node], list[Any]]:
+        """Give a reader of `[old, new]`."""
+
+        def read_pair(node: Node) -> list[Any]:
+            if isinstance(node.value, list) and len(node.value) == 2:
+                return [read_one(each) for each in node.value]
+            self.wrong(node, "a list of the old and the new value")
+            return []
+
+        return read_pair
+
+    # The operator, from the outside in.
+
+    def operator(self, root: Node) -> Operator:
+        fields = self.mapping(root, _OPERATOR_KEYS, _OPERATOR_KEYS)
+        name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
+        nodes = self.items(fields["versions"]) if "versions" in fields else []
+        read_versions = [self.version(node, name, family) for node in nodes]
+        versions = sorted((v for v in read_versions if v is not None), key=lambda v: v.schema.since_version)
+        if "versions" in fields and not nodes:
+            self.wrong(fields["versions"], "at least one version")
+        for before, after in itertools.pairwise(versions):
+            if before.schema.since_version == after.schema.since_version:
+                self.findings.add("S106", f"version {after.schema.since_version} stands twice", after.node)
+        for index, version in enumerate(versions):
+            if index == 0 and version.schema.change is not None:
+                self.findings.add("S103", "the first version has nothing to change from", version.node.keys["change"])
+            elif index and version.schema.change is None:
+                help = "every version but the first has it"
+                self.findings.add("S104", "the key 'change' is missing", version.node, help)
+        docs: dict[int, Docs] = {}
+        for version in reversed(versions):
+            docs[version.schema.since_version] = self.docs(version, docs)
+        schemas = tuple(version.schema for version in versions)
+        prose = tuple(docs[schema.since_version] for schema in schemas)
+        return Operator(self.domain, name, family, schemas, prose, self.findings.file, root)
+
+    def version(self, node: Node, name: str, family: str) -> _Version | None:
+        fields = self.mapping(node, _VERSION_KEYS, ("since",))
+        since = self.number(fields.get("since"), 1)
+        if since < 1:
+            self.wrong(fields["since"], "a version, which is 1 or more,")
+        if not isinstance(node.value, dict):
+            return None
+        types = self.named(fields.get("types"), self.types)
+        docs: dict[str, dict[str, str]] = {}
+        parameters = {
+            side: self.parameters(fields.get(side), types, docs.setdefault(side, {})) for side in ("inputs", "outputs")
+        }
+        docs["attributes"] = {}
+        attributes = {
+            key: self.attribute(key, each, docs["attributes"])
+            for key, each in sorted(self.mapping(fields["attributes"]).items() if "attributes" in fields else ())
+        }
+        schema = OpSchema(
+            domain=self.domain,
+            name=name,
+            since_version=since,
+            family=family,
+            inputs=parameters["inputs"],
+            outputs=parameters["outputs"],
+            attributes=attributes,
+            types=types,
+            deprecated=self.flag(fields.get("deprecated")),
+            replacement=self.text(fields.get("replacement")),
+            experimental=self.flag(fields.get("experimental")),
+            determinism=self.choice(fields["determinism"], DETERMINISM) if "determinism" in fields else DETERMINISM[0],
+            change=self.change(fields["change"], attributes) if "change" in fields else None,
+        )
+        return _Version(schema, node, fields, docs)
+
+    def docs(self, version: _Version, newer: dict[int, Docs]) -> Docs:
+        """Give a version's prose; what it does not say itself is that of the newer version that `same_as` names."""
+        own, shared = version.fields, Docs("")
+        if "same_as" in own:
+            since = self.number(own["same_as"])
+            if since in newer:
+                shared = newer[since]
+            else:
+                self.findings.add("S107", f"there is no newer version {since} to share prose with", own["same_as"])
+        elif "doc" not in own:
+            self.findings.add("S104", "the key 'doc' is missing", version.node, "or 'same_as': a newer version")
+        names = {
+            "inputs": [p.name for p in version.schema.inputs],
+            "outputs": [p.name for p in version.schema.outputs],
+            "attributes": list(version.schema.attributes),
+        }
+        said = {
+            part: {name: version.docs[part].get(name) or getattr(shared, part).get(name, "") for name in names[part]}
+            for part in names
+        }
+        return Docs(self.text(own.get("doc")) or shared.doc, **said)
+
+    def parameters(
+        self, node: Node | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]
+    ) -> tuple[Parameter, ...]:
+        parameters: dict[str, Parameter] = {}
+        for each in self.items(node) if node is not None else ():
+            fields = self.mapping(each, _PARAMETER_KEYS, ("name", "type"))
+            name, type_ = self.name(fields.get("name")), self.name(fields.get("type"))
+            if name in parameters:
+                self.findings.add("S106", f"the parameter {name!r} stands twice", fields["name"])
+            if type_ and type_ not in types and not is_type(type_):
+                self.undefined(fields["type"], "type constraint", type_, types)
+            optional, variadic = self.flag(fields.get("optional")), self.flag(fields.get("variadic"))
+            if optional and variadic:
+                self.findings.add("S103", "a parameter is not both optional and variadic", fields["optional"])
+            if "min_arity" in fields and not variadic:
+                self.findings.add("S103", "'min_arity' is said of a variadic parameter only", each.keys["min_arity"])
+            least = self.number(fields.get("min_arity"), 1)
+            if least < 0:
+                self.wrong(fields["min_arity"], "a number that is not negative")
+            docs[name] = self.text(fields.get("doc"))
+            parameters[name] = Parameter(
+                name,
+                type_,
+                OPTIONAL if optional else VARIADIC if variadic else SINGLE,
+                not self.flag(fields.get("heterogeneous")),
+                least,
+                self.flag(fields.get("differentiable")),
+            )
+        return tuple(parameters.values())
+
+    def attribute(self, name: str, node: Node, docs: dict[str, str]) -> Attribute:
+        fields = self.mapping(node, _ATTRIBUTE_KEYS, ("type",))
+        type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
+        default = self.value(fields["default"], type_) if "default" in fields and type_ in ATTRIBUTE_TYPES else None
+        required = self.flag(fields.get("required"))
+        if required and default is not None:
+            self.findings.add("S103", "an attribute that has to be given has no default", node.keys["default"])
+        docs[name] = self.text(fields.get("doc"))
+        return Attribute(name, type_, default, required)
+
+    def change(self, node: Node, attributes: Mapping[str, Attribute]) -> Change:
+        fields = self.mapping(node, _CHANGE_KEYS, ("adapters",))
+        readers: dict[str, Callable[[Node], Any]] = {
+            "deprecated": self.flag,
+            "experimental": self.flag,
+            "determinism": self.pair(lambda each: self.choice(each, DETERMINISM)),
+            "inputs": self.parameter_change,
+            "outputs": self.parameter_change,
+            "types": lambda each: self.named(each, self.type_change),
+        }
+        diff = {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
+        declared: dict[str, AttributeChange] = {}
+        for name, each in self.mapping(fields["attributes"]).items() if "attributes" in fields else ():
+            default = attributes[name].default if name in attributes else None
+            diff.setdefault("attributes", {})[name] = self.attribute_change(name, each, default, declared)
+        adapters = self.mapping(fields["adapters"], ("up", "down"), ("up", "down")) if "adapters" in fields else {}
+        return Change(
+            diff,
+            declared,
+            self.text(fields.get("meaning")),
+            self.text(fields.get("clarified")),
+            self.adapter(adapters.get("up")),
+            self.adapter(adapters.get("down")),
+        )
+
+    def adapter(self, node: Node | None) -> str:
+        text = self.text(node)
+        if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
+            self.wrong(node, "derived, written or 'impossible: reason'")
+        return text
+
+    def parameter_change(self, node: Node) -> dict[str, Any]:
+        def names(each: Node) -> list[str]:
+            return [self.name(item) for item in self.items(each)]
+
+        readers: dict[str, Callable[[Node], Any]] = {
+            "added": names,
+            "removed": names,
+            "order": names,
+            "renamed": lambda each: self.named(each, self.name),
+            "retyped": lambda each: self.named(each, self.pair(self.name)),
+            "arity": lambda each: self.named(each, self.pair(lambda item: self.choice(item, _ARITIES))),
+            "homogeneous": lambda each: self.named(each, self.pair(self.flag)),
+            "min_arity": lambda each: self.named(each, self.pair(self.number)),
+        }
+        return {key: readers[key](each) for key, each in self.mapping(node, list(readers)).items()}
+
+    def attribute_change(
+        self, name: str, node: Node, default: Any, declared: dict[str, AttributeChange]
+    ) -> dict[str, Any]:
+        """Give the part that a diff shows, and note in `declared` the part that it does not."""
+        fields = self.mapping(node, _ATTRIBUTE_CHANGE_KEYS)
+        came = "added" in fields
+        readers: dict[str, Callable[[Node], Any]] = {
+            "added": lambda each: self.choice(each, ATTRIBUTE_TYPES),
+            "removed": lambda each: self.choice(each, ATTRIBUTE_TYPES),
+            "type": self.pair(lambda each: self.choice(each, ATTRIBUTE_TYPES)),
+            "default": self.diff_value if came else self.pair(self.diff_value),
+            "required": self.flag if came else self.pair(self.flag),
+        }
+        if "added" in fields or {"old", "ignored", "input"} & fields.keys():
+            old = self.any_value(fields["old"]) if "old" in fields else default
+            declared[name] = AttributeChange(old, self.flag(fields.get("ignored")), self.text(fields.get("input")))
+        return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
+
+    def diff_value(self, node: Node) -> Any:
+        value = self.any_value(node)
+        return list(value) if isinstance(value, tuple) else value
+
+    def type_change(self, node: Node) -> str | list[str]:
+        """Give `new`, `gone`, or the types that came and went, each with its sign."""
+        if not isinstance(node.value, list):
+            return self.choice(node, ("new", "gone"))
+        signed: dict[str, set[str]] = {"+": set(), "-": set()}
+        for each in node.value:
+            text = self.text(each)
+            if text[:1] not in signed:
+                self.wrong(each, "a type or type set with + or - before it")
+                continue
+            signed[text[0]] |= self.expanded(each, text[1:])
+        return [sign + type_ for sign, types in signed.items() for type_ in sorted(types)]

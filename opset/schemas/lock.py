@@ -1,0 +1,79 @@
+"""The lock of released versions: a hash of each one's signature, so that an edit of one does not go unseen.
+
+A released version is immutable in what a model can depend on; its prose, its family and its change block are not
+locked. The lock is written when versions are released, for those alone that it does not hold yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opset.errors import Finding, SchemaError
+from opset.schemas.model import OpSchema, Parameter
+from opset.schemas.names import shown
+
+if TYPE_CHECKING:
+    from opset.schemas.loader import Operator
+
+LOCK_FILE = "lock.json"
+Lock = dict[str, dict[str, dict[str, str]]]
+"""Hashes by domain, operator and since_version."""
+
+
+def signature_hash(schema: OpSchema) -> str:
+    """Give the SHA-256 of a schema's signature, as canonical JSON. Differentiability is no part of it."""
+
+    def parameters(each: tuple[Parameter, ...]) -> list[Any]:
+        return [[p.name, p.type, p.option, p.homogeneous, p.min_arity] for p in each]
+
+    signature = {
+        "name": [schema.domain, schema.name, schema.since_version],
+        "inputs": parameters(schema.inputs),
+        "outputs": parameters(schema.outputs),
+        "attributes": sorted([a.name, a.type, a.default, a.required] for a in schema.attributes.values()),
+        "types": schema.types,
+        "flags": [schema.deprecated, schema.experimental, schema.determinism],
+    }
+    text = json.dumps(signature, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_lock(folder: Path) -> Lock:
+    """Give the lock of a folder of operators; it is empty where none was written. Raises SchemaError."""
+    path = folder / LOCK_FILE
+    if not path.is_file():
+        return {}
+    try:
+        lock: Lock = json.loads(path.read_bytes())
+        for operators in lock.values():
+            for versions in operators.values():
+                for since, digest in versions.items():
+                    int(since), bytes.fromhex(digest)
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=str(error))) from None
+    return lock
+
+
+def lock_released(folder: Path, operators: Iterable[Operator]) -> list[str]:
+    """Add the versions that are not in the folder's lock yet, and give their names. Those in it are left alone."""
+    lock = read_lock(folder)
+    added = []
+    for operator in operators:
+        versions = lock.setdefault(shown(operator.domain), {}).setdefault(operator.name, {})
+        for schema in operator.schemas:
+            if str(schema.since_version) not in versions:
+                versions[str(schema.since_version)] = signature_hash(schema)
+                added.append(f"{shown(operator.domain)}.{operator.name}:{schema.since_version}")
+    ordered = {
+        domain: {
+            name: dict(sorted(versions.items(), key=lambda item: int(item[0])))
+            for name, versions in sorted(operators_.items())
+        }
+        for domain, operators_ in sorted(lock.items())
+    }
+    (folder / LOCK_FILE).write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+    return added

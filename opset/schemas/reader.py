@@ -1,0 +1,180 @@
+"""YAML read strictly: YAML 1.2 scalars, one document, no aliases, tags or duplicate keys, and the place of every value.
+
+The events of PyYAML's parser are taken one by one, so depth is limited before anything recurses and a mapping is seen
+before it forgets what stood twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from opset.errors import Finding, SchemaError
+
+MAX_SIZE = 2**20
+MAX_DEPTH = 32
+MAX_FINDINGS = 100
+MAX_MESSAGE = 500
+
+# The core schema of YAML 1.2: `no`, `on`, `012` and `1_000` are not what YAML 1.1 makes of them.
+_NULL = re.compile(r"~|null|Null|NULL|")
+_TRUE = re.compile(r"true|True|TRUE")
+_FALSE = re.compile(r"false|False|FALSE")
+_INT = re.compile(r"[-+]?[0-9]{1,40}|0o[0-7]{1,40}|0x[0-9a-fA-F]{1,40}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,9})?")
+_INF = re.compile(r"[-+]?\.(inf|Inf|INF)")
+_NAN = re.compile(r"\.(nan|NaN|NAN)")
+
+
+def scalar(text: str) -> bool | int | float | str | None:
+    """Give the value of a plain scalar by the core schema of YAML 1.2."""
+    if _NULL.fullmatch(text):
+        return None
+    if _TRUE.fullmatch(text) or _FALSE.fullmatch(text):
+        return bool(_TRUE.fullmatch(text))
+    if _INT.fullmatch(text):
+        return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if _INF.fullmatch(text) or _NAN.fullmatch(text):
+        return float(text.replace(".", ""))
+    return text
+
+
+@dataclass(slots=True)
+class Node:
+    """A value and where it stands; `keys` holds the places of a mapping's keys. Lines and columns count from 1."""
+
+    value: Any
+    line: int
+    column: int
+    keys: dict[str, Node] = field(default_factory=dict)
+
+    def plain(self) -> Any:
+        """Give the value as ordinary lists, dictionaries and scalars. Depth is at most MAX_DEPTH."""
+        if isinstance(self.value, dict):
+            return {key: node.plain() for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.plain() for node in self.value]
+        return self.value
+
+
+class Findings(list[Finding]):
+    """The findings about one file; told all at once, up to a limit."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__()
+        self.file = file
+
+    def add(self, code: str, message: str, at: Node | None = None, help: str = "") -> None:
+        """Note one finding at a node. Raises SchemaError with all of them once there are MAX_FINDINGS."""
+        place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
+        self.append(Finding(code, message[:MAX_MESSAGE], place=place, help=help))
+        if len(self) >= MAX_FINDINGS:
+            raise SchemaError(self)
+
+
+def read(data: bytes, findings: Findings, loader: Any = None) -> Node:
+    """Give the single document of a file as nodes; what is not accepted but can be passed over goes to `findings`.
+
+    Raises SchemaError where reading cannot go on: size, depth, encoding, syntax, no document.
+    """
+    if len(data) > MAX_SIZE:
+        findings.add("S102", f"the file has {len(data)} bytes; at most {MAX_SIZE} are accepted")
+        raise SchemaError(findings)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start)
+        start = data.rfind(b"\n", 0, error.start) + 1
+        findings.add("S101", "the file is not UTF-8", Node(None, line + 1, error.start - start + 1))
+        raise SchemaError(findings) from None
+    root = None
+    try:
+        root = _build(_events(text, loader or getattr(yaml, "CSafeLoader", yaml.SafeLoader)), findings)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        findings.add("S101", what, Node(None, mark.line + 1, mark.column + 1) if mark else None)
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # such as an escape beyond Unicode
+        findings.add("S101", str(error).splitlines()[0])
+    if root is None:
+        if not findings:
+            findings.add("S101", "the file holds no document")
+        raise SchemaError(findings)
+    return root
+
+
+def _events(text: str, loader_class: Any) -> Iterator[Any]:
+    loader = loader_class(text)
+    try:
+        while loader.check_event():
+            yield loader.get_event()
+    finally:
+        loader.dispose()
+
+
+def _build(events: Iterator[Any], findings: Findings) -> Node | None:
+    """Build nodes from events with an own stack of (open node, key that waits for its value)."""
+    root: Node | None = None
+    stack: list[tuple[Node, Node | None]] = []
+    for event in events:
+        if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+            stack.pop()
+            continue
+        if isinstance(event, yaml.DocumentStartEvent) and root is not None:
+            findings.add("S101", "a second document starts here", _node(event))
+            break
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        node = _node(event, findings)
+        if not stack:
+            root = node
+        else:
+            stack[-1] = _attach(*stack[-1], node, findings)
+        if isinstance(node.value, (list, dict)):
+            stack.append((node, None))
+            if len(stack) > MAX_DEPTH:
+                findings.add("S102", f"more than {MAX_DEPTH} levels are nested here", node)
+                raise SchemaError(findings)
+    return root
+
+
+def _node(event: Any, findings: Findings | None = None) -> Node:
+    node = Node(None, event.start_mark.line + 1, event.start_mark.column + 1)
+    if isinstance(event, yaml.SequenceStartEvent):
+        node.value = []
+    elif isinstance(event, yaml.MappingStartEvent):
+        node.value = {}
+    elif isinstance(event, yaml.ScalarEvent):
+        node.value = event.value if event.style else scalar(event.value)
+        if isinstance(node.value, str) and not node.value.isascii() and re.search("[\ud800-\udfff]", node.value):
+            assert findings is not None
+            findings.add("S101", "a lone surrogate is not a character", node)
+    if findings is not None:
+        if isinstance(event, yaml.AliasEvent) or event.anchor:
+            findings.add("S101", "anchors and aliases are not accepted", node, "write the value out")
+        elif event.tag:
+            findings.add("S101", "tags are not accepted", node, "leave it out; quote a string that looks otherwise")
+    return node
+
+
+def _attach(parent: Node, key: Node | None, node: Node, findings: Findings) -> tuple[Node, Node | None]:
+    """Put a node into its open parent; give the parent with the key that waits next."""
+    if isinstance(parent.value, list):
+        parent.value.append(node)
+        return parent, None
+    if key is None:
+        if not isinstance(node.value, str):
+            findings.add("S105", "a key has to be text", node, "quote it")
+        elif node.value in parent.keys:
+            findings.add("S106", f"the key {node.value!r} stands twice in this mapping", node)
+        return parent, node
+    if isinstance(key.value, str) and key.value not in parent.keys:
+        parent.keys[key.value] = key
+        parent.value[key.value] = node
+    return parent, None

@@ -1,0 +1,76 @@
+"""Types in operator YAML: element names, whole types, and named sets of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+ELEMENTS = frozenset(
+    (
+        *("bool", "string", "complex64", "complex128"),
+        *("float", "double", "float16", "bfloat16", "float4e2m1", "float6e2m3", "float6e3m2"),
+        *("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0"),
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (2, 4, 8, 16, 32, 64)),
+    )
+)
+MAX_NESTING = 8
+TypeSets = Mapping[str, tuple[str, ...]]
+
+_WRAPPED = re.compile(r"(seq|optional)\((.*)\)")
+_TENSOR = re.compile(r"(?:sparse_)?tensor\(([a-z0-9]+)\)")
+_MAP = re.compile(r"map\((?:string|u?int(?:8|16|32|64)), (.*)\)")
+
+
+def is_type(text: str) -> bool:
+    """Say whether this is one whole type, such as `tensor(int64)` or `seq(map(int64, float))`."""
+    for _ in range(MAX_NESTING):
+        if wrapped := _WRAPPED.fullmatch(text):
+            text = wrapped[2]
+        elif mapped := _MAP.fullmatch(text):
+            text = mapped[1]
+            if text in ELEMENTS:
+                return True
+        else:
+            break
+    tensor = _TENSOR.fullmatch(text)
+    return tensor is not None and tensor[1] in ELEMENTS
+
+
+def expand(expression: str, sets: TypeSets) -> Iterable[str]:
+    """Give the types that an expression stands for.
+
+    It is a set's name, an element's name (which means the tensor of it), a whole type, or `seq(…)` and `optional(…)`
+    around any of these. Raises KeyError when it is none.
+    """
+    inner, wrappers = expression, list[str]()
+    while len(wrappers) <= MAX_NESTING and (wrapped := _WRAPPED.fullmatch(inner)):
+        wrappers.append(wrapped[1])
+        inner = wrapped[2]
+    if inner in sets:
+        types: Iterable[str] = sets[inner]
+    elif inner in ELEMENTS:
+        types = (f"tensor({inner})",)
+    elif is_type(inner):
+        types = (inner,)
+    else:
+        raise KeyError(expression)
+    for wrapper in reversed(wrappers):
+        types = [f"{wrapper}({type_})" for type_ in types]
+    return types
+
+
+def shortest(types: Iterable[str], sets: TypeSets) -> list[str]:
+    """Give a short list of expressions that stands for exactly these types: largest sets first, then what is left."""
+    left = set(types)
+    wanted = frozenset(left)
+    chosen: list[str] = []
+    candidates = [
+        (name if not wrapper else wrapper.format(name), frozenset(wrapper.format(t) if wrapper else t for t in members))
+        for name, members in sets.items()
+        for wrapper in ("", "seq({})", "optional({})", "optional(seq({}))")
+    ]
+    for expression, members in sorted(candidates, key=lambda each: (-len(each[1]), each[0])):
+        if members <= wanted and len(members & left) > 1:
+            chosen.append(expression)
+            left -= members
+    return chosen + [_TENSOR.sub(r"\1", t) if t.startswith("tensor(") else t for t in sorted(left)]
