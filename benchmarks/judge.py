@@ -1,0 +1,374 @@
+"""Whether a converted model still computes what the model that it came from computes.
+
+Two judges that are not ours run the model on the inputs of the case: onnxruntime, which implements each operator at
+each opset, and the evaluator of the onnx package, which runs what onnxruntime cannot, but resolves many operators to
+their newest meaning. A judge's "differs" counts against a converter only where the same judge gets the unconverted
+model right. Beside that the model must be at the target, keep its interface and pass onnx's checker.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import Message
+from onnx import TensorProto, numpy_helper
+
+from benchmarks.converters import Target
+
+__all__ = ["Case", "Judge", "Verdict", "opset_of", "run_evaluator", "run_onnxruntime"]
+
+# What the onnxruntime in use takes: highest version of each domain, and of the IR.
+ORT_DOMAINS = {"": 26, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1}
+ORT_IR = 13
+
+# Element types that onnxruntime's Python interface neither takes nor gives, with the opset since which Cast reads them.
+CAST_READS: dict[int, int] = {
+    TensorProto.BFLOAT16: 13,
+    TensorProto.FLOAT8E4M3FN: 19,
+    TensorProto.FLOAT8E4M3FNUZ: 19,
+    TensorProto.FLOAT8E5M2: 19,
+    TensorProto.FLOAT8E5M2FNUZ: 19,
+    TensorProto.INT4: 21,
+    TensorProto.UINT4: 21,
+    TensorProto.FLOAT4E2M1: 23,
+    TensorProto.FLOAT8E8M0: 24,
+    TensorProto.INT2: 25,
+    TensorProto.UINT2: 25,
+}
+
+# (judge, operator, first opset, last opset, reason): there the judge is known to be wrong about the standard, which was
+# decided by hand, so it is not asked.
+KNOWN_FAULTS: tuple[tuple[str, str, int, int, str], ...] = (
+    (
+        "evaluator",
+        "PRelu",
+        7,
+        28,
+        "puts a slope along an axis where it does not broadcast",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, inputs, and the outputs that they must give; `random` ones are compared in shape and type alone."""
+
+    name: str
+    model: onnx.ModelProto
+    feeds: Mapping[str, Any]
+    expected: Sequence[Any]
+    rtol: float = 1e-3
+    atol: float = 1e-7
+    random: bool = False
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Hash of all that a verdict depends on beside the converted model."""
+        parts = [self.name, self.rtol, self.atol, self.random, self.model.SerializeToString(deterministic=True)]
+        values = [(key, fingerprint(value)) for key, value in self.feeds.items()]
+        return hashlib.sha256(repr([*parts, values, [fingerprint(v) for v in self.expected]]).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`kind` is same, wrong, unjudged or disputed; `by` names the judge, `why` tells what differs."""
+
+    kind: str
+    by: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one judge found: same, differs (it ran, other values), fails (it rejects the model or the run), cannot."""
+
+    kind: str
+    why: str = ""
+
+
+def fingerprint(value: object) -> object:
+    """Give something with a `repr` that tells values apart in full."""
+    if isinstance(value, (list, tuple)):
+        return [fingerprint(item) for item in value]
+    if isinstance(value, np.ndarray):
+        data = repr(value.tolist()).encode() if value.dtype == object else value.tobytes()
+        return str(value.dtype), value.shape, hashlib.sha256(data).hexdigest()
+    return repr(value)
+
+
+def opset_of(model: onnx.ModelProto, domain: str = "") -> int | None:
+    """Give the version at which the model imports the domain, None when it does not."""
+    names = ("", "ai.onnx") if domain in ("", "ai.onnx") else (domain,)
+    return next((entry.version for entry in model.opset_import if entry.domain in names), None)
+
+
+def messages(message: Message) -> Iterator[Message]:
+    """Give the message and all that lie in it."""
+    stack = [message]
+    while stack:
+        top = stack.pop()
+        yield top
+        for field, value in top.ListFields():
+            if field.message_type is not None:
+                stack.extend([value] if isinstance(value, Message) else value)
+
+
+def operators(model: onnx.ModelProto) -> set[str]:
+    """Give the names of all operators of the default domain in the model, its subgraphs and functions."""
+    nodes = (message for message in messages(model) if isinstance(message, onnx.NodeProto))
+    return {node.op_type for node in nodes if node.domain in ("", "ai.onnx")}
+
+
+def element_types(model: onnx.ModelProto) -> set[int]:
+    """Give all element types that values and tensors in the model have by declaration."""
+    found: set[int] = set()
+    for message in messages(model):
+        if isinstance(message, onnx.TensorProto):
+            found.add(message.data_type)
+        elif isinstance(message, (onnx.TypeProto.Tensor, onnx.TypeProto.SparseTensor)):
+            found.add(message.elem_type)
+        elif isinstance(message, onnx.AttributeProto) and message.name in ("to", "dtype", "output_dtype"):
+            found.add(message.i)
+    return found
+
+
+def unchanged_between(names: Iterable[str], low: int, high: int) -> bool:
+    """Whether each operator of the default domain is defined by the same version of itself at both opsets."""
+    schema = onnx.defs.get_schema
+    try:
+        return all(schema(name, low, "").since_version == schema(name, high, "").since_version for name in names)
+    except onnx.defs.SchemaError:
+        return False
+
+
+def for_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[onnx.ModelProto, dict[str, Any]] | None:
+    """Give a copy that onnxruntime's Python interface can run, with its feeds; None where it has no chance.
+
+    A model whose opset or IR version is newer than the runtime's is labelled with the runtime's where it uses nothing
+    newer. Values of a type that numpy lacks go in as initializers and come out cast to float, which holds all of them.
+    """
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for entry in copy.opset_import:
+        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        highest = ORT_DOMAINS.get(domain, entry.version)
+        if entry.version > highest:
+            if domain or model.functions or not unchanged_between(operators(model), highest, entry.version):
+                return None
+            entry.version = highest
+    if copy.ir_version > ORT_IR:
+        if max(element_types(copy), default=0) > TensorProto.INT2:
+            return None
+        copy.ir_version = ORT_IR
+    graph, fed = copy.graph, dict(feeds)
+    for value_info in list(graph.input):
+        if value_info.type.tensor_type.elem_type in CAST_READS and value_info.name in fed:
+            graph.initializer.append(numpy_helper.from_array(np.asarray(fed.pop(value_info.name)), value_info.name))
+            if copy.ir_version >= 4:
+                graph.input.remove(value_info)
+    for value_info in graph.output:
+        tensor = value_info.type.tensor_type
+        if tensor.elem_type in CAST_READS:
+            if (opset_of(copy) or 0) < CAST_READS[tensor.elem_type]:
+                return None
+            widened = f"{value_info.name}/as_float"
+            graph.node.append(onnx.helper.make_node("Cast", [value_info.name], [widened], to=TensorProto.FLOAT))
+            value_info.name, tensor.elem_type = widened, TensorProto.FLOAT
+    return copy, fed
+
+
+def run_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any], optimize: str = "none") -> list[Any] | None:
+    """Give the outputs by onnxruntime on the CPU, None where it is too old for the model or has no kernel."""
+    import onnxruntime
+
+    adapted = for_onnxruntime(model, feeds)
+    if adapted is None:
+        return None
+    onnxruntime.set_default_logger_severity(4)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    options.graph_optimization_level = {
+        "none": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
+        "basic": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+        "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+    }[optimize]
+    try:
+        session = onnxruntime.InferenceSession(adapted[0].SerializeToString(), options, ["CPUExecutionProvider"])
+        outputs: list[Any] = session.run(None, adapted[1])
+    except Exception as error:
+        if "NOT_IMPLEMENTED" in str(error):
+            return None
+        raise
+    return outputs
+
+
+def run_evaluator(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any] | None:
+    """Give the outputs by the evaluator of the onnx package, None where it has no implementation."""
+    from onnx.reference import ReferenceEvaluator
+    from onnx.reference.op_run import RuntimeImplementationError
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return list(ReferenceEvaluator(model).run(None, dict(feeds)))
+        except (NotImplementedError, RuntimeImplementationError):
+            return None
+
+
+def plain(value: Any) -> np.ndarray:
+    """Give an array of a type that numpy compares; narrow floats and integers are widened exactly."""
+    array = np.asarray(value)
+    if array.dtype.type.__module__ != "numpy":
+        return array.astype(np.float32)
+    return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def difference(case: Case, actual: Sequence[Any]) -> str:
+    """Give in words the first way in which outputs are not those of the case, "" when there is none."""
+    if len(actual) != len(case.expected):
+        return f"{len(actual)} outputs instead of {len(case.expected)}"
+    for number, (expected, got) in enumerate(zip(case.expected, actual, strict=True)):
+        found = value_difference(case, expected, got)
+        if found:
+            return f"output {number}: {found}"
+    return ""
+
+
+def value_difference(case: Case, expected: Any, got: Any) -> str:
+    if expected is None or got is None:
+        return "" if expected is got else "one is empty"
+    if isinstance(expected, (list, tuple)):
+        if not isinstance(got, (list, tuple)) or len(expected) != len(got):
+            return "not a sequence of the same length"
+        return next((text for pair in zip(expected, got, strict=True) if (text := value_difference(case, *pair))), "")
+    if isinstance(got, (list, tuple)):
+        return "a sequence instead of a tensor"
+    bfloat16 = "bfloat16" in (str(getattr(expected, "dtype", "")), str(getattr(got, "dtype", "")))
+    want, have = plain(expected), plain(got)
+    if want.shape != have.shape:
+        return f"shape {have.shape} instead of {want.shape}"
+    if want.dtype != have.dtype:
+        return f"type {have.dtype} instead of {want.dtype}"
+    if case.random:
+        return ""
+    if want.dtype == object:
+        return "" if np.array_equal(want, have) else "other strings"
+    rtol = max(case.rtol, 2**-6) if bfloat16 else case.rtol
+    with np.errstate(all="ignore"):
+        near = np.isclose(have, want, rtol=rtol, atol=case.atol, equal_nan=True)
+    if near.all():
+        return ""
+    where = tuple(int(i) for i in np.argwhere(~near)[0])
+    return f"{int((~near).sum())} of {want.size} values, at {list(where)} {have[where]} instead of {want[where]}"
+
+
+class Judge:
+    """Judges conversions of one case; remembers how each judge does on the unconverted model, and verdicts by bytes.
+
+    `optimize` is onnxruntime's level of graph optimisation: none, basic or all. `verdicts` are earlier ones.
+    """
+
+    def __init__(self, case: Case, optimize: str, verdicts: Mapping[str, Verdict]) -> None:
+        self.case = case
+        self.optimize = optimize
+        self.verdicts = dict(verdicts)
+        self.fresh: dict[str, Verdict] = {}
+
+    @functools.cached_property
+    def runtime_before(self) -> Trial:
+        return self.trial("onnxruntime", self.case.model)
+
+    @functools.cached_property
+    def evaluator_before(self) -> Trial:
+        return self.trial("evaluator", self.case.model)
+
+    @functools.cached_property
+    def full_check(self) -> bool:
+        """Whether the unconverted model passes the checker with types; if not, only the plain check is asked for."""
+        return not self.checker_says(self.case.model, full=True)
+
+    @functools.cached_property
+    def plain_check(self) -> bool:
+        return self.full_check or not self.checker_says(self.case.model, full=False)
+
+    def trial(self, judge: str, model: onnx.ModelProto) -> Trial:
+        """Give what one judge finds about the model."""
+        opset, names = opset_of(model) or 0, operators(model)
+        if any(j == judge and op in names and low <= opset <= high for j, op, low, high, _ in KNOWN_FAULTS):
+            return Trial("cannot", "known fault of the judge")
+        try:
+            if judge == "onnxruntime":
+                outputs = run_onnxruntime(model, self.case.feeds, self.optimize)
+            else:
+                outputs = run_evaluator(model, self.case.feeds)
+            if outputs is None:
+                return Trial("cannot")
+            why = difference(self.case, outputs)
+        except Exception as error:
+            return Trial("fails", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+        return Trial("differs", why) if why else Trial("same")
+
+    @staticmethod
+    def checker_says(model: onnx.ModelProto, full: bool) -> str:
+        """Give the complaint of onnx's checker, "" when there is none."""
+        try:
+            onnx.checker.check_model(model, full_check=full)
+        except Exception as error:
+            return " ".join(str(error).split())[:300] or repr(error)
+        return ""
+
+    def judge(self, converted: onnx.ModelProto, to: Target) -> Verdict:
+        """Give the verdict on a conversion of the case's model to a version of a domain."""
+        data = converted.SerializeToString(deterministic=True)
+        key = hashlib.sha256(repr((self.case.digest, self.optimize, to)).encode() + data).hexdigest()
+        if key not in self.verdicts:
+            self.verdicts[key] = self.fresh[key] = self.structure(converted, to) or self.values(converted)
+        return self.verdicts[key]
+
+    def structure(self, converted: onnx.ModelProto, to: Target) -> Verdict | None:
+        """Give a verdict where no run is needed: not at the target, another interface, not valid."""
+        if opset_of(converted, to[0]) != to[1]:
+            return Verdict("wrong", "target", f"opset {opset_of(converted, to[0])}")
+        if interface(converted) != interface(self.case.model):
+            return Verdict("wrong", "interface", "inputs or outputs changed in name, order or type")
+        if self.plain_check and (why := self.checker_says(converted, full=False)):
+            return Verdict("wrong", "checker", why)
+        if self.full_check and (why := self.checker_says(converted, full=True)):
+            return Verdict("wrong", "full checker", why)
+        return None
+
+    def values(self, converted: onnx.ModelProto) -> Verdict:
+        """Give the verdict of the runs."""
+        runtime = self.trial("onnxruntime", converted)
+        if runtime.kind == "same":
+            return Verdict("same", "onnxruntime")
+        if runtime.kind in ("differs", "fails") and self.runtime_before.kind == "same":
+            return Verdict("wrong", "onnxruntime", runtime.why)
+        # The runtime could not say how the unconverted model does, so what it finds now decides nothing alone.
+        before = self.runtime_before.kind
+        suspicious = (runtime.kind, before) in {("differs", "cannot"), ("differs", "fails"), ("fails", "cannot")}
+        evaluator = self.trial("evaluator", converted)
+        if evaluator.kind == "same":
+            return Verdict("disputed", "onnxruntime", runtime.why) if suspicious else Verdict("same", "evaluator")
+        if evaluator.kind in ("differs", "fails") and self.evaluator_before.kind == "same":
+            return Verdict("wrong" if suspicious else "disputed", "evaluator", evaluator.why)
+        return Verdict("disputed", "onnxruntime", runtime.why) if suspicious else Verdict("unjudged")
+
+
+def interface(model: onnx.ModelProto) -> tuple[list[object], list[object]]:
+    """Give names and element types of the values that a caller passes and gets."""
+    initialized = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in initialized]
+    return [outline(value) for value in inputs], [outline(value) for value in model.graph.output]
+
+
+def outline(value: onnx.ValueInfoProto) -> object:
+    return value.name, [m.elem_type for m in messages(value) if isinstance(m, onnx.TypeProto.Tensor)]

@@ -1,0 +1,205 @@
+"""Attention: masks that are shorter than the keys, padding and windows, which older versions express as masks."""
+
+from __future__ import annotations
+
+from opset.adapters import down, up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, NONPAD = range(7)
+FLOATS = frozenset(("float", "double", "float16", "bfloat16"))
+
+
+@up("Attention", since=24)
+def mask_for_every_key(op: Builder, node: Node) -> Result:
+    """A mask of one column spoke for every key and now speaks for the first alone, so it is repeated."""
+    last = _last_of_mask(node)
+    if not node.input(MASK) or (last is not None and (last != 1 or _known_total(node) == 1)):
+        return None
+    inputs = list(node.proto.input)
+    inputs[MASK] = op.Expand(inputs[MASK], _vector(op, _total(op, node)))
+    return op.same(node, inputs=inputs)
+
+
+@down("Attention", since=24)
+def mask_of_full_length(op: Builder, node: Node) -> Result:
+    """Columns that version 24 adds to a mask are minus infinity, and so are keys behind `nonpad_kv_seqlen`."""
+    inputs = list(node.proto.input)
+    if not node.input(NONPAD):
+        if not node.input(MASK) or _last_of_mask(node) == _known_total(node) is not None:
+            return None
+        inputs[MASK] = _full_mask(op, node)
+        return op.same(node, inputs=inputs)
+    _no_cache_and_padding(node)
+    columns = _numbers(op, _total(op, node))
+    visible = op.Less(columns, op.Unsqueeze(node.input(NONPAD), op.const([1, 2, 3])))
+    if _is_causal(node):
+        visible = op.And(visible, op.LessOrEqual(columns, _positions(op, node)))
+    return op.same(node, inputs=[*inputs[:MASK], _restricted_mask(op, node, visible)], drop=["is_causal"])
+
+
+@up("Attention", since=25)
+def nothing_said_twice(op: Builder, node: Node) -> Result:
+    """Version 25 forbids what could only repeat: heads that a dimension tells, and a cache beside `nonpad_kv_seqlen`.
+
+    It wants both present outputs or none; one that is not used may be named.
+    """
+    drop = _heads_of_dimensions(node)
+    outputs = [node.output(index) for index in range(4)]
+    results = list(outputs)
+    if node.input(NONPAD):
+        _no_cache_and_padding(node)
+        if outputs[1] or outputs[2]:
+            if node.need_rank(KEY) != 4:
+                why = "'nonpad_kv_seqlen' is used together with present outputs, which version 25 excludes"
+                raise Refusal("C204", why, "take the outputs from K and V")
+            # Without a past the present key and value are the given ones.
+            outputs[1:3] = "", ""
+            results[1:3] = node.input(KEY), node.input(VALUE)
+    elif bool(outputs[1]) != bool(outputs[2]):
+        outputs[1:3] = (name or op.fresh("present") for name in outputs[1:3])
+        results = list(outputs)
+    elif not drop:
+        return None
+    op.same(node, outputs=outputs, drop=drop)
+    return results
+
+
+@down("Attention", since=25)
+def window_as_mask(op: Builder, node: Node) -> Result:
+    """A window is minus infinity outside of it, which a mask can say."""
+    left, right = node.attr("left_window_size"), node.attr("right_window_size")
+    if left == right == -1:
+        return None
+    if left < -1 or right < -1:
+        raise Refusal("C103", "a window size is below -1")
+    columns, positions = _numbers(op, _total(op, node)), _positions(op, node)
+    bounds = []
+    if left >= 0:
+        bounds.append(op.GreaterOrEqual(columns, op.Sub(positions, op.const(left))))
+    if right >= 0:
+        bounds.append(op.LessOrEqual(columns, op.Add(positions, op.const(right))))
+    visible = op.And(*bounds) if len(bounds) == 2 else bounds[0]
+    inputs = [*node.proto.input, *[""] * (MASK + 1 - len(node.proto.input))]
+    inputs[MASK] = _restricted_mask(op, node, visible)
+    return op.same(node, inputs=inputs, drop=["left_window_size", "right_window_size"])
+
+
+def _heads_of_dimensions(node: Node) -> list[str]:
+    """Give the attributes for the number of heads that repeat a dimension of four-dimensional inputs."""
+    stated = [(name, index) for name, index in (("q_num_heads", QUERY), ("kv_num_heads", KEY)) if node.has(name)]
+    if not stated or node.need_rank(QUERY) != 4:
+        return []
+    for name, index in stated:
+        shape = node.shape(index)
+        heads = shape[1] if shape is not None and len(shape) == 4 else None
+        if not isinstance(heads, int):
+            why = f"'{name}' is stated, and the number of heads in four-dimensional inputs is not known"
+            raise Refusal("C207", why, f"remove '{name}', which is for three-dimensional inputs")
+        if heads != node.attr(name):
+            why = f"'{name}' is {node.attr(name)}, and the input has {heads} heads"
+            raise Refusal("C204", why, f"remove '{name}', which is for three-dimensional inputs")
+    return [name for name, _ in stated]
+
+
+def _no_cache_and_padding(node: Node) -> None:
+    if node.input(PAST_KEY) or node.input(PAST_VALUE):
+        why = "'nonpad_kv_seqlen' is used together with a cache, which the standard does not define"
+        raise Refusal("C204", why, "use one of both")
+
+
+def _is_causal(node: Node) -> bool:
+    causal = node.attr("is_causal")
+    if causal not in (0, 1):
+        raise Refusal("C103", "'is_causal' is neither 0 nor 1")
+    return bool(causal)
+
+
+def _known_length(node: Node, index: int) -> int | None:
+    """Give how long queries, keys or a cache are, where that is known: the last dimension but one."""
+    shape = node.shape(index)
+    length = shape[-2] if shape is not None and len(shape) >= 2 else None
+    return length if isinstance(length, int) else None
+
+
+def _length(op: Builder, node: Node, index: int) -> str:
+    known = _known_length(node, index)
+    if known is not None:
+        return op.const(known)
+    return op.Squeeze(op.Shape(node.input(index), start=-2, end=-1))
+
+
+def _known_total(node: Node) -> int | None:
+    lengths = [_known_length(node, index) for index in (KEY, PAST_KEY) if node.input(index)]
+    return None if None in lengths else sum(length for length in lengths if length is not None)
+
+
+def _total(op: Builder, node: Node) -> str:
+    """Give the number of keys, those of the cache included, as a scalar."""
+    known = _known_total(node)
+    if known is not None:
+        return op.const(known)
+    keys = _length(op, node, KEY)
+    return op.Add(_length(op, node, PAST_KEY), keys) if node.input(PAST_KEY) else keys
+
+
+def _vector(op: Builder, scalar: str) -> str:
+    return op.Unsqueeze(scalar, op.const([0]))
+
+
+def _numbers(op: Builder, count: str) -> str:
+    """Give the numbers from 0 up to a count."""
+    return op.Range(op.const(0), count, op.const(1))
+
+
+def _positions(op: Builder, node: Node) -> str:
+    """Give the positions of the queries, `(length, 1)`, or `(batch, 1, length, 1)` with `nonpad_kv_seqlen`."""
+    length = _length(op, node, QUERY)
+    rows = op.Unsqueeze(_numbers(op, length), op.const([1]))
+    if node.input(PAST_KEY):
+        return op.Add(rows, _length(op, node, PAST_KEY))
+    if node.input(NONPAD):
+        offset = op.Sub(node.input(NONPAD), length)
+        return op.Add(rows, op.Unsqueeze(offset, op.const([1, 2, 3])))
+    return rows
+
+
+def _last_of_mask(node: Node) -> int | None:
+    shape = node.shape(MASK)
+    last = shape[-1] if shape else None
+    return last if isinstance(last, int) else None
+
+
+def _full_mask(op: Builder, node: Node) -> str:
+    """Give the mask with a column for every key, those that it lacks filled with what excludes a key."""
+    mask, last, total = node.input(MASK), _last_of_mask(node), _known_total(node)
+    if last is not None and total is not None:
+        if last == total:
+            return mask
+        if last > total:
+            raise Refusal("C103", f"the mask has {last} columns for {total} keys")
+        pads = op.const([0, total - last])
+    else:
+        missing = op.Sub(_vector(op, _total(op, node)), op.Shape(mask, start=-1))
+        pads = op.Concat(op.const([0]), missing, axis=0)
+    return op.Pad(mask, pads, _excluded(op, node), op.const([-1]))
+
+
+def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
+    """Give a mask that excludes what the node's mask excludes and what is not visible."""
+    if not node.input(MASK):
+        return visible
+    mask, element = _full_mask(op, node), node.need_element(MASK)
+    if element == "bool":
+        return op.And(mask, visible)
+    excluded = _excluded(op, node)
+    return op.Add(mask, op.Where(visible, op.const(0.0, element, []), excluded))
+
+
+def _excluded(op: Builder, node: Node) -> str:
+    """Give the scalar of the mask's type that excludes a key."""
+    element = node.need_element(MASK)
+    if element == "bool":
+        return op.const(False, "bool", [])
+    if element not in FLOATS:
+        raise Refusal("C204", f"a mask of type {element} has no value that excludes a key", "use a boolean mask")
+    return op.const(float("-inf"), element, [])

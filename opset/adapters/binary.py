@@ -1,0 +1,334 @@
+"""Operators of two or more values: broadcasting as in numpy came with versions 7 and 8, and types grew."""
+
+from __future__ import annotations
+
+import math
+
+from opset.adapters import down, up
+from opset.adapters.shared import (
+    BFLOAT16,
+    INTEGERS,
+    INTEGERS_OF_32_BITS,
+    SMALL_INTEGERS,
+    chosen,
+    float16,
+    float32,
+    through,
+)
+from opset.opsets.values import NUMBERS, Shape
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+ARITHMETIC = ("Add", "Sub", "Mul", "Div")
+LOGICAL = ("And", "Or", "Xor")
+COMPARISON = ("Equal", "Greater", "Less")
+SWAPPED = {**{name: name for name in ("Add", "Mul", "Equal", *LOGICAL)}, "Greater": "Less", "Less": "Greater"}
+"""Operators with the one that gives the same when the operands change places."""
+FLOATS = ("float16", "float", "double")
+WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int64"}
+"""Types that hold what two integers give, so that casting back wraps as the small type does."""
+
+down(*ARITHMETIC, since=14)(through(WIDE_INTEGERS))
+down("LessOrEqual", "GreaterOrEqual", "Where", since=16)(through(BFLOAT16))
+
+
+@up(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
+def axis_to_broadcasting(op: Builder, node: Node) -> Result:
+    """The second operand lay along the first one's dimensions from `axis` on; ones after its own dimensions do that."""
+    a, b = node.input(0), node.input(1)
+    gone = [name for name in ("axis", "broadcast") if node.has(name)]
+    if not node.attr("broadcast") or not node.has("axis"):
+        return op.same(node, drop=gone) if gone else None
+    shape = node.shape(1)
+    if shape is not None and all(dim == 1 for dim in shape):
+        return op.same(node, drop=gone)
+    rank, own = node.need_rank(0), node.need_rank(1)
+    axis = node.attr("axis")
+    missing = rank - own - (axis + rank if axis < 0 else axis)
+    if missing < 0:
+        raise Refusal("C103", f"{own} dimensions from axis {axis} on do not fit into {rank}")
+    if missing and axis < 0:
+        raise Refusal("C204", f"what axis {axis} meant before version 7 is not defined")
+    if missing:
+        b = op.Unsqueeze(b, axes=list(range(own, own + missing)))
+    return op.same(node, inputs=[a, b], drop=gone)
+
+
+@down(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
+def broadcasting_to_axis(op: Builder, node: Node) -> Result:
+    """The second operand alone could be broadcast, with dimensions that are consecutive ones of the first.
+
+    Ones around them are squeezed out, others are tiled. Where the first operand is the smaller one, the two change
+    places if the operator allows it.
+    """
+    a, b = node.input(0), node.input(1)
+    if a == b:
+        return None
+    if node.shape(1) == ():
+        return op.same(node, broadcast=1)
+    rank = max(node.need_rank(0), node.need_rank(1))
+    left, right = (_aligned(node.shape(index) or (), rank) for index in (0, 1))
+    result = _broadcast(left, right)
+    op_type = node.op_type
+    if (node.rank(0) != rank or left != result) and right == result and op_type in SWAPPED and node.rank(1) == rank:
+        op_type, a, b, left, right = SWAPPED[op_type], b, a, right, left
+        own = len(node.shape(0) or ())
+    else:
+        own = len(node.shape(1) or ())
+        if node.rank(0) != rank:
+            a = op.Unsqueeze(a, axes=list(range(rank - len(node.shape(0) or ()))))
+        a = _tiled(op, a, left, result)
+    stretched = [axis for axis, dim in enumerate(right) if dim == 1 and result[axis] != 1]
+    kept = [axis for axis, dim in enumerate(right) if dim != 1]
+    if own == rank and not stretched:
+        return op.same(node, op_type=op_type, inputs=[a, b])
+    if not kept:
+        return op.same(node, op_type=op_type, inputs=[a, b], broadcast=1)
+    first, last = kept[0], kept[-1]
+    squeezed = [axis - rank + own for axis in range(rank - own, rank) if not first <= axis <= last]
+    if squeezed:
+        b = op.Squeeze(b, axes=squeezed)
+    b = _tiled(op, b, right[first : last + 1], result[first : last + 1])
+    if (first, last) == (0, rank - 1):
+        return op.same(node, op_type=op_type, inputs=[a, b])
+    axis = first if last < rank - 1 else None
+    return op.same(node, op_type=op_type, inputs=[a, b], broadcast=1, axis=axis)
+
+
+def _aligned(shape: Shape, rank: int) -> Shape:
+    return (1,) * (rank - len(shape)) + shape
+
+
+def _broadcast(left: Shape, right: Shape) -> Shape:
+    """Give the shape that two of one rank broadcast to. Raises Refusal where it is not certain which is stretched."""
+    result: list[int | str | None] = []
+    for here, there in zip(left, right, strict=True):
+        if there == 1 or (here == there and here):
+            result.append(here)
+        elif here == 1:
+            result.append(there)
+        elif here == there == 0:
+            result.append(0)
+        elif isinstance(here, int) and isinstance(there, int):
+            raise Refusal("C103", f"dimensions {here} and {there} do not broadcast")
+        else:
+            raise Refusal(
+                "C207",
+                "it is not known whether an operand is broadcast",
+                "fix the model's dynamic dimensions, or add the shapes to value_info",
+            )
+    return tuple(result)
+
+
+def _tiled(op: Builder, x: str, shape: Shape, result: Shape) -> str:
+    """Give a value repeated along the dimensions of one in which the result has more."""
+    if shape == result:
+        return x
+    repeats = [new if old == 1 else 1 for old, new in zip(shape, result, strict=True)]
+    if not all(isinstance(repeat, int) for repeat in repeats):
+        raise Refusal("C207", "an operand has to be repeated, and how often is not known", "fix the dynamic dimensions")
+    return str(op.Tile(x, op.const(repeats)))
+
+
+@down("Max", "Min", since=8)
+def max_of_one_shape(op: Builder, node: Node) -> Result:
+    """Subtracting zeros of the broadcast shape gives an operand that shape and keeps its values, -0.0 and NaN too."""
+    if _one_shape(node):
+        return None
+    element = node.need_element(0)
+    zeros = [op.Cast(op.Less(x, x), to=NUMBERS[element]) for x in node.proto.input]
+    total = zeros[0]
+    for zero in zeros[1:]:
+        total = op.Add(total, zero)
+    return op.same(node, inputs=[op.Sub(x, total) for x in node.proto.input])
+
+
+@down("Sum", "Mean", since=8)
+def sum_of_one_shape(op: Builder, node: Node) -> Result:
+    """Add broadcasts at version 7, and adds one by one; the mean is the sum over the number of operands."""
+    if _one_shape(node):
+        return None
+    total, *others = node.proto.input
+    for other in others:
+        total = op.Add(total, other)
+    if node.op_type == "Sum":
+        return str(total)
+    return str(op.Div(total, op.const(float(len(node.proto.input)), node.need_element(0), [])))
+
+
+def _one_shape(node: Node) -> bool:
+    shapes = {node.shape(index) for index in range(len(node.proto.input))}
+    shape = shapes.pop()
+    known = shape is not None and all(dim or dim == 0 for dim in shape)
+    return len(set(node.proto.input)) == 1 or (known and not shapes)
+
+
+@down("Max", "Min", since=12)
+def max_of_integers(op: Builder, node: Node) -> Result:
+    """Integers are compared in a float type that holds them; those of 64 bits by Less and Where."""
+    element = node.element(0)
+    if element not in ("int64", "uint64"):
+        return through({**SMALL_INTEGERS, **INTEGERS_OF_32_BITS})(op, node)
+    best, *others = node.proto.input
+    for other in others:
+        higher, lower = (other, best) if node.op_type == "Max" else (best, other)
+        best = chosen(op, node, op.Less(lower, higher), other, best, element)
+    return best
+
+
+@down("Less", "Greater", since=9)
+def compared_integers(op: Builder, node: Node) -> Result:
+    """Integers are compared in a float type that holds them; those of 64 bits in two parts, of which the first decides.
+
+    Whichever way it rounds, dividing by 2**31 never goes down where the number goes up, and the rest goes up with it.
+    """
+    element = node.element(0)
+    if element not in ("int64", "uint64"):
+        return through({**SMALL_INTEGERS, **INTEGERS_OF_32_BITS})(op, node)
+    parts = []
+    for x in node.proto.input:
+        divisor = op.const(2**31, element, [])
+        quotient = op.Div(x, divisor)
+        rest = op.Sub(x, op.Mul(quotient, divisor))
+        parts.append([op.Cast(part, to=NUMBERS["double"]) for part in (quotient, rest)])
+    if node.op_type == "Greater":
+        parts.reverse()
+    (high, low), (other_high, other_low) = parts
+    level = op.Not(op.Or(op.Less(high, other_high), op.Less(other_high, high)))
+    (first,) = op.same(node, op_type="Less", inputs=[high, other_high], outputs=[op.fresh("first")])
+    return str(op.Or(first, op.And(level, op.Less(low, other_low))))
+
+
+@down("Equal", since=11)
+def equal_by_order(op: Builder, node: Node) -> Result:
+    """Numbers are equal if neither is less, and both are below 1 or above 0, as all numbers are, and NaN is not."""
+    element = node.element(0)
+    a, b = node.input(0), node.input(1)
+    if element == "uint64":
+        return op.Not(op.Or(op.Less(a, b), op.Greater(a, b)))
+    if element not in FLOATS:
+        return through({**WIDE_INTEGERS, "uint32": "int64"})(op, node)
+    one, zero = op.const(1.0, element, []), op.const(0.0, element, [])
+    numbers = op.And(*(op.Or(op.Less(x, one), op.Greater(x, zero)) for x in (a, b)))
+    return str(op.And(numbers, op.Not(op.Or(op.Less(a, b), op.Greater(a, b)))))
+
+
+@down("BitShift", since=28)
+def bounded_shift(op: Builder, node: Node) -> Result:
+    """A shift by the width or more gives no bit of the number; it was open before, so that only smaller ones are done.
+
+    Signed numbers are shifted as unsigned ones of the same bits; to the right, the complement of negative ones is.
+    """
+    element = node.need_element(0)
+    x, y = node.input(0), node.input(1)
+    signed = not element.startswith("u")
+    unsigned = element if not signed else f"u{element}"
+    width = int(unsigned.removeprefix("uint"))
+    constant = node.constant(1)
+    small = constant is not None and all(0 <= value < width for value in constant.values)
+    if small and not signed:
+        return None
+    negative = ""
+    if signed:
+        if node.attr("direction") == "RIGHT":
+            minus_one = op.const(-1, element, [])
+            negative = op.Less(x, op.const(0, element, []))
+            x = op.Where(negative, op.Sub(minus_one, x), x)
+        x, y = op.Cast(x, to=NUMBERS[unsigned]), op.Cast(y, to=NUMBERS[unsigned])
+    bits = op.const(width, unsigned, [])
+    (z,) = op.same(node, inputs=[x, y if small else op.Mod(y, bits, fmod=0)], outputs=[op.fresh("shifted")])
+    if not small:
+        z = op.Where(op.Less(y, bits), z, op.const(0, unsigned, []))
+    if signed:
+        z = op.Cast(z, to=NUMBERS[element])
+    return str(op.Where(negative, op.Sub(minus_one, z), z) if negative else z)
+
+
+@down("Mod", since=28)
+def floor_modulus(op: Builder, node: Node) -> Result:
+    """The remainder of truncated division, fmod, has the dividend's sign; where that differs, the divisor is added.
+
+    A remainder of zero takes the sign of the divisor, which is no zero then; NaN stays NaN.
+    """
+    if node.attr("fmod") or (element := node.need_element(0)) in INTEGERS:
+        return None
+    b, zero = node.input(1), op.const(0.0, element, [])
+    (rest,) = op.same(node, outputs=[op.fresh("rest")], fmod=1)
+    below = op.Less(b, zero)
+    moved = op.Where(op.Xor(below, op.Less(rest, zero)), op.Add(rest, b), rest)
+    signed_zero = op.Where(below, op.const(-0.0, element, []), zero)
+    return str(op.Where(op.Equal(rest, zero), signed_zero, moved))
+
+
+@down("Pow", since=15)
+def bfloat16_exponent(op: Builder, node: Node) -> Result:
+    """FLOAT holds every BFLOAT16, and an exponent may have a type of its own."""
+    if node.element(1) != "bfloat16":
+        return None
+    return op.same(node, inputs=[node.input(0), op.Cast(node.input(1), to=NUMBERS["float"])])
+
+
+@down("Pow", since=12)
+def power_of_one_type(op: Builder, node: Node) -> Result:
+    """Base and exponent go to the smallest float type that holds both, and the result back to that of the base.
+
+    An integer base wraps, so that it is multiplied with itself where the exponent is known; otherwise a result that
+    does not fit has no meaning, and one of 32 bits is certain once rounded.
+    """
+    base, exponent = node.need_element(0), node.need_element(1)
+    constant = node.constant(1)
+    if base in INTEGERS:
+        return _integer_power(op, node, base, exponent)
+    if base == exponent:
+        return None
+    if constant is not None and all(_holds(base, value) for value in constant.values):
+        values = [float(value) for value in constant.values]
+        return op.same(node, inputs=[node.input(0), op.const(values, base, constant.dims)])
+    common = _common(base, exponent)
+    y = _power(op, node, common)
+    return y if common == base else str(op.Cast(y, to=NUMBERS[base]))
+
+
+def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
+    constant, x = node.constant(1), node.input(0)
+    power = constant.values[0] if constant is not None and len(constant.values) == 1 else -1
+    if constant is not None and 0 <= power <= 64 and power == int(power) and len(constant.dims) <= (node.rank(0) or 0):
+        result = ""
+        square, left = x, int(power)
+        while left:
+            if left % 2:
+                result = op.Mul(result, square) if result else square
+            left //= 2
+            if left:
+                square = op.Mul(square, square)
+        return result or str(op.Add(op.Mul(x, op.const(0, base, [])), op.const(1, base, [])))
+    if base == "int64" or exponent not in INTEGERS:
+        raise Refusal(
+            "C204",
+            f"a power of {base} and {exponent} is not certain in floating point",
+            "make the exponent a constant, or compute in a floating-point type",
+        )
+    return str(op.Cast(op.Round(_power(op, node, "double")), to=NUMBERS[base]))
+
+
+def _power(op: Builder, node: Node, common: str) -> str:
+    elements = (node.need_element(0), node.need_element(1))
+    inputs = [
+        name if element == common else op.Cast(name, to=NUMBERS[common])
+        for name, element in zip(node.proto.input, elements, strict=True)
+    ]
+    if elements[0] == common:
+        return op.same(node, inputs=inputs)[0]
+    return op.same(node, inputs=inputs, outputs=[op.fresh("wide")])[0]
+
+
+def _common(base: str, exponent: str) -> str:
+    """Give the float type that holds both, DOUBLE for integers of 64 bits too, as numpy does."""
+    if "double" in (base, exponent) or exponent in ("int32", "int64", "uint32", "uint64"):
+        return "double"
+    return "float" if "float" in (base, exponent) or exponent in ("int16", "uint16") else "float16"
+
+
+def _holds(element: str, value: float) -> bool:
+    """Say whether a float type has exactly this number."""
+    nearest = {"float16": float16, "float": float32, "double": float}[element](value)
+    return nearest == value or math.isnan(nearest)

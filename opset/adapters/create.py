@@ -1,0 +1,129 @@
+"""Constants in a newer form or type, and what makes tensors of types that came late."""
+
+from __future__ import annotations
+
+import math
+
+from opset.adapters import down
+from opset.adapters.shared import BFLOAT16, SMALL_FLOATS
+from opset.model.tensor import make_tensor
+from opset.opsets.values import ELEMENTS, MAX_CONSTANT, NUMBERS, Constant, element_name
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+PLAIN_FORMS = {
+    "value_float": "float",
+    "value_floats": "float",
+    "value_int": "int64",
+    "value_ints": "int64",
+    "value_string": "string",
+    "value_strings": "string",
+}
+STASH_TYPES = (NUMBERS["float"], NUMBERS["double"])
+
+
+@down("Constant", since=12)
+def plain_constant_to_tensor(op: Builder, node: Node) -> Result:
+    """A number or string is a scalar tensor, a list of them a vector."""
+    name = _form(node)
+    if name not in PLAIN_FORMS:
+        return None
+    value = node.attr(name)
+    values, dims = (value, [len(value)]) if name.endswith("s") else ([value], [])
+    return op.same(node, drop=[name], value=make_tensor("", NUMBERS[PLAIN_FORMS[name]], dims, values))
+
+
+@down("Constant", since=11)
+def sparse_constant_to_tensor(op: Builder, node: Node) -> Result:
+    """A sparse tensor is a dense one that is zero, or empty text, wherever it has no entry."""
+    if _form(node) != "sparse_value":
+        return None
+    sparse = node.attr("sparse_value")
+    dims = list(sparse.dims)
+    values, indices = node.values.elements(sparse.values), node.values.elements(sparse.indices)
+    if any(dim < 0 for dim in dims):
+        raise Refusal("C103", f"the sparse constant has dims {dims}")
+    size = math.prod(dims)
+    if values is None or indices is None or size > MAX_CONSTANT:
+        raise Refusal("C204", "the sparse constant is large or of an unknown type", "write the dense tensor as 'value'")
+    dense: list[object] = ["" if values.element == "string" else 0] * size
+    positions = _positions(indices, dims, size)
+    if len(positions) != len(values.values):
+        raise Refusal("C103", f"there are {len(values.values)} values at {len(positions)} positions")
+    for position, value in zip(positions, values.values, strict=True):
+        dense[position] = value
+    return op.same(node, drop=["sparse_value"], value=make_tensor("", NUMBERS[values.element], dims, dense))
+
+
+def _positions(indices: Constant, dims: list[int], size: int) -> list[int]:
+    """Give where in row-major order the entries of a sparse tensor stand: its indices, or rows of one for each axis."""
+    numbers = list(indices.values)
+    if len(indices.dims) == 2 and indices.dims[1] == len(dims):
+        positions = [0] * indices.dims[0]
+        for axis, dim in enumerate(dims):
+            along = numbers[axis :: len(dims)]
+            if not all(isinstance(index, int) and 0 <= index < dim for index in along):
+                raise Refusal("C103", "an index of the sparse constant is out of range")
+            positions = [position * dim + index for position, index in zip(positions, along, strict=True)]
+        return positions
+    if len(indices.dims) != 1 or not all(isinstance(index, int) and 0 <= index < size for index in numbers):
+        raise Refusal("C103", "the indices of the sparse constant do not fit its dims")
+    return numbers
+
+
+def _form(node: Node) -> str:
+    """Give the name of the one attribute that holds the constant."""
+    if len(node.proto.attribute) != 1:
+        raise Refusal("C103", f"a constant has one attribute, and this has {len(node.proto.attribute)}")
+    return str(node.proto.attribute[0].name)
+
+
+@down("Constant", since=9)
+def early_constant(op: Builder, node: Node) -> Result:
+    """Constant held floating-point numbers alone; an initializer holds every type."""
+    value = node.attr("value")
+    if element_name(value.data_type) in ("float16", "float", "double"):
+        return None
+    return op.tensor(value, node.output(0))
+
+
+@down("ConstantOfShape", since=20)
+def late_type_of_shape(op: Builder, node: Node) -> Result:
+    """FLOAT holds the value, and Cast gives it the type."""
+    value = node.attr("value")
+    element = element_name(value.data_type) if value is not None else None
+    if element not in {**BFLOAT16, **SMALL_FLOATS}:
+        return None
+    constant = node.values.elements(value)
+    if constant is None or len(constant.values) != 1:
+        raise Refusal("C103", "'value' is no tensor with one element")
+    tensor = make_tensor("", NUMBERS["float"], [1], constant.values)
+    (wide,) = op.same(node, outputs=[op.fresh("wide")], value=tensor)
+    return str(op.Cast(wide, to=NUMBERS[constant.element]))
+
+
+@down("EyeLike", since=22)
+def bfloat16_eye(op: Builder, node: Node) -> Result:
+    """Of the input only the shape counts, and FLOAT holds the ones and zeros."""
+    given, stated = node.element(0), node.attr("dtype")
+    made = element_name(stated) if stated is not None else given
+    if "bfloat16" not in (given, made):
+        return None
+    x = op.Cast(node.input(0), to=NUMBERS["float"]) if node.need_element(0) == "bfloat16" else node.input(0)
+    if made != "bfloat16":
+        return op.same(node, inputs=[x])
+    (wide,) = op.same(node, inputs=[x], outputs=[op.fresh("wide")], dtype=NUMBERS["float"])
+    return str(op.Cast(wide, to=NUMBERS["bfloat16"]))
+
+
+@down("Range", since=27)
+def range_through_stash_type(op: Builder, node: Node) -> Result:
+    """Of the newer types a range is computed in `stash_type` and cast back; the others do not look at it."""
+    element, stash = node.need_element(0), node.attr("stash_type")
+    if element not in ("float16", "bfloat16"):
+        return op.same(node, drop=["stash_type"]) if node.has("stash_type") else None
+    if stash not in STASH_TYPES:
+        shown = ELEMENTS[stash].upper() if 0 < stash < len(ELEMENTS) else stash
+        raise Refusal("C204", f"'stash_type' is {shown}; ranges of it came with version 27", "set stash_type=1")
+    inputs = [op.Cast(name, to=stash) for name in node.proto.input]
+    (wide,) = op.same(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
+    return str(op.Cast(wide, to=NUMBERS[element]))

@@ -1,0 +1,144 @@
+"""Operators that take indices: since version 11 negative ones count from the end, which only a run may tell."""
+
+from __future__ import annotations
+
+from opset.adapters import down, up
+from opset.adapters.shared import (
+    BFLOAT16,
+    INTEGERS_OF_32_BITS,
+    SMALL_INTEGERS,
+    counted_from_front,
+    dimension,
+    is_negative,
+    nonnegative,
+    positive_axis,
+    through,
+)
+from opset.opsets.values import NUMBERS
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+NOWHERE = 2**63 - 1
+"""An index beyond every depth."""
+
+down("Compress", since=11)(nonnegative("axis"))
+down("Compress", "OneHot", "Unique", since=28)(through(BFLOAT16))
+down("TopK", since=24)(through(BFLOAT16))
+
+
+@down("Gather", since=11)
+def gather_from_front(op: Builder, node: Node) -> Result:
+    """Indices were within bounds and not negative; those that are count from the end."""
+    data, indices = node.proto.input
+    front = counted_from_front(op, node, 1, 0, node.attr("axis"))
+    return None if front == indices else op.same(node, inputs=[data, front])
+
+
+@down("GatherND", since=12)
+def gather_nd_of_batches(op: Builder, node: Node) -> Result:
+    """Of the leading dimensions that indices and data share, the index itself is put before the indices."""
+    batches = node.attr("batch_dims")
+    if not batches:
+        return None
+    rank, data_rank = node.need_rank(1), node.need_rank(0)
+    if not 0 <= batches < min(rank, data_rank):
+        raise Refusal("C103", f"'batch_dims' is {batches} for ranks {data_rank} and {rank}")
+    data, indices = node.proto.input
+    shape = op.Concat(op.Slice(op.Shape(indices), op.const([0]), op.const([rank - 1])), op.const([1]), axis=0)
+    before = []
+    for axis in range(batches):
+        places = op.Range(op.const(0), dimension(op, node, 0, axis), op.const(1))
+        along = [-1 if other == axis else 1 for other in range(rank)]
+        before.append(op.Expand(op.Reshape(places, op.const(along)), shape))
+    return op.same(node, inputs=[data, op.Concat(*before, indices, axis=rank - 1)], drop=["batch_dims"])
+
+
+@up("Scatter", since=11)
+def scatter_to_elements(op: Builder, node: Node) -> Result:
+    """ScatterElements computes the same from the same inputs; what negative indices meant was not said before."""
+    return op.same(node, op_type="ScatterElements")
+
+
+@down("Scatter", since=11)
+def scatter_from_front(op: Builder, node: Node) -> Result:
+    """Nothing was said of negative indices, which count from the end."""
+    data, indices, updates = node.proto.input
+    front = counted_from_front(op, node, 1, 0, node.attr("axis"))
+    return None if front == indices else op.same(node, inputs=[data, front, updates])
+
+
+@down("ScatterElements", "ScatterND", since=18)
+def scatter_without_extremes(op: Builder, node: Node) -> Result:
+    """The reductions max and min came with version 18."""
+    reduction = node.attr("reduction")
+    if reduction not in ("none", "add", "mul"):
+        raise Refusal("C204", f"'reduction' is {reduction}, which came with version 18")
+    return None
+
+
+@up("OneHot", since=11)
+def one_hot_without_negative(op: Builder, node: Node) -> Result:
+    """Negative indices gave a row of off values, and count from the end now: they go to where there is no row."""
+    indices = _never_negative(op, node)
+    if indices is None:
+        return None
+    outside = op.Where(op.Less(indices, op.const(0)), op.const(NOWHERE), indices)
+    return op.same(node, inputs=[outside, *node.proto.input[1:]])
+
+
+@down("OneHot", since=11)
+def one_hot_from_front(op: Builder, node: Node) -> Result:
+    """Negative indices count from the end of the depth, or lie outside; `axis` counted from the end at -1 alone."""
+    axis = node.attr("axis")
+    if axis < -1:
+        axis = positive_axis(axis, node.need_rank(0) + 1)
+    indices = _never_negative(op, node)
+    if indices is None:
+        return op.same(node, axis=axis) if axis != node.attr("axis") else None
+    depth = op.Cast(op.Squeeze(node.input(1)), to=NUMBERS["int64"])
+    front = op.Add(indices, op.Mul(is_negative(op, indices), depth))
+    outside = op.Where(op.Less(front, op.const(0)), op.const(NOWHERE), front)
+    return op.same(node, inputs=[outside, *node.proto.input[1:]], axis=axis)
+
+
+def _never_negative(op: Builder, node: Node) -> str | None:
+    """Give the indices as int64, as OneHot itself takes them; None where none can be negative."""
+    element, constant = node.element(0), node.constant(0)
+    if element is not None and element.startswith("uint"):
+        return None
+    if constant is not None and all(value >= 0 for value in constant.values):
+        return None
+    return node.input(0) if element == "int64" else str(op.Cast(node.input(0), to=NUMBERS["int64"]))
+
+
+@up("TopK", since=10)
+def count_to_input(op: Builder, node: Node) -> Result:
+    """The number of elements is a vector of one element."""
+    return op.same(node, inputs=[node.input(0), op.const([node.attr("k")])], drop=["k"])
+
+
+@down("TopK", since=11)
+def top_of_largest(op: Builder, node: Node) -> Result:
+    """The smallest elements are the largest ones of the negated, in the same order; sorted ones serve any order.
+
+    Integers are compared in a float type that holds them. Before, -1 alone was said to count from the end.
+    """
+    x, element = node.input(0), node.need_element(0)
+    axis = node.attr("axis")
+    if axis < -1:
+        axis = positive_axis(axis, node.need_rank(0))
+    wide = {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, element)
+    if wide != element:
+        x = op.Cast(x, to=NUMBERS[wide])
+    smallest = not node.attr("largest")
+    if smallest:
+        x = op.Neg(x)
+    changed = smallest or wide != element
+    outputs = [op.fresh("values"), node.output(1)] if changed else None
+    values, indices = op.same(
+        node, inputs=[x, node.input(1)], outputs=outputs, drop=["largest", "sorted"], axis=axis
+    )  # fmt: skip
+    if smallest:
+        values = op.Neg(values)
+    if wide != element:
+        values = op.Cast(values, to=NUMBERS[element])
+    return values, indices

@@ -1,0 +1,197 @@
+"""QuantizeLinear and DequantizeLinear: one scale an index of an axis or a block, and the types that they compute in."""
+
+from __future__ import annotations
+
+from math import prod
+
+from opset.adapters import down
+from opset.adapters.shared import dimension, positive_axis
+from opset.model.tensor import make_tensor
+from opset.opsets.values import NUMBERS, element_name
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+X, SCALE, ZERO = range(3)
+RANGES = {"uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}
+FLOAT8 = frozenset(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"))
+WIDER = {("float16", "float"), ("bfloat16", "float")}
+# Types of x by the type of the product, where every difference `x - zero` is a number of that type. An int32 is rounded
+# to float in the operator too.
+PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
+MOST_ZEROS = 1 << 12
+
+
+@down("QuantizeLinear", "DequantizeLinear", since=13)
+def scale_is_scalar(op: Builder, node: Node) -> Result:
+    """Before 13 the scale was a scalar. Others are laid along their axis; a vector of one element becomes a scalar."""
+    shape = node.shape(SCALE)
+    if node.need_rank(SCALE) == 0:
+        return op.same(node, drop=["axis"])
+    if shape == (1,):
+        scalars = [op.Reshape(name, op.const([], "int64", [0])) if name else "" for name in node.proto.input[SCALE:]]
+        return op.same(node, inputs=[node.input(X), *scalars], drop=["axis"])
+    return _in_parts(op, node)
+
+
+@down("QuantizeLinear", since=19)
+def saturate_of_integers(op: Builder, node: Node) -> Result:
+    """Only float8 knows `saturate`, so it may go, whatever its value, where the result is an integer."""
+    if node.attr("saturate") == 1 or _output_element(node) not in RANGES:
+        return None
+    if node.need_element(X) != node.need_element(SCALE) or node.element(X) != "float":
+        return None
+    return op.same(node, drop=["saturate"])
+
+
+@down("DequantizeLinear", since=19)
+def product_of_small_floats(op: Builder, node: Node) -> Result:
+    """Before 19 the scale was a float; the product in a smaller type is written out."""
+    return _in_parts(op, node) if node.element(SCALE) in ("float16", "bfloat16") else None
+
+
+@down("QuantizeLinear", since=21)
+def output_type_as_zero_point(op: Builder, node: Node) -> Result:
+    """Before 21 the zero point told the output type; blocks and 16-bit integers are written out."""
+    element = _output_element(node)
+    if element in ("uint16", "int16") or _blocked(node):
+        return _in_parts(op, node)
+    stated = [name for name in ("block_size", "output_dtype") if node.has(name)]
+    if not stated or (element not in RANGES and element not in FLOAT8):
+        return None
+    inputs = list(node.proto.input[:3])
+    if not node.input(ZERO) and element != "uint8":
+        inputs[ZERO:] = [_zeros(op, node, element)]
+    return op.same(node, inputs=inputs, drop=stated)
+
+
+@down("DequantizeLinear", since=21)
+def blocks_laid_out(op: Builder, node: Node) -> Result:
+    """Blocks and 16-bit integers, new in 21, are written out; beside a scalar scale `block_size` says nothing."""
+    if _blocked(node) or node.element(X) in ("uint16", "int16"):
+        return _in_parts(op, node)
+    if node.attr("block_size") == 0 or node.need_element(X) in ("uint4", "int4"):
+        return None
+    return op.same(node, drop=["block_size"])
+
+
+@down("QuantizeLinear", since=23)
+def division_in_type_of_scale(op: Builder, node: Node) -> Result:
+    """Before 23 x and the scale had the type of the division, to which they are cast where that is exact."""
+    x, scale = node.need_element(X), node.need_element(SCALE)
+    precision = _stated_element(node, "precision") or scale
+    if _output_element(node) == "float4e2m1" or (x == scale == precision and not node.has("precision")):
+        return None
+    inputs = [_cast(op, node, index, precision) for index in (X, SCALE)]
+    return op.same(node, inputs=[*inputs, *node.proto.input[ZERO:]], drop=["precision"])
+
+
+@down("DequantizeLinear", since=23)
+def product_in_type_of_scale(op: Builder, node: Node) -> Result:
+    """The product was in the type of the scale, which is cast to the output type where that is exact."""
+    wanted = _stated_element(node, "output_dtype")
+    if wanted is None or node.need_element(X) == "float4e2m1":
+        return None
+    scale = _cast(op, node, SCALE, wanted)
+    return op.same(node, inputs=[node.input(X), scale, *node.proto.input[ZERO:]], drop=["output_dtype"])
+
+
+def _stated_element(node: Node, attribute: str) -> str | None:
+    """Give the type that an attribute names, None where it is 0 or absent."""
+    number = node.attr(attribute, 0)
+    element = element_name(number) if number else None
+    if number and element is None:
+        raise Refusal("C103", f"'{attribute}' is {number}, which is no data type")
+    return element
+
+
+def _cast(op: Builder, node: Node, index: int, wanted: str) -> str:
+    element = node.need_element(index)
+    if element == wanted:
+        return node.input(index)
+    if (element, wanted) not in WIDER:
+        name = node.schema.inputs[index].name
+        raise Refusal("C204", f"it computes in {wanted}, and '{name}' is {element}, which that type does not hold")
+    return op.Cast(node.input(index), to=NUMBERS[wanted])
+
+
+def _output_element(node: Node) -> str:
+    """Give the type that a QuantizeLinear quantizes to."""
+    stated = _stated_element(node, "output_dtype")
+    if not node.input(ZERO):
+        return stated or "uint8"
+    element = node.need_element(ZERO)
+    if stated not in (None, element):
+        raise Refusal("C103", f"'output_dtype' is {stated}, and the zero point is {element}")
+    return element
+
+
+def _zeros(op: Builder, node: Node, element: str) -> str:
+    """Give a zero point of 0 in the shape of the scale."""
+    shape = node.shape(SCALE)
+    dims = [dim for dim in shape or () if isinstance(dim, int) and 0 <= dim <= MOST_ZEROS]
+    if shape is not None and len(shape) == len(dims) <= 1:
+        return op.const([0] * prod(dims), element, dims)
+    return op.ConstantOfShape(op.Shape(node.input(SCALE)), value=make_tensor("", NUMBERS[element], [1], [0]))
+
+
+def _blocked(node: Node) -> bool:
+    """Say whether the scale is one a block; it then has the rank of x, and `block_size` is not 0."""
+    size = node.attr("block_size", 0)
+    if size < 0:
+        raise Refusal("C103", f"'block_size' is {size}")
+    if not size or (rank := node.need_rank(SCALE)) == 0:
+        return False
+    return rank > 1 or node.need_rank(X) == 1
+
+
+def _in_parts(op: Builder, node: Node) -> Result:
+    """Give the operator written out, with its scale and zero point laid out against x."""
+    scale, zero = (_laid_out(op, node, node.input(index)) for index in (SCALE, ZERO))
+    if node.op_type == "QuantizeLinear":
+        return _quantized(op, node, scale, zero)
+    x, product = node.need_element(X), node.need_element(SCALE)
+    if x not in PRODUCTS.get(product, ()):
+        why = f"'x' is {x} and 'x_scale' {product}, which version {op.version} does not take together"
+        raise Refusal("C202", why, "cast the scale to float, where its product with such numbers is exact")
+    value = op.Cast(node.input(X), to=NUMBERS["int32"])
+    if zero:
+        value = op.Sub(value, op.Cast(zero, to=NUMBERS["int32"]))
+    return op.Mul(op.Cast(value, to=NUMBERS[product]), scale)
+
+
+def _laid_out(op: Builder, node: Node, value: str) -> str:
+    """Give a scale or zero point so that it broadcasts against x."""
+    rank = node.need_rank(SCALE)
+    if not value or rank == 0:
+        return value
+    if _blocked(node):
+        axis = positive_axis(node.attr("axis"), node.need_rank(X))
+        positions = op.Range(op.const(0), dimension(op, node, X, axis), op.const(1))
+        return op.Gather(value, op.Div(positions, op.const(node.attr("block_size"))), axis=axis)
+    if rank > 1:
+        raise Refusal("C103", f"the scale has {rank} dimensions and no 'block_size'")
+    dimensions = node.need_rank(X)
+    # A tensor of one dimension may state an axis that it does not have.
+    axis = positive_axis(node.attr("axis"), dimensions) if dimensions != 1 else 0
+    behind = dimensions - 1 - axis
+    return op.Reshape(value, op.const([-1] + [1] * behind)) if behind else value
+
+
+def _quantized(op: Builder, node: Node, scale: str, zero: str) -> Result:
+    """Give `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast."""
+    for index in (X, SCALE):
+        if (kind := node.need_element(index)) != "float":
+            name = node.schema.inputs[index].name
+            raise Refusal("C202", f"'{name}' is {kind}; a division written out is certain for float alone")
+    element, constant = _output_element(node), node.constant(ZERO)
+    quotient = op.Div(node.input(X), scale)
+    zeros = set(constant.values) if constant is not None else {0} if not zero else set()
+    if len(zeros) == 1 and (element in ("uint8", "int8") or element in FLOAT8):
+        inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
+        return op.same(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
+    if element not in RANGES:
+        raise Refusal("C202", f"the result is {element}, which version {op.version} cannot compute in parts")
+    low, high = (op.const(float(bound), "float", []) for bound in RANGES[element])
+    rounded = op.Round(quotient)
+    if zero:
+        rounded = op.Add(rounded, op.Cast(zero, to=NUMBERS["float"]))
+    return op.Cast(op.Clip(rounded, low, high), to=NUMBERS[element])

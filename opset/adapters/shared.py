@@ -1,0 +1,167 @@
+"""Transformers that several families share."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Mapping
+
+from opset.adapters import Adapter
+from opset.errors import printable
+from opset.opsets.values import NUMBERS
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+# Types with one that holds each of their values, for `through`.
+BFLOAT16 = {"bfloat16": "float"}
+SMALL_FLOATS = dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), "float")
+SMALL_INTEGERS = dict.fromkeys(("int8", "int16", "uint8", "uint16"), "float")
+INTEGERS_OF_32_BITS = dict.fromkeys(("int32", "uint32"), "double")
+INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+
+
+def positive_axis(axis: int, rank: int) -> int:
+    """Give an axis counted from the front. Raises Refusal C103 where the tensor has no such axis."""
+    if not -rank <= axis < rank:
+        raise Refusal("C103", f"axis {axis} is out of range for rank {rank}")
+    return axis % rank if rank else axis
+
+
+def nonnegative(attribute: str, extra_rank: int = 0) -> Adapter:
+    """Give the down adapter for a version before which an axis could not count from the end.
+
+    The axis (or each of a list of axes) is counted from the front instead, in a rank of the first input plus
+    `extra_rank`. Where it is not negative already, the rank has to be known.
+    """
+
+    def adapter(op: Builder, node: Node) -> Result:
+        value = node.attr(attribute)
+        if value is None:
+            return None
+        axes = value if isinstance(value, list) else [value]
+        if all(axis >= 0 for axis in axes):
+            return None
+        rank = node.need_rank(0) + extra_rank
+        axes = [positive_axis(axis, rank) for axis in axes]
+        return op.same(node, **{attribute: axes if isinstance(value, list) else axes[0]})
+
+    return adapter
+
+
+def float32(value: float) -> float:
+    """Give the FLOAT nearest to a number, infinite beyond its range."""
+    return _rounded(value, "f")
+
+
+def float16(value: float) -> float:
+    """Give the FLOAT16 nearest to a number, infinite beyond its range."""
+    return _rounded(value, "e")
+
+
+def _rounded(value: float, code: str) -> float:
+    try:
+        return float(struct.unpack(code, struct.pack(code, value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def dimension(op: Builder, node: Node, index: int, axis: int) -> str:
+    """Give an int64 scalar, the size of an input along an axis; a negative one may need the input's rank."""
+    shape = node.shape(index)
+    if shape is not None or (axis < 0 and op.version < 11):
+        axis = positive_axis(axis, node.need_rank(index))
+    size = shape[axis] if shape is not None else None
+    return op.const(size) if isinstance(size, int) else op.Gather(op.Shape(node.input(index)), op.const(axis), axis=0)
+
+
+def unsqueeze(op: Builder, x: str, axes: list[int]) -> str:
+    """Give a value with dimensions of one put in; the axes are an input from version 13 on."""
+    return str(op.Unsqueeze(x, op.const(axes)) if op.version >= 13 else op.Unsqueeze(x, axes=axes))
+
+
+def is_negative(op: Builder, x: str) -> str:
+    """Give as int64 where integers are negative: 1 or 0. FLOAT keeps every sign, and Less takes it at any version."""
+    number = op.Cast(x, to=NUMBERS["float"])
+    return op.Cast(op.Less(number, op.const(0.0, "float", [])), to=NUMBERS["int64"])
+
+
+def chosen(op: Builder, node: Node, condition: str, yes: str, no: str, element: str) -> str:
+    """Give integers of one of two values: by Where, or on the way to versions without it as a sum with zeros."""
+    if node.final >= 9:
+        return str(op.Where(condition, yes, no))
+    ones = [op.Cast(mask, to=NUMBERS[element]) for mask in (condition, op.Not(condition))]
+    return str(op.Add(op.Mul(yes, ones[0]), op.Mul(no, ones[1])))
+
+
+def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int) -> str:
+    """Give an input's indices into an axis of the input `data` without negative ones: those count from the end.
+
+    Constant indices stay as they are, or change before the model runs; others become `i + (i < 0) * size`, as int64.
+    """
+    indices, constant = node.input(index), node.constant(index)
+    if constant is not None and constant.element in ("int32", "int64"):
+        if all(value >= 0 for value in constant.values):
+            return indices
+        shape = node.shape(data)
+        size = shape[positive_axis(axis, len(shape))] if shape is not None else None
+        if isinstance(size, int):
+            front = [value + size if value < 0 else value for value in constant.values]
+            return op.const(front, constant.element, constant.dims)
+    wide = indices if node.element(index) == "int64" else op.Cast(indices, to=NUMBERS["int64"])
+    return op.Add(wide, op.Mul(is_negative(op, wide), dimension(op, node, data, axis)))
+
+
+def through(wider: Mapping[str, str]) -> Adapter:
+    """Give the down adapter for a version that took types on, each of which another type holds in full.
+
+    Inputs of those types are cast to the wider one, and what comes out is cast back. It is for operators of which the
+    result is then the same, or rounds once more to what it would have been.
+    """
+
+    def adapter(op: Builder, node: Node) -> Result:
+        if not any(node.element(index) in wider for index in range(len(node.proto.input))):
+            return None
+        inputs = []
+        for index, name in enumerate(node.proto.input):
+            wide = wider.get(node.need_element(index)) if name else None
+            inputs.append(op.Cast(name, to=NUMBERS[wide]) if wide else name)
+        elements = [node.values.element(name) or "" for name in node.proto.output]
+        outputs = [
+            op.fresh("wide") if element in wider else name
+            for name, element in zip(node.proto.output, elements, strict=True)
+        ]
+        op.same(node, inputs=inputs, outputs=outputs)
+        return [
+            op.Cast(name, to=NUMBERS[element]) if element in wider else name
+            for name, element in zip(outputs, elements, strict=True)
+        ]
+
+    return adapter
+
+
+def need_size(node: Node, index: int, axis: int) -> int:
+    """Give the size of an input along an axis. Raises Refusal C103 for an axis out of range, C207 where it is unknown."""
+    node.need_rank(index)
+    size = (node.shape(index) or ())[positive_axis(axis, node.need_rank(index))]
+    if not isinstance(size, int) or size < 0:
+        raise Refusal(
+            "C207",
+            f"the size of '{printable(node.input(index))}' along axis {axis} is not known",
+            "fix the model's dynamic dimensions, or add the shape to value_info",
+        )
+    return size
+
+
+def constant_ints(node: Node, index: int) -> list[int]:
+    """Give an input of integers. Raises Refusal C205 where it is known only at run time, C103 for another type."""
+    constant = node.need_constant(index)
+    if constant.element not in ("int32", "int64"):
+        raise Refusal("C103", f"the input '{node.schema.inputs[index].name}' is of type {constant.element}")
+    return [int(value) for value in constant.values]
+
+
+def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
+    """Give axes counted from the front. Raises Refusal C103 where one is out of range or stands twice."""
+    found = [positive_axis(axis, rank) for axis in axes]
+    if len(set(found)) < len(found):
+        raise Refusal("C103", f"an axis stands twice in {found}")
+    return found

@@ -1,0 +1,116 @@
+"""Clip, whose bounds moved from attributes to inputs, and functions of one value whose types grew."""
+
+from __future__ import annotations
+
+import math
+
+from opset.adapters import down, up
+from opset.adapters.shared import (
+    BFLOAT16,
+    INTEGERS,
+    INTEGERS_OF_32_BITS,
+    SMALL_FLOATS,
+    SMALL_INTEGERS,
+    chosen,
+    float16,
+    float32,
+    through,
+)
+from opset.opsets.values import NUMBERS
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+LARGEST = {"float16": 65504.0, "float": float32(2.0**128 - 2.0**104), "double": math.nextafter(math.inf, 0.0)}
+"""Largest finite value of each type that Clip took before version 12."""
+SIDES = (("min", 1, -1.0), ("max", 2, 1.0))
+
+down("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Sin", "Sinh", "Tan", since=22)(
+    through(BFLOAT16)
+)
+down("Round", since=22)(through(BFLOAT16))
+down("IsInf", since=20)(through({"float16": "float", **BFLOAT16, **SMALL_FLOATS}))
+down("IsNaN", since=20)(through(SMALL_FLOATS))
+
+
+@up("Clip", since=6)
+def clip_states_own_limits(op: Builder, node: Node) -> Result:
+    """An absent bound was the type's own limit, and is FLOAT's now: the same for FLOAT, to be stated for FLOAT16."""
+    if node.has("min") and node.has("max"):
+        return None
+    element = node.need_element(0)
+    if element == "double":
+        raise Refusal("C204", "a bound is absent, and the limit of DOUBLE fits no attribute", "state both bounds")
+    if element == "float16":
+        limits = {name: sign * LARGEST[element] for name, _, sign in SIDES if not node.has(name)}
+        return op.same(node, drop=["consumed_inputs"], **limits)
+    return None
+
+
+@up("Clip", since=11)
+def clip_bounds_to_inputs(op: Builder, node: Node) -> Result:
+    """The bounds become scalars of the element type; those of FLOAT's limits are left out where they mean absent ones.
+
+    Rounding a bound to FLOAT16 changes nothing: comparing with it first and rounding then gives the same.
+    """
+    element = node.need_element(0)
+    inputs = [node.input(0)]
+    for name, _, sign in SIDES:
+        value = node.attr(name)
+        if element == "float" and value == sign * LARGEST["float"]:
+            inputs.append("")
+        else:
+            inputs.append(op.const(float16(value) if element == "float16" else value, element, []))
+    return op.same(node, inputs=inputs, drop=["min", "max"])
+
+
+@down("Clip", since=11)
+def clip_bounds_to_attributes(op: Builder, node: Node) -> Result:
+    """Bounds that are known and have a FLOAT equal become attributes; else Max and Min do what Clip is defined by.
+
+    So they do for a `min` above `max`, which was not spoken of.
+    """
+    element = node.need_element(0)
+    bounds = [_bound(node, index, sign * LARGEST[element]) for _, index, sign in SIDES]
+    stated = {
+        name: value
+        for (name, index, _), value in zip(SIDES, bounds, strict=True)
+        if node.input(index) or element != "float"
+    }
+    if all(float32(value) == value for value in bounds) and bounds[0] <= bounds[1]:
+        return op.same(node, inputs=[node.input(0)], **stated)
+    lowest, highest = (node.input(index) or op.const(sign * LARGEST[element], element, []) for _, index, sign in SIDES)
+    return op.Min(op.Max(node.input(0), lowest), highest)
+
+
+def _bound(node: Node, index: int, absent: float) -> float:
+    """Give a bound, NaN where only a run tells it."""
+    if not node.input(index):
+        return absent
+    constant = node.constant(index)
+    return float(constant.values[0]) if constant is not None and len(constant.values) == 1 else math.nan
+
+
+@down("Clip", since=12)
+def clip_integers(op: Builder, node: Node) -> Result:
+    """Integers are limited in a float type that holds them; those of 64 bits by comparing. Absent bounds limit none."""
+    element = node.element(0)
+    if element is None or element not in INTEGERS:
+        return None
+    x, bounds = node.input(0), [node.input(1), node.input(2)]
+    if not any(bounds):
+        return op.Identity(x)
+    wide = {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element)
+    if wide is None:
+        for bound, compare in zip(bounds, (op.Less, op.Greater), strict=True):
+            if bound:
+                x = chosen(op, node, compare(x, bound), bound, x, element)
+        return x
+    inputs = [op.Cast(x, to=NUMBERS[wide])]
+    for index, (bound, limit) in enumerate(zip(bounds, (-math.inf, math.inf), strict=True), 1):
+        constant = node.constant(index)
+        if bound and constant is None:
+            inputs.append(op.Cast(bound, to=NUMBERS[wide]))
+        else:
+            values = [float(value) for value in constant.values] if constant is not None else [limit]
+            inputs.append(op.const(values, wide, constant.dims if constant is not None else []))
+    (y,) = op.same(node, inputs=inputs, outputs=[op.fresh("wide")])
+    return op.Cast(y, to=NUMBERS[element])

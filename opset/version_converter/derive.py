@@ -1,0 +1,252 @@
+"""What follows from a transition's signature difference and its declared facets, without any code for the operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from opset.errors import printable
+from opset.schemas.model import VARIADIC, Change, OpSchema, Parameter
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
+
+
+# Element types of an input that an attribute of a type can hold exactly.
+ATTRIBUTE_ELEMENTS = {
+    "int": ("int64", "int32", "int16", "int8", "uint32", "uint16", "uint8"),
+    "float": ("float", "float16", "bfloat16"),
+    "string": ("string",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Types that a parameter may have on the other side, where that is narrower; `last` stands for the variadic rest."""
+
+    outputs: bool
+    position: int
+    variadic: bool
+    name: str
+    allowed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """Parameters that must have one type on the other side, though they need not on this one."""
+
+    positions: tuple[tuple[bool, int], ...]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """One transition in one direction, as far as it follows from the signatures. Empty: such a node is left alone."""
+
+    target: OpSchema
+    drop: tuple[str, ...] = ()
+    state: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    only: dict[str, Any] = field(default_factory=dict)
+    never: tuple[str, ...] = ()
+    to_input: dict[str, int] = field(default_factory=dict)
+    to_attribute: dict[int, str] = field(default_factory=dict)
+    inputs: int = -1
+    outputs: int = -1
+    needed: tuple[int, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    ties: tuple[Tie, ...] = ()
+
+    @property
+    def rewrites(self) -> bool:
+        """Say whether a node that crosses is likely to change; else only types and attributes are looked at."""
+        return bool(self.to_input or self.to_attribute or self.state)
+
+    @property
+    def touches(self) -> bool:
+        """Say whether any node can need more than to be left alone."""
+        return bool(
+            self.drop or self.state or self.only or self.never or self.to_input or self.to_attribute
+            or self.inputs >= 0 or self.outputs >= 0 or self.needed or self.gates or self.ties
+        )  # fmt: skip
+
+
+def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
+    """Give what takes a node from one version to a neighbouring one, up or down; `change` is the newer one's."""
+    upwards = source.since_version < target.since_version
+    older, newer = (source, target) if upwards else (target, source)
+    drop, never = [], []
+    state: dict[str, tuple[str, Any]] = {}
+    only: dict[str, Any] = {}
+    to_input: dict[str, int] = {}
+    to_attribute: dict[int, str] = {}
+    positions = {parameter.name: index for index, parameter in enumerate(newer.inputs)}
+    for name, before in older.attributes.items():
+        facet = change.attributes.get(name)
+        after = newer.attributes.get(name)
+        if after is None:
+            if upwards:
+                if facet is not None and facet.input:
+                    to_input[name] = positions[facet.input]
+                elif facet is not None and facet.ignored:
+                    drop.append(name)
+                else:
+                    never.append(name)
+            elif facet is not None and facet.input:
+                to_attribute[positions[facet.input]] = name
+            elif before.required:
+                never.append(name)
+        elif after.type != before.type:
+            never.append(name)
+        else:
+            here, there = (before, after) if upwards else (after, before)
+            if here.default != there.default and here.default is not None:
+                state[name] = (here.type, here.default)
+    for name, after in newer.attributes.items():
+        if name in older.attributes:
+            continue
+        facet = change.attributes.get(name)
+        old = facet.old if facet is not None and facet.old is not None else after.default
+        if upwards and old != after.default and not isinstance(old, dict):
+            state[name] = (after.type, old)
+        elif not upwards:
+            only[name] = old
+    shared = min(len(source.inputs), len(target.inputs))
+    fewer_inputs = target.max_input < source.max_input
+    fewer_outputs = target.max_output < source.max_output
+    return Derived(
+        target,
+        tuple(drop),
+        state,
+        only,
+        tuple(never),
+        to_input,
+        to_attribute,
+        len(target.inputs) if fewer_inputs else -1,
+        len(target.outputs) if fewer_outputs else -1,
+        tuple(
+            index
+            for index in range(shared)
+            if target.inputs[index].option == "single" and source.inputs[index].option == "optional"
+        ),
+        *_types(source, target),
+    )
+
+
+def _types(source: OpSchema, target: OpSchema) -> tuple[tuple[Gate, ...], tuple[Tie, ...]]:
+    gates = []
+    bound: dict[str, list[tuple[bool, int]]] = {}
+    bound_before: dict[str, set[tuple[str, bool]]] = {}
+    for outputs, here, there in ((False, source.inputs, target.inputs), (True, source.outputs, target.outputs)):
+        for position, (before, after) in enumerate(zip(here, there, strict=False)):
+            allowed = frozenset(target.allowed(after))
+            if not allowed.issuperset(source.allowed(before)):
+                gates.append(Gate(outputs, position, after.option == VARIADIC, after.name, allowed))
+            if after.homogeneous:
+                bound.setdefault(after.type, []).append((outputs, position))
+                bound_before.setdefault(after.type, set()).add((before.type, before.homogeneous))
+    ties = [
+        Tie(tuple(positions), name)
+        for name, positions in bound.items()
+        if len(bound_before[name]) > 1 and len(target.types.get(name, ())) > 1
+    ]
+    return tuple(gates), tuple(ties)
+
+
+def check_types(derived: Derived, node: Node) -> None:
+    """Refuse (C202, C203) a node whose actual types the other side does not allow."""
+    for gate in derived.gates:
+        names = node.proto.output if gate.outputs else node.proto.input
+        last = len(names) if gate.variadic else gate.position + 1
+        for name in names[gate.position : last]:
+            if not name:
+                continue
+            kind = node.values.type(name)
+            if kind is None:
+                raise unknown_type(name)
+            if kind not in gate.allowed:
+                raise Refusal(
+                    "C202",
+                    f"'{gate.name}' is {printable(kind)} here; {derived.target.name} of version "
+                    f"{derived.target.since_version} does not take that",
+                    "cast the value to a type that version takes, or choose another target",
+                )
+    for tie in derived.ties:
+        kinds = set()
+        for outputs, position in tie.positions:
+            names = node.proto.output if outputs else node.proto.input
+            if position < len(names) and names[position]:
+                kind = node.values.type(names[position])
+                if kind is None:
+                    raise unknown_type(names[position])
+                kinds.add(kind)
+        if len(kinds) > 1:
+            raise Refusal(
+                "C202",
+                f"types {', '.join(sorted(kinds))} are mixed; {derived.target.name} of version "
+                f"{derived.target.since_version} wants one type for all of {tie.name}",
+                "cast the inputs to one type",
+            )
+
+
+def run(derived: Derived, op: Builder, node: Node) -> Result:
+    """Take a node across the transition: None where it may stay as it is. Raises Refusal."""
+    check_types(derived, node)
+    proto, since = node.proto, derived.target.since_version
+    for names, limit, word in ((proto.input, derived.inputs, "input"), (proto.output, derived.outputs, "output")):
+        parameters: tuple[Parameter, ...] = node.schema.inputs if word == "input" else node.schema.outputs
+        for position, name in enumerate(names):
+            if name and 0 <= limit <= position and not (word == "input" and position in derived.to_attribute):
+                formal = parameters[min(position, len(parameters) - 1)].name
+                raise Refusal("C204", f"the {word} '{formal}' does not exist at version {since}")
+    for position in derived.needed:
+        if not node.input(position):
+            raise Refusal("C204", f"the input '{node.schema.inputs[position].name}' is required at version {since}")
+    drop: list[str] = [name for name in derived.drop if node.has(name)]
+    for name in derived.never:
+        required = name in derived.target.attributes and derived.target.attributes[name].required
+        if node.has(name) or required:
+            raise Refusal("C204", f"the attribute '{name}' has no equal at version {since}")
+    for name, old in derived.only.items():
+        if not node.has(name):
+            default = node.schema.attributes[name].default
+            if default is not None and default != old:
+                raise Refusal("C204", f"'{name}' is {default} by default; before version {since} nothing does that")
+            continue
+        value = node.attr(name)
+        same = all(item == old["all"] for item in value) if isinstance(old, dict) else value == old
+        if not same:
+            what = printable(value) if not hasattr(value, "DESCRIPTOR") else "given"
+            raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
+        drop.append(name)
+    changes: dict[str, Any] = {
+        name: value for name, (_, value) in derived.state.items() if not node.has(name)
+    }
+    inputs = list(proto.input)
+    if derived.inputs >= 0:
+        inputs = inputs[: max(derived.inputs, 0)]
+    for name, position in derived.to_input.items():
+        if node.has(name) or node.attr(name) is not None:
+            value = node.attr(name)
+            formal_input = derived.target.inputs[position]
+            element = derived.target.allowed(formal_input)
+            kind = "float" if node.schema.attributes[name].type in ("float", "floats") else "int64"
+            if f"tensor({kind})" not in element:
+                raise Refusal("C202", f"the attribute '{name}' cannot become the input '{formal_input.name}'")
+            inputs.extend("" for _ in range(position + 1 - len(inputs)))
+            inputs[position] = op.const(value, kind)
+            drop.append(name)
+        elif derived.target.inputs[position].option == "single":
+            raise Refusal("C204", f"the attribute '{name}' is absent, and its input is required at version {since}")
+    for position, name in derived.to_attribute.items():
+        if node.input(position):
+            constant = node.need_constant(position)
+            kind = derived.target.attributes[name].type
+            plural = kind.endswith("s")
+            if constant.element not in ATTRIBUTE_ELEMENTS.get(kind.removesuffix("s"), ()):
+                raise Refusal("C202", f"the input '{node.schema.inputs[position].name}' is of type {constant.element}")
+            if not plural and len(constant.values) != 1:
+                raise Refusal("C204", f"the input '{node.schema.inputs[position].name}' is no single number")
+            changes[name] = list(constant.values) if plural else constant.values[0]
+        elif derived.target.attributes[name].required:
+            raise Refusal("C204", f"the input '{node.schema.inputs[position].name}' is absent")
+    if not drop and not changes and inputs == list(proto.input):
+        return None
+    return op.same(node, inputs=inputs, drop=drop, **changes)

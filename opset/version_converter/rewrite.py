@@ -1,0 +1,361 @@
+"""What an adapter works with: a node to ask, a builder to make nodes with, and a way to refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from opset.errors import printable
+from opset.model import proto as pb
+from opset.model.graph import Body, FreshNames
+from opset.model.tensor import make_tensor
+from opset.opsets.registry import Registry
+from opset.opsets.values import NUMBERS, Constant, Shape, Values
+from opset.schemas.model import OpSchema
+
+Result = str | Sequence[str] | None
+
+# AttributeProto.AttributeType by the words of the schemas: its number and the field that holds the value.
+ATTRIBUTE_FIELDS = {
+    "float": (1, "f"),
+    "int": (2, "i"),
+    "string": (3, "s"),
+    "tensor": (4, "t"),
+    "graph": (5, "g"),
+    "floats": (6, "floats"),
+    "ints": (7, "ints"),
+    "strings": (8, "strings"),
+    "tensors": (9, "tensors"),
+    "graphs": (10, "graphs"),
+    "sparse_tensor": (11, "sparse_tensor"),
+    "sparse_tensors": (12, "sparse_tensors"),
+    "type_proto": (13, "tp"),
+    "type_protos": (14, "type_protos"),
+}
+ATTRIBUTE_NAMES = {number: name for name, (number, _) in ATTRIBUTE_FIELDS.items()}
+
+
+class Refusal(Exception):
+    """Raised where a conversion would lose meaning, or where that is not certain: code, reason and what would help."""
+
+    def __init__(self, code: str, why: str, help: str = "") -> None:
+        super().__init__(why)
+        self.code, self.why, self.help = code, why, help
+
+
+def attribute_type(attribute: Any) -> str:
+    """Give the schema's word for an AttributeProto's type; IR version 1 left it to be seen from the field in use."""
+    if attribute.type:
+        return ATTRIBUTE_NAMES.get(attribute.type, "undefined")
+    for name, (_, field) in ATTRIBUTE_FIELDS.items():
+        if len(getattr(attribute, field)) if name.endswith("s") else attribute.HasField(field):
+            return name
+    return "undefined"
+
+
+def attribute_value(attribute: Any) -> Any:
+    """Give the value of an AttributeProto: int, float, str (bytes if not UTF-8), list of them, or message."""
+    kind = attribute_type(attribute)
+    if kind not in ATTRIBUTE_FIELDS:
+        raise Refusal("C103", f"the attribute '{printable(attribute.name)}' has no value")
+    value = getattr(attribute, ATTRIBUTE_FIELDS[kind][1])
+    if kind == "string":
+        return _text(value)
+    if kind == "strings":
+        return [_text(item) for item in value]
+    return list(value) if kind.endswith("s") else value
+
+
+def _text(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
+    """Set a NodeProto's attribute, in its place if the node has it, else as the last one."""
+    attribute = next((a for a in node.attribute if a.name == name), None)
+    if attribute is None:
+        attribute = node.attribute.add()
+    else:
+        attribute.Clear()
+    number, field = ATTRIBUTE_FIELDS[kind]
+    attribute.name, attribute.type = name, number
+    if kind == "string":
+        value = value.encode() if isinstance(value, str) else value
+    elif kind == "strings":
+        value = [item.encode() if isinstance(item, str) else item for item in value]
+    if kind.endswith("s"):
+        getattr(attribute, field).extend(value)
+    elif kind in ("float", "int", "string"):
+        setattr(attribute, field, value)
+    else:
+        getattr(attribute, field).CopyFrom(value)
+
+
+class Node:
+    """A node at one version of its operator, as an adapter sees it: attributes with defaults, types, constants."""
+
+    def __init__(self, proto: Any, schema: OpSchema, values: Values, final: int) -> None:
+        self.proto, self.schema, self.values = proto, schema, values
+        self.final = final
+        """Opset of the operator's domain that the whole conversion goes to."""
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+
+    @property
+    def op_type(self) -> str:
+        """Name of the operator."""
+        return self.schema.name
+
+    def has(self, attribute: str) -> bool:
+        """Say whether the node states an attribute."""
+        return attribute in self._attributes
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """Give an attribute's value, else the schema's default, else `default`.
+
+        Raises Refusal C206 where the value is a reference to an attribute of the function around.
+        """
+        attribute = self._attributes.get(name)
+        if attribute is None:
+            declared = self.schema.attributes.get(name)
+            return declared.default if declared is not None and declared.default is not None else default
+        if attribute.ref_attr_name:
+            raise Refusal(
+                "C206",
+                f"'{name}' takes the value of the function's attribute '{printable(attribute.ref_attr_name)}'",
+                "inline the function, then convert",
+            )
+        return attribute_value(attribute)
+
+    def ints(self, name: str) -> list[int] | None:
+        """Give an attribute that is a list of ints, None where it is absent and has no default."""
+        value = self.attr(name)
+        return None if value is None else list(value)
+
+    def input(self, index: int) -> str:
+        """Give the name of an input, "" where it is absent."""
+        return self.proto.input[index] if index < len(self.proto.input) else ""
+
+    def output(self, index: int) -> str:
+        """Give the name of an output, "" where it is absent."""
+        return self.proto.output[index] if index < len(self.proto.output) else ""
+
+    def index(self, name: str) -> int:
+        """Give the position of a formal input."""
+        return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
+
+    def element(self, index: int) -> str | None:
+        """Give the element type of an input, "float", None where it is not known."""
+        return self.values.element(self.input(index)) if self.input(index) else None
+
+    def need_element(self, index: int) -> str:
+        """Give the element type of an input; raises Refusal C203 where it is not known."""
+        element = self.element(index)
+        if element is None:
+            raise unknown_type(self.input(index))
+        return element
+
+    def shape(self, index: int) -> Shape | None:
+        """Give what is known of an input's shape: ints, names, None for unknown dimensions; None without a rank."""
+        return self.values.shape(self.input(index)) if self.input(index) else None
+
+    def rank(self, index: int) -> int | None:
+        """Give the rank of an input, None where it is not known."""
+        shape = self.shape(index)
+        return None if shape is None else len(shape)
+
+    def need_rank(self, index: int) -> int:
+        """Give the rank of an input; raises Refusal C207 where it is not known."""
+        rank = self.rank(index)
+        if rank is None:
+            raise Refusal(
+                "C207",
+                f"the rank of '{printable(self.input(index))}' is not known",
+                "add its shape to the graph's value_info (shape inference does)",
+            )
+        return rank
+
+    def need_shape(self, index: int) -> tuple[int, ...]:
+        """Give the shape of an input with every dimension a number; raises Refusal C207 where it is not known."""
+        shape = self.shape(index)
+        if shape is None or not all(isinstance(dim, int) for dim in shape):
+            raise Refusal(
+                "C207",
+                f"the shape of '{printable(self.input(index))}' is not fully known",
+                "fix the model's dynamic dimensions, or add the shape to value_info",
+            )
+        return tuple(dim for dim in shape if isinstance(dim, int))
+
+    def constant(self, index: int) -> Constant | None:
+        """Give an input's value where it is known before the model runs, else None."""
+        return self.values.constant(self.input(index)) if self.input(index) else None
+
+    def need_constant(self, index: int) -> Constant:
+        """Give an input's value; raises Refusal C205 where it is known only when the model runs."""
+        constant = self.constant(index)
+        if constant is None:
+            name = self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
+            raise Refusal(
+                "C205",
+                f"the input '{name}' ('{printable(self.input(index))}') is computed at run time or can be overridden",
+                "make it an initializer that is no graph input (constant folding does)",
+            )
+        return constant
+
+
+def unknown_type(value: str) -> Refusal:
+    """Give the refusal for a value whose type has to be known and is not."""
+    return Refusal(
+        "C203",
+        f"the type of '{printable(value)}' is not known",
+        "add it to the graph's value_info (shape inference does)",
+    )
+
+
+@lru_cache(maxsize=1024)
+def _int_tensor(name: str, data_type: int, dims: tuple[int, ...], values: tuple[int, ...]) -> Any:
+    return make_tensor(name, data_type, dims, values)
+
+
+class Builder:
+    """Makes nodes at one opset: `y = op.Reshape(x, shape, allowzero=0)` gives the name of the output.
+
+    `outputs=2` gives a tuple of names. Attributes follow the operator's schema at `version`; None leaves one out.
+    `op.const([0, 1])` gives a constant, `op.same(node, …)` the node itself with something changed.
+    """
+
+    def __init__(
+        self,
+        node: Any,
+        domain: str,
+        version: int,
+        versions: Mapping[str, int],
+        registry: Registry,
+        body: Body,
+        values: Values,
+        names: FreshNames,
+        const: Callable[[Any, str], bool],
+    ) -> None:
+        self._node, self._domain, self.version = node, domain, version
+        self._versions, self._registry, self._body = versions, registry, body
+        self._values, self._names, self._const = values, names, const
+        self.made: list[tuple[Any, int]] = []
+        """The nodes made so far, each with the opset (of its own domain) that it is written in."""
+        self.released: list[str] = []
+        """Inputs that the node no longer uses."""
+        self._stem = next((name for name in node.output if name), "") or node.name or node.op_type
+
+    def __getattr__(self, op_type: str) -> Callable[..., Any]:
+        def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
+            return self._make(op_type, inputs, outputs, self._domain if domain is None else domain, attributes)
+
+        if op_type.startswith("_"):
+            raise AttributeError(op_type)
+        return make
+
+    def _make(
+        self, op_type: str, inputs: Iterable[str], outputs: int | Sequence[str], domain: str, attributes: dict[str, Any]
+    ) -> Any:
+        version = self.version if domain == self._domain else self._versions[domain]
+        schema = self._registry.schema(op_type, version, domain)
+        if schema is None or schema.deprecated:
+            raise Refusal("C201", f"it needs {op_type}, which does not exist at version {version}")
+        node = pb.NodeProto()
+        if isinstance(outputs, int):
+            hint = f"{self._stem}__{op_type}"
+            outputs = [self._names.fresh(hint if not i else f"{hint}_{i}") for i in range(outputs)]
+        node.output.extend(outputs)
+        node.op_type, node.domain = op_type, domain
+        node.input.extend(inputs)
+        _trim(node.input)
+        if self._node.name:
+            node.name = self._names.fresh(f"{self._node.name}__{op_type}")
+        for name, value in attributes.items():
+            if value is not None:
+                set_attribute(node, name, schema.attributes[name].type, value)
+        node.metadata_props.extend(self._node.metadata_props)
+        self._add(node, version)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _add(self, node: Any, version: int) -> None:
+        self.made.append((node, version))
+        self._values.add(node, {**self._versions, node.domain: version})
+
+    def const(self, values: Any, element: str = "int64", dims: Sequence[int] | None = None) -> str:
+        """Give the name of a new constant; a list is a vector, a single value a scalar, unless `dims` says otherwise."""
+        flat = list(values) if isinstance(values, (list, tuple)) else [values]
+        if dims is None:
+            dims = [len(flat)] if isinstance(values, (list, tuple)) else []
+        # Exporters write the same few axes thousands of times. Floats are left out: -0.0 equals 0.0 as a key.
+        make = _int_tensor if element == "int64" else make_tensor
+        tensor = make("", NUMBERS[element], tuple(dims), tuple(flat))
+        return self.tensor(tensor, self._names.fresh(f"{self._stem}__const"))
+
+    def tensor(self, tensor: Any, name: str) -> str:
+        """Give the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
+
+        It is a Constant node, or an initializer where the target's Constant cannot hold the type.
+        """
+        if not self._const(tensor, name):
+            node = pb.NodeProto(op_type="Constant", output=[name])
+            if self._node.name:
+                node.name = self._names.fresh(f"{self._node.name}__Constant")
+            set_attribute(node, "value", "tensor", tensor)
+            node.metadata_props.extend(self._node.metadata_props)
+            self._add(node, self.version if self._domain == "" else self._versions[""])
+        return name
+
+    def same(
+        self,
+        node: Node,
+        *,
+        op_type: str | None = None,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        drop: Iterable[str] = (),
+        **attributes: Any,
+    ) -> tuple[str, ...]:
+        """Give the outputs of the node itself, with other inputs or outputs, without `drop`, with attributes set.
+
+        Its name, documentation, metadata, device configurations and unknown fields stay. An attribute None is dropped.
+        """
+        proto = pb.NodeProto()
+        proto.CopyFrom(node.proto)
+        schema = self._registry.schema(op_type or proto.op_type, self.version, self._domain)
+        if schema is None or schema.deprecated:
+            raise Refusal("C201", f"it needs {op_type or proto.op_type}, which does not exist at version {self.version}")
+        proto.op_type = schema.name
+        if inputs is not None:
+            self.released.extend(name for name in proto.input if name and name not in inputs)
+            del proto.input[:]
+            proto.input.extend(inputs)
+            _trim(proto.input)
+        if outputs is not None:
+            del proto.output[:]
+            proto.output.extend(outputs)
+            _trim(proto.output)
+        gone = {*drop, *(name for name, value in attributes.items() if value is None)}
+        for index in reversed(range(len(proto.attribute))):
+            if proto.attribute[index].name in gone:
+                del proto.attribute[index]
+        for name, value in attributes.items():
+            if value is not None:
+                set_attribute(proto, name, schema.attributes[name].type, value)
+        self._add(proto, self.version)
+        return tuple(proto.output)
+
+    def fresh(self, hint: str) -> str:
+        """Give a value name that is used nowhere in the model."""
+        return self._names.fresh(f"{self._stem}__{hint}")
+
+    def release(self, *names: str) -> None:
+        """Say that inputs of the node are no longer used; constants that nothing else uses then go."""
+        self.released.extend(name for name in names if name)
+
+
+def _trim(names: Any) -> None:
+    while len(names) and not names[-1]:
+        del names[-1]

@@ -1,0 +1,103 @@
+"""Where a conversion goes: opset versions by domain, and what is asked of the IR version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from opset.errors import Finding, UsageError
+from opset.opsets import releases, runtimes
+from opset.opsets.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Opset version by domain ("" is ai.onnx); an IR version, or the highest one that the runtime takes.
+
+    `least` is given for a runtime: versions from there up to `opsets` need no conversion.
+    """
+
+    opsets: Mapping[str, int]
+    ir_version: int | None = None
+    max_ir: int | None = None
+    least: Mapping[str, int] | None = None
+
+
+def of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
+    """Give the target for 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
+
+    Raises UsageError U101 for a domain or version that the registry does not have.
+    """
+    opsets: dict[str, int] = {}
+    entries = to.items() if isinstance(to, Mapping) else [_parse(str(to))]
+    for domain, version in entries:
+        opsets["" if domain == "ai.onnx" else domain] = version
+    for domain, version in opsets.items():
+        shown = domain or "ai.onnx"
+        newest = registry.domains.get(domain)
+        if newest is None:
+            known = ", ".join(sorted(name or "ai.onnx" for name in registry.domains))
+            raise UsageError(Finding("U101", f"there are no schemas for the domain '{shown}'", help=f"known: {known}"))
+        if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= newest:
+            raise UsageError(
+                Finding("U101", f"{shown} has no version {version}", help=f"versions go from 1 to {newest}")
+            )
+    return Target(opsets, _ir(ir_version))
+
+
+def of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
+    """Give the target of an ONNX release, "1.15": its opsets, and at most its IR version."""
+    found = releases.release(name)
+    opsets = {domain: version for domain in registry.domains if (version := found.opset_of(domain))}
+    return Target(opsets, _ir(ir_version), found.ir)
+
+
+def of_runtime(spec: str, registry: Registry, ir_version: int | None = None) -> Target:
+    """Give the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes."""
+    found = runtimes.runtime(spec)
+    opsets = {"": min(found.max_opset, registry.domains[""])}
+    if found.max_ml is not None:
+        opsets["ai.onnx.ml"] = found.max_ml
+    least = {"": found.min_opset} if found.min_opset is not None else {}
+    return Target(opsets, _ir(ir_version), found.max_ir, least)
+
+
+def within(target: Target, source: Mapping[str, int]) -> Target:
+    """Give a runtime's target for one model: versions that the runtime takes already stay as they are."""
+    if target.least is None:
+        return target
+    opsets = {
+        domain: source[domain]
+        if domain in source and target.least.get(domain, 1) <= source[domain] <= version
+        else version
+        for domain, version in target.opsets.items()
+    }
+    return Target(opsets, target.ir_version, target.max_ir)
+
+
+def _parse(text: str) -> tuple[str, int]:
+    domain, _, version = text.rpartition("=")
+    if not version.isascii() or not version.isdigit() or len(version) > 6:
+        raise UsageError(
+            Finding("U101", f"'{text}' is no opset version", help="write 21, or a domain's as ai.onnx.ml=3")
+        )
+    return domain, int(version)
+
+
+def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
+    """Give the mapping for several "21" or "domain=version". Raises UsageError U101."""
+    found: dict[str, int] = {}
+    for text in texts:
+        domain, version = _parse(text)
+        domain = "" if domain == "ai.onnx" else domain
+        if domain in found:
+            raise UsageError(Finding("U101", f"{domain or 'ai.onnx'} is given two versions"))
+        found[domain] = version
+    return found
+
+
+def _ir(version: int | None) -> int | None:
+    newest = releases.newest_ir_version()
+    if version is not None and not 1 <= version <= newest:
+        raise UsageError(Finding("U101", f"there is no IR version {version}", help=f"they go from 1 to {newest}"))
+    return version

@@ -1,0 +1,140 @@
+"""Walking a model: scopes, order, names."""
+
+import pytest
+from onnx import TensorProto, helper
+
+from opset.errors import ModelError
+from opset.model import proto as pb
+from opset.model.graph import FreshNames, bodies, call_order, verify
+
+
+def ours(model):
+    return pb.ModelProto.FromString(model.SerializeToString())
+
+
+def info(name):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, [1])
+
+
+def graph(nodes, inputs=("x",), outputs=("y",), name="g", **more):
+    return helper.make_graph(nodes, name, [info(n) for n in inputs], [info(n) for n in outputs], **more)
+
+
+def model(*arguments, **more):
+    functions = more.pop("functions", [])
+    return ours(helper.make_model(graph(*arguments, **more), functions=functions))
+
+
+def codes(proto):
+    with pytest.raises(ModelError) as caught:
+        verify(bodies(proto))
+    return [finding.code for finding in caught.value.findings]
+
+
+def nested(levels, use="x"):
+    inner = graph([helper.make_node("Identity", [use], ["z0"])], [], ["z0"])
+    for level in range(1, levels):
+        node = helper.make_node("If", ["c"], [f"z{level}"], name=f"if{level}", then_branch=inner, else_branch=inner)
+        inner = graph([node], [], [f"z{level}"])
+    return inner
+
+
+def test_bodies_come_parents_first_with_their_paths():
+    inner = nested(3)
+    proto = model([helper.make_node("If", ["c"], ["y"], name="top", then_branch=inner, else_branch=inner)], ["x", "c"])
+    found = bodies(proto)
+    assert len(found) == 1 + 2 + 4 + 8
+    assert found[0].label == "graph 'g'"
+    assert found[1].label == "graph 'g', node 'top' (If), else_branch"
+    assert all(found.index(body.parent) < found.index(body) for body in found[1:])
+    assert {body.root for body in found} == {found[0]}
+    verify(found)
+
+
+def test_a_subgraph_sees_only_what_stands_before_its_node():
+    branch = graph([helper.make_node("Identity", ["late"], ["z"])], [], ["z"])
+    if_node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
+    late = helper.make_node("Relu", ["x"], ["late"])
+    verify(bodies(model([late, if_node], ["x", "c"])))
+    assert codes(model([if_node, late], ["x", "c"])) == ["M112", "M112"]
+
+
+def test_unsorted_cyclic_undefined_and_double_definitions_are_all_found_at_once():
+    nodes = [
+        helper.make_node("Relu", ["b"], ["a"]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Relu", ["nowhere"], ["b"]),
+        helper.make_node("Relu", ["self"], ["self"]),
+    ]
+    # The outputs are read in one pass, the inputs in the next.
+    assert codes(model(nodes)) == ["M113", "M110", "M112", "M110", "M112"]
+
+
+def test_training_graphs_see_the_main_graph():
+    proto = model([helper.make_node("Relu", ["x"], ["y"])])
+    training = proto.training_info.add()
+    training.algorithm.node.add(op_type="Neg", input=["y"], output=["t"])
+    training.algorithm.output.add(name="t")
+    verify(bodies(proto))
+    training.algorithm.node.add(op_type="Neg", input=["unknown"], output=["u"])
+    assert codes(proto) == ["M112"]
+
+
+def test_optional_inputs_and_outer_names_are_fine():
+    sparse = pb.SparseTensorProto()
+    sparse.values.name = "s"
+    proto = model([helper.make_node("Clip", ["x", "", "w"], ["y", ""]), helper.make_node("Abs", ["s"], ["q"])])
+    proto.graph.initializer.add(name="w")
+    proto.graph.sparse_initializer.append(sparse)
+    verify(bodies(proto))
+
+
+def test_invalid_utf8_is_found_in_inputs_outputs_and_operators():
+    raw = model([helper.make_node("Relu", ["QQQ"], ["RRR"])], ["QQQ"], ["RRR"]).SerializeToString()
+    assert codes(pb.ModelProto.FromString(raw.replace(b"QQQ", b"\xff\xfe\xfd"))) == ["M106"]
+    assert "M106" in codes(pb.ModelProto.FromString(raw.replace(b"RRR", b"\xff\xfe\xfd")))
+    assert "M106" in codes(pb.ModelProto.FromString(raw.replace(b"Relu", b"\xff\xfe\xfd\xfc")))
+
+
+def test_fresh_names_never_collide_with_names_of_any_body():
+    proto = model([helper.make_node("If", ["c"], ["y"], then_branch=nested(2), else_branch=nested(2))], ["x", "c"])
+    names = FreshNames(bodies(proto))
+    assert [names.fresh("z0"), names.fresh("z0"), names.fresh("if1"), names.fresh("new"), names.fresh("new")] == [
+        "z0_1", "z0_2", "if1_1", "new", "new_1",
+    ]  # fmt: skip
+
+
+def function(name, *calls):
+    nodes = [helper.make_node(callee, ["a"], [f"v{i}"], domain="d") for i, callee in enumerate(calls)]
+    nodes.append(helper.make_node("Identity", ["a"], ["b"]))
+    return helper.make_function("d", name, ["a"], ["b"], nodes, [helper.make_opsetid("", 17)])
+
+
+def test_functions_are_ordered_callers_first_and_circles_are_errors():
+    proto = model([helper.make_node("F", ["x"], ["y"], domain="d")], functions=[
+        function("H"), function("G", "H"), function("F", "G", "H"),
+    ])  # fmt: skip
+    assert [f.name for f in call_order(proto.functions)] == ["F", "G", "H"]
+    circle = model([helper.make_node("F", ["x"], ["y"], domain="d")], functions=[function("F", "G"), function("G", "F")])
+    with pytest.raises(ModelError, match="M114"):
+        call_order(circle.functions)
+
+
+def test_a_chain_of_100000_nodes_and_30_levels_of_subgraphs_are_walked_without_recursion():
+    proto = pb.ModelProto()
+    proto.graph.input.add(name="v0")
+    for number in range(100_000):
+        proto.graph.node.add(op_type="Relu", input=[f"v{number}"], output=[f"v{number + 1}"])
+    proto.graph.output.add(name="v100000")
+    verify(bodies(proto))
+    inner = pb.GraphProto()
+    for level in range(30):
+        outer = pb.GraphProto()
+        node = outer.node.add(op_type="If", input=["c"], output=[f"y{level}"])
+        attribute = node.attribute.add(name="then_branch", type=5)
+        attribute.g.CopyFrom(inner)
+        inner = outer
+    deep = pb.ModelProto(graph=inner)
+    deep.graph.input.add(name="c")
+    verify(bodies(deep))
+    assert len(bodies(deep)) == 31

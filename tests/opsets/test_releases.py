@@ -1,0 +1,111 @@
+"""Releases of the standard and of runtimes."""
+
+import onnx.helper
+import pytest
+
+from opset.errors import UsageError
+from opset.opsets.releases import ML, NEEDS_IR, RELEASES, TRAINING, ir_version_of_opset, release
+from opset.opsets.runtimes import RUNTIMES, runtime
+
+
+def test_the_table_is_that_of_onnx():
+    theirs = [tuple(row) for row in onnx.helper.VERSION_TABLE]
+    ours = [tuple(row) if row.training else tuple(row[:4]) for row in RELEASES]
+    assert set(theirs) <= set(ours)
+    assert len(ours) == len(set(ours)) == 34
+
+
+def test_versions_never_go_back():
+    numbers = [tuple(map(int, row.name.split("."))) for row in RELEASES]
+    assert numbers == sorted(numbers)
+    for column in ("ir", "opset", "ml", "training"):
+        values = [getattr(row, column) for row in RELEASES]
+        assert values == sorted(values)
+    assert max(NEEDS_IR) == RELEASES[-1].ir
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("1.15", "1.15.0"),
+        ("1.16", "1.16.2"),
+        ("1.16.0", "1.16.0"),
+        ("1.4", "1.4.1"),
+        ("1.1", "1.1.2"),
+        ("1.2.0", "1.2"),
+    ],
+)
+def test_a_release_is_found_by_the_beginning_of_its_number(name, found):
+    assert release(name).name == found
+
+
+@pytest.mark.parametrize("name", ["1.1x", "2", "", "1.16.9", "1.24", "1.", "one", "1.2.1", "9" * 5000])
+def test_an_unknown_release_is_an_error_that_tells_the_known_ones(name):
+    with pytest.raises(UsageError) as caught:
+        release(name)
+    assert caught.value.code == "U101"
+    assert "1.23.0" in caught.value.help
+
+
+def test_opset_of_a_domain():
+    row = release("1.6")
+    assert [row.opset_of(domain) for domain in ("", "ai.onnx", ML, TRAINING, "com.acme")] == [11, 11, 2, 0, 0]
+
+
+def test_ir_version_of_an_opset():
+    assert [ir_version_of_opset(version) for version in (1, 2, 4, 5, 8, 9, 10, 15, 21, 28)] == [
+        *(3, 3, 3, 3, 3, 4, 5, 8, 10, 14)
+    ]
+    assert [ir_version_of_opset(version, ML) for version in (1, 2, 3, 4, 5)] == [3, 6, 8, 9, 10]
+    assert ir_version_of_opset(1, TRAINING) == 7
+    assert ir_version_of_opset(13, "ai.onnx") == 7
+
+
+@pytest.mark.parametrize(("version", "domain"), [(0, ""), (29, ""), (-1, ""), (6, ML), (1, "com.acme")])
+def test_an_opset_that_no_release_has(version, domain):
+    with pytest.raises(UsageError) as caught:
+        ir_version_of_opset(version, domain)
+    assert caught.value.code == "U101"
+
+
+@pytest.mark.parametrize(
+    ("spec", "row"),
+    [
+        ("onnxruntime==1.17", ("onnxruntime", "1.17", 7, 20, 4, 9)),
+        ("onnxruntime==1.17.3", ("onnxruntime", "1.17", 7, 20, 4, 9)),
+        ("OnnxRuntime == 1.31.0", ("onnxruntime", "1.31", 7, 26, 5, 13)),
+        ("windows-ml==windows-11", ("windows-ml", "windows-11", None, 12, None, None)),
+        ("tensorrt==10.15.1.29", ("tensorrt", "10.15", 9, 24, None, None)),
+    ],
+)
+def test_a_runtime_is_found_by_the_beginning_of_its_release(spec, row):
+    found = runtime(spec)
+    assert (found.name, found.release, found.min_opset, found.max_opset, found.max_ml, found.max_ir) == row
+
+
+@pytest.mark.parametrize(
+    ("spec", "help"),
+    [
+        ("onnxruntim==1.17", "did you mean onnxruntime? known: onnxruntime, tensorrt"),
+        ("onnxruntime", "write onnxruntime==RELEASE; known: 1.4, 1.6"),
+        ("onnxruntime==", "write onnxruntime==RELEASE"),
+        ("onnxruntime==1.5", "nearest: 1.4 and 1.6"),
+        ("onnxruntime==1.1", "nearest: 1.4"),
+        ("onnxruntime==1.170", "nearest: 1.31"),
+        ("onnxruntime==2", "nearest: 1.31"),
+        ("onnxruntime==" + "9" * 5000, "known: 1.4, 1.6"),
+        ("onnxruntime==²", "known: 1.4, 1.6"),
+    ],
+)
+def test_an_unknown_runtime_or_release_is_not_guessed(spec, help):
+    with pytest.raises(UsageError) as caught:
+        runtime(spec)
+    assert caught.value.code == "U101"
+    assert help in caught.value.help
+
+
+def test_rows_of_a_runtime_are_in_order():
+    for name in {row.name for row in RUNTIMES}:
+        opsets = [row.max_opset for row in RUNTIMES if row.name == name]
+        assert opsets == sorted(opsets)
+    assert all(row.how in ("measured", "documented") and row.source for row in RUNTIMES)

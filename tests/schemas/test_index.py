@@ -1,0 +1,121 @@
+"""The compiled index: what it holds, and when it is built anew."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opset.schemas.index import FOLDER, build, compile_operators, make_docs, make_schema
+from opset.schemas.loader import load_folder
+
+OPERATORS = load_folder(FOLDER)[0]
+
+
+def test_compiled_schemas_are_those_that_were_read():
+    index, prose = compile_operators(OPERATORS)
+    for operator in OPERATORS:
+        for position, (schema, docs) in enumerate(zip(operator.schemas, operator.docs, strict=True)):
+            made = make_schema(index, operator.domain, operator.name, position)
+            assert repr(made) == repr(schema)
+            assert made == schema
+            assert made.change == schema.change
+            assert make_docs(prose, operator.domain, operator.name, schema.since_version) == docs
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout with three operators."""
+    package = tmp_path / "opset"
+    shutil.copytree(FOLDER.parent, package, ignore=shutil.ignore_patterns("*.yaml", "*.json", "__pycache__"))
+    shutil.copy(FOLDER / "types.yaml", package / "schemas")
+    (package / "schemas" / "ai.onnx").mkdir(exist_ok=True)
+    for name in ("Relu", "Softmax", "Tan"):
+        shutil.copy(FOLDER / "ai.onnx" / f"{name}.yaml", package / "schemas" / "ai.onnx")
+    (tmp_path / "pyproject.toml").write_text("")
+    return tmp_path
+
+
+def ask(checkout, expression="sorted(r.operators())"):
+    """Evaluate an expression of the registry `r` in a fresh process; say whether YAML was read for it too."""
+    code = f"""
+import sys
+from opset.opsets.registry import default_registry
+r = default_registry()
+print({expression}, "yaml" in sys.modules)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=checkout)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_checkout_builds_anew_when_a_file_came_went_or_changed(checkout):
+    schemas = checkout / "opset" / "schemas"
+    assert ask(checkout) == "['Relu', 'Softmax', 'Tan'] True"
+    assert ask(checkout) == "['Relu', 'Softmax', 'Tan'] False"
+    (schemas / "ai.onnx" / "Tan.yaml").unlink()
+    assert ask(checkout) == "['Relu', 'Softmax'] True"
+    shutil.copy(FOLDER / "ai.onnx" / "Abs.yaml", schemas / "ai.onnx")
+    os.utime(schemas / "ai.onnx" / "Abs.yaml", (0, 0))  # older than the index
+    assert ask(checkout) == "['Abs', 'Relu', 'Softmax'] True"
+    path = schemas / "ai.onnx" / "Relu.yaml"
+    path.write_text(path.read_text().replace("family: activation", "family: other"))
+    assert ask(checkout, "r.schema('Relu', 14).family") == "other True"
+    assert ask(checkout, "r.schema('Relu', 14).family") == "other False"
+
+
+def test_a_damaged_or_missing_index_is_built_anew(checkout):
+    schemas = checkout / "opset" / "schemas"
+    ask(checkout)
+    (schemas / "index.json").write_text('{"stamp"')
+    assert ask(checkout) == "['Relu', 'Softmax', 'Tan'] True"
+    (schemas / "prose.json").unlink()
+    doc = "r.documentation(r.schema('Relu', 14)).inputs"
+    assert ask(checkout, doc).startswith("{'X': ")
+    assert (schemas / "prose.json").exists()
+
+
+def test_an_installed_package_is_not_built_anew(checkout):
+    ask(checkout)
+    (checkout / "pyproject.toml").unlink()
+    (checkout / "opset" / "schemas" / "ai.onnx" / "Tan.yaml").unlink()
+    assert ask(checkout) == "['Relu', 'Softmax', 'Tan'] False"
+
+
+def test_a_folder_that_cannot_be_written_keeps_the_index_in_memory(tmp_path, monkeypatch):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "A.yaml").write_text("operator: A\nfamily: f\nversions:\n- since: 1\n  doc: it\n")
+
+    def refuse(*_args, **_options):
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    index, prose = build(tmp_path)
+    assert index["operators"] == {"com.acme": {"A": ["f", [{"since": 1}]]}}
+    assert prose["operators"] == {"com.acme": {"A": {"1": ["it", {}, {}, {}]}}}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["com.acme"]
+
+
+def test_the_build_hook_compiles(checkout):
+    schemas = checkout / "opset" / "schemas"
+    shutil.copy(FOLDER.parents[1] / "hatch_build.py", checkout)
+    code = """
+import sys, types
+# The build system is not needed to see that its hook works.
+module = types.ModuleType("hatchling.builders.hooks.plugin.interface")
+module.BuildHookInterface = object
+sys.modules[module.__name__] = module
+import hatch_build
+hook = hatch_build.CustomBuildHook()
+hook.root = sys.argv[1]
+hook.initialize("standard", {})
+"""
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    command = [sys.executable, "-c", code, str(checkout)]
+    subprocess.run(command, check=True, env=environment, cwd=checkout)
+    assert (schemas / "index.json").exists()
+    assert (schemas / "prose.json").exists()
+    assert ask(checkout) == "['Relu', 'Softmax', 'Tan'] False"

@@ -1,0 +1,245 @@
+"""Lint rules: each by an example that it finds, and the standard, in which none finds anything."""
+
+import json
+
+import pytest
+
+from opset.errors import CODES
+from opset.schemas.index import FOLDER
+from opset.schemas.lint import FAMILIES, lint
+from opset.schemas.loader import load_folder
+from opset.schemas.lock import lock_released
+
+TEXT = """\
+operator: Scale
+family: acme
+versions:
+- since: 2
+  change:
+    attributes: {axis: {added: int, default: 1}}
+    types: {T: [+bfloat16]}
+    adapters: {up: derived, down: derived}
+  doc: Scales.
+  inputs:
+  - {name: X, type: T, doc: what is scaled}
+  - {name: by, type: T, doc: factor}
+  outputs:
+  - {name: Y, type: T, doc: the result}
+  attributes:
+    axis: {type: int, default: 1, doc: where}
+  types:
+    T: floats_ir4
+- since: 1
+  same_as: 2
+  inputs:
+  - {name: X, type: T}
+  - {name: by, type: T}
+  outputs:
+  - {name: Y, type: T}
+  types:
+    T: floats
+"""
+ADDED = "    attributes: {axis: {added: int, default: 1}}\n"
+SIGNATURE = "    axis: {type: int, default: 1, doc: where}\n"
+GONE = "  types:\n    T: floats\n"
+OLD_ATTRIBUTES = "  attributes:\n    axis: {type: int, default: 1}\n    by: {type: int, doc: factor}\n" + GONE
+
+
+def write(folder, text=TEXT, name="Scale", domain="com.acme"):
+    (folder / domain).mkdir(parents=True, exist_ok=True)
+    (folder / domain / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def edited(*edits):
+    text = TEXT
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new) if (old, new)[0] != GONE else text[: text.rindex(old)] + new
+    return text
+
+
+def swapped(text):
+    """Put the older version first."""
+    head, newer, older = text.split("- since")
+    return f"{head}- since{older}- since{newer}"
+
+
+EQUAL = edited(
+    ("    types: {T: [+bfloat16]}\n", ""),
+    (ADDED, ""),
+    ("  attributes:\n" + SIGNATURE, ""),
+    ("floats_ir4", "floats"),
+)
+REMOVED = edited(
+    (ADDED, "    attributes: {by: {removed: int}}\n"),
+    (GONE, OLD_ATTRIBUTES),
+)
+REQUIRED = edited(
+    ("{axis: {added: int, default: 1}}", "{axis: {added: int, required: true}}"),
+    ("{type: int, default: 1, doc: where}", "{type: int, required: true, doc: where}"),
+)
+DEPRECATED = edited(
+    ("- since: 2\n  change:\n", "- since: 2\n  deprecated: true\n  change:\n    deprecated: true\n"),
+)
+
+# A file, the place of the one finding in it, and what its help begins with.
+BROKEN = {
+    "S201 undeclared": (edited((ADDED, "")), "S201 6:5", "write attributes: {axis: {added: int, default: 1}}"),
+    "S201 wrong": (edited(("[+bfloat16]", "[+float8]")), "S201 7:12", "write types: {T: [+bfloat16]}"),
+    "S201 invented": (edited((ADDED, ADDED + "    inputs: {added: [Z]}\n")), "S201 7:13", "leave inputs out"),
+    "S202": (swapped(TEXT), None, None),
+    "S205 nothing": (EQUAL, "S205 6:5", "add 'meaning'"),
+    "S205 both": (
+        edited(("    adapters:", "    meaning: one\n    clarified: two\n    adapters:")),
+        "S205 6:5",
+        "where meaning changed",
+    ),
+    "S208": (REMOVED, "S208 6:22", "add 'ignored: true'"),
+    "S209": (REQUIRED, "S209 6:24", "add 'old: VALUE'"),
+    "S210 old": (
+        edited(
+            ("{axis: {added: int, default: 1}}", "{axis: {default: [2, 1], old: 2}}"), (GONE, OLD_ATTRIBUTES)
+        ).replace(
+            "    axis: {type: int, default: 1}\n    by: {type: int, doc: factor}\n",
+            "    axis: {type: int, default: 2}\n",
+        ),
+        "S210 6:24",
+        "",
+    ),
+    "S210 ignored": (edited(("added: int, default: 1}", "added: int, default: 1, ignored: true}")), "S210 6:24", ""),
+    "S210 input": (
+        REMOVED.replace("{removed: int}", "{removed: int, input: bye}"),
+        "S210 6:22",
+        "did you mean by?",
+    ),
+    "S211": (
+        edited(("    T: floats_ir4\n", "    T: floats_ir4\n    U: bool\n"), ("+bfloat16]", "+bfloat16], U: new")),
+        "S211 19:8",
+        "",
+    ),
+    "S212": (edited((", doc: where", "")), "S212 16:11", ""),
+    "S213": (edited(("doc: Scales.", "doc: ' '")), None, None),
+    "S214 none": (DEPRECATED, "S214 4:3", ""),
+    "S214 unknown": (DEPRECATED.replace("  change", "  replacement: Mull\n  change"), "S214 6:16", "did you mean Mul"),
+    "S214 not deprecated": (edited(("- since: 2\n", "- since: 2\n  replacement: Mul\n")), "S214 5:16", ""),
+    "S219": (edited(("floats_ir4", "[floats, bfloat16]")), "S219 18:8", "write floats_ir4"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_rule_finds_its_example_and_no_other_rule_does(name, tmp_path):
+    text, place, help = BROKEN[name]
+    findings = lint([write(tmp_path, text)], ())
+    code = name.split()[0]
+    assert {finding.code for finding in findings} == {code}
+    if place:
+        (finding,) = findings
+        assert f"{finding.code} {finding.place.removeprefix(f'{tmp_path}/com.acme/Scale.yaml:')}" == place
+        assert finding.help.startswith(help)
+
+
+def test_the_unbroken_example_is_clean(tmp_path):
+    assert lint([write(tmp_path)], ()) == []
+    assert lint([write(tmp_path, REMOVED.replace("{removed: int}", "{removed: int, input: by}"))]) == []
+    assert lint([write(tmp_path, REMOVED.replace("{removed: int}", "{removed: int, ignored: true}"))]) == []
+    assert lint([write(tmp_path, REQUIRED.replace("required: true}}", "required: true, old: 0}}"))]) == []
+    assert lint([write(tmp_path, EQUAL.replace("    adapters", "    clarified: it\n    adapters"))]) == []
+    assert lint([write(tmp_path, DEPRECATED.replace("  change", "  replacement: Mul\n  change"))]) == []
+
+
+def codes(findings):
+    return [finding.code for finding in findings]
+
+
+def test_s203_a_released_signature_is_edited(tmp_path):
+    write(tmp_path)
+    lock_released(tmp_path, load_folder(tmp_path, SETS)[0])
+    assert lint([tmp_path]) == []
+    write(tmp_path, TEXT.replace("Scales.", "Scales it."))
+    assert lint([tmp_path]) == []
+    write(tmp_path, TEXT.replace("{name: by, type: T", "{name: by, type: T, optional: true"))
+    assert codes(lint([tmp_path])) == ["S203", "S203"]
+
+
+def test_s204_a_released_version_is_gone(tmp_path):
+    write(tmp_path)
+    write(tmp_path, TEXT.replace("Scale", "Other"), "Other")
+    lock_released(tmp_path, load_folder(tmp_path, SETS)[0])
+    (tmp_path / "com.acme" / "Other.yaml").unlink()
+    assert codes(lint([tmp_path])) == ["S204", "S204"]
+    (tmp_path / "lock.json").write_text("[]")
+    assert codes(lint([tmp_path])) == ["S204"]
+
+
+def test_s206_and_s207_adapters_and_declarations_agree(tmp_path):
+    write(tmp_path, TEXT.replace("{up: derived", "{up: written"))
+    up, down = ("com.acme", "Scale", 2, "up"), ("com.acme", "Scale", 2, "down")
+    assert lint([tmp_path], [up]) == []
+    assert codes(lint([tmp_path], [])) == ["S206"]
+    assert codes(lint([tmp_path], [up, down])) == ["S207"]
+    assert codes(lint([tmp_path], [up, ("com.acme", "Scale", 1, "up"), ("", "Softmax", 13, "up")])) == ["S207"]
+    assert lint([tmp_path], None) == []
+
+
+def test_s211_does_not_speak_of_released_versions(tmp_path):
+    write(tmp_path, BROKEN["S211"][0])
+    lock_released(tmp_path, load_folder(tmp_path, SETS)[0])
+    assert lint([tmp_path]) == []
+
+
+def test_s215_names(tmp_path):
+    write(tmp_path, name="Scal")
+    write(tmp_path, TEXT.replace("Scale\n", "Sc-ale\n"), name="Sc-ale")
+    write(tmp_path, domain="com acme")
+    assert codes(lint([tmp_path])) == ["S215"] * 3
+
+
+def test_s216_families_of_the_standard(tmp_path):
+    write(tmp_path, TEXT.replace("family: acme", "family: pol"), domain="ai.onnx")
+    (finding,) = lint([tmp_path])
+    assert (finding.code, finding.help) == ("S216", "did you mean pool?")
+    write(tmp_path, TEXT.replace("family: acme", "family: pool"), domain="ai.onnx")
+    assert lint([tmp_path]) == []
+
+
+def test_s217_and_s218_type_sets(tmp_path):
+    write(tmp_path, TEXT.replace("floats_ir4", "mine"))
+    sets = "mine: [floats, bfloat16]\nother: [float, bool]\nbase: [floats, string]\nmore: [seq(base), bool]\n"
+    (tmp_path / "types.yaml").write_text(sets)
+    assert [(finding.code, finding.place.rpartition("/")[2]) for finding in lint([tmp_path])] == [
+        ("S218", "types.yaml:1:1"),
+        ("S217", "types.yaml:2:1"),
+        ("S217", "types.yaml:4:1"),
+    ]
+
+
+def test_findings_of_the_loader_are_among_them(tmp_path):
+    write(tmp_path, TEXT.replace("doc: Scales.", "dok: Scales."))
+    write(tmp_path, TEXT.replace(", doc: where", ""), "Scale", "org.acme")
+    assert codes(lint([tmp_path, tmp_path / "not there"])) == ["S103", "S104", "S212", "S101"]
+    (tmp_path / "types.yaml").write_text("a: [b]\n")
+    assert codes(lint([tmp_path])) == ["S107"]
+
+
+SETS = load_folder(FOLDER)[1]
+
+
+def test_the_standard_is_clean():
+    assert lint() == []
+
+
+def test_the_families_are_those_of_the_standard():
+    assert {operator.family for operator in load_folder(FOLDER)[0]} == set(FAMILIES)
+    assert list(FAMILIES) == sorted(FAMILIES)
+
+
+def test_every_code_of_a_rule_has_an_example_here():
+    with open(__file__, encoding="utf-8") as file:
+        text = file.read().upper()
+    assert [code for code in CODES if code.startswith("S2") and code not in text] == []
+
+
+def test_the_lock_of_the_standard_holds_its_versions_alone():
+    lock = json.loads((FOLDER / "lock.json").read_text())
+    assert list(lock) == ["ai.onnx", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"]

@@ -1,0 +1,466 @@
+"""Operator files: what they say, what is refused and where, and that they print back as they are."""
+
+import itertools
+import os
+import random
+import struct
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opset.errors import SchemaError
+from opset.schemas.diff import short_float
+from opset.schemas.index import FOLDER
+from opset.schemas.loader import dump_operator, float32, load_folder, load_operator, load_sets, operator_files
+from opset.schemas.model import Attribute, AttributeChange, Change, Docs, OpSchema, Parameter
+from opset.schemas.printer import dump_document
+from opset.schemas.reader import Findings, read
+from opset.schemas.types import ELEMENTS, expand, is_type, shortest
+
+SETS = load_sets(FOLDER / "types.yaml")
+FILES = operator_files(FOLDER)
+
+
+def write(folder, text, name="Scale", domain="com.acme"):
+    (folder / domain).mkdir(exist_ok=True)
+    path = folder / domain / f"{name}.yaml"
+    path.write_text(text)
+    return path
+
+
+def load(folder, text, **where):
+    return load_operator(write(folder, text, **where), SETS)
+
+
+TWO = """\
+operator: Scale
+family: acme
+versions:
+- since: 2
+  experimental: true
+  determinism: unknown
+  change:
+    experimental: true
+    determinism: [deterministic, unknown]
+    inputs: {renamed: {X: input}, arity: {C: [single, optional]}}
+    attributes:
+      axes: {removed: ints, input: C}
+      by: {default: [1.0, 1e-05]}
+      dilations: {added: ints, old: {all: 1}}
+      mode: {added: string, default: up}
+      strict: {added: int, required: true, old: 0}
+      unused: {removed: int, ignored: true}
+    types: {I: new, T: [+bfloat16, -double]}
+    meaning: Something moved, from one place to another.
+    adapters: {up: written, down: "impossible: it is lost"}
+  doc: Scales.
+  inputs:
+  - {name: input, type: T, differentiable: true, doc: what is scaled}
+  - {name: C, type: tensor(int64), optional: true, doc: "one, or more"}
+  outputs:
+  - {name: Y, type: T, variadic: true, heterogeneous: true, min_arity: 0, doc: what came of it}
+  attributes:
+    by: {type: float, default: 1e-05, doc: factor}
+    dilations: {type: ints, doc: steps}
+    mode: {type: string, default: up, doc: direction}
+    strict: {type: int, required: true, doc: whether}
+  types:
+    I: bool
+    T: [floats_to_32, seq(float)]
+- since: 1
+  same_as: 2
+  inputs:
+  - {name: X, type: T, doc: what was scaled}
+  - {name: C, type: tensor(int64)}
+  outputs:
+  - {name: Y, type: T, variadic: true, heterogeneous: true, min_arity: 0}
+  attributes:
+    axes: {type: ints, default: [0, 2, 3], doc: where}
+    by: {type: float, default: 1.0}
+    unused: {type: int, doc: nothing}
+  types:
+    T: [double, float, float16, seq(float)]
+"""
+
+
+def test_what_a_file_says(tmp_path):
+    operator = load(tmp_path, TWO)
+    assert dump_operator(operator) == TWO
+    assert (operator.domain, operator.name, operator.family) == ("com.acme", "Scale", "acme")
+    old, new = operator.schemas
+    assert new == OpSchema(
+        domain="com.acme",
+        name="Scale",
+        since_version=2,
+        family="acme",
+        inputs=(
+            Parameter("input", "T", differentiable=True),
+            Parameter("C", "tensor(int64)", "optional"),
+        ),
+        outputs=(Parameter("Y", "T", "variadic", homogeneous=False, min_arity=0),),
+        attributes={
+            "by": Attribute("by", "float", 9.999999747378752e-06),
+            "dilations": Attribute("dilations", "ints"),
+            "mode": Attribute("mode", "string", "up"),
+            "strict": Attribute("strict", "int", required=True),
+        },
+        types={
+            "I": ("tensor(bool)",),
+            "T": ("seq(tensor(float))", "tensor(bfloat16)", "tensor(float)", "tensor(float16)"),
+        },
+        experimental=True,
+        determinism="unknown",
+    )
+    assert old.attributes["axes"].default == (0, 2, 3)
+    assert old.change is None
+    assert new.change == Change(
+        diff={
+            "experimental": True,
+            "determinism": ["deterministic", "unknown"],
+            "inputs": {"renamed": {"X": "input"}, "arity": {"C": ["single", "optional"]}},
+            "attributes": {
+                "axes": {"removed": "ints"},
+                "by": {"default": [1.0, 9.999999747378752e-06]},
+                "dilations": {"added": "ints"},
+                "mode": {"added": "string", "default": "up"},
+                "strict": {"added": "int", "required": True},
+                "unused": {"removed": "int"},
+            },
+            "types": {"I": "new", "T": ["+tensor(bfloat16)", "-tensor(double)"]},
+        },
+        attributes={
+            "axes": AttributeChange(input="C"),
+            "dilations": AttributeChange(old={"all": 1}),
+            "mode": AttributeChange(old="up"),
+            "strict": AttributeChange(old=0),
+            "unused": AttributeChange(ignored=True),
+        },
+        meaning="Something moved, from one place to another.",
+        up="written",
+        down="impossible: it is lost",
+    )
+    said, shared = operator.docs[1], operator.docs[0]
+    assert said.attributes == {"by": "factor", "dilations": "steps", "mode": "direction", "strict": "whether"}
+    assert shared == Docs(
+        "Scales.",
+        {"X": "what was scaled", "C": "one, or more"},
+        {"Y": "what came of it"},
+        {"axes": "where", "by": "factor", "unused": "nothing"},
+    )
+
+
+def test_places_of_parts(tmp_path):
+    operator = load(tmp_path, TWO)
+    path = operator.path
+    assert operator.place(2, "change", "types") == f"{path}:18:12"
+    assert operator.place(1, "inputs", "C") == f"{path}:39:5"
+    assert operator.place(1, "attributes", "not there") == f"{path}:43:5"
+
+
+ONE = "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n"
+INPUT = ONE + "  inputs:\n  - {name: X, type: T}\n  types:\n    T: floats\n"
+ADAPTERS = "adapters: {up: derived, down: derived}"
+NEWER = f"operator: Scale\nfamily: acme\nversions:\n- since: 2\n  doc: it\n  change:\n    {ADAPTERS}\n"
+OLD = "- since: 1\n  doc: it\n"
+
+BROKEN = {
+    "no mapping": ("- 1\n", ["S105 1:1"]),
+    "missing and unknown keys": ("operater: Scale\nfamily: a\n", ["S103 1:1", "S104 1:1", "S104 1:1"]),
+    "names that are not text": ("operator: 1\nfamily: ''\nversions: []\n", ["S105 1:11", "S105 2:9", "S105 3:11"]),
+    "versions that are no list": ("operator: A\nfamily: a\nversions: {}\n", ["S105 3:11", "S105 3:11"]),
+    "a version that is no mapping": (ONE + "- 7\n", ["S105 6:3"]),
+    "since": (ONE.replace("since: 1", "since: '1'"), ["S105 4:10"]),
+    "since zero": (ONE.replace("since: 1", "since: 0"), ["S105 4:10"]),
+    "since twice": (NEWER + OLD.replace("1", "2"), ["S106 8:3", "S103 6:3", "S104 8:3"]),
+    "no doc": (ONE.replace("  doc: it\n", ""), ["S104 4:3"]),
+    "same_as of nothing": (ONE.replace("doc: it", "same_as: 2"), ["S107 5:12"]),
+    "same_as of an older one": (NEWER.replace("doc: it", "same_as: 1") + OLD, ["S107 5:12"]),
+    "no change": (NEWER.replace(f"  change:\n    {ADAPTERS}\n", "") + OLD, ["S104 4:3"]),
+    "change of the first": (NEWER, ["S103 6:3"]),
+    "no adapters": (NEWER.replace("adapters: {up: derived, down: derived}", "meaning: x") + OLD, ["S104 7:5"]),
+    "one adapter": (NEWER.replace(", down: derived", "") + OLD, ["S104 7:15"]),
+    "adapter": (NEWER.replace("down: derived", "down: 'impossible: '") + OLD, ["S105 7:35"]),
+    "flag": (ONE + "  deprecated: yes\n", ["S105 6:15"]),
+    "determinism": (ONE + "  determinism: random\n", ["S105 6:16"]),
+    "unknown key of a version": (ONE + "  shape: same\n", ["S103 6:3"]),
+    "parameters that are no list": (ONE + "  inputs: {}\n", ["S105 6:11"]),
+    "parameter without type": (INPUT.replace(", type: T", ""), ["S104 7:5"]),
+    "parameter twice": (INPUT.replace("  types", "  - {name: X, type: T}\n  types"), ["S106 8:12"]),
+    "type constraint": (INPUT.replace("type: T", "type: T1"), ["S107 7:21"]),
+    "element as type": (INPUT.replace("type: T", "type: float"), ["S107 7:21"]),
+    "type of no element": (INPUT.replace("type: T", "type: tensor(float3)"), ["S107 7:21"]),
+    "optional and variadic": (INPUT.replace("type: T", "type: T, optional: true, variadic: true"), ["S103 7:34"]),
+    "min_arity of one": (INPUT.replace("type: T", "type: T, min_arity: 0"), ["S103 7:24"]),
+    "min_arity": (INPUT.replace("type: T", "type: T, variadic: true, min_arity: -1"), ["S105 7:51"]),
+    "type set": (INPUT.replace("floats", "[floatz, bool, seq(floatz)]"), ["S107 9:9", "S107 9:23"]),
+    "empty list of types": (INPUT.replace("floats", "[]"), ["S105 9:8"]),
+    "empty type": (INPUT.replace("floats", "['']"), ["S105 9:9"]),
+    "attribute type": (ONE + "  attributes:\n    a: {type: INT}\n", ["S105 7:15"]),
+    "default of an int": (ONE + "  attributes:\n    a: {type: int, default: 1.0}\n", ["S105 7:29"]),
+    "default true": (ONE + "  attributes:\n    a: {type: int, default: true}\n", ["S105 7:29"]),
+    "default of 65 bits": (ONE + f"  attributes:\n    a: {{type: int, default: {2**63}}}\n", ["S105 7:29"]),
+    "default of ints": (ONE + "  attributes:\n    a: {type: ints, default: [1, b]}\n", ["S105 7:34"]),
+    "default of no list": (ONE + "  attributes:\n    a: {type: ints, default: 1}\n", ["S105 7:30"]),
+    "default of a string": (ONE + "  attributes:\n    a: {type: string, default: 1}\n", ["S105 7:32"]),
+    "default of a float": (ONE + "  attributes:\n    a: {type: float, default: x}\n", ["S105 7:31"]),
+    "default beyond float32": (ONE + "  attributes:\n    a: {type: float, default: 1e39}\n", ["S105 7:31"]),
+    "default of a graph": (ONE + "  attributes:\n    a: {type: graph, default: x}\n", ["S105 7:31"]),
+    "required with default": (ONE + "  attributes:\n    a: {type: int, default: 1, required: true}\n", ["S103 7:20"]),
+    "pair": (NEWER + "    attributes: {a: {default: 1}}\n" + OLD, ["S105 8:31"]),
+    "sign": (NEWER + "    types: {T: [float]}\n" + OLD, ["S105 8:17"]),
+    "signed type": (NEWER + "    types: {T: [+floatz]}\n" + OLD, ["S107 8:17"]),
+    "new or gone": (NEWER + "    types: {T: old}\n" + OLD, ["S105 8:16"]),
+    "change of a parameter": (NEWER + "    inputs: {moved: [X]}\n" + OLD, ["S103 8:14"]),
+    "arity": (NEWER + "    inputs: {arity: {X: [single, many]}}\n" + OLD, ["S105 8:34"]),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_wrong_is_told_with_its_place(name, tmp_path):
+    text, expected = BROKEN[name]
+    path = write(tmp_path, text)
+    with pytest.raises(SchemaError) as caught:
+        load_operator(path, SETS)
+    found = [f"{finding.code} {finding.place.removeprefix(f'{path}:')}" for finding in caught.value.findings]
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", ["one", "newer", "input"])
+def test_the_broken_examples_are_broken_by_their_edit_alone(name, tmp_path):
+    assert load(tmp_path, {"one": ONE, "newer": NEWER + OLD, "input": INPUT}[name]).name == "Scale"
+
+
+def test_near_misses_are_suggested(tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, INPUT.replace("floats", "flots_ir9").replace("inputs", "inputz"))
+    key, type_set = caught.value.findings
+    assert (key.code, type_set.code) == ("S103", "S107")
+    assert key.help.startswith("did you mean inputs")
+    assert type_set.help.startswith("did you mean floats_ir9")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for name in ("missing.yaml", "pipe.yaml", ".", "a\0b"):
+        with pytest.raises(SchemaError) as caught:
+            load_operator(tmp_path / name, SETS)
+        assert caught.value.code == "S101"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a: [float]\na: [bool]\n", "S106"),
+        ("float: [double]\n", "S106"),
+        ("a: [b]\nb: [float]\n", "S107"),
+        ("a: [a]\n", "S107"),
+        ("- a\n", "S105"),
+        ("a: 1\n", "S105"),
+        ("a: {}\n", "S105"),
+    ],
+)
+def test_type_sets_that_are_refused(text, code, tmp_path):
+    (tmp_path / "types.yaml").write_text(text)
+    with pytest.raises(SchemaError) as caught:
+        load_sets(tmp_path / "types.yaml")
+    assert caught.value.code == code
+
+
+def test_a_set_of_sets_does_not_grow_without_end(tmp_path):
+    lines = ["s0: [float, double]"] + [f"s{n + 1}: [s{n}, seq(s{n}), optional(s{n})]" for n in range(60)]
+    (tmp_path / "types.yaml").write_text("\n".join(lines))
+    with pytest.raises(SchemaError) as caught:
+        load_sets(tmp_path / "types.yaml")
+    assert caught.value.code in ("S102", "S107")
+
+
+def test_many_lists_of_large_sets_are_refused(tmp_path):
+    lists = "".join(f"    T{n}: [tensors_ir14, seq(tensors_ir14)]\n" for n in range(25000))
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, ONE + "  types:\n" + lists)
+    assert caught.value.code == "S102"
+
+
+# What the standard's files say prints back.
+
+
+@pytest.mark.parametrize("domain", ["ai.onnx", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"])
+def test_every_file_prints_back(domain):
+    files = [path for path in FILES if path.parent.name == domain]
+    assert files
+    for path in files:
+        assert dump_operator(load_operator(path, SETS)) == path.read_text(encoding="utf-8"), path
+
+
+def test_there_is_a_file_for_every_operator():
+    assert len(FILES) == 227
+    assert sum(len(operator.schemas) for operator in load_folder(FOLDER)[0]) == 659
+
+
+def test_no_line_is_wider_than_120_columns():
+    for path in (*FILES, FOLDER / "types.yaml"):
+        assert max(map(len, path.read_text(encoding="utf-8").splitlines())) <= 120, path
+
+
+def test_another_yaml_reader_reads_the_same():
+    def same(ours, theirs):
+        if isinstance(ours, dict):
+            return list(ours) == list(theirs) and all(same(ours[key], theirs[key]) for key in ours)
+        if isinstance(ours, list):
+            return len(ours) == len(theirs) and all(map(same, ours, theirs))
+        # 1e-05 is a number in YAML 1.2 and text in 1.1.
+        return ours == (float(theirs) if isinstance(ours, float) else theirs)
+
+    for path in FILES:
+        theirs = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+        assert same(read(path.read_bytes(), Findings(str(path))).plain(), theirs), path
+
+
+TEXTS = st.text(
+    alphabet=st.sampled_from("aé x:#-,[]{}'\"\\&*!|>%@`?~0.1e\n\t=\u2028\U0001f600+"), max_size=300
+) | st.sampled_from(
+    [
+        "",
+        " ",
+        "null",
+        "true",
+        "1",
+        "1e-5",
+        "- a",
+        "a: b",
+        "a #b",
+        "a ",
+        " a",
+        "a\n",
+        "a\n\nb",
+        "\na",
+        "---",
+        "...",
+        "<<",
+    ]
+)
+KEYS = TEXTS.map(lambda text: text[:80])
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS
+NESTED = st.recursive(
+    VALUES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=8
+)
+PHRASED = st.dictionaries(st.sampled_from(["name", "type", "doc"]), TEXTS)
+VERSIONS = st.fixed_dictionaries(
+    {"since": st.integers(1, 99)},
+    optional={
+        "doc": TEXTS,
+        "change": st.dictionaries(st.sampled_from(["meaning", "types", "attributes"]), NESTED),
+        "inputs": st.lists(PHRASED, max_size=3),
+        "attributes": st.dictionaries(KEYS, PHRASED, max_size=3),
+        "types": st.dictionaries(KEYS, TEXTS | st.lists(TEXTS, max_size=3), max_size=3),
+        "extra": NESTED,
+    },
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    st.fixed_dictionaries({"operator": TEXTS, "family": TEXTS, "versions": st.lists(VERSIONS, min_size=1, max_size=3)})
+)
+@pytest.mark.parametrize("loader", [yaml.SafeLoader, yaml.CSafeLoader])
+def test_what_is_printed_reads_back(loader, document):
+    text = dump_document(document)
+    findings = Findings("f")
+    again = read(text.encode("utf-8"), findings, loader).plain()
+    assert findings == []
+    assert repr(again) == repr(document)
+    assert dump_document(again) == text
+
+
+def test_broken_files_raise_nothing_else(tmp_path):
+    rng = random.Random(7)
+    texts = [path.read_text() for path in rng.sample(FILES, 12)] + [TWO]
+    broken = 0
+    for text, _ in itertools.product(texts, range(60)):
+        start = rng.randrange(len(text))
+        junk = rng.choice(["", "{", "]", "\n", ": ", "- ", "null", "1", "'", "\t", text[:20], "\x00", "&a", "   "])
+        edited = text[:start] + junk + text[start + rng.choice([0, 1, 5, 40]) :]
+        try:
+            load(tmp_path, edited)
+        except SchemaError as error:
+            broken += 1
+            assert all(finding.place.startswith(str(tmp_path)) for finding in error.findings)
+    assert broken > 100
+
+
+# Types and numbers.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tensor(int64)",
+        "seq(map(int64, float))",
+        "optional(seq(tensor(string)))",
+        "map(string, tensor(float))",
+        "sparse_tensor(float)",
+    ],
+)
+def test_whole_types(text):
+    assert is_type(text)
+    assert list(expand(text, {})) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "float",
+        "tensor(x)",
+        "tensor()",
+        "map(float, int64)",
+        "map(int64,float)",
+        "seq(int64)",
+        "seq(" * 5000,
+        "seq(" * 9 + "tensor(float)" + ")" * 9,
+    ],
+)
+def test_what_is_no_whole_type(text):
+    assert not is_type(text)
+
+
+TYPES = st.builds(
+    lambda wrapper, element: wrapper.format(f"tensor({element})"),
+    st.sampled_from(["{}", "seq({})", "optional({})", "optional(seq({}))"]),
+    st.sampled_from(sorted(ELEMENTS)),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sets(TYPES | st.just("map(int64, float)"), min_size=1, max_size=60),
+    st.sets(st.sampled_from(sorted(SETS)), max_size=3),
+)
+def test_the_shortest_list_stands_for_the_same_types(types, names):
+    wanted = types.union(*(SETS[name] for name in names))
+    short = shortest(wanted, SETS)
+    assert {type_ for expression in short for type_ in expand(expression, SETS)} == wanted
+    assert len(short) <= len(wanted)
+
+
+def test_the_shortest_list_of_a_set_is_its_name():
+    for name, types in SETS.items():
+        assert shortest(types, SETS) == [name]
+
+
+@given(st.floats(width=32, allow_nan=False))
+def test_a_short_float_is_the_same_float32(value):
+    assert struct.pack("<f", short_float(value)) == struct.pack("<f", value)
+    assert float32(short_float(value)) == value
+    assert len(repr(short_float(value))) <= len(repr(value))
+
+
+def test_short_floats():
+    assert [short_float(float32(x)) for x in (1e-5, 0.1, 3.4028234663852886e38, 1.6732632)] == [
+        1e-5,
+        0.1,
+        3.4028235e38,
+        1.6732632,
+    ]
+    assert repr(short_float(-0.0)) == "-0.0"

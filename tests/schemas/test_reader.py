@@ -1,0 +1,151 @@
+"""YAML read strictly: values, places and refusals, with and without libyaml."""
+
+import contextlib
+import math
+import time
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opset.errors import SchemaError
+from opset.schemas.reader import MAX_FINDINGS, MAX_SIZE, Findings, read, scalar
+
+LOADERS = [yaml.SafeLoader, yaml.CSafeLoader]
+
+
+def plain(text, loader=yaml.CSafeLoader):
+    findings = Findings("f.yaml")
+    root = read(text.encode() if isinstance(text, str) else text, findings, loader)
+    assert findings == []
+    return root.plain()
+
+
+def refused(text, loader=yaml.CSafeLoader):
+    findings = Findings("f.yaml")
+    try:
+        read(text.encode() if isinstance(text, str) else text, findings, loader)
+    except SchemaError as error:
+        assert list(error.findings) == findings
+    assert findings
+    return [(finding.code, finding.place) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *[
+            (text, text)
+            for text in ("no", "yes", "on", "off", "y", "N", "1_000", "0b1", "1:30", "2026-01-01", "=", "<<")
+        ],
+        *[(text, text) for text in ("012x", "1e", "e5", "+", "-", ".", "0x", "0o8", "--1", "nan", "inf", "True1")],
+        *[("true", True), ("False", False), ("null", None), ("~", None), ("", None)],
+        *[("012", 12), ("-7", -7), ("+3", 3), ("0o17", 15), ("0xfF", 255), ("-0", 0)],
+        *[
+            ("1e-5", 1e-5),
+            ("1e-05", 1e-5),
+            ("1.", 1.0),
+            (".5", 0.5),
+            ("-1.5E+3", -1500.0),
+            ("3.4028235e+38", 3.4028235e38),
+        ],
+        *[(".inf", math.inf), ("-.INF", -math.inf), ("1e999", math.inf)],
+        ("9" * 41, "9" * 41),
+    ],
+)
+def test_plain_scalars_are_those_of_yaml_1_2(text, value):
+    found = scalar(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_nan_and_minus_zero():
+    assert math.isnan(scalar(".NaN"))
+    assert repr(scalar("-0.0")) == "-0.0"
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_quoted_and_block_scalars_are_text(loader):
+    text = "a: '1'\nb: \"true\"\nc: |-\n  null\nd: >-\n  1\n  2\ne: no\n"
+    assert plain(text, loader) == {"a": "1", "b": "true", "c": "null", "d": "1 2", "e": "no"}
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_places_count_from_one(loader):
+    root = read("a:\n- {b: 1,\n   c: é}\n".encode(), Findings("f"), loader)
+    inner = root.value["a"].value[0]
+    assert (root.line, root.column) == (1, 1)
+    assert (inner.line, inner.column) == (2, 3)
+    assert (inner.keys["c"].line, inner.keys["c"].column) == (3, 4)
+    assert (inner.value["c"].line, inner.value["c"].column) == (3, 7)
+
+
+REFUSED = [
+    ("", [("S101", "f.yaml:1:1")]),
+    ("# nothing\n", [("S101", "f.yaml:1:1")]),
+    ("a: 1\n---\nb: 2\n", [("S101", "f.yaml:2:1")]),
+    ("a: &x 1\nb: *x\n", [("S101", "f.yaml:1:4"), ("S101", "f.yaml:2:4")]),
+    ("a: &x [1]\n", [("S101", "f.yaml:1:4")]),
+    ("a: !!python/object:os.system x\n", [("S101", "f.yaml:1:4")]),
+    ("a: !x {}\n", [("S101", "f.yaml:1:4")]),
+    ("a: 1\nb: 2\na: 3\na: 4\n", [("S106", "f.yaml:3:1"), ("S106", "f.yaml:4:1")]),
+    ("1: x\n", [("S105", "f.yaml:1:1")]),
+    ("null: x\n[a]: y\n", [("S105", "f.yaml:1:1"), ("S105", "f.yaml:2:1")]),
+    ("a: [1\n", [("S101", "f.yaml:2:1")]),
+    (b"a: \xff\n", [("S101", "f.yaml:1:4")]),
+    (b"a: 1\nb: \x00\n", None),
+    ('a: "\\ud800"\n', None),
+    ('a: "\\U00110000"\n', None),
+    ('a: "\\q"\n', None),
+    ("\tx: 1\n", None),
+    ("%YAML 3.0\n---\na\n", None),
+    (b"\xff\xfea\x00", None),
+]
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize(("text", "places"), REFUSED)
+def test_what_is_not_accepted(text, places, loader):
+    found = refused(text, loader)
+    if places is None:
+        assert found[0][0] == "S101"
+    else:
+        assert found == places
+
+
+def test_size_is_limited():
+    assert refused(b"a" * (MAX_SIZE + 1)) == [("S102", "f.yaml:1:1")]
+    assert plain("'" + "a" * (MAX_SIZE - 2) + "'") == "a" * (MAX_SIZE - 2)
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[{a: "])
+def test_depth_is_limited(opening, loader):
+    started = time.perf_counter()
+    assert refused(opening * (MAX_SIZE // len(opening)), loader)[-1][0] == "S102"
+    assert time.perf_counter() - started < 5
+
+
+def test_thirty_two_levels_are_enough():
+    assert plain("[" * 32 + "]" * 32)
+    assert refused("[" * 33 + "]" * 33) == [("S102", "f.yaml:1:33")]
+
+
+def test_findings_are_limited():
+    found = refused("".join(f"k{n}: !t 1\n" for n in range(1000)))
+    assert len(found) == MAX_FINDINGS
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="ab:-?[]{}&*!|>'\"%@`#,.\n\t ~0e<=\\ux\u2028\ufeff\x00", max_size=60), st.sampled_from(LOADERS))
+def test_any_text_is_read_or_refused(text, loader):
+    with contextlib.suppress(SchemaError):
+        read(text.encode("utf-8", "surrogatepass"), Findings("f"), loader)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=60), st.sampled_from(LOADERS))
+def test_any_bytes_are_read_or_refused(data, loader):
+    with contextlib.suppress(SchemaError):
+        read(data, Findings("f"), loader)

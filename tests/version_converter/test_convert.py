@@ -1,0 +1,368 @@
+"""The engine: what moves, what stays, what is refused, whatever the operator."""
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import opset
+from opset.errors import ConversionError, ModelError, UsageError
+
+F, I64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+def info(name, kind=F, shape=(2, 3)):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes, version, inputs=None, outputs=None, ir=8, functions=(), extra=(), **graph):
+    inputs = [info("x")] if inputs is None else inputs
+    outputs = [info("y", F, None)] if outputs is None else outputs
+    imports = [helper.make_opsetid("", version), *itertools.starmap(helper.make_opsetid, extra)]
+    made = helper.make_graph(nodes, "main", inputs, outputs, **graph)
+    return helper.make_model(made, opset_imports=imports, ir_version=ir, functions=list(functions))
+
+
+def run(proto, **feeds):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def same(before, to, **feeds):
+    after = opset.convert(before, to)
+    onnx.checker.check_model(onnx.shape_inference.infer_shapes(after, check_type=True, strict_mode=True))
+    for expected, got in zip(run(before, **feeds), run(after, **feeds), strict=True):
+        np.testing.assert_array_equal(expected, got)
+    return after
+
+
+def refused(before, to, *codes):
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(before, to)
+    assert [finding.code for finding in caught.value.findings] == list(codes)
+    return caught.value
+
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
+
+
+def squeeze_11():
+    return helper.make_node("Unsqueeze", ["x"], ["y"], name="u", axes=[0, 3])
+
+
+def test_an_attribute_becomes_a_constant_input_and_comes_back_byte_for_byte():
+    before = model([squeeze_11()], 11, ir=6)
+    after = same(before, 13, x=X)
+    assert [node.op_type for node in after.graph.node] == ["Constant", "Unsqueeze"]
+    assert after.graph.node[1].name == "u"
+    back = opset.convert(after, 11)
+    assert back == before
+
+
+def test_a_shared_initializer_stays_and_one_that_nothing_uses_any_more_goes():
+    axes = numpy_helper.from_array(np.array([0], np.int64), "axes")
+    nodes = [helper.make_node("Unsqueeze", ["x", "axes"], ["a"]), helper.make_node("Unsqueeze", ["a", "axes"], ["y"])]
+    alone = opset.convert(model(nodes, 13, initializer=[axes]), 12)
+    assert not alone.graph.initializer
+    shared = model([*nodes, helper.make_node("Add", ["axes", "axes"], ["z"])], 13, initializer=[axes],
+                   outputs=[info("y", F, None), info("z", I64, [1])])  # fmt: skip
+    assert [tensor.name for tensor in opset.convert(shared, 12).graph.initializer] == ["axes"]
+
+
+def test_an_input_that_is_computed_or_can_be_overridden_is_not_constant():
+    computed = [helper.make_node("Identity", ["a"], ["b"]), helper.make_node("Unsqueeze", ["x", "b"], ["y"], name="u")]
+    given = model(computed, 13, inputs=[info("x"), info("a", I64, [1])])
+    error = refused(given, 11, "C205")
+    assert error.place == "graph 'main', node 'u' (Unsqueeze)"
+    default = numpy_helper.from_array(np.array([0], np.int64), "a")
+    node = [helper.make_node("Unsqueeze", ["x", "a"], ["y"])]
+    overridable = model(node, 13, inputs=[info("x"), info("a", I64, [1])], initializer=[default])
+    refused(overridable, 11, "C205")
+    # Before IR version 4 every initializer was listed as an input, and none could be overridden.
+    overridable.ir_version = 3
+    assert opset.convert(overridable, 11).graph.node[0].attribute[0].ints == [0]
+
+
+def test_every_refusal_is_reported_at_once_and_the_model_is_untouched():
+    nodes = [
+        helper.make_node("Gelu", ["x"], ["a"], name="g"),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Mish", ["b"], ["y"]),
+    ]
+    before = model(nodes, 20)
+    kept = before.SerializeToString()
+    error = refused(before, 17, "C201", "C201")
+    assert [f.place for f in error.findings] == ["graph 'main', node 'g' (Gelu)", "graph 'main', node number 2 (Mish)"]
+    assert before.SerializeToString() == kept
+
+
+STRING, BOOL = TensorProto.STRING, TensorProto.BOOL
+
+
+def equal(*inputs):
+    """A node that takes strings from version 19 on."""
+    return helper.make_node("Equal", inputs or ["x", "x"], ["y"])
+
+
+def test_types_decide_downwards():
+    truth = [info("y", BOOL, None)]
+    refused(model([equal()], 19, [info("x", STRING)], truth), 18, "C202")
+    assert opset.convert(model([equal()], 19, outputs=truth), 18)
+    made = helper.make_node("Custom", ["x"], ["a"], domain="my")
+    refused(model([made, equal("a", "a")], 19, extra=[("my", 1)], outputs=truth), 18, "C203")
+
+
+def test_types_flow_through_nodes_to_where_they_are_asked_for():
+    nodes = [
+        helper.make_node("Cast", ["x"], ["a0"], to=STRING),
+        *(helper.make_node("Concat", [f"a{i}", f"a{i}"], [f"a{i + 1}"], axis=0) for i in range(3)),
+        equal("a3", "a3"),
+    ]
+    refused(model(nodes, 19, outputs=[info("y", BOOL, None)]), 18, "C202")
+
+
+def loop_model(version):
+    """A loop whose body unsqueezes a value of the graph around and adds its own."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Unsqueeze", ["x"], ["u"], name="inner", axes=[0]),
+            helper.make_node("Squeeze", ["u"], ["s"], axes=[0]),
+            helper.make_node("Add", ["state", "s"], ["next"]),
+            helper.make_node("Identity", ["go"], ["go_on"]),
+        ],
+        "body",
+        [info("i", I64, []), info("go", TensorProto.BOOL, []), info("state")],
+        [info("go_on", TensorProto.BOOL, []), info("next")],
+    )
+    trips = numpy_helper.from_array(np.array(3, np.int64), "trips")
+    go = numpy_helper.from_array(np.array(True), "start")
+    loop = helper.make_node("Loop", ["trips", "start", "x"], ["y"], body=body)
+    return model([loop], version, outputs=[info("y")], ir=6, initializer=[trips, go])
+
+
+def test_subgraphs_are_converted_in_their_scope():
+    before = loop_model(11)
+    after = same(before, 21, x=X)
+    inner = after.graph.node[0].attribute[0].g
+    assert [node.op_type for node in inner.node][:4] == ["Constant", "Unsqueeze", "Constant", "Squeeze"]
+    assert opset.convert(after, 11) == before
+
+
+def test_a_refusal_in_a_subgraph_names_its_path():
+    branch = helper.make_graph([helper.make_node("Gelu", ["x"], ["g"], name="inner")], "b", [], [info("g")])
+    choice = helper.make_node("If", ["c"], ["y"], name="choice", then_branch=branch, else_branch=branch)
+    before = model([choice], 20, inputs=[info("x"), info("c", TensorProto.BOOL, [])])
+    error = refused(before, 17, "C201", "C201")
+    places = {f"graph 'main', node 'choice' (If), {name}_branch, node 'inner' (Gelu)" for name in ("then", "else")}
+    assert {finding.place for finding in error.findings} == places
+
+
+def function_model(own=11, version=11, **node):
+    function = helper.make_function(
+        "my", "Twice", ["a"], ["b"],
+        [helper.make_node("Unsqueeze", ["a"], ["u"], axes=[0]), helper.make_node("Squeeze", ["u"], ["b"], axes=[0])],
+        [helper.make_opsetid("", own)],
+    )  # fmt: skip
+    call = helper.make_node("Twice", ["x"], ["y"], domain="my")
+    return model([call], version, functions=[function], extra=[("my", 1)])
+
+
+def test_functions_are_converted_from_their_own_imports():
+    before = function_model(own=11, version=12)
+    after = same(before, 21, x=X)
+    assert after.functions[0].opset_import[0].version == 21
+    assert [node.op_type for node in after.functions[0].node] == ["Constant", "Unsqueeze", "Constant", "Squeeze"]
+    assert after.graph.node[0] == before.graph.node[0]
+
+
+def test_types_of_a_function_come_from_its_calls():
+    body = [helper.make_node("Equal", ["a", "a"], ["b"])]
+    function = helper.make_function("my", "F", ["a"], ["b"], body, [helper.make_opsetid("", 19)])
+    call = helper.make_node("F", ["x"], ["y"], domain="my")
+    more = {"functions": [function], "extra": [("my", 1)], "outputs": [info("y", BOOL, None)]}
+    assert opset.convert(model([call], 19, **more), 18)
+    refused(model([call], 19, [info("x", STRING)], **more), 18, "C202")
+    second = helper.make_node("F", ["z"], ["w"], domain="my")
+    refused(model([call, second], 19, [info("x"), info("z", TensorProto.DOUBLE)], **more), 18, "C203")
+
+
+def test_an_attribute_of_the_function_around_is_not_known():
+    node = helper.make_node("Squeeze", ["a"], ["b"])
+    node.attribute.add(name="axes", ref_attr_name="which", type=7)
+    function = helper.make_function("my", "F", ["a"], ["b"], [node], [helper.make_opsetid("", 11)], ["which"])
+    call = helper.make_node("F", ["x"], ["y"], domain="my", which=[0])
+    before = model([call], 11, [info("x", F, [1, 3])], functions=[function], extra=[("my", 1)])
+    assert refused(before, 13, "C206").place.startswith("function 'my.F'")
+
+
+def test_unknown_domains_pass_and_are_reported():
+    before = model([helper.make_node("Magic", ["x"], ["y"], domain="com.acme", power=3)], 11, extra=[("com.acme", 4)])
+    plan = opset.plan(before, 21)
+    assert plan.passed == {("com.acme", "Magic"): 1}
+    after = opset.apply(plan).proto
+    assert after.graph.node[0].SerializeToString() == before.graph.node[0].SerializeToString()
+    assert [(entry.domain, entry.version) for entry in after.opset_import] == [("", 21), ("com.acme", 4)]
+
+
+def test_several_domains_move_at_once_and_ai_onnx_is_the_default_domain():
+    scaler = helper.make_node("Scaler", ["x"], ["a"], domain="ai.onnx.ml", offset=[0.0], scale=[1.0])
+    relu = helper.make_node("Relu", ["a"], ["y"], domain="ai.onnx")
+    before = model([scaler, relu], 11, extra=[("ai.onnx.ml", 1)])
+    before.opset_import[0].domain = "ai.onnx"
+    after = opset.convert(before, {"": 17, "ai.onnx.ml": 3})
+    assert [(entry.domain, entry.version) for entry in after.opset_import] == [("ai.onnx", 17), ("ai.onnx.ml", 3)]
+    assert opset.convert(before, "ai.onnx.ml=2").opset_import[1].version == 2
+    released = opset.convert(before, release="1.15")
+    assert [entry.version for entry in released.opset_import] == [20, 4]
+
+
+def test_a_runtime_takes_what_it_takes():
+    before = model([helper.make_node("Relu", ["x"], ["y"])], 22, ir=10)
+    after = opset.convert(before, runtime="onnxruntime==1.17")
+    assert (after.opset_import[0].version, after.ir_version) == (20, 9)
+    # A model that the runtime reads already is left as it is.
+    assert opset.convert(after, runtime="onnxruntime==1.31").opset_import[0].version == 20
+
+
+@pytest.mark.parametrize(
+    ("ir", "to", "expected"),
+    [(10, 17, 8), (10, 21, 10), (3, 21, 3), (4, 21, 4), (13, 8, 3), (8, 28, 8), (14, 28, 14)],
+)
+def test_the_ir_version_stays_when_it_serves_and_goes_down_with_the_opset(ir, to, expected):
+    assert opset.convert(model([helper.make_node("Abs", ["x"], ["y"])], 13, ir=ir), to).ir_version == expected
+
+
+def test_what_forces_a_higher_ir_version_is_reported():
+    before = model([helper.make_node("Abs", ["x"], ["y"])], 22, ir=10)
+    before.graph.node[0].metadata_props.add(key="k", value="v")
+    plan = opset.plan(before, 17)
+    assert plan.ir_version == (10, 10)
+    assert plan.notes == ["the IR version is 10, not 8, because of: metadata of graphs, nodes or functions"]
+    chosen = opset.plan(before, 17, ir_version=8)
+    assert chosen.ir_version == (10, 8) and chosen.result.graph.node[0].metadata_props[0].key == "k"
+    assert chosen.notes == ["kept for readers of IR version 10, older ones skip it: metadata of graphs, nodes or functions"]
+
+
+def test_a_feature_that_an_ir_version_lacks_is_refused_when_that_one_is_asked_for():
+    before = function_model()
+    with pytest.raises(ConversionError, match=r"C301.*IR version 7 has no model-local functions"):
+        opset.convert(before, 12, ir_version=7)
+    assert opset.convert(before, 12, ir_version=8).ir_version == 8
+
+
+def test_constants_before_version_9_are_initializers_and_inputs_where_the_ir_version_wants_that():
+    before = model([helper.make_node("Reshape", ["x"], ["y"], shape=[3, 2])], 4, ir=3)
+    after = opset.convert(before, 7)
+    assert [tensor.name for tensor in after.graph.initializer] == [value.name for value in after.graph.input[1:]]
+    np.testing.assert_array_equal(run(after, x=X)[0], X.reshape(3, 2))
+
+
+def test_names_metadata_and_documentation_stay_with_the_node_and_new_names_are_fresh():
+    node = squeeze_11()
+    node.doc_string, node.metadata_props.add().key = "said", "key"
+    before = model([node, helper.make_node("Abs", ["x"], ["y__const"])], 11,
+                   outputs=[info("y", F, None), info("y__const")])  # fmt: skip
+    after = same(before, 21, x=X)
+    constant, unsqueeze, other = after.graph.node
+    assert (unsqueeze.name, unsqueeze.doc_string, unsqueeze.metadata_props[0].key) == ("u", "said", "key")
+    assert constant.name == "u__Constant" and constant.metadata_props[0].key == "key"
+    assert constant.output[0] == "y__const_1" and other.output[0] == "y__const"
+
+
+def test_the_same_version_gives_identical_bytes_even_of_an_odd_encoding():
+    data = model([squeeze_11()], 11).SerializeToString()
+    odd = data + data[:2]
+    assert opset.convert(odd, 11).SerializeToString() == odd
+
+
+def test_nothing_is_touched_that_need_not_be():
+    before = model([squeeze_11(), helper.make_node("Abs", ["x"], ["z"], name="a")], 11, ir=8,
+                   outputs=[info("y", F, None), info("z")], value_info=[info("w")])  # fmt: skip
+    annotation = before.graph.quantization_annotation.add(tensor_name="x")
+    annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="w")
+    before.metadata_props.add(key="author", value="me")
+    before.graph.doc_string = "about"
+    before.graph.input[0].type.denotation = "IMAGE"
+    after = opset.convert(before, 21)
+    for part in (after, before):
+        del part.graph.node[:-1]
+        part.opset_import[0].version = 0
+    assert after.SerializeToString() == before.SerializeToString()
+
+
+def test_the_result_does_not_depend_on_hash_seeds():
+    script = (
+        "import sys, opset\nfrom tests.version_converter.test_convert import loop_model, function_model\n"
+        "for m in (loop_model(11), function_model()): "
+        "sys.stdout.buffer.write(opset.convert(m, 21).SerializeToString(deterministic=False))"
+    )
+    outputs = {
+        subprocess.run([sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, check=True,
+                       capture_output=True, cwd=Path(__file__).parents[2]).stdout
+        for seed in ("0", "1", "77")
+    }  # fmt: skip
+    assert len(outputs) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda m: m.ClearField("opset_import"), "M107"),
+        (lambda m: m.opset_import.add(domain="", version=12), "M108"),
+        (lambda m: m.opset_import.add(domain="ai.onnx", version=11), "M108"),
+        (lambda m: m.ClearField("graph"), "M109"),
+        (lambda m: m.graph.node[0].input.__setitem__(0, "nowhere"), "M112"),
+        (lambda m: m.graph.node.add(op_type="Abs", input=["x"], output=["y"]), "M113"),
+    ],
+)
+@pytest.mark.parametrize("to", [11, 21])
+def test_a_malformed_model_is_an_error_of_its_own(change, code, to):
+    broken = model([squeeze_11()], 11)
+    change(broken)
+    with pytest.raises(ModelError) as caught:
+        opset.convert(broken, to)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("node", "code"),
+    [
+        (helper.make_node("Nonsense", ["x"], ["y"]), "C101"),
+        (helper.make_node("Gelu", ["x"], ["y"]), "C102"),
+        (helper.make_node("Cast", ["x"], ["y"], domain="ai.onnx.ml"), "C102"),
+        (helper.make_node("Unsqueeze", [], ["y"], axes=[0]), "C103"),
+        (helper.make_node("Unsqueeze", ["x", "x", "x"], ["y"], axes=[0]), "C103"),
+        (helper.make_node("Unsqueeze", ["x"], ["y", "z"], axes=[0]), "C103"),
+        (helper.make_node("Unsqueeze", ["x"], ["y"], axes=0), "C103"),
+        (helper.make_node("Unsqueeze", ["x"], ["y"]), "C103"),
+        (helper.make_node("Unsqueeze", [""], ["y"], axes=[0]), "C103"),
+        (helper.make_node("Unsqueeze", ["x"], ["y"], axes=[0], more=1), "C103"),
+    ],
+)
+def test_a_node_that_does_not_fit_its_operator_is_refused_with_the_reason(node, code):
+    refused(model([node], 11), 13, code)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"to": 29}, {"to": 0}, {"to": "x"}, {"to": {"com.acme": 1}}, {"to": 21, "release": "1.15"},
+     {"release": "9.9"}, {"runtime": "onnxruntime==0.1"}, {"runtime": "nothing"}, {"to": 21, "ir_version": 99}],
+)  # fmt: skip
+def test_a_target_that_is_not_known_is_a_usage_error(options):
+    with pytest.raises(UsageError):
+        opset.convert(model([squeeze_11()], 11), **options)
+
+
+def test_a_large_chain_keeps_all_its_nodes():
+    nodes = [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(20_000)]
+    before = model(nodes, 13, [info("v0")], [info("v20000")])
+    assert list(opset.convert(before, 21).graph.node) == nodes
+    assert list(opset.convert(opset.convert(before, 21), 13).graph.node) == nodes
