@@ -89,6 +89,7 @@ CODES: dict[str, str] = {
     "C101": "the operator is not known",
     "C102": "the operator does not exist at the model's own version",
     "C103": "the node does not fit its operator's signature",
+    "C104": "the model imports a version that is not known",
     "C201": "the operator does not exist at the target version",
     "C202": "the type is not allowed at the target version",
     "C203": "a type has to be known and is not",

@@ -12,9 +12,9 @@ down("Softmax", "LogSoftmax", "Hardmax", since=11)(nonnegative("axis"))
 @up("Softmax", "LogSoftmax", "Hardmax", since=13)
 def flattened_to_one_axis(op: Builder, node: Node) -> Result:
     """Before 13 the input was flattened to two dimensions at `axis`; along the last axis both are the same."""
-    x, axis, rank = node.input(0), node.attr("axis"), node.rank(0)
-    if axis == -1 or (rank is not None and positive_axis(axis, rank) == rank - 1):
-        return op.same(node, axis=-1)
+    x, axis = node.input(0), node.attr("axis")
+    if axis == -1 or ((rank := node.rank(0)) is not None and positive_axis(axis, rank) == rank - 1):
+        return None
     shape = op.Shape(x)
     rows = op.Flatten(x, axis=axis)
     (y,) = op.same(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1)
@@ -26,11 +26,11 @@ def one_axis_to_flattened(op: Builder, node: Node) -> Result:
     """Flattening at the last axis is normalising along it, so the axis is brought there."""
     axis = node.attr("axis")
     if axis == -1:
-        return op.same(node, axis=-1)
+        return None
     rank = node.need_rank(0)
     axis = positive_axis(axis, rank)
     if axis == rank - 1:
-        return op.same(node, axis=axis)
+        return None
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     turned = op.Transpose(node.input(0), perm=order)
@@ -47,9 +47,11 @@ down("LeakyRelu", "PRelu", since=16)(through(BFLOAT16))
 @up("PRelu", since=7)
 def slope_by_channel(op: Builder, node: Node) -> Result:
     """The slopes belonged to dimension 1, unless there was but one; ones after their own dimension keep them there."""
-    slope = node.shape(1)
+    slope, rank = node.shape(1), node.rank(0)
     if slope is not None and all(dim == 1 for dim in slope):
-        return None
+        if rank is not None and len(slope) <= rank:
+            return None
+        return op.same(node, inputs=[node.input(0), op.Squeeze(node.input(1), axes=list(range(len(slope))))])
     rank = node.need_rank(0)
     if node.need_rank(1) != 1 or rank < 2:
         raise Refusal("C204", "before version 7 there was one slope, or one for each index of dimension 1")

@@ -126,7 +126,7 @@ def _tiled(op: Builder, x: str, shape: Shape, result: Shape) -> str:
     repeats = [new if old == 1 else 1 for old, new in zip(shape, result, strict=True)]
     if not all(isinstance(repeat, int) for repeat in repeats):
         raise Refusal("C207", "an operand has to be repeated, and how often is not known", "fix the dynamic dimensions")
-    return str(op.Tile(x, op.const(repeats)))
+    return op.Tile(x, op.const(repeats))
 
 
 @down("Max", "Min", since=8)
@@ -151,8 +151,8 @@ def sum_of_one_shape(op: Builder, node: Node) -> Result:
     for other in others:
         total = op.Add(total, other)
     if node.op_type == "Sum":
-        return str(total)
-    return str(op.Div(total, op.const(float(len(node.proto.input)), node.need_element(0), [])))
+        return total
+    return op.Div(total, op.const(float(len(node.proto.input)), node.need_element(0), []))
 
 
 def _one_shape(node: Node) -> bool:
@@ -195,7 +195,7 @@ def compared_integers(op: Builder, node: Node) -> Result:
     (high, low), (other_high, other_low) = parts
     level = op.Not(op.Or(op.Less(high, other_high), op.Less(other_high, high)))
     (first,) = op.same(node, op_type="Less", inputs=[high, other_high], outputs=[op.fresh("first")])
-    return str(op.Or(first, op.And(level, op.Less(low, other_low))))
+    return op.Or(first, op.And(level, op.Less(low, other_low)))
 
 
 @down("Equal", since=11)
@@ -209,7 +209,7 @@ def equal_by_order(op: Builder, node: Node) -> Result:
         return through({**WIDE_INTEGERS, "uint32": "int64"})(op, node)
     one, zero = op.const(1.0, element, []), op.const(0.0, element, [])
     numbers = op.And(*(op.Or(op.Less(x, one), op.Greater(x, zero)) for x in (a, b)))
-    return str(op.And(numbers, op.Not(op.Or(op.Less(a, b), op.Greater(a, b)))))
+    return op.And(numbers, op.Not(op.Or(op.Less(a, b), op.Greater(a, b))))
 
 
 @down("BitShift", since=28)
@@ -240,23 +240,22 @@ def bounded_shift(op: Builder, node: Node) -> Result:
         z = op.Where(op.Less(y, bits), z, op.const(0, unsigned, []))
     if signed:
         z = op.Cast(z, to=NUMBERS[element])
-    return str(op.Where(negative, op.Sub(minus_one, z), z) if negative else z)
+    return op.Where(negative, op.Sub(minus_one, z), z) if negative else z
 
 
 @down("Mod", since=28)
 def floor_modulus(op: Builder, node: Node) -> Result:
-    """The remainder of truncated division, fmod, has the dividend's sign; where that differs, the divisor is added.
+    """A divisor that is not negative is added to a negative remainder of truncated division, which fmod gives.
 
-    A remainder of zero takes the sign of the divisor, which is no zero then; NaN stays NaN.
+    With a negative divisor both operands and the result change their signs: a zero has the sign of the divisor.
     """
     if node.attr("fmod") or (element := node.need_element(0)) in INTEGERS:
         return None
-    b, zero = node.input(1), op.const(0.0, element, [])
-    (rest,) = op.same(node, outputs=[op.fresh("rest")], fmod=1)
-    below = op.Less(b, zero)
-    moved = op.Where(op.Xor(below, op.Less(rest, zero)), op.Add(rest, b), rest)
-    signed_zero = op.Where(below, op.const(-0.0, element, []), zero)
-    return str(op.Where(op.Equal(rest, zero), signed_zero, moved))
+    (a, b), zero = node.proto.input, op.const(0.0, element, [])
+    sign = op.Where(op.Less(b, zero), op.const(-1.0, element, []), op.const(1.0, element, []))
+    divisor = op.Abs(b)
+    (rest,) = op.same(node, inputs=[op.Mul(a, sign), divisor], outputs=[op.fresh("rest")], fmod=1)
+    return op.Mul(op.Where(op.Less(rest, zero), op.Add(rest, divisor), op.Abs(rest)), sign)
 
 
 @down("Pow", since=15)
@@ -285,7 +284,7 @@ def power_of_one_type(op: Builder, node: Node) -> Result:
         return op.same(node, inputs=[node.input(0), op.const(values, base, constant.dims)])
     common = _common(base, exponent)
     y = _power(op, node, common)
-    return y if common == base else str(op.Cast(y, to=NUMBERS[base]))
+    return y if common == base else op.Cast(y, to=NUMBERS[base])
 
 
 def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
@@ -300,14 +299,14 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
             left //= 2
             if left:
                 square = op.Mul(square, square)
-        return result or str(op.Add(op.Mul(x, op.const(0, base, [])), op.const(1, base, [])))
+        return result or op.Add(op.Mul(x, op.const(0, base, [])), op.const(1, base, []))
     if base == "int64" or exponent not in INTEGERS:
         raise Refusal(
             "C204",
             f"a power of {base} and {exponent} is not certain in floating point",
             "make the exponent a constant, or compute in a floating-point type",
         )
-    return str(op.Cast(op.Round(_power(op, node, "double")), to=NUMBERS[base]))
+    return op.Cast(op.Round(_power(op, node, "double")), to=NUMBERS[base])
 
 
 def _power(op: Builder, node: Node, common: str) -> str:
@@ -330,5 +329,5 @@ def _common(base: str, exponent: str) -> str:
 
 def _holds(element: str, value: float) -> bool:
     """Say whether a float type has exactly this number."""
-    nearest = {"float16": float16, "float": float32, "double": float}[element](value)
+    nearest = float16(value) if element == "float16" else float32(value) if element == "float" else float(value)
     return nearest == value or math.isnan(nearest)

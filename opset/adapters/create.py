@@ -74,7 +74,7 @@ def _form(node: Node) -> str:
     """Give the name of the one attribute that holds the constant."""
     if len(node.proto.attribute) != 1:
         raise Refusal("C103", f"a constant has one attribute, and this has {len(node.proto.attribute)}")
-    return str(node.proto.attribute[0].name)
+    return node.proto.attribute[0].name
 
 
 @down("Constant", since=9)
@@ -98,7 +98,7 @@ def late_type_of_shape(op: Builder, node: Node) -> Result:
         raise Refusal("C103", "'value' is no tensor with one element")
     tensor = make_tensor("", NUMBERS["float"], [1], constant.values)
     (wide,) = op.same(node, outputs=[op.fresh("wide")], value=tensor)
-    return str(op.Cast(wide, to=NUMBERS[constant.element]))
+    return op.Cast(wide, to=NUMBERS[constant.element])
 
 
 @down("EyeLike", since=22)
@@ -112,7 +112,7 @@ def bfloat16_eye(op: Builder, node: Node) -> Result:
     if made != "bfloat16":
         return op.same(node, inputs=[x])
     (wide,) = op.same(node, inputs=[x], outputs=[op.fresh("wide")], dtype=NUMBERS["float"])
-    return str(op.Cast(wide, to=NUMBERS["bfloat16"]))
+    return op.Cast(wide, to=NUMBERS["bfloat16"])
 
 
 @down("Range", since=27)
@@ -126,4 +126,4 @@ def range_through_stash_type(op: Builder, node: Node) -> Result:
         raise Refusal("C204", f"'stash_type' is {shown}; ranges of it came with version 27", "set stash_type=1")
     inputs = [op.Cast(name, to=stash) for name in node.proto.input]
     (wide,) = op.same(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
-    return str(op.Cast(wide, to=NUMBERS[element]))
+    return op.Cast(wide, to=NUMBERS[element])

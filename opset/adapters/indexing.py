@@ -107,7 +107,7 @@ def _never_negative(op: Builder, node: Node) -> str | None:
         return None
     if constant is not None and all(value >= 0 for value in constant.values):
         return None
-    return node.input(0) if element == "int64" else str(op.Cast(node.input(0), to=NUMBERS["int64"]))
+    return node.input(0) if element == "int64" else op.Cast(node.input(0), to=NUMBERS["int64"])
 
 
 @up("TopK", since=10)

@@ -17,7 +17,7 @@ WIDER = {("float16", "float"), ("bfloat16", "float")}
 # Types of x by the type of the product, where every difference `x - zero` is a number of that type. An int32 is rounded
 # to float in the operator too.
 PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
-MOST_ZEROS = 1 << 12
+MOST_CONSTANTS = 1 << 12
 
 
 @down("QuantizeLinear", "DequantizeLinear", since=13)
@@ -127,7 +127,7 @@ def _output_element(node: Node) -> str:
 def _zeros(op: Builder, node: Node, element: str) -> str:
     """Give a zero point of 0 in the shape of the scale."""
     shape = node.shape(SCALE)
-    dims = [dim for dim in shape or () if isinstance(dim, int) and 0 <= dim <= MOST_ZEROS]
+    dims = [dim for dim in shape or () if isinstance(dim, int) and 0 <= dim <= MOST_CONSTANTS]
     if shape is not None and len(shape) == len(dims) <= 1:
         return op.const([0] * prod(dims), element, dims)
     return op.ConstantOfShape(op.Shape(node.input(SCALE)), value=make_tensor("", NUMBERS[element], [1], [0]))
@@ -145,28 +145,48 @@ def _blocked(node: Node) -> bool:
 
 def _in_parts(op: Builder, node: Node) -> Result:
     """Give the operator written out, with its scale and zero point laid out against x."""
-    scale, zero = (_laid_out(op, node, node.input(index)) for index in (SCALE, ZERO))
+    scale = _laid_out(op, node, SCALE)
     if node.op_type == "QuantizeLinear":
-        return _quantized(op, node, scale, zero)
+        return _quantized(op, node, scale)
     x, product = node.need_element(X), node.need_element(SCALE)
     if x not in PRODUCTS.get(product, ()):
         why = f"'x' is {x} and 'x_scale' {product}, which version {op.version} does not take together"
         raise Refusal("C202", why, "cast the scale to float, where its product with such numbers is exact")
     value = op.Cast(node.input(X), to=NUMBERS["int32"])
-    if zero:
-        value = op.Sub(value, op.Cast(zero, to=NUMBERS["int32"]))
+    if node.input(ZERO):
+        value = op.Sub(value, op.Cast(_laid_out(op, node, ZERO), to=NUMBERS["int32"]))
     return op.Mul(op.Cast(value, to=NUMBERS[product]), scale)
 
 
-def _laid_out(op: Builder, node: Node, value: str) -> str:
-    """Give a scale or zero point so that it broadcasts against x."""
-    rank = node.need_rank(SCALE)
-    if not value or rank == 0:
+def _quantized(op: Builder, node: Node, scale: str) -> Result:
+    """Give `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast."""
+    for index in (X, SCALE):
+        if (kind := node.need_element(index)) != "float":
+            name = node.schema.inputs[index].name
+            raise Refusal("C202", f"'{name}' is {kind}; a division written out is certain for float alone")
+    element, constant = _output_element(node), node.constant(ZERO)
+    quotient = op.Div(node.input(X), scale)
+    zeros = set(constant.values) if constant is not None else set() if node.input(ZERO) else {0}
+    if len(zeros) == 1 and (element in ("uint8", "int8") or element in FLOAT8):
+        inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
+        return op.same(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
+    if element not in RANGES:
+        raise Refusal("C202", f"the result is {element}, which version {op.version} cannot compute in parts")
+    rounded = op.Round(quotient)
+    if node.input(ZERO):
+        rounded = op.Add(rounded, op.Cast(_laid_out(op, node, ZERO), to=NUMBERS["float"]))
+    low, high = (op.const(float(bound), "float", []) for bound in RANGES[element])
+    return op.Cast(op.Clip(rounded, low, high), to=NUMBERS[element])
+
+
+def _laid_out(op: Builder, node: Node, index: int) -> str:
+    """Give the scale, or the zero point of its shape, so that it broadcasts against x."""
+    value, rank = node.input(index), node.need_rank(SCALE)
+    if rank == 0:
         return value
     if _blocked(node):
         axis = positive_axis(node.attr("axis"), node.need_rank(X))
-        positions = op.Range(op.const(0), dimension(op, node, X, axis), op.const(1))
-        return op.Gather(value, op.Div(positions, op.const(node.attr("block_size"))), axis=axis)
+        return op.Gather(value, _blocks(op, node, axis), axis=axis)
     if rank > 1:
         raise Refusal("C103", f"the scale has {rank} dimensions and no 'block_size'")
     dimensions = node.need_rank(X)
@@ -176,22 +196,9 @@ def _laid_out(op: Builder, node: Node, value: str) -> str:
     return op.Reshape(value, op.const([-1] + [1] * behind)) if behind else value
 
 
-def _quantized(op: Builder, node: Node, scale: str, zero: str) -> Result:
-    """Give `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast."""
-    for index in (X, SCALE):
-        if (kind := node.need_element(index)) != "float":
-            name = node.schema.inputs[index].name
-            raise Refusal("C202", f"'{name}' is {kind}; a division written out is certain for float alone")
-    element, constant = _output_element(node), node.constant(ZERO)
-    quotient = op.Div(node.input(X), scale)
-    zeros = set(constant.values) if constant is not None else {0} if not zero else set()
-    if len(zeros) == 1 and (element in ("uint8", "int8") or element in FLOAT8):
-        inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
-        return op.same(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
-    if element not in RANGES:
-        raise Refusal("C202", f"the result is {element}, which version {op.version} cannot compute in parts")
-    low, high = (op.const(float(bound), "float", []) for bound in RANGES[element])
-    rounded = op.Round(quotient)
-    if zero:
-        rounded = op.Add(rounded, op.Cast(zero, to=NUMBERS["float"]))
-    return op.Cast(op.Clip(rounded, low, high), to=NUMBERS[element])
+def _blocks(op: Builder, node: Node, axis: int) -> str:
+    """Give for each index of an axis the number of its block."""
+    length, size = (node.shape(X) or ())[axis], node.attr("block_size")
+    if isinstance(length, int) and length <= MOST_CONSTANTS:
+        return op.const([index // size for index in range(length)])
+    return op.Div(op.Range(op.const(0), dimension(op, node, X, axis), op.const(1)), op.const(size))

@@ -35,7 +35,7 @@ def empty_axes_attribute(op: Builder, node: Node) -> Result:
 def axes_to_attribute(op: Builder, node: Node) -> Result:
     """No axes stand for all, or with `noop_with_empty_axes` for none: an added axis of one element does as much.
 
-    Axes that are computed are all of them where there are as many as dimensions.
+    The one axis of a vector is known even where a run computes it.
     """
     x, gone = node.input(0), ["noop_with_empty_axes"]
     count = _count(node)
@@ -47,7 +47,7 @@ def axes_to_attribute(op: Builder, node: Node) -> Result:
     if count == 0 and not node.input(1):
         return None
     constant = node.constant(1)
-    if count == 0 or (constant is None and count is not None and count == node.rank(0)):
+    if count == 0 or (count == 1 and constant is None and node.rank(0) == 1):
         node.need_element(0)
         return op.same(node, inputs=[x], drop=gone)
     if constant is not None and node.attr("noop_with_empty_axes"):
@@ -74,7 +74,7 @@ def last_index(op: Builder, node: Node) -> Result:
     x, axis = node.input(0), node.attr("axis")
     behind = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
     (y,) = op.same(node, inputs=[behind], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
-    return str(op.Sub(op.Sub(dimension(op, node, 0, axis), op.const(1)), y))
+    return op.Sub(op.Sub(dimension(op, node, 0, axis), op.const(1)), y)
 
 
 @down("ReduceMax", "ReduceMin", since=12)
@@ -85,4 +85,4 @@ def extreme_of_bytes(op: Builder, node: Node) -> Result:
         return None
     (y,) = op.same(node, inputs=[op.Cast(node.input(0), to=NUMBERS["float"])], outputs=[op.fresh("wide")])
     limits = (op.const(limit, "float", []) for limit in LIMITS[element])
-    return str(op.Cast(op.Clip(y, *limits), to=NUMBERS[element]))
+    return op.Cast(op.Clip(y, *limits), to=NUMBERS[element])

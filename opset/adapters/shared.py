@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from opset.adapters import Adapter
 from opset.errors import printable
@@ -42,7 +43,8 @@ def nonnegative(attribute: str, extra_rank: int = 0) -> Adapter:
             return None
         rank = node.need_rank(0) + extra_rank
         axes = [positive_axis(axis, rank) for axis in axes]
-        return op.same(node, **{attribute: axes if isinstance(value, list) else axes[0]})
+        changes: dict[str, Any] = {attribute: axes if isinstance(value, list) else axes[0]}
+        return op.same(node, **changes)
 
     return adapter
 
@@ -59,7 +61,7 @@ def float16(value: float) -> float:
 
 def _rounded(value: float, code: str) -> float:
     try:
-        return float(struct.unpack(code, struct.pack(code, value))[0])
+        return float(struct.unpack(code, struct.pack(code, float(value)))[0])
     except OverflowError:
         return math.copysign(math.inf, value)
 
@@ -75,7 +77,7 @@ def dimension(op: Builder, node: Node, index: int, axis: int) -> str:
 
 def unsqueeze(op: Builder, x: str, axes: list[int]) -> str:
     """Give a value with dimensions of one put in; the axes are an input from version 13 on."""
-    return str(op.Unsqueeze(x, op.const(axes)) if op.version >= 13 else op.Unsqueeze(x, axes=axes))
+    return op.Unsqueeze(x, op.const(axes)) if op.version >= 13 else op.Unsqueeze(x, axes=axes)
 
 
 def is_negative(op: Builder, x: str) -> str:
@@ -87,9 +89,9 @@ def is_negative(op: Builder, x: str) -> str:
 def chosen(op: Builder, node: Node, condition: str, yes: str, no: str, element: str) -> str:
     """Give integers of one of two values: by Where, or on the way to versions without it as a sum with zeros."""
     if node.final >= 9:
-        return str(op.Where(condition, yes, no))
+        return op.Where(condition, yes, no)
     ones = [op.Cast(mask, to=NUMBERS[element]) for mask in (condition, op.Not(condition))]
-    return str(op.Add(op.Mul(yes, ones[0]), op.Mul(no, ones[1])))
+    return op.Add(op.Mul(yes, ones[0]), op.Mul(no, ones[1]))
 
 
 def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int) -> str:
@@ -139,7 +141,7 @@ def through(wider: Mapping[str, str]) -> Adapter:
 
 
 def need_size(node: Node, index: int, axis: int) -> int:
-    """Give the size of an input along an axis. Raises Refusal C103 for an axis out of range, C207 where it is unknown."""
+    """Give the size of an input along an axis. Raises Refusal C103 for a wrong axis, C207 where the size is unknown."""
     node.need_rank(index)
     size = (node.shape(index) or ())[positive_axis(axis, node.need_rank(index))]
     if not isinstance(size, int) or size < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from opset.adapters import down, up
 from opset.adapters.shared import (
@@ -40,7 +41,7 @@ def clip_states_own_limits(op: Builder, node: Node) -> Result:
     if element == "double":
         raise Refusal("C204", "a bound is absent, and the limit of DOUBLE fits no attribute", "state both bounds")
     if element == "float16":
-        limits = {name: sign * LARGEST[element] for name, _, sign in SIDES if not node.has(name)}
+        limits: dict[str, Any] = {name: sign * LARGEST[element] for name, _, sign in SIDES if not node.has(name)}
         return op.same(node, drop=["consumed_inputs"], **limits)
     return None
 
@@ -70,7 +71,7 @@ def clip_bounds_to_attributes(op: Builder, node: Node) -> Result:
     """
     element = node.need_element(0)
     bounds = [_bound(node, index, sign * LARGEST[element]) for _, index, sign in SIDES]
-    stated = {
+    stated: dict[str, Any] = {
         name: value
         for (name, index, _), value in zip(SIDES, bounds, strict=True)
         if node.input(index) or element != "float"

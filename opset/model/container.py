@@ -22,9 +22,9 @@ ModelLike: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview 
 class Model:
     """A model whose large data stays where it lies until it is asked for.
 
-    - `proto`: its ModelProto (of opset.model.proto), which may be changed. A tensor whose data was left in the file has a
-      placeholder in `opset_payload` instead of that data; the placeholder goes where the tensor is copied, and has to be
-      cleared where the tensor gets other data.
+    - `proto`: its ModelProto (of opset.model.proto), which may be changed. A tensor whose data was left in the file has
+      a placeholder in `opset_payload` instead of that data; the placeholder goes where the tensor is copied, and has to
+      be cleared (`clear_data`) before the tensor gets other data.
     - `path`: the path that it was read from, as given, or None.
     - `kind`: how it came: "path", "bytes", "stream", or "message" for a ModelProto.
     - `folder`: what its external data is resolved against, or None if it did not come from a path.
@@ -67,7 +67,7 @@ class Model:
         return [self._segments[index] for index in indexes if index is not None and index < len(self._segments)]
 
     def with_segments(self, message: Any, segments: Iterable[tuple[Any, wire.Segment]]) -> Model:
-        """Give a model with another ModelProto; each segment becomes data of its tensor, which is part of that message."""
+        """Give a model with another ModelProto, of which these tensors get these segments as data."""
         changed = self.with_proto(message)
         changed._segments = list(self._segments)
         for tensor_proto, segment in segments:
@@ -93,12 +93,16 @@ class Model:
             raise wire.too_large(self.proto.ByteSize(), self.path or "") from error
         if proto.ModelProto.FromString(self._skeleton).SerializeToString() == skeleton:
             return [wire.Segment(self._source, 0, self._source.size)], self._source.size
+        try:
+            proto.ModelProto.FromString(skeleton)  # writing has no limit to nesting, reading has
+        except DecodeError as error:
+            raise _refusal(BytesSource(skeleton, self.path or ""), str(error)) from error
         pieces, size = wire.splice(skeleton, self._token, self._segments)
         if size > wire.LARGEST_MESSAGE:
             raise wire.too_large(size, self.path or "")
         return pieces, size
 
-    def SerializeToString(self) -> bytes:  # noqa: N802 - the name that protobuf's messages have
+    def SerializeToString(self) -> bytes:
         """Give the whole model as bytes, external data left where it is.
 
         Raises ModelError M111 if they are more than protobuf can hold, M105 if the source changed.
@@ -112,7 +116,7 @@ class Model:
         return whole.getvalue()
 
     def as_given(self) -> Any:
-        """Give the model as what it was loaded from: a ModelProto of the caller's own class if it was one, else itself."""
+        """Give the model as it was given: a ModelProto of the caller's class if it was one, else the Model itself."""
         return self if self._given is None else self._given.FromString(self.SerializeToString())
 
     def save(self, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
@@ -121,7 +125,7 @@ class Model:
 
 
 def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[str]] = ()) -> Model:
-    """Give the model that lies at a path, in bytes, in a binary stream or in a ModelProto; a Model is given back as it is.
+    """Give the model that lies at a path, in bytes, in a binary stream or in a ModelProto; a Model comes back as it is.
 
     Neither the weights nor external data are read. `allow_external_roots` are folders, besides the model's own, that
     external data may lie in.

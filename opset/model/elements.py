@@ -1,7 +1,7 @@
 """Element types of tensors: their sizes, and their values as Python objects to and from bytes, without numpy.
 
-Bytes are always in the form of raw_data: one element after the other, the least significant byte first; of types of 2, 4 and
-6 bits one stream of bits, the first element in the lowest bits of the first byte.
+Bytes are always in the form of raw_data: one element after the other, the least significant byte first; types of 2, 4
+and 6 bits form one stream of bits, the first element in the lowest bits of the first byte.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BOOL: Final = 9
 
 
 class Element(NamedTuple):
-    """An element type: its name, its size, the field that holds it where raw_data does not, its code for struct if any."""
+    """An element type: name, size, the field that holds it where raw_data does not, and its code for struct if any."""
 
     name: str
     bits: int
@@ -84,9 +84,14 @@ _SMALL_FLOATS: Final = {
 _MOST: Final = 1 << 62
 
 
+def quoted(name: str) -> str:
+    """Give a name from a model for a message: in quotes, safe on a terminal, and not too long."""
+    return f"'{printable(name)}'" if len(name) <= 100 else f"'{printable(name[:100])}…'"
+
+
 def place(tensor: Any) -> str:
     """Give how a message names a tensor."""
-    return f"tensor '{printable(tensor.name)}'"
+    return f"tensor {quoted(tensor.name)}"
 
 
 def misfit(tensor: Any, why: str) -> ModelError:
@@ -119,8 +124,8 @@ def element_count(tensor: Any) -> int:
 def data_size(tensor: Any) -> int:
     """Give how many bytes a tensor's data has by its dims and type; raise ModelError M206 if these say nothing."""
     if tensor.data_type not in ELEMENTS:
-        kind = "strings have no form in bytes" if tensor.data_type == STRING else f"{tensor.data_type} is no element type"
-        raise misfit(tensor, kind)
+        is_string = tensor.data_type == STRING
+        raise misfit(tensor, "strings differ in size" if is_string else f"{tensor.data_type} is no element type")
     return -(-element_count(tensor) * ELEMENTS[tensor.data_type].bits // 8)
 
 
@@ -143,8 +148,8 @@ def decode(data_type: int, data: bytes, count: int) -> list[Any]:
 def encode(data_type: int, values: Sequence[Any]) -> bytes:
     """Give elements as bytes: the inverse of `decode`.
 
-    A float is rounded to the nearest that the type has, ties to even. Raises ValueError, OverflowError or struct.error for
-    a value beyond the type's range, TypeError for one that is no number.
+    A float is rounded to the nearest that the type has, ties to even. Raises ValueError, OverflowError or struct.error
+    for a value beyond the type's range, TypeError for one that is no number.
     """
     code = ELEMENTS[data_type].code
     if data_type in _COMPLEX:
@@ -215,7 +220,7 @@ def _numbers(data_type: int) -> tuple[list[float], list[int]]:
 
 
 def _pattern(data_type: int, value: Any) -> int:
-    """Give the bit pattern of the nearest number in a type of at most 8 bits; raise ValueError if it is out of range."""
+    """Give the bit pattern of the nearest number in a type of at most 8 bits; raise ValueError out of range."""
     table = _table(data_type)
     if data_type in _SMALL_INTEGERS:
         return table.index(value)

@@ -1,9 +1,9 @@
 """External data: which file a tensor's data lies in, and whether that file may be read.
 
 A model is untrusted, and so is the path that it gives. With every link resolved, the path must lead to a regular file
-inside the model's folder. Where the model file itself is a link, as in the cache of a model hub, the folder of the file that
-it leads to counts too. The file is opened part by part below that folder, following no link any more, and judged by its
-descriptor, so that nothing can be exchanged between the look and the read.
+inside the model's folder. Where the model file itself is a link, as in the cache of a model hub, the folder of the file
+that it leads to counts too. The file is opened part by part below that folder, following no link any more, and judged
+by its descriptor, so that nothing can be exchanged between the look and the read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opset.errors import Finding, ModelError, printable
-from opset.model.elements import data_size, misfit, place
+from opset.errors import Finding, ModelError
+from opset.model.elements import data_size, misfit, place, quoted
 from opset.model.source import FOLDER, NO_FOLLOW, NO_WAIT, OPEN, changed, file_state, read_exactly
 from opset.model.wire import Segment
 
@@ -50,12 +50,12 @@ class Folder:
         self.roots += [os.path.realpath(os.fsdecode(root)) for root in allowed]
 
     def file(self, location: str, where: str) -> ExternalFile:
-        """Give the file at a location; raise ModelError M201 if it lies outside, M202 if missing, M203 if not regular."""
+        """Give the file at a location; raise ModelError M201 if it is outside, M202 if missing, M203 if not regular."""
         if "\0" in location:
             raise _outside(location, where, "the location holds a NUL character")
         real = self.real_path(location)
         for root in self.roots:
-            if real != root and os.path.commonpath([real, root]) == root:
+            if real.startswith(os.path.join(root, "")):
                 return ExternalFile(root, os.path.relpath(real, root), os.path.join(self.path, location), where)
         raise _outside(location, where, f"it leads to {real}")
 
@@ -123,7 +123,7 @@ def reference(tensor: Any) -> Reference:
 
 
 def data_range(folder: Folder | None, tensor: Any) -> Segment:
-    """Give where a tensor's external data lies; raise ModelError M201 to M207 if it is not there, unsafe or misfitting."""
+    """Give where a tensor's external data lies; raise ModelError M201 to M207 if it cannot be used."""
     said = reference(tensor)
     size = data_size(tensor)
     if said.length is not None and said.length != size:
@@ -134,7 +134,7 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
                 "M202",
                 "the model has external data, and no folder to look for it",
                 place(tensor),
-                f"it lies in '{printable(said.location)}' beside the model's file",
+                f"it lies in {quoted(said.location)} beside the model's file",
                 "load the model by its path",
             )
         )
@@ -156,7 +156,7 @@ def findings(model: Model) -> list[Finding]:
         keys = Counter(_text(entry.key) for entry in tensor.external_data)
         odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
         if odd:
-            why = "not known, or given twice: " + ", ".join(map(printable, odd[:8]))
+            why = "not known, or given twice: " + ", ".join(map(quoted, odd[:8]))
             found.append(Finding("M208", "external data has keys without a clear meaning", place(tensor), why))
         try:
             data_range(model.folder, tensor)
@@ -185,7 +185,7 @@ def locations(model: Any) -> dict[str, str]:
 
 
 def tensors(model: Any) -> Iterator[Any]:
-    """Give every TensorProto of a ModelProto, in graphs, functions, subgraphs and attributes; sparse ones in two parts."""
+    """Give every TensorProto of a ModelProto, those that sparse tensors consist of included."""
     for tensor in constants(model):
         yield from (tensor.values, tensor.indices) if tensor.DESCRIPTOR.name == "SparseTensorProto" else (tensor,)
 
@@ -224,8 +224,7 @@ def _number(key: str, text: str, tensor: Any) -> int:
     """Give the value of plain ASCII digits; raise ModelError M204 for anything else, or beyond 63 bits."""
     if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= _LARGEST:
         return int(text)
-    shown = text if len(text) <= 40 else text[:40] + "…"
-    why = f"{key} is '{printable(shown)}'"
+    why = f"{key} is {quoted(text)}"
     raise ModelError(Finding("M204", "offset or length of external data is not a plain number", place(tensor), why))
 
 
@@ -233,7 +232,7 @@ def _outside(location: str, where: str, why: str) -> ModelError:
     return ModelError(
         Finding(
             "M201",
-            f"external data '{printable(location)}' lies outside the model's folder",
+            f"external data {quoted(location)} lies outside the model's folder",
             where,
             why,
             "allow its folder if you trust the model: allow_external_roots, or --allow-external-root DIR",
@@ -260,7 +259,9 @@ def _open_below(root: str, relative: str, name: str, where: str) -> int:
         if code in (errno.ENXIO, errno.ENODEV):
             raise _not_regular(name, where, "it is a socket or a device") from error
         if code == errno.ELOOP:
-            raise _outside(name, where, "a link stands on the way: it leads in a circle, or was put there meanwhile") from error
+            raise _outside(
+                name, where, "a link stands on the way: it leads in a circle, or was put there meanwhile"
+            ) from error
         why = getattr(error, "strerror", None) or str(error)
         raise ModelError(Finding("M202", "an external data file cannot be opened", where, why, file=name)) from error
     finally:

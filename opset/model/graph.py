@@ -116,10 +116,10 @@ def verify(found: list[Body]) -> None:
         raise ModelError(findings)
 
 
-def _positions(body: Body, findings: list[Finding]) -> dict[str, int]:
+def _positions(body: Body, findings: list[Finding]) -> dict[Any, int]:
     """Give for every value that a body defines the index of its node, -1 for inputs and initializers."""
     proto = body.proto
-    here = dict.fromkeys(body.input_names(), -1)
+    here: dict[Any, int] = dict.fromkeys(body.input_names(), -1)
     if not body.function:
         here.update((tensor.name, -1) for tensor in proto.initializer)
         here.update((sparse.values.name, -1) for sparse in proto.sparse_initializer)
@@ -149,19 +149,19 @@ def _visible(name: str, body: Body, positions: dict[Body, dict[str, int]]) -> bo
     return False
 
 
-def _undefined(body: Body, index: int, name: str, position: int | None) -> Finding:
+def _undefined(body: Body, index: int, name: Any, position: int | None) -> Finding:
     if name.__class__ is bytes:
         return _not_utf8(body.place(index), name)
     if position is None:
         return Finding(
             "M112", f"the input '{printable(name)}' is defined nowhere", body.place(index),
             help="name a graph input, an initializer or the output of an earlier node",
-        )  # fmt: skip
+        )
     return Finding(
         "M110", f"the input '{printable(name)}' is computed only by this node or a later one", body.place(index),
         why="nodes must be sorted topologically, without cycles (IR specification, Nodes)",
         help="sort the nodes; if that is not possible, the graph has a cycle",
-    )  # fmt: skip
+    )
 
 
 def _not_utf8(place: str, name: Any) -> Finding:

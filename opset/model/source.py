@@ -62,8 +62,8 @@ class BytesSource:
 class FileSource:
     """An open regular file; it is closed when nothing refers to it any more.
 
-    The descriptor is kept, so that replacing the path later does no harm; writing into the file itself is noticed by its
-    size and time of modification.
+    The descriptor is kept, so that replacing the path later does no harm; writing into the file itself is noticed by
+    its size and time of modification.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
@@ -140,7 +140,7 @@ def cannot_open(name: str, error: OSError | ValueError) -> ModelError:
 
 
 def open_model_file(path: str) -> tuple[Source, str]:
-    """Open a model's file, or read a named pipe to its end, and say which: "path" or "stream"; raise ModelError M101 where that is not possible."""
+    """Open a model's file ("path") or read a named pipe to its end ("stream"); raise ModelError M101 for others."""
     try:
         status = os.stat(path)
         if stat.S_ISFIFO(status.st_mode):
@@ -169,10 +169,9 @@ def spool(stream: IO[Any], name: str) -> Source:
     try:
         with tempfile.SpooledTemporaryFile(SPOOLED) as kept:
             while chunk := stream.read(CHUNK):
-                if isinstance(chunk, str):
-                    raise UsageError(
-                        Finding("U103", "a model is binary, and this stream gives text", help="open it in mode 'rb'")
-                    )
+                if not isinstance(chunk, (bytes, bytearray, memoryview)):
+                    why = f"reading from it gives {type(chunk).__name__}"
+                    raise UsageError(Finding("U103", "this is no binary stream", why=why, help="open it in mode 'rb'"))
                 kept.write(chunk)
             if kept.tell() > SPOOLED:
                 kept.flush()

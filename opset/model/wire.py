@@ -42,9 +42,8 @@ TYPED_FIELDS: Final = {"float_data": 4, "int32_data": 5, "int64_data": 7, "doubl
 # The data fields, and the wire type of what stands in them where it is not packed.
 _DATA_FIELDS: Final = {RAW_DATA: LENGTH, 4: FIXED32, 5: VARINT, 7: VARINT, 10: FIXED64, 11: VARINT}
 
-
 _LONG: Final = "a number is longer than 64 bits"
-_DEEPER: Final = f"more than {DEEPEST} messages stand inside each other here, and protobuf reads no more"
+_DEEPER: Final = f"more than {DEEPEST} messages stand inside each other here, and protobuf reads no more than that"
 
 
 class WireError(Exception):
@@ -102,7 +101,7 @@ def sub_messages() -> dict[str, dict[int, SubMessage]]:
     for descriptor in pending:
         pending.extend(descriptor.nested_types)
         found[descriptor.full_name] = {
-            f.number: SubMessage(f.name, f.message_type.full_name, f.is_repeated)
+            f.number: SubMessage(f.name, f.message_type.full_name, proto.is_repeated(f))
             for f in descriptor.fields
             if f.message_type is not None
         }
@@ -134,10 +133,10 @@ def header(number: int, length: int) -> bytes:
     return varint(number << 3 | LENGTH) + varint(length)
 
 
-def fields(source: Source, start: int, end: int) -> Iterator[Field]:
+def fields(source: Source, start: int, end: int, depth: int = 0) -> Iterator[Field]:
     """Give the fields of the message that lies from `start` to `end`, in order; raise WireError where it is malformed.
 
-    A group is given as one field. Contents are not read.
+    A group is given as one field. Contents are not read. `depth` is how many messages the message lies inside of.
     """
     window, base, position = b"", start, start
     groups: list[int] = []
@@ -176,8 +175,8 @@ def fields(source: Source, start: int, end: int) -> Iterator[Field]:
             if not groups:
                 outermost = tag_start
             groups.append(number)
-            if len(groups) > DEEPEST:
-                raise WireError("M104", tag_start, f"more than {DEEPEST} groups stand inside each other")
+            if depth + len(groups) > DEEPEST:
+                raise WireError("M104", tag_start, _DEEPER)
             continue
         elif wire == END_GROUP:
             position = content
@@ -219,7 +218,8 @@ def _varint_at(window: bytes, index: int, base: int) -> tuple[int, int]:
 class _Message:
     """A message that is being walked: its type, its remaining fields, the field that it is the content of.
 
-    `edited` says that something in it was replaced, `growth` by how many bytes that lengthened it. `forced`: see `_walk`.
+    `edited` says that something in it was replaced, `growth` by how many bytes that made it longer; `forced` is
+    explained at `_walk`.
     """
 
     type: str
@@ -257,12 +257,12 @@ def _walk(
 ) -> tuple[list[Edit], int]:
     """Replace fields of the TensorProtos of a model; give the edits in order, and by how much they lengthen it.
 
-    `descend` tells which messages are walked, `replace` gives what a field of a TensorProto becomes (None: stays as it is),
-    `leave` tells after which field of which message the rest of it need not be looked at.
+    `descend` tells which messages are walked, `replace` gives what a field of a TensorProto becomes (None: stays as it
+    is), `leave` tells after which field of which message the rest of it need not be looked at.
 
-    A tensor may stand in pieces: where a field that is not repeated occurs twice, protobuf merges, and the order counts. What
-    is replaced comes last in a skeleton that is serialised, so behind a replaced field everything else that could be merged
-    with it is replaced too, however small: `replace` is told so.
+    A tensor may stand in pieces: where a field that is not repeated occurs twice, protobuf merges, and the order
+    counts. In a serialised skeleton what was replaced comes last, so behind a replaced field everything that could be
+    merged with it is replaced too, however small: it is `forced`.
     """
     ways = ways_to_tensors()
     edits: list[Edit] = []
@@ -279,7 +279,7 @@ def _walk(
                 if item.wire == LENGTH and (forced or descend(item)):
                     if len(stack) > DEEPEST:
                         raise WireError("M104", item.tag, _DEEPER)
-                    inner = fields(source, item.start, item.end)
+                    inner = fields(source, item.start, item.end, len(stack))
                     stack.append(_Message(children[item.number], inner, item, forced))
                     break
             elif tensor and (piece := replace(item, forced)) is not None:
@@ -405,9 +405,9 @@ def diagnose(source: Source) -> WireError | None:
                     continue
                 index = counts[item.number] = counts.get(item.number, -1) + 1
                 label = f"{child.name}[{index}]" if child.repeated else child.name
-                stack.append((child.type, fields(source, item.start, item.end), label, {}))
-                if len(stack) > DEEPEST + 1:
+                if len(stack) > DEEPEST:
                     raise WireError("M104", item.tag, _DEEPER)
+                stack.append((child.type, fields(source, item.start, item.end, len(stack)), label, {}))
                 break
             else:
                 stack.pop()
@@ -427,7 +427,7 @@ def _packed_fields() -> dict[str, dict[int, int]]:
     wires = {kind.TYPE_FLOAT: FIXED32, kind.TYPE_DOUBLE: FIXED64}
     wires |= dict.fromkeys((kind.TYPE_INT32, kind.TYPE_INT64, kind.TYPE_UINT64), VARINT)
     return {
-        message.full_name: {f.number: wires[f.type] for f in message.fields if f.is_repeated and f.type in wires}
+        message.full_name: {f.number: wires[f.type] for f in message.fields if f.type in wires and proto.is_repeated(f)}
         for message in proto.file_descriptor().message_types_by_name.values()
     }
 

@@ -1,7 +1,8 @@
 """Writing a model: whole or not at all, its data copied from where it lies without passing through memory.
 
-Every file is written under a temporary name in its own folder, flushed to the disk and renamed. Data files come before the
-model that refers to them, and no existing file is ever written into: at any moment the old files are there or the new ones.
+Every file is written under a temporary name in its own folder, flushed to the disk and renamed. No existing file is
+ever written into, and data files come before the model that refers to them. So a kill at any moment leaves either the
+old model or the new one; only where `force` replaces a data file too can it fall between the two renames.
 """
 
 from __future__ import annotations
@@ -12,16 +13,15 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from opset.errors import Finding, ModelError, OpsetError, UsageError, printable
+from opset.errors import Finding, ModelError, OpsetError, UsageError
 from opset.model import external as external_data
 from opset.model import proto, wire
 from opset.model import tensor as tensors
-from opset.model.elements import ELEMENTS, data_size
+from opset.model.elements import ELEMENTS, data_size, quoted
 from opset.model.source import CHUNK, NO_FOLLOW, OPEN, changed, read_exactly, write_all
 
 if TYPE_CHECKING:
@@ -44,17 +44,17 @@ def save(model: Model, path: str | os.PathLike[str], *, external: str = "auto", 
     - "copy": the files are copied beside the output, under the same relative locations;
     - "link": the same, by hard links (which the onnx package refuses to read);
     - "inline": the data goes into the model;
-    - "move": this and the large data of all other dense tensors goes into one new file, `<output's name>.data`, beside the
-      output (few readers take sparse tensors from there).
+    - "move": this and the large data of all other dense tensors goes into one new file beside the output,
+      `<output's name>.data` (few readers take sparse tensors from there).
 
-    Raises UsageError: U102 an output exists, U103 the mode does not fit, U104 an output cannot be written; ModelError: M105
-    a source changed, M111 the model is too large, M2xx external data is missing or unsafe.
+    Raises UsageError: U102 an output exists, U103 the mode does not fit, U104 an output cannot be written; ModelError:
+    M105 a source changed, M111 the model is too large, M2xx external data is missing or unsafe.
     """
     output = os.fsdecode(path)
     if "\0" in output:
         raise UsageError(Finding("U104", "the output cannot be written", why="its name holds NUL", file=output))
     if external not in MODES:
-        raise UsageError(Finding("U103", f"external='{printable(external)}' is not known", help=", ".join(MODES)))
+        raise UsageError(Finding("U103", f"external={quoted(external)} is not known", help=", ".join(MODES)))
     try:
         if (stream := _open_stream(output)) is not None:
             with stream:
@@ -85,7 +85,7 @@ def write_stream(model: Model, file: IO[bytes], *, external: str = "keep") -> No
     ModelError as `save` does.
     """
     if external not in ("auto", "keep", "inline"):
-        why = f"external='{printable(external)}' needs a folder to put the data into"
+        why = f"external={quoted(external)} needs a folder to put the data into"
         raise UsageError(Finding("U103", "a stream takes no external data", why=why, help="keep or inline"))
     if isinstance(file, io.TextIOBase):
         raise UsageError(Finding("U103", "a model is binary, and this stream takes text", help="write to its .buffer"))
@@ -148,11 +148,17 @@ class _Files:
         """Give a file a second name, to be renamed to `target`."""
         temporary = self._temporary(target)
         try:
-            os.link(file.real, temporary, follow_symlinks=False)
+            os.link(file.real, temporary)
         except OSError as error:
-            why = error.strerror or str(error)
-            help_line = "copy the data instead: external='copy'"
-            raise UsageError(Finding("U104", "a hard link cannot be made", why=why, help=help_line, file=target)) from error
+            raise UsageError(
+                Finding(
+                    "U104",
+                    "a hard link cannot be made",
+                    why=error.strerror or str(error),
+                    help="copy the data instead: external='copy'",
+                    file=target,
+                )
+            ) from error
         with file.descriptor() as descriptor:
             if not os.path.samestat(os.lstat(temporary), os.fstat(descriptor)):
                 raise changed(file.name)
@@ -177,9 +183,10 @@ class _Files:
                 self._waiting.remove((temporary, target))
                 if not existed:
                     self._created.append(target)
+            if group == [last]:
+                self._created.clear()  # from here on the files belong to the model that is there
             for folder in {os.path.dirname(target) for _, target in group}:
                 _flush_folder(folder)
-        self._created.clear()
 
     def _temporary(self, target: str) -> str:
         target = os.path.abspath(target)
@@ -187,7 +194,7 @@ class _Files:
         self._waiting.append((temporary, target))
         return temporary
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         for path in (*(temporary for temporary, _ in self._waiting), *reversed(self._created)):
             with suppress(OSError):
                 (os.rmdir if os.path.isdir(path) else os.unlink)(path)
@@ -200,7 +207,7 @@ def _rename(temporary: str, target: str, force: bool) -> None:
     """Rename a file, over an existing one only with `force`; raise UsageError U102."""
     if not force:
         try:
-            os.link(temporary, target, follow_symlinks=False)  # unlike a rename, this fails where something is
+            os.link(temporary, target)  # unlike a rename, this fails where something is
         except FileExistsError as error:
             raise _exists(target) from error
         except OSError as error:  # a file system without hard links
@@ -210,8 +217,6 @@ def _rename(temporary: str, target: str, force: bool) -> None:
             os.unlink(temporary)
             return
     os.replace(temporary, target)
-    with suppress(FileNotFoundError):
-        os.unlink(temporary)  # renaming one name of a file to another name of it leaves both
 
 
 def _flush_folder(folder: str) -> None:
@@ -229,48 +234,37 @@ def _write(descriptor: int, pieces: Iterable[Piece]) -> None:
     """Write pieces one after the other, data of files from file to file."""
     with open(descriptor, "wb", CHUNK, closefd=False) as file:
         for piece in pieces:
-            if isinstance(piece, bytes):
-                file.write(piece)
-                continue
-            file.write(piece.header)
-            with piece.source.descriptor() as origin:
-                if origin is None:
-                    file.write(piece.source.read(piece.start, piece.end - piece.start))
-                else:
-                    file.flush()
-                    _copy(origin, piece.start, piece.end - piece.start, descriptor, piece.source.name)
+            if isinstance(piece, wire.Segment):
+                with piece.source.descriptor() as origin:
+                    if origin is not None:
+                        file.write(piece.header)
+                        file.flush()
+                        _copy(origin, piece.start, piece.end - piece.start, descriptor, piece.source.name)
+                        continue
+            for chunk in chunks([piece]):
+                file.write(chunk)
 
 
 def _copy(origin: int, offset: int, count: int, target: int, name: str) -> None:
-    """Copy bytes from one file to another in the quickest way that the system has for the two."""
-    ways = [way for name, way in _WAYS.items() if not name or hasattr(os, name)]
-    while count:
-        done, way = 0, ways[0]
+    """Copy bytes from one file to another, within the file system where that can share blocks."""
+    aligned = (offset - os.lseek(target, 0, os.SEEK_CUR)) % ALIGNMENT == 0
+    while count and aligned and hasattr(os, "copy_file_range"):  # elsewhere reading and writing is quicker
         try:
-            done = way(target, origin, offset, min(count, 1 << 30))
+            done = os.copy_file_range(origin, target, min(count, 1 << 30), offset)
         except OSError as error:
-            if len(ways) == 1 or error.errno not in _NOT_HERE:
+            if error.errno not in _NOT_HERE:
                 raise
-        if done:
-            offset, count = offset + done, count - done
-        elif len(ways) > 1:
-            del ways[0]
-        else:
-            raise changed(name)
+            break
+        if not done:  # the file ends here, or its file system has its content from elsewhere
+            break
+        offset, count = offset + done, count - done
+    while count:
+        data = read_exactly(origin, offset, min(count, CHUNK), name)
+        write_all(target, data)
+        offset, count = offset + len(data), count - len(data)
 
 
-def _read_and_write(target: int, origin: int, offset: int, count: int) -> int:
-    data = read_exactly(origin, offset, min(count, CHUNK), "")
-    write_all(target, data)
-    return len(data)
-
-
-_WAYS: Final[dict[str, Callable[[int, int, int, int], int]]] = {
-    "copy_file_range": lambda target, origin, offset, count: os.copy_file_range(origin, target, count, offset),
-    "sendfile": lambda target, origin, offset, count: os.sendfile(target, origin, offset, count),
-    "": _read_and_write,
-}
-_NOT_HERE: Final = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.ENOTSOCK})
+_NOT_HERE: Final = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
 
 
 def _open_stream(output: str) -> IO[bytes] | None:
@@ -289,6 +283,9 @@ def _check_output(model: Model, output: str, force: bool) -> None:
     """Raise UsageError where the output is a folder, exists, or is a data file of the model itself."""
     if os.path.isdir(output) or not os.path.basename(output):
         raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=output))
+    if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
+        why = "the folder that it is to be in does not exist"
+        raise UsageError(Finding("U104", "the output cannot be written", why=why, file=output))
     if os.path.lexists(output):
         if not force:
             raise _exists(output)
@@ -378,7 +375,7 @@ def _misplaced(location: str, why: str) -> UsageError:
     return UsageError(
         Finding(
             "U103",
-            f"external data '{printable(location)}' cannot be put beside the output",
+            f"external data {quoted(location)} cannot be put beside the output",
             why=why,
             help="external='move' gives the data a new file, external='inline' puts it into the model",
         )

@@ -76,10 +76,14 @@ def shape_of(proto: Any) -> Shape | None:
     """Give the shape in a TypeProto of a tensor: ints, names of dimension variables, or None for unknown ones."""
     if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
         return None
-    return tuple(
-        dim.dim_value if (kind := dim.WhichOneof("value")) == "dim_value" else dim.dim_param if kind else None
-        for dim in proto.tensor_type.shape.dim
-    )
+    return tuple(_dimension(dim) for dim in proto.tensor_type.shape.dim)
+
+
+def _dimension(dim: Any) -> int | str | None:
+    if dim.WhichOneof("value") == "dim_value":
+        # Some exporters write -1 for a size that they do not know.
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return dim.dim_param or None
 
 
 class Values:
@@ -102,7 +106,8 @@ class Values:
         self._built = False
         self._declared: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
-        self._producers: dict[str, tuple[Any, int, Mapping[str, int]]] = {}
+        self._producers: dict[str, tuple[Any, int, int | None]] = {}
+        self._added: list[tuple[Any, int]] = []
         self._types: dict[str, str | None] = {}
         self._shapes: dict[str, Shape | None] = {}
         self._constants: dict[str, Constant | None] = {}
@@ -126,18 +131,21 @@ class Values:
             for tensor in proto.initializer:
                 self._tensors[tensor.name] = tensor
         for node in proto.node:
-            self._register(node, self.versions)
+            self._register(node, None)
+        for node, version in self._added:
+            self._register(node, version)
 
-    def _register(self, node: Any, versions: Mapping[str, int]) -> None:
+    def _register(self, node: Any, version: int | None) -> None:
         for position, name in enumerate(node.output):
             if name:
-                self._producers.setdefault(name, (node, position, versions))
+                self._producers.setdefault(name, (node, position, version))
 
-    def add(self, node: Any, versions: Mapping[str, int]) -> None:
-        """Make a new node known, written in the given versions."""
-        if not self._built:
-            self._build()
-        self._register(node, versions)
+    def add(self, node: Any, version: int) -> None:
+        """Make a new node known, written in the given version of its domain."""
+        if self._built:
+            self._register(node, version)
+        else:
+            self._added.append((node, version))
 
     def add_tensor(self, tensor: Any) -> None:
         """Make a new initializer known."""
@@ -251,7 +259,8 @@ class Values:
         """Give a value's type string, "tensor(float)", None where it is not known."""
         if name in self._types:
             return self._types[name]
-        return self._ask(name, "_types", Values._known_type, Values._propagated_type)  # type: ignore[return-value]
+        found: str | None = self._ask(name, "_types", Values._known_type, Values._propagated_type)
+        return found
 
     def element(self, name: str) -> str | None:
         """Give a tensor's element type, "float", None where it is not known or no dense tensor."""
@@ -260,7 +269,8 @@ class Values:
 
     def shape(self, name: str) -> Shape | None:
         """Give a tensor's shape, None where not even the rank is known."""
-        return self._ask(name, "_shapes", Values._known_shape, Values._propagated_shape)  # type: ignore[return-value]
+        found: Shape | None = self._ask(name, "_shapes", Values._known_shape, Values._propagated_shape)
+        return found
 
     def _ask(
         self,
@@ -291,7 +301,7 @@ class Values:
                 answers[wanted] = stated
                 stack.pop()
                 continue
-            node, position, versions = home._producers[wanted]
+            node, position, version = home._producers[wanted]
             missing: list[tuple[Values, str]] = []
 
             def ask(
@@ -309,7 +319,7 @@ class Values:
                 return getattr(owner, memo)[value]
 
             domain = "" if node.domain == "ai.onnx" else node.domain
-            schema = self.registry.schema(node.op_type, versions.get(domain, 0), domain)
+            schema = self.registry.schema(node.op_type, version or home.versions.get(domain, 0), domain)
             answer = propagated(home, node, position, schema, ask) if schema is not None else None
             unseen = [entry for entry in missing if entry not in stack]
             if unseen:

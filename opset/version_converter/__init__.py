@@ -1,4 +1,4 @@
-"""How a model moves from one operator set version to another: plan, derive, apply, report. No operator is named here."""
+"""How a model moves from one operator set version to another: plan, derive, apply, report."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from opset.errors import Finding, UsageError
-from opset.model import Model, load
+from opset.model import load
 from opset.opsets.registry import Registry, default_registry, registry_with
-from opset.version_converter.plan import Plan, apply, imports_of
-from opset.version_converter.plan import plan as _plan
+from opset.version_converter.planning import Plan, apply, imports_of
+from opset.version_converter.planning import plan as _plan
 from opset.version_converter.targets import Target, of_release, of_runtime, of_version, within
 
 __all__ = ["Plan", "Target", "apply", "convert", "plan", "target_of"]
@@ -81,5 +81,5 @@ def convert(
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     made = plan(
         loaded, to, release=release, runtime=runtime, ir_version=ir_version, schemas=schemas
-    )  # fmt: skip
+    )
     return apply(made).as_given()

@@ -9,7 +9,6 @@ from opset.errors import printable
 from opset.schemas.model import VARIADIC, Change, OpSchema, Parameter
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
-
 # Element types of an input that an attribute of a type can hold exactly.
 ATTRIBUTE_ELEMENTS = {
     "int": ("int64", "int32", "int16", "int8", "uint32", "uint16", "uint8"),
@@ -20,7 +19,7 @@ ATTRIBUTE_ELEMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Types that a parameter may have on the other side, where that is narrower; `last` stands for the variadic rest."""
+    """Types that a parameter may have on the other side, where that is narrower; for all the rest if it is variadic."""
 
     outputs: bool
     position: int
@@ -65,7 +64,7 @@ class Derived:
         return bool(
             self.drop or self.state or self.only or self.never or self.to_input or self.to_attribute
             or self.inputs >= 0 or self.outputs >= 0 or self.needed or self.gates or self.ties
-        )  # fmt: skip
+        )
 
 
 def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:

@@ -12,7 +12,7 @@ from opset.opsets.values import ELEMENTS
 from opset.version_converter.targets import Target
 
 if TYPE_CHECKING:
-    from opset.version_converter.plan import Plan
+    from opset.version_converter.planning import Plan
 
 # IR version that brought an element type (versioning document; onnx.proto).
 ELEMENT_NEEDS = {
@@ -55,7 +55,7 @@ def settle(proto: Any, plan: Plan, target: Target, found: list[Body]) -> list[Fi
             Finding(
                 "C301", f"IR version {wanted} has no {name}", "ir_version", f"it came with IR version {version}",
                 "take it out of the model, or allow a higher IR version",
-            )  # fmt: skip
+            )
             for version, name, _ in hard
         ]
         plan.notes.extend(

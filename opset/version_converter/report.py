@@ -11,6 +11,7 @@ Domains are named as people write them. Strings of the model are as they are in 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from opset.errors import Finding, printable
 from opset.schemas.names import shown
 from opset.text import columns
-from opset.version_converter.plan import Plan
+from opset.version_converter.planning import Plan
 
 Data = Mapping[str, Any]
 
@@ -74,7 +75,9 @@ def body(data: Data) -> list[str]:
     rows = [["operator", "version", "nodes", "what happens"]]
     for each in data["operators"]:
         name = each["operator"] if each["domain"] == "ai.onnx" else f"{each['domain']}.{each['operator']}"
-        becomes = "kept" if each["kept"] else f"converted to {', '.join(each['becomes'])}"
+        counts = Counter(each["becomes"])
+        made = ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
+        becomes = "kept" if each["kept"] else f"converted to {made}"
         rows.append([printable(name), _span(each), str(each["nodes"]), printable(becomes)])
     lines = columns(rows, right=[2]) if len(rows) > 1 else []
     domains: dict[str, list[str]] = {}
@@ -106,11 +109,11 @@ def verdict(data: Data) -> str:
 def _operator(
     domain: str, op_type: str, before: int, after: int, nodes: int, *,
     steps: Sequence[str] = (), becomes: Sequence[str] = (), places: Sequence[str] = (),
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     return {
         "domain": shown(domain), "operator": op_type, "before": before, "after": after, "nodes": nodes,
         "kept": not steps, "steps": steps, "becomes": becomes, "places": places,
-    }  # fmt: skip
+    }
 
 
 def _span(each: Data) -> str:

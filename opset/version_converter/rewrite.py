@@ -148,8 +148,15 @@ class Node:
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def element(self, index: int) -> str | None:
-        """Give the element type of an input, "float", None where it is not known."""
-        return self.values.element(self.input(index)) if self.input(index) else None
+        """Give the element type of an input, "float", None where unknown; raises Refusal C103 for a wrong one."""
+        return self._fitting(index, self.values.element(self.input(index))) if self.input(index) else None
+
+    def _fitting(self, index: int, element: str | None) -> str | None:
+        formal = self.schema.inputs[min(index, len(self.schema.inputs) - 1)]
+        if element is not None and f"tensor({element})" not in self.schema.allowed(formal):
+            version = self.schema.since_version
+            raise Refusal("C103", f"'{formal.name}' is of type {element}, which {self.op_type} {version} does not take")
+        return element
 
     def need_element(self, index: int) -> str:
         """Give the element type of an input; raises Refusal C203 where it is not known."""
@@ -190,8 +197,11 @@ class Node:
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def constant(self, index: int) -> Constant | None:
-        """Give an input's value where it is known before the model runs, else None."""
-        return self.values.constant(self.input(index)) if self.input(index) else None
+        """Give an input's value where a run need not tell it, else None; raises Refusal C103 as `element` does."""
+        constant = self.values.constant(self.input(index)) if self.input(index) else None
+        if constant is not None:
+            self._fitting(index, constant.element)
+        return constant
 
     def need_constant(self, index: int) -> Constant:
         """Give an input's value; raises Refusal C205 where it is known only when the model runs."""
@@ -237,7 +247,7 @@ class Builder:
         body: Body,
         values: Values,
         names: FreshNames,
-        const: Callable[[Any, str], bool],
+        const: Callable[[Any, str], str],
     ) -> None:
         self._node, self._domain, self.version = node, domain, version
         self._versions, self._registry, self._body = versions, registry, body
@@ -282,10 +292,10 @@ class Builder:
 
     def _add(self, node: Any, version: int) -> None:
         self.made.append((node, version))
-        self._values.add(node, {**self._versions, node.domain: version})
+        self._values.add(node, version)
 
     def const(self, values: Any, element: str = "int64", dims: Sequence[int] | None = None) -> str:
-        """Give the name of a new constant; a list is a vector, a single value a scalar, unless `dims` says otherwise."""
+        """Give the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise."""
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         if dims is None:
             dims = [len(flat)] if isinstance(values, (list, tuple)) else []
@@ -299,14 +309,15 @@ class Builder:
 
         It is a Constant node, or an initializer where the target's Constant cannot hold the type.
         """
-        if not self._const(tensor, name):
+        held = self._const(tensor, name)
+        if not held:
             node = pb.NodeProto(op_type="Constant", output=[name])
             if self._node.name:
                 node.name = self._names.fresh(f"{self._node.name}__Constant")
             set_attribute(node, "value", "tensor", tensor)
             node.metadata_props.extend(self._node.metadata_props)
             self._add(node, self.version if self._domain == "" else self._versions[""])
-        return name
+        return held or name
 
     def same(
         self,
@@ -326,7 +337,8 @@ class Builder:
         proto.CopyFrom(node.proto)
         schema = self._registry.schema(op_type or proto.op_type, self.version, self._domain)
         if schema is None or schema.deprecated:
-            raise Refusal("C201", f"it needs {op_type or proto.op_type}, which does not exist at version {self.version}")
+            name = op_type or proto.op_type
+            raise Refusal("C201", f"it needs {name}, which does not exist at version {self.version}")
         proto.op_type = schema.name
         if inputs is not None:
             self.released.extend(name for name in proto.input if name and name not in inputs)

@@ -101,7 +101,7 @@ def test_fresh_names_never_collide_with_names_of_any_body():
     names = FreshNames(bodies(proto))
     assert [names.fresh("z0"), names.fresh("z0"), names.fresh("if1"), names.fresh("new"), names.fresh("new")] == [
         "z0_1", "z0_2", "if1_1", "new", "new_1",
-    ]  # fmt: skip
+    ]
 
 
 def function(name, *calls):
@@ -113,9 +113,10 @@ def function(name, *calls):
 def test_functions_are_ordered_callers_first_and_circles_are_errors():
     proto = model([helper.make_node("F", ["x"], ["y"], domain="d")], functions=[
         function("H"), function("G", "H"), function("F", "G", "H"),
-    ])  # fmt: skip
+    ])
     assert [f.name for f in call_order(proto.functions)] == ["F", "G", "H"]
-    circle = model([helper.make_node("F", ["x"], ["y"], domain="d")], functions=[function("F", "G"), function("G", "F")])
+    call = helper.make_node("F", ["x"], ["y"], domain="d")
+    circle = model([call], functions=[function("F", "G"), function("G", "F")])
     with pytest.raises(ModelError, match="M114"):
         call_order(circle.functions)
 

@@ -85,7 +85,7 @@ def _concat(draw, number, value, rank, axis, out, constants):
 KINDS = {
     "softmax": _softmax, "reduce": _reduce, "reduce_sum": _reduce_sum, "unsqueeze": _squeeze_back, "clip": _clip,
     "slice": _slice, "pad": _pad, "plain": _plain, "twice": _twice, "concat": _concat,
-}  # fmt: skip
+}
 
 
 @st.composite
@@ -100,7 +100,7 @@ def models(draw):
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE)],
         [helper.make_tensor_value_info(value, TensorProto.FLOAT, [None] * rank)],
         constants,
-    )  # fmt: skip
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
 
 

@@ -1,7 +1,7 @@
 """The message classes of onnx.proto, in a descriptor pool of their own.
 
-The pool is private, so that this package and `onnx` live in one process, whichever is imported first; messages of the two
-do not mix. Every message and every top-level enum of onnx.proto is an attribute of this module, by its name.
+The pool is private, so that this package and `onnx` live in one process, whichever is imported first; messages of the
+two do not mix. Every message and every top-level enum of onnx.proto is an attribute of this module, by its name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.descriptor import FileDescriptor
+from google.protobuf.descriptor import FieldDescriptor, FileDescriptor
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 
@@ -22,6 +22,11 @@ def file_descriptor() -> FileDescriptor:
     pool = descriptor_pool.DescriptorPool()
     pool.Add(compiled.file[0])
     return pool.FindFileByName(compiled.file[0].name)
+
+
+def is_repeated(field: FieldDescriptor) -> bool:
+    """Tell whether a field holds a list. Its default tells: there is no property for it in all of protobuf 4 to 7."""
+    return isinstance(field.default_value, list)
 
 
 def __getattr__(name: str) -> Any:

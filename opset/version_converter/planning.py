@@ -100,7 +100,7 @@ def imports_of(body: Any, place: str, registry: Registry) -> dict[str, int]:
                     "M108", f"the domain '{shown}' is imported twice, at {found[domain]} and {entry.version}", place,
                     why='"" and "ai.onnx" are one domain' if not domain else "",
                     help="keep the import that the nodes were written for",
-                )  # fmt: skip
+                )
             )
         elif entry.version < 1 and domain in registry.domains:
             findings.append(Finding("M107", f"the domain '{printable(domain) or 'ai.onnx'}' has no version", place))
@@ -121,7 +121,7 @@ def check_model_head(proto: Any) -> None:
                 "M107", "the model imports no operator set",
                 why="from IR version 3 a model must name the operator sets that it uses",
                 help="add an opset_import with the version that the exporter wrote",
-            )  # fmt: skip
+            )
         )
 
 
@@ -187,10 +187,15 @@ class _Conversion:
         for body in self.bodies:
             if body.root is not body:
                 versions[body] = versions[body.root]
-            elif body.function:
+                continue
+            if body.function:
                 versions[body] = imports_of(body.proto, body.label, self.registry)
             else:
                 versions[body] = dict(self.plan.source)
+            self._check_known(body, versions[body])
+        if self.plan.refusals:
+            return
+        for body in self.bodies:
             outer = self.values.get(body.parent) if body.parent is not None else None
             self.values[body] = Values(
                 body, outer, self.registry, versions[body], self._read, self.proto.ir_version >= 4
@@ -204,6 +209,19 @@ class _Conversion:
         self.plan.refusals.extend(ir.settle(self.proto, self.plan, self.target, self.bodies))
         if not self.plan.refusals:
             self.plan.result = self.proto
+
+    def _check_known(self, body: Body, versions: Mapping[str, int]) -> None:
+        """Refuse what imports a newer version than the schemas know: what its operators mean there cannot be told."""
+        for domain, version in versions.items():
+            newest = self.domains.get(domain, version)
+            if version > newest and domain in self.target.opsets:
+                shown = printable(domain) or "ai.onnx"
+                self.plan.refusals.append(
+                    Finding(
+                        "C104", f"{shown} {version} is newer than what opset knows", f"{body.label}, opset_import",
+                        f"the newest version with schemas is {newest}", "use a newer opset, or give schemas for it",
+                    )
+                )
 
     def _read(self, tensor: Any, limit: int) -> list[Any]:
         return tensor_values(self.plan.model, tensor, limit)
@@ -253,9 +271,9 @@ class _Conversion:
             else:
                 self._refuse(body, index, verdict, versions)
         unused = _unused(body, replaced, released) if released else set()
-        for index, refusal in constants:
+        for index, verdict in constants:
             if not unused.issuperset(body.proto.node[index].output):
-                self._refuse(body, index, refusal, versions)
+                self._refuse(body, index, verdict, versions)
         if self.plan.refusals:
             return
         if unused:
@@ -349,7 +367,7 @@ class _Conversion:
     def _node(
         self, body: Body, index: int, node: Any, versions: dict[str, int], released: set[str],
         counted: tuple[str, str, int, int],
-    ) -> list[Any] | None:  # fmt: skip
+    ) -> list[Any] | None:
         """Take one node to the target: what takes its place, or None where it stays as it is."""
         values = self._values(body)
         domain = "" if node.domain == "ai.onnx" else node.domain
@@ -359,7 +377,7 @@ class _Conversion:
         form = (
             node.op_type, domain, versions[domain], len(node.output), tuple(map(bool, node.input)),
             tuple((a.name, a.type or attribute_type(a), not a.ref_attr_name) for a in node.attribute),
-        )  # fmt: skip
+        )
         if form not in self.valid:
             validate(node, self.registry.schema(node.op_type, versions[domain], domain))
             self.valid.add(form)
@@ -401,18 +419,19 @@ class _Conversion:
     def _cross(
         self, step: Step, current: Any, versions: dict[str, int], values: Values, body: Body, released: set[str],
         final: int,
-    ) -> list[tuple[Any, int]] | None:  # fmt: skip
+    ) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: the nodes in its place with their versions, None where it may stay."""
         domain = step.source.domain
         node = Node(current, step.source, values, final)
         op = Builder(
             current, domain, step.version, self._versions_for(versions), self.registry, body, values, self.names,
             lambda tensor, name: self._initializer(body, tensor, name, self.target.opsets.get("", versions[""])),
-        )  # fmt: skip
+        )
         result: Result = None
         if step.adapter is not None:
-            self._check_types([(current, step.source.since_version)], values, "C103")
             result = step.adapter(op, node)
+            if result is not None:
+                self._check_types([(current, step.source.since_version)], values, "C103")
         if result is None:
             result = run(step.derived, op, node)
         if result is None:
@@ -422,7 +441,9 @@ class _Conversion:
         used = {name for made_node, _ in made for name in made_node.input}
         released.update(name for name in current.input if name and name not in used)
         if step.adapter is not None:
-            self._check_types(made, values)
+            # The operator itself takes all that it took before, unless its own gates say otherwise.
+            same = None if step.derived.gates or step.derived.ties else step.source.name
+            self._check_types([entry for entry in made if entry[0].op_type != same], values)
         return made
 
     def _versions_for(self, versions: dict[str, int]) -> dict[str, int]:
@@ -431,25 +452,29 @@ class _Conversion:
             versions[""] = self.target.opsets.get("") or releases.opset_beside(self.target.opsets)
         return versions
 
-    def _initializer(self, body: Body, tensor: Any, name: str, final: int) -> bool:
-        """Add a constant as an initializer where a Constant node of the target cannot hold its type."""
+    def _initializer(self, body: Body, tensor: Any, name: str, final: int) -> str:
+        """Add a constant as an initializer where a Constant node of the target cannot hold its type; give its name."""
         element = element_name(tensor.data_type)
         if final >= 9 or element in EARLY_CONSTANT:
-            return False
-        if body.function:
-            raise Refusal("C202", f"a Constant before version 9 cannot hold {element}, and functions have no initializers")
+            return ""
+        if body.root.function:
+            raise Refusal("C202", f"a Constant before version 9 cannot hold {element}; functions have no initializers")
+        early = self.proto.ir_version < 4
+        if early and body.root is not body:
+            # There it had to be an input of the subgraph, and those have a meaning.
+            body, name = body.root, self.names.fresh(name)
         made = body.proto.initializer.add()
         made.CopyFrom(tensor)
         made.name = name
         self.values[body].add_tensor(made)
-        if self.proto.ir_version < 4:
+        if early:
             # Before IR version 4 every initializer is a graph input too (IR specification, Graphs).
             value = body.proto.input.add(name=name)
             value.type.tensor_type.elem_type = tensor.data_type
             value.type.tensor_type.shape.SetInParent()
             for dim in tensor.dims:
                 value.type.tensor_type.shape.dim.add(dim_value=dim)
-        return True
+        return name
 
     def _check_types(self, made: list[tuple[Any, int]], values: Values, code: str = "C202") -> None:
         """Refuse what an adapter gets or made where a type is known and not allowed at the version of the node."""
@@ -562,10 +587,9 @@ def _splice(proto: Any, replaced: dict[int, list[Any]]) -> None:
     nodes: list[Any] = []
     for index, node in enumerate(proto.node):
         nodes.extend(replaced.get(index, (node,)))
-    fresh = type(proto)()
-    fresh.node.extend(nodes)
+    # A message that is held stays valid outside of its list.
     del proto.node[:]
-    proto.node.MergeFrom(fresh.node)
+    proto.node.extend(nodes)
 
 
 def _unused(body: Body, replaced: dict[int, list[Any]], released: set[str]) -> set[str]:

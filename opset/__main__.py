@@ -1,0 +1,6 @@
+"""Runs the command line: `python -m opset` is `opset`."""
+
+from opset.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""If, Loop and Scan: shapes of branches, loops that carry nothing, and the batch that Scan had at first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opset.adapters import down, up
+from opset.adapters.shared import positive_axis
+from opset.errors import printable
+from opset.model import proto as pb
+from opset.opsets.values import NUMBERS, shape_of
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_attribute
+
+
+@down("If", since=11)
+def branches_of_one_shape(op: Builder, node: Node) -> Result:
+    """Before 11 both branches had to give the same shapes."""
+    branches = [node.attr(name).output for name in ("then_branch", "else_branch")]
+    if len({len(outputs) for outputs in branches}) > 1:
+        raise Refusal("C103", "the branches have different numbers of outputs")
+    for number, (here, there) in enumerate(zip(*branches, strict=True)):
+        shapes = [shape_of(value.type) for value in (here, there)]
+        if any(shape is None or None in shape for shape in shapes):
+            why = f"the shape of output {number} is not known in both branches; before version 11 they had to agree"
+            raise Refusal("C207", why, "declare the shapes of the outputs of both branches")
+        if shapes[0] != shapes[1]:
+            raise Refusal("C204", f"output {number} has other shapes in the two branches; before 11 they agreed")
+    return None
+
+
+@down("Loop", since=11)
+def something_carried(op: Builder, node: Node) -> Result:
+    """Before 11 a loop carried one value at least; one that no iteration changes has no effect."""
+    if len(node.proto.input) > 2:
+        return None
+    given = node.attr("body")
+    if len(given.input) != 2 or not given.output:
+        raise Refusal("C103", "the body has not the inputs and outputs of a loop that carries nothing")
+    body = pb.GraphProto()
+    body.CopyFrom(given)
+    before, after = _values(op, ["float", "float"])
+    body.node.add(op_type="Identity", input=[before.name], output=[after.name])
+    body.input.append(before)
+    del body.output[1:]
+    body.output.extend([after, *given.output[1:]])
+    inputs = [*node.proto.input, op.const(0.0, "float", [])]
+    return op.same(node, inputs=inputs, outputs=[op.fresh("unused"), *node.proto.output], body=body)[1:]
+
+
+@up("Scan", since=9)
+def batch_as_outer_scan(op: Builder, node: Node) -> Result:
+    """Before 9 each sample of a batch was scanned on its own, which a scan over the batch around the scan does."""
+    if node.input(0):
+        why = "'sequence_lens' ends the scan of a sample early; from version 9 on nothing does that"
+        raise Refusal("C204", why, "leave it out where all sequences have the full length")
+    body, inputs, (states, scans) = node.attr("body"), list(node.proto.input[1:]), _counts(node, 1)
+    directions = _numbers(node, "directions", scans)
+    kinds = [[_element(value) for value in values] for values in (body.input, body.output)]
+    outer = _graph(op.fresh("batch"), _values(op, kinds[0]), _values(op, kinds[1]))
+    inner = outer.node.add(op_type="Scan", domain=node.proto.domain)
+    inner.name = op.fresh("sample") if node.proto.name else ""
+    inner.input.extend(value.name for value in outer.input)
+    inner.output.extend(value.name for value in outer.output)
+    set_attribute(inner, "body", "graph", body)
+    set_attribute(inner, "num_scan_inputs", "int", scans)
+    if any(directions):
+        set_attribute(inner, "scan_input_directions", "ints", directions)
+    outputs = [node.output(index) or op.fresh("unused") for index in range(len(body.output))]
+    op.same(node, inputs=inputs, outputs=outputs, body=outer, num_scan_inputs=states + scans, drop=["directions"])
+    return outputs
+
+
+@down("Scan", since=9)
+def batch_of_one(op: Builder, node: Node) -> Result:
+    """Before 9 there was a batch, here of one sample, and its sequences were scanned along their first dimension."""
+    body, (states, scans) = node.attr("body"), _counts(node, 0)
+    collected = len(body.output) - states
+    axes = _numbers(node, "scan_input_axes", scans)
+    inputs = [""]
+    for index, name in enumerate(node.proto.input):
+        axis = axes[index - states] if index >= states else 0
+        if axis:
+            rank = _rank_of_input(node, index)
+            order = list(range(rank))
+            name = op.Transpose(name, perm=[order.pop(positive_axis(axis, rank)), *order])
+        inputs.append(op.Unsqueeze(name, axes=[0]))
+    outputs = [op.fresh("batch") for _ in body.output]
+    drop = ["scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"]
+    op.same(node, inputs=inputs, outputs=outputs, drop=drop, directions=node.ints("scan_input_directions"))
+    axes, directions = (_numbers(node, f"scan_output_{word}", collected) for word in ("axes", "directions"))
+    results = []
+    for index, name in enumerate(outputs[: len(node.proto.output)]):
+        place = index - states
+        if place >= 0 and directions[place]:
+            name = _backwards(op, name, _element(body.output[index]))
+        name = op.Squeeze(name, axes=[0])
+        if place >= 0 and axes[place]:
+            rank = _rank_of_output(node, index)
+            order = list(range(1, rank))
+            order.insert(positive_axis(axes[place], rank), 0)
+            name = op.Transpose(name, perm=order)
+        results.append(name)
+    return results
+
+
+@down("Scan", since=11)
+def scan_axes_from_front(op: Builder, node: Node) -> Result:
+    """Before 11 axes could not count from the end."""
+    states, scans = _counts(node, 0)
+    changed: dict[str, Any] = {}
+    for name, count in (("scan_input_axes", scans), ("scan_output_axes", len(node.attr("body").output) - states)):
+        axes = _numbers(node, name, count)
+        if any(axis < 0 for axis in axes):
+            rank_of = _rank_of_input if name == "scan_input_axes" else _rank_of_output
+            ranks = [rank_of(node, states + place) for place in range(count)]
+            changed[name] = [positive_axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
+    return op.same(node, **changed) if changed else None
+
+
+def _counts(node: Node, first: int) -> tuple[int, int]:
+    """Give the numbers of states and of scan inputs; raise Refusal C103 where the body does not fit them."""
+    given, scans, body = len(node.proto.input) - first, node.attr("num_scan_inputs"), node.attr("body")
+    states = given - scans
+    if scans < 1 or states < 0 or len(body.input) != given or len(body.output) < max(states, len(node.proto.output)):
+        raise Refusal("C103", "'num_scan_inputs', the body and the inputs and outputs do not fit together")
+    return states, scans
+
+
+def _numbers(node: Node, name: str, count: int) -> list[int]:
+    numbers = node.ints(name) or [0] * count
+    if len(numbers) != count:
+        raise Refusal("C103", f"'{name}' has {len(numbers)} elements, not {count}")
+    if name.endswith("directions") and not {0, 1}.issuperset(numbers):
+        raise Refusal("C103", f"'{name}' holds what is neither 0 nor 1")
+    return numbers
+
+
+def _rank_of_input(node: Node, index: int) -> int:
+    return _rank(node, node.input(index), node.attr("body").input[index])
+
+
+def _rank_of_output(node: Node, index: int) -> int:
+    return _rank(node, node.output(index), node.attr("body").output[index])
+
+
+def _rank(node: Node, name: str, element: Any) -> int:
+    """Give the rank of a value that is scanned or put together; its elements in the body have one dimension less."""
+    if name and (shape := node.values.shape(name)) is not None:
+        return len(shape)
+    if (shape := shape_of(element.type)) is not None:
+        return len(shape) + 1
+    why = f"the rank of '{printable(name or element.name)}' is not known"
+    raise Refusal("C207", why, "declare the shapes of the inputs and outputs of the body")
+
+
+def _element(value: Any) -> str:
+    """Give the element type that a ValueInfoProto states, "" where it states none."""
+    number = value.type.tensor_type.elem_type
+    return next((name for name, known in NUMBERS.items() if known == number and number), "")
+
+
+def _values(op: Builder, elements: Sequence[str]) -> list[Any]:
+    """Give new inputs or outputs of a graph of these element types, "" for unknown ones; their shapes are open."""
+    values = [pb.ValueInfoProto(name=op.fresh("value")) for _ in elements]
+    for value, element in zip(values, elements, strict=True):
+        if element:
+            value.type.tensor_type.elem_type = NUMBERS[element]
+    return values
+
+
+def _graph(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+    graph = pb.GraphProto(name=name)
+    graph.input.extend(inputs)
+    graph.output.extend(outputs)
+    return graph
+
+
+def _backwards(op: Builder, value: str, element: str) -> str:
+    """Give a batch with its sequences in reverse order."""
+    body = _graph(op.fresh("backwards"), _values(op, [element]), _values(op, [element]))
+    body.node.add(op_type="Identity", input=[body.input[0].name], output=[body.output[0].name])
+    return op.Scan("", value, body=body, num_scan_inputs=1, directions=[1])

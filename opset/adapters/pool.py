@@ -1,0 +1,129 @@
+"""Pooling: windows that begin in the padding, orders of norms that are whole, and types that grew."""
+
+from __future__ import annotations
+
+from opset.adapters import Adapter, down, up
+from opset.adapters.shared import BFLOAT16, float32, through
+from opset.errors import printable
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+down("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "MaxRoiPool", "MaxUnpool", "RoiAlign", since=22)(
+    through(BFLOAT16)
+)
+down("MaxPool", since=12)(through({"int8": "float", "uint8": "float"}))
+
+
+def _counts(node: Node) -> list[tuple[int, int]] | None:
+    """Give for each axis how many windows `ceil_mode` 1 makes, and how many of them do not begin in the end padding.
+
+    None where the two are the same whatever the shape: a window of at least stride + end padding, or no explicit pads.
+    """
+    if not node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
+        return None
+    kernel = node.attr("kernel_shape")
+    axes = len(kernel)
+    strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations", [1] * axes)
+    pads = node.attr("pads", [0] * (2 * axes))
+    if not len(strides) == len(dilations) == axes or len(pads) != 2 * axes or min(strides, default=1) < 1:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
+    if all(size >= stride + end for size, stride, end in zip(reach, strides, pads[axes:], strict=True)):
+        return None
+    shape = node.need_shape(0)[2:]
+    if len(shape) != axes:
+        raise Refusal("C103", f"the kernel has {axes} axes, and the input {len(shape)} beside batch and channel")
+    found = []
+    for size, window, stride, begin, end in zip(shape, reach, strides, pads, pads[axes:], strict=False):
+        count = -(-(size + begin + end - window) // stride) + 1
+        found.append((count, count - ((count - 1) * stride >= size + begin)))
+    return found
+
+
+@up("AveragePool", "LpPool", "MaxPool", since=22)
+def windows_in_the_padding(op: Builder, node: Node) -> Result:
+    """A last window that begins in the end padding is left out now; before, `ceil_mode` 1 kept it."""
+    if any(before != after for before, after in _counts(node) or ()):
+        raise Refusal("C204", "with 'ceil_mode' 1, a last window in nothing but padding is left out from version 22 on")
+    return None
+
+
+@down("AveragePool", "LpPool", "MaxPool", since=22)
+def windows_kept_in_the_padding(op: Builder, node: Node) -> Result:
+    """A last window that begins in the end padding was kept by `ceil_mode` 1, and left out by 0. BFLOAT16 is new."""
+    counts = _counts(node) or ()
+    if all(before == after for before, after in counts):
+        return through(BFLOAT16)(op, node)
+    shape, strides = node.need_shape(0)[2:], node.attr("strides", [1] * len(counts))
+    pads, dilations = node.attr("pads", [0] * (2 * len(counts))), node.attr("dilations", [1] * len(counts))
+    for axis, (_, wanted) in enumerate(counts):
+        reach = (node.attr("kernel_shape")[axis] - 1) * dilations[axis] + 1
+        if wanted != (shape[axis] + pads[axis] + pads[axis + len(counts)] - reach) // strides[axis] + 1:
+            raise Refusal("C204", "with 'ceil_mode' 1, a last window in nothing but padding is kept before version 22")
+    if node.need_element(0) == "bfloat16":
+        raise Refusal("C202", "before version 22 there is no BFLOAT16", "cast the input to FLOAT")
+    return op.same(node, ceil_mode=0)
+
+
+@down("AveragePool", "MaxPool", since=10)
+@down("LpPool", since=18)
+def windows_rounded_down(op: Builder, node: Node) -> Result:
+    """There was no `ceil_mode`: more padding at the end, by a stride less one, makes as many windows.
+
+    Padding counts for nothing, unless an average is told to count it. Dilations are new too.
+    """
+    dilations = node.attr("dilations", [])
+    if any(dilation != 1 for dilation in dilations):
+        raise Refusal("C204", f"'dilations' is {dilations}; before, windows have no gaps")
+    gone = ["ceil_mode", "dilations"] if node.op_type != "AveragePool" else ["ceil_mode"]
+    if not node.attr("ceil_mode") or node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
+        return op.same(node, drop=gone) if any(node.has(name) for name in gone) else None
+    if node.attr("auto_pad") == "VALID":
+        raise Refusal("C204", "what 'ceil_mode' 1 does under VALID is not the same to all runtimes", "set it to 0")
+    if node.op_type == "AveragePool" and node.attr("count_include_pad"):
+        raise Refusal("C204", "with 'ceil_mode' 1, a window may end behind the padding, which then does not count")
+    kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
+    strides, pads = node.attr("strides", [1] * axes), list(node.attr("pads", [0] * (2 * axes)))
+    if len(strides) != axes or len(pads) != 2 * axes:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides} and pads {pads} do not fit")
+    for axis, (size, stride) in enumerate(zip(kernel, strides, strict=True)):
+        pads[axes + axis] += stride - 1
+        if size <= pads[axes + axis]:
+            raise Refusal("C204", "with 'ceil_mode' 1, a last window may have nothing but padding")
+    return op.same(node, drop=gone, pads=pads)
+
+
+def _whole_order(op: Builder, node: Node) -> Result:
+    """The order of the norm is whole; before, it could have a fraction."""
+    order = node.attr("p")
+    if not 1 <= order < 2**31 or order != int(order):
+        raise Refusal("C204", f"the order of the norm is {order}, and version 2 takes whole ones")
+    return op.same(node, p=int(order))
+
+
+def _order_as_float(op: Builder, node: Node) -> Result:
+    """The order of the norm was a float."""
+    if float32(node.attr("p")) != node.attr("p"):
+        raise Refusal("C204", f"the order of the norm is {node.attr('p')}, which no FLOAT is")
+    return op.same(node, p=float(node.attr("p")))
+
+
+up("GlobalLpPool", since=2)(_whole_order)
+down("GlobalLpPool", since=2)(_order_as_float)
+
+
+def _of_spatial_axes(then: Adapter) -> Adapter:
+    """Give an adapter that first makes sure that the window has spatial axes only, which version 1 does not say."""
+
+    def adapter(op: Builder, node: Node) -> Result:
+        kernel = node.attr("kernel_shape")
+        if kernel is None or node.need_rank(0) != len(kernel) + 2:
+            raise Refusal(
+                "C204", f"'kernel_shape' is {printable(kernel)}, and what version 1 means by that is not said"
+            )
+        return then(op, node)
+
+    return adapter
+
+
+up("LpPool", since=2)(_of_spatial_axes(_whole_order))
+down("LpPool", since=2)(_of_spatial_axes(_order_as_float))

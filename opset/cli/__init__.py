@@ -1,0 +1,110 @@
+"""The command line: one module a verb, imported when the verb is used; here is what all verbs share of their fate.
+
+Exit status: 0 done; 1 findings, or a conversion refused; 2 usage or configuration; 3 input unreadable or unsafe;
+70 internal error; 130 interrupted, 143 terminated, 141 when the reader of a pipe went away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from opset import __version__
+from opset.cli.output import internal_error, write_errors
+from opset.errors import Finding, OpsetError, SchemaError
+
+# Once the verb `list` is imported, that name is its module here.
+VERBS = {
+    "convert": "Move models to other operator set versions.",
+    "show": "Tell what an operator is, or what a model holds.",
+    "list": "List operators, domains, releases or runtimes.",
+    "diff": "Tell what changed between two versions of an operator.",
+    "lint": "Check operator YAML.",
+    "explain": "Explain an error code, with examples.",
+    "completion": "Print a shell's completion script.",
+}
+USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE, TERMINATED = 2, 70, 130, 141, 143
+
+
+class Verbs(click.Group):
+    """The group of verbs, each imported when it is used; turns what escapes a verb into an exit status."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Give the verbs in the order in which help shows them."""
+        return [*VERBS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Give a verb's command."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = import_module(f"opset.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs with their lines, without importing any."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([*VERBS.items()])
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run a verb; its result is the exit status."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        ctx.exit(self._status(ctx))
+
+    def _status(self, ctx: click.Context) -> int:
+        try:
+            status: int = super().invoke(ctx) or 0
+            sys.stdout.flush()
+            return status
+        except OpsetError as error:
+            write_errors(error.findings)
+            # Outside of lint, operator YAML is configuration.
+            return USAGE if isinstance(error, SchemaError) else error.exit_status
+        except BrokenPipeError:
+            _close_stdout()
+            return BROKEN_PIPE
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            return INTERRUPTED
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if isinstance(error, OSError) and error.filename is None:
+                _close_stdout()
+                write_errors([Finding("U104", "stdout cannot be written to", why=error.strerror or str(error))])
+                return USAGE
+            sys.stderr.write(internal_error(error) + "\n")
+            return INTERNAL
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="opset", message="%(prog)s %(version)s")
+def cli() -> None:
+    """What ONNX operators mean at a version, and how a model moves from one version to another.
+
+    Try: opset convert model.onnx --to 21
+    """
+
+
+def main() -> None:
+    """Run the command line and leave the process with its exit status."""
+    signal.signal(signal.SIGTERM, _terminated)
+    cli(prog_name="opset")
+
+
+def _close_stdout() -> None:
+    """Lead stdout nowhere: what Python flushes at exit would fail once more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _terminated(number: int, frame: Any) -> None:
+    """Leave by an exception, so that temporary files are removed on the way."""
+    sys.exit(TERMINATED)

@@ -1,0 +1,24 @@
+"""`opset completion`: what makes a shell complete verbs and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from opset.cli import cli, output
+
+
+@click.command(no_args_is_help=True)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@output.format_option
+def command(shell: str, form: str) -> int:
+    """Print the script that makes a shell complete the command line.
+
+    For bash, put this into ~/.bashrc: eval "$(opset completion bash)"
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None  # click has all three
+    template = kind(cli, {}, "opset", "_OPSET_COMPLETE")
+    script = template.source_template % template.source_vars()
+    output.write_product({"shell": shell, "script": script}, script.splitlines, form)
+    return 0

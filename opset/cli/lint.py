@@ -1,0 +1,53 @@
+"""`opset lint`: every rule that operator YAML keeps, and the lock of released versions."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from opset import adapters
+from opset.cli import output
+from opset.cli.configuration import all_folders
+from opset.errors import Finding, UsageError
+from opset.schemas import lint
+from opset.schemas.index import FOLDER
+from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
+from opset.schemas.lock import LOCK_FILE, lock_released
+
+
+@click.command()
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR]...")
+@click.option("--lock", is_flag=True, help="Then lock the versions that are not locked yet, as released.")
+@output.format_option
+def command(folders: tuple[Path, ...], lock: bool, form: str) -> int:
+    """Check operator YAML: that it reads, and that it keeps every rule.
+
+    DIR holds <domain>/<Operator>.yaml. Without one, the folders of [tool.opset] in ./pyproject.toml and of installed
+    packages are checked, or the standard's operators where there are none.
+    """
+    folders = folders or all_folders(()) or (FOLDER,)
+    findings = lint.lint(folders, adapters.written(list(lint.FAMILIES)))
+    locked = [name for folder in folders for name in _lock(folder)] if lock and not findings else []
+    data = {"findings": [asdict(finding) for finding in findings], "locked": locked}
+    if form == "text" and findings:
+        output.write_errors(findings, sys.stdout)
+    output.write_product(data, lambda: _lines(len(findings), locked), form)
+    return 1 if findings else 0
+
+
+def _lines(findings: int, locked: list[str]) -> list[str]:
+    found = f"{findings or 'no'} finding{'' if findings == 1 else 's'}"
+    return [f"locked {name}" for name in locked] + [found]
+
+
+def _lock(folder: Path) -> list[str]:
+    standard = folder.resolve() == FOLDER.resolve()
+    operators, _ = load_folder(folder, None if standard else load_sets(FOLDER / TYPES_FILE))
+    try:
+        return lock_released(folder, operators)
+    except OSError as error:
+        finding = Finding("U104", "the lock cannot be written", why=error.strerror or "", file=str(folder / LOCK_FILE))
+        raise UsageError(finding) from error

@@ -1,0 +1,109 @@
+"""`opset list`: operators, domains, releases, runtimes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opset.cli import output
+from opset.cli.configuration import registry_for, schemas_option
+from opset.errors import Finding, UsageError
+from opset.opsets.registry import Registry
+from opset.opsets.releases import RELEASES
+from opset.opsets.runtimes import RUNTIMES
+from opset.schemas.names import near_miss, normalised, shown
+from opset.text import columns
+
+THINGS = ["operators", "domains", "releases", "runtimes"]
+
+
+@click.command()
+@click.argument("things", type=click.Choice(THINGS), default="operators")
+@click.option("--domain", metavar="DOMAIN", help="Only operators of this domain.")
+@click.option("--opset", "version", type=int, metavar="N", help="As of this version (of ai.onnx without --domain).")
+@click.option("--family", metavar="FAMILY", help="Only operators of this family.")
+@schemas_option
+@output.format_option
+def command(
+    things: str, domain: str | None, version: int | None, family: str | None, folders: tuple[Path, ...], form: str
+) -> int:
+    """List operators, domains, releases of ONNX or runtimes.
+
+    Operators stand with all their versions, or with the one that holds as of --opset.
+    """
+    filters = {"--domain": domain, "--opset": version, "--family": family}
+    if given := [name for name, value in filters.items() if value is not None and things != "operators"]:
+        raise UsageError(Finding("U103", f"{given[0]} chooses among operators, not among {things}"))
+    if things == "operators":
+        registry = registry_for(folders)
+        data = _operators(registry, domain, version, family)
+    elif things == "domains":
+        registry = registry_for(folders)
+        data = [
+            {"domain": shown(name), "newest": newest, "operators": len(registry.operators(name))}
+            for name, newest in registry.domains.items()
+        ]
+    elif things == "releases":
+        data = [
+            {"release": each.name, "ir_version": each.ir, "ai.onnx": each.opset, "ai.onnx.ml": each.ml,
+             "ai.onnx.preview.training": each.training or None}
+            for each in RELEASES
+        ]  # fmt: skip
+    else:
+        data = [
+            {"runtime": each.name, "release": each.release, "min_opset": each.min_opset, "max_opset": each.max_opset,
+             "max_ai.onnx.ml": each.max_ml, "max_ir_version": each.max_ir, "how": each.how, "source": each.source}
+            for each in RUNTIMES
+        ]  # fmt: skip
+    output.write_product(data, lambda: _table(data), form)
+    return 0
+
+
+def _operators(registry: Registry, domain: str | None, version: int | None, family: str | None) -> list[dict[str, Any]]:
+    domains = list(registry.domains) if domain is None else [normalised(domain)]
+    if domains[0] not in registry.domains:
+        known = ", ".join(map(shown, registry.domains))
+        raise UsageError(Finding("U105", f"there is no domain '{domain}'", help=f"known: {known}"))
+    if version is not None:
+        domains = domains if domain is not None else [""]
+        newest = registry.domains[domains[0]]
+        if not 1 <= version <= newest:
+            help = f"versions go from 1 to {newest}"
+            raise UsageError(Finding("U105", f"there is no {shown(domains[0])} {version}", help=help))
+    data = []
+    families = set()
+    for each in domains:
+        for name in registry.operators(each):
+            versions = registry.versions(name, each)
+            schema = versions[-1] if version is None else registry.schema(name, version, each)
+            families.add(versions[-1].family)
+            if schema is None or family not in (None, schema.family):
+                continue
+            sinces = [old.since_version for old in versions] if version is None else [schema.since_version]
+            data.append(
+                {"operator": name, "domain": shown(each), "family": schema.family, "since": sinces,
+                 "withdrawn": schema.deprecated}
+            )  # fmt: skip
+    if family is not None and family not in families:
+        help = near_miss(family, families) or f"known: {', '.join(sorted(families))}"
+        raise UsageError(Finding("U105", f"no operator is of a family '{family}' here", help=help))
+    return data
+
+
+def _table(data: list[dict[str, Any]]) -> list[str]:
+    """Give rows of equal keys as a table with the keys above."""
+    if not data:
+        return []
+    rows = [[key.replace("_", " ") for key in data[0]]]
+    rows += [[_cell(value) for value in row.values()] for row in data]
+    return columns(rows, indent="")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if value is None:
+        return "-"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

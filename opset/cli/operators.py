@@ -1,0 +1,230 @@
+"""Operators as the command line shows them: found by name, their signatures and changes as data and as text."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from opset.errors import Finding, UsageError, printable
+from opset.opsets.registry import Registry
+from opset.schemas.diff import signature_diff
+from opset.schemas.model import UNBOUNDED, VARIADIC, OpSchema, Parameter
+from opset.schemas.names import near_miss, normalised, shown
+from opset.text import columns, wrapped
+from opset.version_converter.derive import derive
+
+WIDTH = 100
+# What an adapter has to do, least first.
+NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "impossible"
+
+
+def versions_of(registry: Registry, name: str, domain: str | None = None) -> tuple[OpSchema, ...]:
+    """Give all versions of "Softmax", "ai.onnx.ml.Scaler", or of a name in a domain, oldest first.
+
+    A name without a domain is one of the standard's default domain, or else of the only domain that has it.
+    Raises UsageError U105 where there is none.
+    """
+    if domain is None and "." in name:
+        domain, _, name = name.rpartition(".")
+    domains = list(registry.domains) if domain is None else [normalised(domain)]
+    for each in domains:
+        if each not in registry.domains:
+            known = ", ".join(map(shown, registry.domains))
+            raise UsageError(Finding("U105", f"there is no domain '{each}'", help=f"known: {known}"))
+    homes = [each for each in domains if registry.versions(name, each)]
+    if not homes:
+        names = [operator for each in domains for operator in registry.operators(each)]
+        where = "" if domain is None else f" in {shown(domains[0])}"
+        help = near_miss(name, names) or "opset list shows all"
+        raise UsageError(Finding("U105", f"there is no operator '{name}'{where}", help=help))
+    if "" not in homes and len(homes) > 1:
+        choices = " or ".join(f"{home}.{name}" for home in homes)
+        raise UsageError(Finding("U105", f"several domains have an operator '{name}'", help=f"write {choices}"))
+    return registry.versions(name, "" if "" in homes else homes[0])
+
+
+def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int) -> OpSchema:
+    """Give what an operator is at a version of its operator set. Raises UsageError U105 where it is nothing."""
+    newest = versions[-1]
+    last = registry.domains[newest.domain]
+    where = f"{shown(newest.domain)} {version}"
+    if not 1 <= version <= last:
+        help = f"versions of {shown(newest.domain)} go from 1 to {last}"
+        raise UsageError(Finding("U105", f"there is no {where}", help=help))
+    schema = registry.schema(newest.name, version, newest.domain)
+    if schema is None:
+        help = f"it came with version {versions[0].since_version}"
+        raise UsageError(Finding("U105", f"{newest.name} is not part of {where}", help=help))
+    return schema
+
+
+def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
+    """Give one version of an operator as plain data: its signature and prose."""
+    docs = registry.documentation(schema)
+
+    def parameter(each: Parameter, phrases: dict[str, str]) -> dict[str, Any]:
+        data: dict[str, Any] = {"name": each.name, "type": each.type, "option": each.option}
+        data["doc"] = phrases.get(each.name, "")
+        if each.option == VARIADIC:
+            data |= {"homogeneous": each.homogeneous, "min_arity": each.min_arity}
+        return data
+
+    return {
+        "domain": shown(schema.domain), "operator": schema.name, "since": schema.since_version,
+        "family": schema.family, "deprecated": schema.deprecated, "replacement": schema.replacement,
+        "experimental": schema.experimental, "determinism": schema.determinism, "doc": docs.doc,
+        "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
+        "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
+        "min_input": schema.min_input, "max_input": _bound(schema.max_input),
+        "min_output": schema.min_output, "max_output": _bound(schema.max_output),
+        "attributes": [
+            {"name": each.name, "type": each.type, "default": each.default, "required": each.required,
+             "doc": docs.attributes.get(each.name, "")}
+            for each in schema.attributes.values()
+        ],
+        "types": {name: list(types) for name, types in schema.types.items()},
+    }  # fmt: skip
+
+
+def schema_lines(data: dict[str, Any]) -> list[str]:
+    """Give the text of what `schema_data` gives."""
+    lines = []
+    if data["deprecated"]:
+        use = f"; use {data['replacement']}" if data["replacement"] else ""
+        lines.append(f"  withdrawn{use}")
+    lines += ["  experimental"] if data["experimental"] else []
+    lines += [f"  {data['determinism']}"] if data["determinism"] != "deterministic" else []
+    lines += ["", *wrapped(data["doc"], WIDTH, "  ")]
+    for side in ("inputs", "outputs"):
+        lines += _section(side, [[each["name"], _kind(each)] for each in data[side]], data[side])
+    kinds = [[each["name"], _attribute(each)] for each in data["attributes"]]
+    lines += _section("attributes", kinds, data["attributes"])
+    if data["types"]:
+        lines += ["", "types"]
+        for name, types in data["types"].items():
+            lines += wrapped(f"{name}: {', '.join(types)}", WIDTH, "  ")
+    return lines
+
+
+def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) -> list[str]:
+    """Give a title and below it the entries: aligned cells, each with its phrase on lines of its own."""
+    if not entries:
+        return []
+    lines = ["", title]
+    for line, entry in zip(columns([[printable(cell) for cell in row] for row in cells]), entries, strict=True):
+        lines += [line, *wrapped(entry["doc"], WIDTH, "      ")]
+    return lines
+
+
+def _kind(parameter: dict[str, Any]) -> str:
+    words = [parameter["type"]]
+    if parameter["option"] != "single":
+        words.append(parameter["option"])
+    if parameter["option"] == VARIADIC:
+        words.append(f"at least {parameter['min_arity']}")
+        words += [] if parameter["homogeneous"] else ["of any types"]
+    return ", ".join(words)
+
+
+def _attribute(attribute: dict[str, Any]) -> str:
+    if attribute["required"]:
+        return f"{attribute['type']}, required"
+    default = attribute["default"]
+    return f"{attribute['type']}" if default is None else f"{attribute['type']} = {_value(default)}"
+
+
+def _bound(count: int) -> int | None:
+    return None if count == UNBOUNDED else count
+
+
+def changes(versions: tuple[OpSchema, ...]) -> list[dict[str, Any]]:
+    """Give what each version changed as plain data, oldest first: computed, declared, and what adapters have to do."""
+    return [_change(older, newer) for older, newer in pairwise(versions)]
+
+
+def _change(older: OpSchema, newer: OpSchema) -> dict[str, Any]:
+    change = newer.change
+    assert change is not None  # the loader refuses a later version without one
+    return {
+        "before": older.since_version, "since": newer.since_version,
+        "difference": (difference := signature_diff(older, newer)), "words": difference_words(difference),
+        "meaning": change.meaning, "clarified": change.clarified,
+        "up": _work(change.up, derive(older, newer, change).touches, newer.deprecated),
+        "down": _work(change.down, derive(newer, older, change).touches, older.deprecated),
+    }  # fmt: skip
+
+
+def _work(declared: str, touches: bool, withdrawn: bool) -> str:
+    if declared == DERIVED and withdrawn:
+        return f"{IMPOSSIBLE}: the operator is withdrawn there"
+    return NOTHING if declared == DERIVED and not touches else declared
+
+
+def change_lines(change: dict[str, Any]) -> list[str]:
+    """Give the text of one of `changes`."""
+    lines = [f"  {change['before']} -> {change['since']}"]
+    lines += [line for words in change["words"] for line in wrapped(words, WIDTH, "    ")]
+    lines += wrapped(change["meaning"], WIDTH, "    ")
+    if change["clarified"]:
+        lines += wrapped(f"clarified: {change['clarified']}", WIDTH, "    ")
+    return [*lines, *wrapped(f"up: {change['up']}; down: {change['down']}", WIDTH, "    ")]
+
+
+def worst(works: list[str]) -> str:
+    """Give what stands for several adapters in a row: impossible if one is, written if one is, and so on."""
+    for work in (IMPOSSIBLE, WRITTEN, DERIVED):
+        if found := next((each for each in works if each.startswith(work)), None):
+            return found
+    return NOTHING
+
+
+def difference_words(difference: dict[str, Any]) -> list[str]:
+    """Give the phrases for a signature difference (see opset.schemas.diff)."""
+    words = []
+    if "deprecated" in difference:
+        words.append("withdrawn" if difference["deprecated"] else "no longer withdrawn")
+    if "experimental" in difference:
+        words.append("experimental" if difference["experimental"] else "no longer experimental")
+    if "determinism" in difference:
+        words.append("determinism: {} -> {}".format(*difference["determinism"]))
+    for side in ("input", "output"):
+        words += _parameter_words(side, difference.get(f"{side}s", {}))
+    for name, facets in difference.get("attributes", {}).items():
+        words.append(f"attribute {name}{_attribute_words(facets)}")
+    for name, types in difference.get("types", {}).items():
+        says = {"new": "is new", "gone": "is gone"}.get(types) if isinstance(types, str) else " ".join(types)
+        words.append(f"type {name} {says}")
+    return words
+
+
+def _parameter_words(side: str, difference: dict[str, Any]) -> list[str]:
+    words = [f"{side} {name} is new" for name in difference.get("added", ())]
+    words += [f"{side} {name} is gone" for name in difference.get("removed", ())]
+    words += [f"{side} {old} is called {new}" for old, new in difference.get("renamed", {}).items()]
+    if "order" in difference:
+        words.append(f"{side}s stand in the order {', '.join(difference['order'])}")
+    for facet, word in (("retyped", "type"), ("arity", ""), ("homogeneous", "homogeneous"), ("min_arity", "at least")):
+        for name, (old, new) in difference.get(facet, {}).items():
+            words.append(f"{side} {name}: {word} {_value(old)} -> {_value(new)}".replace(":  ", ": "))
+    return words
+
+
+def _attribute_words(facets: dict[str, Any]) -> str:
+    if "added" in facets:
+        default = f" = {_value(facets['default'])}" if "default" in facets else ""
+        return f" is new ({facets['added']}{default}{', required' if facets.get('required') else ''})"
+    if "removed" in facets:
+        return " is gone"
+    return ": " + ", ".join(f"{facet} {_value(old)} -> {_value(new)}" for facet, (old, new) in facets.items())
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value, value))}]"
+    return f'"{value}"' if isinstance(value, str) and not value.isidentifier() else str(value)

@@ -1,0 +1,90 @@
+"""Work spread over several processes, none of which outlives the command or takes it down with it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+from collections.abc import Callable, Generator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Start = Callable[[], Callable[[Item], Result]]
+
+PATIENCE = 10.0
+"""Seconds that a process has to remove its temporary files before it is killed."""
+
+
+def spread(
+    start: Start[Item, Result], items: Sequence[Item], jobs: int, lost: Callable[[Item], Result]
+) -> Generator[Result, None, None]:
+    """Give the result of every item, in order. Each process calls `start` once, which gives the function to call.
+
+    `lost` gives the result of an item whose process died. Closing the generator ends all processes.
+    """
+    workers: dict[Connection, multiprocessing.Process] = {}
+    busy: dict[Connection, int] = {}
+    results: dict[int, Result] = {}
+    begun = 0
+    try:
+        for number in range(len(items)):
+            while number not in results:
+                while len(busy) < jobs and begun < len(items):
+                    idle = next((each for each in workers if each not in busy), None) or _begin(start, workers)
+                    busy[idle] = begun
+                    _send(idle, items[begun])
+                    begun += 1
+                for ready in wait(list(busy)):
+                    assert isinstance(ready, Connection)
+                    index = busy.pop(ready)
+                    try:
+                        results[index] = ready.recv()
+                    except (EOFError, OSError):
+                        workers.pop(ready).join()
+                        results[index] = lost(items[index])
+            yield results.pop(number)
+    finally:
+        for process in workers.values():
+            process.terminate()
+        for process in workers.values():
+            process.join(PATIENCE)
+            process.kill()
+
+
+def _begin(start: Start[Item, Result], workers: dict[Connection, multiprocessing.Process]) -> Connection:
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=_work, args=(start, theirs), daemon=True)
+    # An interrupt from the keyboard reaches all processes at once; this one ends the others.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+        workers[ours] = process
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    theirs.close()
+    return ours
+
+
+def _send(worker: Connection, item: object) -> None:
+    try:
+        worker.send(item)
+    except OSError:
+        return  # it died; receiving from it tells
+
+
+def _leave(number: int, frame: object) -> None:
+    """Leave by an exception, so that temporary files are removed on the way."""
+    sys.exit(128 + number)
+
+
+def _work(start: Start[Item, Result], connection: Connection) -> None:
+    signal.signal(signal.SIGTERM, _leave)
+    function = start()
+    while True:
+        try:
+            item = connection.recv()
+        except EOFError:
+            return
+        connection.send(function(item))

@@ -1,0 +1,138 @@
+"""`opset show`: what an operator is at a version, or what a model holds."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opset.cli import output
+from opset.cli.configuration import registry_for, schemas_option
+from opset.cli.operators import change_lines, changes, schema_data, schema_lines, version_at, versions_of
+from opset.errors import Finding, UsageError, printable
+from opset.model import load
+from opset.model.graph import bodies, function_key
+from opset.opsets.registry import Registry
+from opset.schemas.names import normalised, shown
+from opset.text import columns, styled
+from opset.version_converter.planning import check_model_head, imports_of
+
+
+@click.command(no_args_is_help=True)
+@click.argument("what", metavar="OPERATOR|MODEL")
+@click.argument("version", required=False, type=int)
+@click.option("--domain", metavar="DOMAIN", help="Domain of the operator.")
+@schemas_option
+@output.format_option
+def command(what: str, version: int | None, domain: str | None, folders: tuple[Path, ...], form: str) -> int:
+    """Tell what an operator is, or what a model holds.
+
+    OPERATOR is a name, Softmax or ai.onnx.ml.Scaler, and VERSION a version of its operator set, the newest if not said.
+    MODEL is a file, or - for stdin.
+    """
+    registry = registry_for(folders)
+    if what == "-" or what.endswith((".onnx", ".pb")) or os.path.exists(what):
+        if version is not None or domain is not None:
+            help = "a model has versions of its own; leave out VERSION and --domain"
+            raise UsageError(Finding("U103", "a version or domain was given with a model", help=help))
+        data = _model_data(what, registry)
+        output.write_product(data, lambda: _model_lines(data), form)
+        return 0
+    versions = versions_of(registry, what, domain)
+    schema = versions[-1] if version is None else version_at(registry, versions, version)
+    data = {
+        **schema_data(registry, schema),
+        "versions": [each.since_version for each in versions],
+        "changes": changes(versions),
+    }
+    output.write_product(data, lambda: _operator_lines(data), form)
+    return 0
+
+
+def _operator_lines(data: dict[str, Any]) -> list[str]:
+    title = styled(f"{data['operator']} {data['since']}", "bold", sys.stdout)
+    versions = ", ".join(map(str, data["versions"]))
+    lines = [f"{title}  ({data['domain']}; versions {versions}; family {data['family']})", *schema_lines(data)]
+    if data["changes"]:
+        lines += ["", "changes"]
+        lines += [line for change in reversed(data["changes"]) for line in change_lines(change)]
+    return lines
+
+
+def _model_data(path: str, registry: Registry) -> dict[str, Any]:
+    """Give what a model holds; raises ModelError where it is malformed."""
+    model = load(sys.stdin.buffer if path == "-" else path)
+    proto = model.proto
+    check_model_head(proto)
+    imports = imports_of(proto, "opset_import", registry)
+    functions = {function_key(function) for function in proto.functions}
+    scopes = {"": imports}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    calls: Counter[tuple[str, str]] = Counter()
+    found = bodies(proto)
+    for body in found:
+        scope = ""
+        if body.root.function:
+            scope = body.root.label
+            if scope not in scopes:
+                scopes[scope] = imports_of(body.root.proto, scope, registry)
+        for node in body.proto.node:
+            domain, op_type = printable(node.domain), printable(node.op_type)
+            if functions and function_key(node) in functions:
+                calls[shown(normalised(domain)), op_type] += 1
+            else:
+                counts[normalised(domain), op_type, scope] += 1
+    operators: dict[tuple[str, str, int | None], int] = {}
+    for (domain, op_type, scope), nodes in counts.items():
+        schema = registry.schema(op_type, scopes[scope].get(domain, 0), domain)
+        key = domain, op_type, schema.since_version if schema else None
+        operators[key] = operators.get(key, 0) + nodes
+    return {
+        "model": path,
+        "ir_version": proto.ir_version,
+        "opsets": [
+            {"domain": printable(shown(domain)), "version": version, "newest": registry.domains.get(domain)}
+            for domain, version in imports.items()
+        ],
+        "producer": " ".join(printable(part) for part in (proto.producer_name, proto.producer_version) if part),
+        "graph": printable(proto.graph.name),
+        "inputs": [printable(value.name) for value in proto.graph.input],
+        "outputs": [printable(value.name) for value in proto.graph.output],
+        "initializers": len(proto.graph.initializer) + len(proto.graph.sparse_initializer),
+        "nodes": sum(len(body.proto.node) for body in found),
+        "operators": [
+            {"domain": shown(domain), "operator": op_type, "since": since, "nodes": nodes}
+            for (domain, op_type, since), nodes in sorted(operators.items(), key=lambda each: (-each[1], each[0][:2]))
+        ],
+        "functions": [
+            {"domain": domain, "function": name, "calls": count} for (domain, name), count in sorted(calls.items())
+        ],
+    }
+
+
+def _model_lines(data: dict[str, Any]) -> list[str]:
+    opsets = ", ".join(
+        f"{each['domain']} {each['version']}" + (f" of {each['newest']}" if each["newest"] else " (no schemas)")
+        for each in data["opsets"]
+    )
+    facts = [
+        ["IR version", str(data["ir_version"])],
+        ["opsets", opsets],
+        ["producer", data["producer"]],
+        ["graph", data["graph"]],
+        ["inputs", ", ".join(data["inputs"])],
+        ["outputs", ", ".join(data["outputs"])],
+        ["initializers", str(data["initializers"])],
+        ["nodes", str(data["nodes"])],
+    ]
+    rows = [["operator", "since", "nodes"]]
+    for each in data["operators"]:
+        name = each["operator"] if each["domain"] == "ai.onnx" else f"{each['domain']}.{each['operator']}"
+        rows.append([name, str(each["since"] or "unknown"), str(each["nodes"])])
+    rows += [[f"{each['domain']}.{each['function']}", "function", str(each["calls"])] for each in data["functions"]]
+    title = styled("stdin" if data["model"] == "-" else printable(data["model"]), "bold", sys.stdout)
+    return [title, *columns([fact for fact in facts if fact[1]]), "", *columns(rows, right=[2])]

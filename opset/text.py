@@ -1,0 +1,47 @@
+"""Plain text for people: aligned columns, wrapped prose, terminal styles. Needs nothing but the standard library."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from typing import IO
+
+from opset.errors import printable
+
+STYLES = {"bold": "1", "red": "1;31", "green": "32", "yellow": "33", "dim": "2"}
+
+
+def columns(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterable[int] = ()) -> list[str]:
+    """Give a line a row with its cells aligned; those of the columns numbered in `right` end at the same place."""
+    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
+    flush = set(right)
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if number in flush else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        lines.append((indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Give prose as lines of at most `width`, each of its own lines wrapped by itself and escaped."""
+    import textwrap  # compiles regular expressions; only prose needs it
+
+    lines: list[str] = []
+    for line in text.splitlines():
+        inner = indent + line[: len(line) - len(line.lstrip(" "))]
+        lines += textwrap.wrap(printable(line.strip()), width, initial_indent=inner, subsequent_indent=inner) or [""]
+    return lines
+
+
+def styled(text: str, style: str, stream: IO[str]) -> str:
+    """Give text in a style where the stream is a terminal that may show colour, else as it is.
+
+    NO_COLOR (https://no-color.org) and TERM=dumb turn styles off.
+    """
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return text
+    return f"\x1b[{STYLES[style]}m{text}\x1b[0m"

@@ -1,0 +1,225 @@
+"""Attention: masks that are short, padding and windows as masks, what version 25 forbids."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+import opset
+from opset.errors import ConversionError, ModelError
+
+BATCH, HEADS, KV_HEADS, QUERIES, KEYS, PAST, SIZE = 2, 4, 2, 3, 5, 4, 8
+INPUTS = ("Q", "K", "V", "mask", "past_key", "past_value", "nonpad")
+OUTPUTS = ("Y", "present_key", "present_value", "scores")
+TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+def evaluator(model, feeds):
+    return ReferenceEvaluator(model).run(None, dict(feeds))
+
+
+def values(past=False, nonpad=False, mask=None, flat=False):
+    rng = np.random.default_rng(3)
+
+    def normal(*shape):
+        return rng.standard_normal(shape).astype(np.float32)
+
+    feeds = {"Q": normal(BATCH, HEADS, QUERIES, SIZE)}
+    feeds |= {name: normal(BATCH, KV_HEADS, KEYS, SIZE) for name in ("K", "V")}
+    if flat:
+        feeds = {name: value.transpose(0, 2, 1, 3).reshape(BATCH, value.shape[2], -1) for name, value in feeds.items()}
+    if mask is not None:
+        kind, shape = mask
+        feeds["mask"] = rng.random(shape) < 0.6 if kind == "bool" else normal(*shape)
+    if past:
+        feeds |= {name: normal(BATCH, KV_HEADS, PAST, SIZE) for name in ("past_key", "past_value")}
+    if nonpad:
+        feeds["nonpad"] = np.array([2, 5], np.int64)
+    return feeds
+
+
+def node(feeds, outputs=("Y",), **attributes):
+    given = [name if name in feeds else "" for name in INPUTS]
+    while not given[-1]:
+        given.pop()
+    if feeds["Q"].ndim == 3:
+        attributes |= {"q_num_heads": HEADS, "kv_num_heads": KV_HEADS}
+    return helper.make_node("Attention", given, list(outputs), name="a", **attributes)
+
+
+def open_shapes(feeds, known):
+    """Give shapes without sizes, or none at all."""
+    if known == "all":
+        return {}
+    return {name: [None] * value.ndim if known == "rank" else None for name, value in feeds.items()}
+
+
+@pytest.mark.parametrize("known", ["all", "rank", "nothing"])
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("mask", [("bool", (QUERIES, 1)), ("float", (BATCH, 1, 1, 1)), ("float", (1,))])
+def test_a_mask_of_one_column_is_repeated(check, build, known, past, flat, mask):
+    feeds = values(past, mask=mask, flat=flat)
+    total = KEYS + PAST * past
+    full = {**feeds, "mask": np.repeat(feeds["mask"], total, axis=-1)}
+    made = node(feeds, OUTPUTS, qk_matmul_output_mode=2)
+    expect = evaluator(build(node(full, OUTPUTS, qk_matmul_output_mode=2), 24, full, outputs=OUTPUTS), full)
+    given = {"shapes": open_shapes(feeds, known), "outputs": OUTPUTS}
+    after = check(made, 23, 24, feeds, **given, expect=expect, judge=evaluator, **TOLERANCE)
+    assert any(made.op_type == "Expand" for made in after.graph.node)
+
+
+@pytest.mark.parametrize("mask", [("bool", (QUERIES, KEYS)), ("float", (HEADS, QUERIES, KEYS)), None])
+def test_a_mask_of_full_length_stays(check, mask):
+    feeds = values(mask=mask)
+    check(node(feeds), 23, 24, feeds, operators=["Attention"], outputs=["Y"], judge=evaluator)
+    check(node(feeds), 24, 23, feeds, operators=["Attention"], outputs=["Y"], judge=evaluator)
+
+
+def test_one_key_and_one_column_need_nothing(check):
+    feeds = values(mask=("float", (QUERIES, 1)))
+    feeds |= {name: feeds[name][:, :, :1] for name in ("K", "V")}
+    check(node(feeds), 23, 24, feeds, operators=["Attention"], outputs=["Y"], judge=evaluator)
+
+
+@pytest.mark.parametrize("known", ["all", "rank", "nothing"])
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("mask", [("bool", (QUERIES, 2)), ("float", (BATCH, 1, QUERIES, 1)), ("float", (QUERIES, 5))])
+def test_a_short_mask_is_filled_up(check, build, known, past, mask):
+    feeds = values(past, mask=mask)
+    missing = KEYS + PAST * past - mask[1][-1]
+    fill = False if mask[0] == "bool" else -np.inf
+    widths = [(0, 0)] * (len(mask[1]) - 1) + [(0, missing)]
+    full = {**feeds, "mask": np.pad(feeds["mask"], widths, constant_values=fill)}
+    expect = evaluator(build(node(full, OUTPUTS), 23, full, outputs=OUTPUTS), full)
+    shapes = open_shapes(feeds, known)
+    after = check(node(feeds, OUTPUTS), 24, 23, feeds, shapes=shapes, outputs=OUTPUTS, expect=expect, judge=evaluator)
+    assert any(made.op_type == "Pad" for made in after.graph.node) == bool(missing or known != "all")
+
+
+def test_a_mask_in_float16_is_filled_up(check):
+    feeds = {name: value.astype(np.float16) for name, value in values(mask=("float", (QUERIES, 2))).items()}
+    check(node(feeds), 24, 23, feeds, outputs=["Y"], judge=evaluator)
+
+
+@pytest.mark.parametrize("causal", [0, 1])
+@pytest.mark.parametrize("mode", [0, 2, 3])
+@pytest.mark.parametrize(
+    "mask", [None, ("bool", (QUERIES, KEYS)), ("float", (BATCH, 1, QUERIES, KEYS)), ("float", (HEADS, QUERIES, 5))]
+)
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("known", ["all", "nothing"])
+def test_padding_becomes_a_mask(check, causal, mode, mask, flat, known):
+    feeds = values(nonpad=True, mask=mask, flat=flat)
+    outputs = ("Y", "", "", "scores")
+    made = node(feeds, outputs, is_causal=causal, qk_matmul_output_mode=mode)
+    shapes = {name: shape for name, shape in open_shapes(feeds, known).items() if name != "mask"}
+    after = check(made, 24, 23, feeds, shapes=shapes, outputs=["Y", "scores"], judge=evaluator, **TOLERANCE)
+    (attention,) = (made for made in after.graph.node if made.op_type == "Attention")
+    assert len(attention.input) == 4 and not any(a.name == "is_causal" for a in attention.attribute)
+
+
+@pytest.mark.parametrize("causal", [0, 1])
+@pytest.mark.parametrize("cache", ["none", "past", "nonpad"])
+@pytest.mark.parametrize("mask", [None, ("bool", (QUERIES, 3)), ("float", (HEADS, QUERIES, 5))])
+@pytest.mark.parametrize("window", [(0, -1), (-1, 0), (1, 1), (2, 0), (100, 2**40)])
+@pytest.mark.parametrize("to", [24, 23])
+def test_a_window_becomes_a_mask(check, causal, cache, mask, window, to):
+    feeds = values(cache == "past", cache == "nonpad", mask)
+    left, right = window
+    made = node(feeds, is_causal=causal, left_window_size=left, right_window_size=right)
+    check(made, 25, to, feeds, outputs=["Y"], judge=evaluator, **TOLERANCE)
+
+
+def test_without_a_window_there_is_nothing_to_do(check):
+    feeds = values()
+    made = node(feeds, left_window_size=-1)
+    after = check(made, 25, 24, feeds, operators=["Attention"], outputs=["Y"], judge=evaluator)
+    assert not after.graph.node[0].attribute
+
+
+@pytest.mark.parametrize("heads", [{"q_num_heads": HEADS}, {"q_num_heads": HEADS, "kv_num_heads": KV_HEADS}])
+def test_heads_that_a_dimension_tells_are_dropped(check, heads):
+    feeds = values()
+    after = check(node(feeds, **heads), 24, 25, feeds, outputs=["Y"], operators=["Attention"], judge=evaluator)
+    assert not after.graph.node[0].attribute
+    flat = values(flat=True)
+    after = check(node(flat), 24, 25, flat, outputs=["Y"], operators=["Attention"], judge=evaluator)
+    assert len(after.graph.node[0].attribute) == 2
+
+
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("named", [1, 2])
+def test_present_outputs_come_as_a_pair(check, past, named):
+    feeds = values(past)
+    outputs = ["Y", "", "", "scores"]
+    outputs[named] = OUTPUTS[named]
+    listed = [name for name in outputs if name]
+    after = check(node(feeds, outputs), 24, 25, feeds, outputs=listed, operators=["Attention"], judge=evaluator)
+    assert all(after.graph.node[0].output)
+
+
+def test_present_outputs_beside_padding_are_the_inputs(check, refused):
+    feeds = values(nonpad=True)
+    made = node(feeds, OUTPUTS)
+    operators = ["Attention", "Identity", "Identity"]
+    check(made, 24, 25, feeds, outputs=OUTPUTS, operators=operators, judge=evaluator)
+    flat = values(nonpad=True, flat=True)
+    refused(node(flat, OUTPUTS), 24, 25, flat, "C204", outputs=OUTPUTS)
+    refused(made, 24, 25, feeds, "C207", outputs=OUTPUTS, shapes={"K": None})
+
+
+@pytest.mark.parametrize(
+    ("version", "to", "feeds", "attributes", "code", "shapes"),
+    [
+        (24, 25, values(), {"q_num_heads": 2}, "C204", {}),
+        (24, 25, values(), {"q_num_heads": HEADS}, "C207", {"Q": ["b", "h", "q", "s"]}),
+        (24, 25, values(), {"q_num_heads": HEADS}, "C207", {"Q": None}),
+        (24, 25, values(past=True, nonpad=True), {}, "C204", {}),
+        (24, 23, values(past=True, nonpad=True), {}, "C204", {}),
+        (24, 23, values(nonpad=True), {"is_causal": 2}, "C103", {}),
+        (24, 23, {**values(), "mask": np.ones((QUERIES, 2), np.int32)}, {}, "C204", {}),
+        (24, 23, {**values(), "mask": np.ones((QUERIES, 9), bool)}, {}, "C103", {}),
+        (25, 24, {**values(), "mask": np.ones((QUERIES, KEYS), np.int32)}, {"left_window_size": 1}, "C204", {}),
+        (25, 24, values(), {"left_window_size": -2}, "C103", {}),
+        (23, 22, values(), {}, "C201", {}),
+    ],
+)
+def test_what_would_lose_meaning_is_refused(refused, version, to, feeds, attributes, code, shapes):
+    refused(node(feeds, **attributes), version, to, feeds, code, outputs=["Y"], shapes=shapes)
+
+
+def test_the_type_of_a_mask_has_to_be_known(build):
+    feeds = values(mask=("float", (QUERIES, 2)))
+    source = helper.make_node("Magic", [], ["mask"], domain="my")
+    with pytest.warns(UserWarning, match="no inference"):
+        model = build([source, node(feeds)], 24, {name: feeds[name] for name in "QKV"}, outputs=["Y"])
+    model.opset_import.add(domain="my", version=1)
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, 23)
+    assert caught.value.findings[0].code == "C203"
+
+
+NUMBERS = ["is_causal", "kv_num_heads", "q_num_heads", "left_window_size", "right_window_size", "qk_matmul_output_mode"]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.sampled_from([(23, 25), (24, 23), (25, 23), (24, 25)]),
+    st.dictionaries(st.sampled_from(NUMBERS), st.integers(-(2**63), 2**63 - 1)),
+    st.lists(st.sampled_from(INPUTS[3:]), unique=True),
+    st.lists(st.one_of(st.none(), st.integers(0, 4)), max_size=5),
+)
+def test_malformed_nodes_are_refused_or_converted(build, versions, numbers, extra, shape):
+    version, to = versions
+    numbers = {name: number for name, number in numbers.items() if version > 24 or "window" not in name}
+    names = [name for name in (INPUTS if version > 23 else INPUTS[:-1]) if name in ("Q", "K", "V", *extra)]
+    described = dict.fromkeys(names, (TensorProto.FLOAT, shape))
+    wanted = [name if name in names else "" for name in INPUTS[: INPUTS.index(names[-1]) + 1]]
+    model = build(helper.make_node("Attention", wanted, ["Y"], **numbers), version, described, outputs=["Y"])
+    with contextlib.suppress(ConversionError, ModelError):
+        opset.convert(model, to)

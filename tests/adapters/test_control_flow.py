@@ -1,0 +1,261 @@
+"""If, Loop and Scan: shapes of branches, loops that carry nothing, the batch of the first Scan, axes from the end."""
+
+import contextlib
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+import opset
+from opset.errors import ConversionError, ModelError
+
+F, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+BATCH, LENGTH = 2, 3
+
+
+def info(name, kind=F, shape=None):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def branch(name, operator, shape):
+    node = helper.make_node(operator, ["x"], [f"{name}_out"], name=name)
+    return helper.make_graph([node], name, [], [info(f"{name}_out", F, shape)])
+
+
+def choice(here, there):
+    return helper.make_node(
+        "If", ["c"], ["y"], name="i", then_branch=branch("t", "Neg", here), else_branch=branch("e", "Abs", there)
+    )
+
+
+@pytest.mark.parametrize("shape", [[2, 3, 4], ["a", 3, "b"]])
+@pytest.mark.parametrize("value", [True, False])
+def test_branches_of_one_shape_stay(check, shape, value):
+    feeds = {"x": X, "c": np.array(value)}
+    after = check(choice(shape, shape), 11, 10, feeds, operators=["If"])
+    assert after.graph.node[0] == choice(shape, shape)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "code"),
+    [
+        ([2, 3, 4], [2, 3, 5], "C204"),
+        ([2, 3, 4], [2, 12], "C204"),
+        (["a", 3, 4], ["b", 3, 4], "C204"),
+        ([None, 3, 4], [None, 3, 4], "C207"),
+        ([2, 3, 4], None, "C207"),
+    ],
+)
+def test_branches_of_other_shapes_are_refused(refused, here, there, code):
+    refused(choice(here, there), 11, 10, {"x": X, "c": (BOOL, [])}, code)
+    with pytest.raises(ConversionError):
+        opset.convert(onnx.parser.parse_model(SHAPES_IN_FUNCTION), 10)
+
+
+SHAPES_IN_FUNCTION = """
+<ir_version: 8, opset_import: ["": 11]>
+g (float[2] x, bool c) => (float[n] y) {
+  y = If (c) <then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[1] b) { b = Abs(x) }>
+}
+"""
+
+
+def loop(inputs, scans=1):
+    """Give a loop that carries nothing and collects the squares of the iteration number, up to 3 of them."""
+    nodes = [
+        helper.make_node("Mul", ["i", "i"], ["square"]),
+        helper.make_node("Constant", [], ["two"], value=helper.make_tensor("", I64, [], [2])),
+        helper.make_node("Less", ["i", "two"], ["go_on"]),
+        helper.make_node("Identity", ["x"], ["outer"]),
+    ]
+    outputs = [info("go_on", BOOL, []), info("square", I64, []), info("outer", F, [2, 3, 4])][: scans + 1]
+    body = helper.make_graph(nodes, "body", [info("i", I64, []), info("go", BOOL, [])], outputs)
+    return helper.make_node("Loop", inputs, ["y", "z"][:scans], name="l", body=body)
+
+
+@pytest.mark.parametrize("inputs", [["m", "c"], ["m", ""], ["", "c"], ["", "t"]])
+@pytest.mark.parametrize("scans", [1, 2])
+def test_a_loop_that_carries_nothing_gets_a_value_to_carry(check, inputs, scans):
+    feeds = {"x": X, "m": np.array(2, np.int64), "c": np.array(True)}
+    constants = {"t": np.array(True)}
+    after = check(loop(inputs, scans), 11, 10, feeds, constants, outputs=["y", "z"][:scans], operators=["Loop"])
+    made = after.graph.node[-1]
+    assert len(made.input) == 3 and len(made.output) == scans + 1
+    assert check(after.graph.node, 10, 11, feeds, constants, outputs=["y", "z"][:scans]).graph.node == after.graph.node
+
+
+def test_a_loop_that_carries_something_stays(check):
+    nodes = [helper.make_node("Neg", ["v"], ["w"]), helper.make_node("Identity", ["go"], ["on"])]
+    given = [info("i", I64, []), info("go", BOOL, []), info("v", F, [2, 3, 4])]
+    body = helper.make_graph(nodes, "body", given, [info("on", BOOL, []), info("w", F, [2, 3, 4])])
+    made = helper.make_node("Loop", ["m", "", "x"], ["y"], body=body)
+    after = check(made, 11, 7, {"x": X, "m": np.array(3, np.int64)}, operators=["Loop"])
+    assert after.graph.node[0] == made
+
+
+def test_a_loop_whose_body_does_not_fit_is_malformed(refused):
+    made = loop(["m", "c"])
+    made.attribute[0].g.input.add(name="more")
+    refused(made, 11, 10, {"x": X, "m": (I64, []), "c": (BOOL, [])}, "C103", kinds={"y": I64})
+
+
+def scan(states, scans, first=(), outputs=None, **attributes):
+    """Give a scan whose states add up the elements, and whose outputs add states, element and a value from outside."""
+    inputs = [f"s{k}" for k in range(states)], [f"x{k}" for k in range(scans)]
+    nodes, results = [], []
+    for state in inputs[0]:
+        nodes.append(helper.make_node("Sum", [f"{state}_in", *(f"{x}_in" for x in inputs[1])], [f"{state}_out"]))
+        results.append(info(f"{state}_out"))
+    for x in inputs[1]:
+        terms = [f"{x}_in", "outside", *(f"{state}_in" for state in inputs[0])]
+        nodes.append(helper.make_node("Sum", terms, [f"{x}_out"]))
+        results.append(info(f"{x}_out"))
+    values = [info(f"{name}_in") for name in (*inputs[0], *inputs[1])]
+    body = helper.make_graph(nodes, "body", values, results)
+    names = [f"o{k}" for k in range(states + scans)] if outputs is None else outputs
+    given = [*first, *inputs[0], *inputs[1]]
+    return helper.make_node("Scan", given, names, name="scan", body=body, num_scan_inputs=scans, **attributes)
+
+
+def values(states, scans, batch=None, axes=None):
+    rng = np.random.default_rng(2)
+    feeds = {f"s{k}": rng.integers(-9, 9, (5,)).astype(np.float32) for k in range(states)}
+    for k in range(scans):
+        feeds[f"x{k}"] = np.moveaxis(rng.integers(-9, 9, (LENGTH, 5)).astype(np.float32), 0, (axes or [0] * scans)[k])
+    if batch is not None:
+        feeds = {name: np.stack([value + 10 * sample for sample in range(batch)]) for name, value in feeds.items()}
+    return {"outside": np.float32([0.5]), **feeds}
+
+
+def names_of(node):
+    return [name for name in node.output if name]
+
+
+@pytest.mark.parametrize(
+    ("states", "scans", "directions"),
+    [(1, 1, None), (1, 1, [1]), (2, 2, [0, 1]), (0, 1, [0]), (0, 2, None), (1, 3, [1, 0, 1])],
+)
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("to", [9, 13, 21])
+def test_a_batch_is_scanned_by_a_scan_around(check, states, scans, directions, batch, to):
+    made = scan(states, scans, [""], **({} if directions is None else {"directions": directions}))
+    feeds = values(states, scans, batch)
+    outputs = names_of(made)
+    after = check(made, 8, to, feeds, outputs=outputs, kinds=dict.fromkeys(outputs, F), operators=["Scan"])
+    (outer,) = after.graph.node
+    (inner,) = outer.attribute[0].g.node
+    assert (outer.op_type, inner.op_type, outer.name) == ("Scan", "Scan", "scan")
+
+
+def test_outputs_of_a_batch_may_be_left_out(check, build, run):
+    feeds = values(1, 1, 2)
+    expect = run(build(scan(1, 1, [""]), 8, feeds, outputs=["o0"]), feeds)
+    after = check(scan(1, 1, [""], ["o0", ""]), 8, 9, feeds, outputs=["o0"], expect=expect)
+    assert all(after.graph.node[0].output)
+
+
+def test_an_operator_in_the_body_is_converted_too(check):
+    body = helper.make_graph(
+        [helper.make_node("Softmax", ["a"], ["b"], axis=0), helper.make_node("Unsqueeze", ["b"], ["c"], axes=[0])],
+        "body", [info("a")], [info("c")],
+    )  # fmt: skip
+    made = helper.make_node("Scan", ["", "x"], ["y"], body=body, num_scan_inputs=1)
+    check(made, 8, 13, {"x": X}, rtol=1e-6)
+
+
+def test_sequences_that_end_early_are_refused(refused):
+    made = scan(1, 1, ["lens"])
+    feeds = {**values(1, 1, 2), "lens": np.array([2, 3], np.int64)}
+    refused(made, 8, 9, feeds, "C204", outputs=["o0"])
+
+
+@pytest.mark.parametrize(
+    ("states", "scans", "attributes"),
+    [
+        (1, 1, {}),
+        (1, 1, {"scan_input_directions": [1]}),
+        (2, 2, {"scan_input_axes": [0, 1], "scan_output_axes": [1, 0]}),
+        (0, 2, {"scan_output_axes": [1, 1], "scan_output_directions": [1, 0]}),
+        (1, 2, {"scan_input_directions": [1, 0], "scan_output_directions": [0, 1]}),
+    ],
+)
+def test_without_a_batch_it_is_one_of_a_single_sample(check, states, scans, attributes):
+    made = scan(states, scans, **attributes)
+    feeds = values(states, scans, axes=attributes.get("scan_input_axes"))
+    outputs = names_of(made)
+    for value in made.attribute[0].g.output:
+        value.CopyFrom(info(value.name, F, [5]))
+    after = check(made, 9, 8, feeds, outputs=outputs, kinds=dict.fromkeys(outputs, F))
+    assert any(node.op_type == "Scan" and node.input[0] == "" for node in after.graph.node)
+    back = check(after.graph.node, 8, 9, feeds, outputs=outputs, kinds=dict.fromkeys(outputs, F))
+    assert back.opset_import[0].version == 9
+
+
+def test_ranks_have_to_be_known_to_move_a_dimension(refused):
+    made = scan(1, 1, scan_input_axes=[1])
+    refused(made, 9, 8, values(1, 1, axes=[1]), "C207", outputs=["o0"], shapes={"x0": None})
+    made = scan(1, 1, scan_output_axes=[1])
+    refused(made, 9, 8, values(1, 1), "C207", outputs=["o0"], kinds={"o0": F})
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expect"),
+    [
+        ({"scan_input_axes": [-1, 0]}, {"scan_input_axes": [1, 0]}),
+        ({"scan_input_axes": [-2, -1]}, {"scan_input_axes": [0, 1]}),
+        ({"scan_output_axes": [-1, -2]}, {"scan_output_axes": [1, 0]}),
+        ({"scan_output_axes": [1, 0]}, {"scan_output_axes": [1, 0]}),
+    ],
+)
+def test_axes_count_from_the_front(check, attributes, expect):
+    made = scan(1, 2, **attributes)
+    for value in made.attribute[0].g.output:
+        value.CopyFrom(info(value.name, F, [5]))
+    feeds = values(1, 2, axes=attributes.get("scan_input_axes"))
+    outputs = names_of(made)
+    after = check(made, 11, 10, feeds, outputs=outputs, kinds=dict.fromkeys(outputs, F), operators=["Scan"])
+    assert {a.name: list(a.ints) for a in after.graph.node[0].attribute if a.ints} == expect
+
+
+@pytest.mark.parametrize(
+    ("version", "to", "first", "attributes", "code"),
+    [
+        (11, 10, (), {"scan_input_axes": [-3]}, "C103"),
+        (11, 10, (), {"scan_input_axes": [-1, -1]}, "C103"),
+        (11, 10, (), {"scan_output_axes": [-1]}, "C207"),
+        (9, 8, (), {"scan_output_directions": [2]}, "C103"),
+        (8, 9, ("",), {"directions": [0, 1]}, "C103"),
+        (8, 9, ("", "x0"), {}, "C103"),
+        (8, 7, ("",), {}, "C201"),
+    ],
+)
+def test_malformed_scans_are_refused(refused, version, to, first, attributes, code):
+    made = scan(1, 1, first, **attributes)
+    refused(made, version, to, values(1, 1), code, outputs=["o0"], kinds={"o0": F})
+
+
+LISTS = ["directions", "scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from([(8, 9), (8, 21), (9, 8), (11, 8), (21, 8)]),
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.one_of(st.integers(-2, 4), st.just(2**62)),
+    st.dictionaries(st.sampled_from(LISTS), st.lists(st.integers(-3, 3), max_size=3)),
+)
+def test_malformed_attributes_are_refused_or_converted(build, versions, states, scans, count, lists):
+    version, to = versions
+    known = opset.opsets.registry.default_registry().schema("Scan", version).attributes
+    made = scan(states, scans, [""] if version == 8 else (), **{k: v for k, v in lists.items() if k in known and v})
+    next(a for a in made.attribute if a.name == "num_scan_inputs").i = count
+    if not names_of(made):
+        return
+    model = build(made, version, values(states, scans), outputs=names_of(made)[:1], kinds={names_of(made)[0]: F})
+    with contextlib.suppress(ConversionError, ModelError):
+        opset.convert(model, to)

@@ -1,0 +1,244 @@
+"""Constants in every form and type, and what makes tensors."""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.helper import make_node
+
+import opset
+from opset.errors import ConversionError
+
+FORMS = [
+    ({"value_float": 1.5}, np.float32(1.5)),
+    ({"value_floats": [1.5, -0.0]}, np.float32([1.5, -0.0])),
+    ({"value_floats": []}, np.float32([])),
+    ({"value_int": -(2**63)}, np.array(-(2**63))),
+    ({"value_ints": [1, 2, 3]}, np.array([1, 2, 3])),
+    ({"value_ints": []}, np.array([], np.int64)),
+    ({"value_string": "a"}, np.array("a", object)),
+    ({"value_strings": ["a", "ä"]}, np.array(["a", "ä"], object)),
+]
+
+
+def constant(**attributes):
+    node = make_node("Constant", [], ["y"])
+    for name, value in attributes.items():
+        if isinstance(value, list) and not value:
+            node.attribute.add(name=name, type=7 if name == "value_ints" else 6)
+        else:
+            node.attribute.append(helper.make_attribute(name, value))
+    return node
+
+
+def found(model, name="y"):
+    """Give the one value that a model without inputs computes, from its constants."""
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            (attribute,) = node.attribute
+            assert attribute.name == "value"
+            tensors[node.output[0]] = attribute.t
+    return numpy_helper.to_array(tensors[name])
+
+
+@pytest.mark.parametrize(("attributes", "expect"), FORMS)
+@pytest.mark.parametrize("to", [11, 10, 9, 8, 1])
+def test_plain_forms_become_tensors(attributes, expect, to):
+    kind = TensorProto.STRING if expect.dtype == object else helper.np_dtype_to_tensor_dtype(expect.dtype)
+    output = helper.make_tensor_value_info("y", kind, expect.shape)
+    graph = helper.make_graph([constant(**attributes)], "g", [], [output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=6)
+    after = opset.convert(model, to)
+    onnx.checker.check_model(after, full_check=True)
+    value = found(after)
+    assert value.shape == expect.shape and value.tolist() == expect.tolist()
+    assert value.dtype == expect.dtype or expect.dtype == object
+    assert len(after.graph.node) == (0 if to < 9 and kind != TensorProto.FLOAT else 1)
+
+
+def sparse(values, indices, dims):
+    return helper.make_sparse_tensor(
+        numpy_helper.from_array(np.asarray(values), "v"),
+        numpy_helper.from_array(np.asarray(indices, np.int64), "i"),
+        dims,
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", [np.float32, np.float64, np.int64, np.int8, np.bool_, np.complex64, ml_dtypes.bfloat16]
+)
+@pytest.mark.parametrize(("indices", "dims"), [([1, 4], [6]), ([1, 4], [2, 3]), ([[0, 1], [1, 1]], [2, 3])])
+def test_sparse_constants_become_dense(kind, indices, dims):
+    values = np.array([1, 1]).astype(kind)
+    expect = np.array([0, 1, 0, 0, 1, 0]).astype(kind).reshape(dims)
+    number = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    output = helper.make_tensor_value_info("y", number, dims)
+    graph = helper.make_graph([constant(sparse_value=sparse(values, indices, dims))], "g", [], [output])
+    version = 13 if kind is ml_dtypes.bfloat16 else 11
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=6)
+    if kind is ml_dtypes.bfloat16:
+        with pytest.raises(ConversionError) as caught:
+            opset.convert(model, 10)
+        assert caught.value.code == "C202"
+    else:
+        value = found(opset.convert(model, 10))
+        assert value.dtype == expect.dtype and value.tolist() == expect.tolist()
+
+
+@pytest.mark.parametrize(
+    ("indices", "dims", "code"),
+    [
+        ([1, 6], [6], "C103"),
+        ([-1, 2], [6], "C103"),
+        ([0, 1, 2], [6], "C103"),
+        ([[0, 3], [1, 1]], [2, 3], "C103"),
+        ([[0, 0, 0], [1, 1, 1]], [2, 3], "C103"),
+        ([[[0, 1], [1, 1]]], [2, 3], "C103"),
+        ([1, 4], [-1], "C103"),
+        ([1, 4], [2**40], "C204"),
+        ([1, 4], [2**40, 2**40], "C204"),
+    ],
+)
+def test_sparse_constants_that_do_not_fit(indices, dims, code):
+    values = np.ones(2, np.float32)
+    graph = helper.make_graph(
+        [constant(sparse_value=sparse(values, indices, [6])), make_node("Neg", ["y"], ["z"])],
+        "g", [], [helper.make_tensor_value_info("z", 1, None)],
+    )  # fmt: skip
+    held = graph.node[0].attribute[0].sparse_tensor
+    del held.dims[:]
+    held.dims.extend(dims)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=6)
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, 9)
+    assert caught.value.code == code
+
+
+def test_a_constant_has_one_form(refused):
+    two = constant(value_int=1, value_float=1.0)
+    for node in (two, make_node("Constant", [], ["y"])):
+        refused(node, 12, 11, {}, "C103", kinds={"y": 1})
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.bool_, np.uint8, np.float32, np.float16])
+@pytest.mark.parametrize("ir", [3, 6])
+def test_early_constants_hold_numbers_with_fractions_alone(kind, ir):
+    value = np.array([[0, 1], [1, 0]], kind)
+    nodes = [
+        make_node("Constant", [], ["c"], value=numpy_helper.from_array(value)),
+        make_node("Identity", ["c"], ["y"]),
+    ]
+    number = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    graph = helper.make_graph(nodes, "g", [], [helper.make_tensor_value_info("y", number, [2, 2])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=ir)
+    after = opset.convert(model, 8)
+    onnx.checker.check_model(after, full_check=True)
+    fractions = np.issubdtype(kind, np.floating)
+    assert [node.op_type for node in after.graph.node] == (["Constant"] if fractions else []) + ["Identity"]
+    assert found(after, "c").tolist() == value.tolist()
+
+
+@pytest.mark.parametrize("ir", [3, 6])
+def test_an_early_constant_in_a_subgraph(ir):
+    def body(value):
+        nodes = [
+            make_node("Constant", [], ["c"], value=numpy_helper.from_array(np.array([value]))),
+            make_node("Identity", ["c"], ["o"]),
+        ]
+        return helper.make_graph(nodes, "b", [], [helper.make_tensor_value_info("o", 7, [1])])
+
+    node = make_node("If", ["p"], ["y"], then_branch=body(1), else_branch=body(2))
+    inputs, outputs = [helper.make_tensor_value_info("p", 9, [])], [helper.make_tensor_value_info("y", 7, [1])]
+    graph = helper.make_graph([node], "g", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=ir)
+    after = opset.convert(model, 8)
+    onnx.checker.check_model(after, full_check=True)
+    assert all(not attribute.g.input for attribute in after.graph.node[-1].attribute)
+    session = onnxruntime.InferenceSession(after.SerializeToString(), providers=["CPUExecutionProvider"])
+    for condition, value in ((True, 1), (False, 2)):
+        assert session.run(None, {"p": np.array(condition)}) == [np.array([value])]
+
+
+def test_an_early_function_has_no_initializers():
+    value = numpy_helper.from_array(np.array([1, 2]))
+    nodes = [make_node("Constant", [], ["c"], value=value), make_node("Add", ["x", "c"], ["y"])]
+    imports = [helper.make_opsetid("", 9)]
+    function = helper.make_function("mine", "f", ["x"], ["y"], nodes, imports)
+    graph = helper.make_graph(
+        [make_node("f", ["x"], ["y"], domain="mine")], "g",
+        [helper.make_tensor_value_info("x", 7, [2])], [helper.make_tensor_value_info("y", 7, [2])],
+    )  # fmt: skip
+    imports = [*imports, helper.make_opsetid("mine", 1)]
+    model = helper.make_model(graph, opset_imports=imports, functions=[function], ir_version=8)
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, 8)
+    assert caught.value.code == "C202"
+
+
+@pytest.mark.parametrize("kind", ["BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT8E4M3FNUZ"])
+@pytest.mark.parametrize("value", [1.5, -0.25, 0.0, math.nan])
+def test_late_types_of_constants_of_a_shape(check, kind, value):
+    tensor = helper.make_tensor("v", getattr(TensorProto, kind), [1], [value])
+    nodes = [make_node("ConstantOfShape", ["s"], ["a"], value=tensor), make_node("Cast", ["a"], ["y"], to=1)]
+    feeds = {"s": np.array([2, 3])}
+    check(nodes, 20, 19, feeds, expect=[np.full((2, 3), value, np.float32)], kinds={"y": 1})
+
+
+def test_other_constants_of_a_shape(check, refused):
+    feeds = {"s": np.array([2])}
+    expect = [np.zeros(2, np.float32)]
+    check(make_node("ConstantOfShape", ["s"], ["y"]), 20, 9, feeds, expect=expect, operators=["ConstantOfShape"])
+    tensor = helper.make_tensor("v", TensorProto.INT32, [1], [7])
+    node = make_node("ConstantOfShape", ["s"], ["y"], value=tensor)
+    check(node, 20, 9, feeds, expect=[np.int32([7, 7])], operators=["ConstantOfShape"])
+    tensor = helper.make_tensor("v", TensorProto.INT4, [1], [7])
+    node = make_node("ConstantOfShape", ["s"], ["y"], value=tensor)
+    refused(node, 21, 20, feeds, "C202", kinds={"y": TensorProto.INT4})
+    tensor = helper.make_tensor("v", TensorProto.BFLOAT16, [2], [7, 8])
+    node = make_node("ConstantOfShape", ["s"], ["y"], value=tensor)
+    refused(node, 20, 19, feeds, "C103", kinds={"y": TensorProto.BFLOAT16})
+
+
+@pytest.mark.parametrize("given", [TensorProto.FLOAT, TensorProto.BFLOAT16])
+@pytest.mark.parametrize("made", [None, TensorProto.DOUBLE, TensorProto.BFLOAT16])
+def test_eyes_of_bfloat16(check, given, made):
+    nodes = [
+        make_node("Cast", ["x"], ["a"], to=given),
+        make_node("EyeLike", ["a"], ["b"], k=1, **({} if made is None else {"dtype": made})),
+        make_node("Cast", ["b"], ["y"], to=TensorProto.FLOAT),
+    ]
+    x = np.ones((2, 3), np.float32)
+    check(nodes, 22, 21, {"x": x}, expect=[np.eye(2, 3, 1, np.float32)])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("stash", [None, 1, 11, 99])
+def test_a_stash_type_that_does_not_matter(check, kind, stash):
+    feeds = {"a": np.array(2, kind), "b": np.array(9, kind), "c": np.array(3, kind)}
+    node = make_node("Range", list(feeds), ["y"], **({} if stash is None else {"stash_type": stash}))
+    check(node, 27, 11, feeds, expect=[np.array([2, 5, 8], kind)], operators=["Range"])
+
+
+@pytest.mark.parametrize("stash", [None, 1, 11])
+def test_ranges_of_float16(check, stash):
+    feeds = {"a": np.float16(0.1), "b": np.float16(2001), "c": np.float16(1)}
+    feeds = {name: np.asarray(value) for name, value in feeds.items()}
+    steps = np.arange(2001, dtype=np.float32 if stash != 11 else np.float64)
+    expect = (feeds["a"].astype(steps.dtype) + steps).astype(np.float16)
+    node = make_node("Range", list(feeds), ["y"], **({} if stash is None else {"stash_type": stash}))
+    check(node, 27, 11, feeds, expect=[expect])
+
+
+def test_ranges_of_bfloat16_and_other_stash_types(check, refused):
+    nodes = [make_node("Cast", [n], [f"{n}_"], to=TensorProto.BFLOAT16) for n in "abc"]
+    nodes += [make_node("Range", ["a_", "b_", "c_"], ["r"]), make_node("Cast", ["r"], ["y"], to=TensorProto.FLOAT)]
+    feeds = {name: np.asarray(value, np.float32) for name, value in {"a": 1, "b": 4, "c": 0.5}.items()}
+    check(nodes, 27, 26, feeds, expect=[np.arange(1, 4, 0.5, np.float32)])
+    narrow = {name: value.astype(np.float16) for name, value in feeds.items()}
+    for stash in (10, 16, 99, -1):
+        refused(make_node("Range", list(narrow), ["y"], stash_type=stash), 27, 26, narrow, "C204")

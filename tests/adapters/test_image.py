@@ -1,0 +1,297 @@
+"""Resize, Upsample and GridSample across the versions at which they changed."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from onnx import helper, numpy_helper
+
+from opset.errors import ConversionError
+
+node = helper.make_node
+RNG = np.random.default_rng(2)
+IMAGE = RNG.random((1, 2, 4, 6), np.float32)
+NOTHING = np.zeros(0, np.float32)
+COORDINATES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"]
+
+
+def floats(*values):
+    return np.array(values, np.float32)
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+def resize(inputs, **attributes):
+    return node("Resize", inputs, ["y"], **attributes)
+
+
+GROW, SHRINK = floats(1, 1, 1.7, 2.3), floats(1, 1, 0.6, 0.37)
+BOTH, WHOLE = floats(1, 1, 1.7, 0.6), floats(1, 1, 2, 3)
+
+
+@pytest.mark.parametrize("scales", [GROW, WHOLE])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("to", [10, 11, 13, 19])
+def test_upsample_becomes_resize(check, scales, mode, to):
+    feeds = {"x": IMAGE}
+    check(node("Upsample", ["x", "s"], ["y"], mode=mode), 9, to, feeds, {"s": scales}, operators=["Resize"])
+    check(node("Upsample", ["x"], ["y"], mode=mode, scales=scales.tolist()), 8, to, feeds, operators=["Resize"])
+    if to < 13:
+        check(node("Upsample", ["x", "s"], ["y"], mode=mode), 9, to, {"x": IMAGE, "s": scales})
+
+
+def test_upsample_of_images(check, converted, refused):
+    up = node("Upsample", ["x"], ["y"], mode="bilinear", height_scale=1.5, width_scale=2.0)
+    expect = check(node("Upsample", ["x"], ["y"], mode="linear", scales=[1.0, 1.0, 1.5, 2.0]), 7, 9, {"x": IMAGE})
+    after = converted(up, 1, 9, {"x": IMAGE})
+    assert after.graph.node[-1].attribute[0].s == b"linear"
+    assert [helper.get_attribute_value(a) for a in expect.graph.node[-1].attribute] == [b"linear"]
+    down = converted(node("Upsample", ["x"], ["y"], mode="linear", scales=[1.0, 1.0, 1.5, 2.0]), 7, 1, {"x": IMAGE})
+    assert {a.name: a for a in down.graph.node[0].attribute} == {a.name: a for a in up.attribute}
+    refused(node("Upsample", ["x"], ["y"], scales=[1.0, 2.0, 1.5, 2.0]), 7, 6, {"x": IMAGE}, "C204")
+    refused(node("Upsample", ["x"], ["y"], scales=[1.5, 2.0]), 7, 6, {"x": IMAGE[0, 0]}, "C204")
+    refused(node("Upsample", ["x"], ["y"], scales=[1.0] * 4), 7, 6, {"x": IMAGE.astype(np.int8)}, "C202")
+    refused(node("Upsample", ["x"], ["y"], mode="cubic", height_scale=1.0, width_scale=2.0), 1, 7, {"x": IMAGE}, "C103")
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("scales", [GROW, SHRINK, BOTH, WHOLE, floats(1, 1, 0.5, 3)])
+def test_coordinates_are_stated(check, mode, scales):
+    operators = ["Resize"]
+    if mode == "nearest" and min(scales) < 1 < max(scales):
+        operators *= 2
+    check(resize(["x", "s"], mode=mode), 10, 11, {"x": IMAGE}, {"s": scales}, operators=operators)
+    check(resize(["x", "s"], mode=mode), 10, 19, {"x": IMAGE}, {"s": scales}, operators=operators)
+    check(resize(["x", "s"], mode=mode), 10, 11, {"x": IMAGE, "s": scales})
+
+
+def test_the_cases_of_the_standard_at_version_10(check):
+    x = np.arange(1, 9, dtype=np.float32).reshape(1, 1, 2, 4)
+    small = {"s": floats(1, 1, 0.6, 0.6)}
+    check(resize(["x", "s"], mode="nearest"), 10, 11, {"x": x}, small, expect=[np.array([[[[1, 3]]]], np.float32)])
+    near = np.array([[[[1, 2.6666665]]]], np.float32)
+    check(resize(["x", "s"], mode="linear"), 10, 11, {"x": x}, small, expect=[near], rtol=1e-6)
+
+
+SAME_AT_10 = [
+    ("linear", "asymmetric", "floor", GROW), ("linear", "asymmetric", "floor", SHRINK),
+    ("linear", "asymmetric", "ceil", BOTH), ("linear", "align_corners", "floor", floats(1, 1, 1, 1)),
+    ("nearest", "asymmetric", "floor", GROW), ("nearest", "asymmetric", "ceil", SHRINK),
+    ("nearest", "asymmetric", "floor", floats(1, 1, 0.5, 0.25)),
+    ("nearest", "asymmetric", "ceil", floats(1, 1, 0.5, 1)),
+    ("nearest", "half_pixel", "round_prefer_floor", WHOLE), ("nearest", "half_pixel", "round_prefer_ceil", WHOLE),
+    ("nearest", "pytorch_half_pixel", "round_prefer_floor", WHOLE),
+    ("nearest", "tf_half_pixel_for_nn", "floor", WHOLE), ("nearest", "align_corners", "ceil", floats(1, 1, 1, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mode", "coordinates", "rounding", "scales"), SAME_AT_10)
+def test_what_version_10_does_too(check, mode, coordinates, rounding, scales):
+    how = {"mode": mode, "coordinate_transformation_mode": coordinates, "nearest_mode": rounding}
+    after = check(
+        resize(["x", "r", "s"], **how), 11, 10, {"x": IMAGE}, {"r": NOTHING, "s": scales}, operators=["Resize"]
+    )
+    assert [a.name for a in after.graph.node[-1].attribute] == ["mode"]
+    if mode == "linear" and coordinates == "asymmetric":
+        check(resize(["x", "r", "s"], **how), 11, 10, {"x": IMAGE, "s": scales}, {"r": NOTHING})
+
+
+@pytest.mark.parametrize(
+    ("mode", "coordinates", "rounding", "scales"),
+    [
+        ("linear", "half_pixel", "floor", WHOLE), ("linear", "align_corners", "floor", WHOLE),
+        ("cubic", "asymmetric", "floor", WHOLE),
+        ("nearest", "tf_crop_and_resize", "floor", WHOLE), ("nearest", "tf_half_pixel_for_nn", "ceil", WHOLE),
+        # A coordinate at the edge between two elements, and one on which side of it the rounded size decides.
+        ("nearest", "half_pixel", "floor", WHOLE),
+        ("nearest", "half_pixel", "round_prefer_floor", floats(1, 1, 1, 0.4)),
+    ],
+)  # fmt: skip
+def test_what_version_10_does_not(refused, mode, coordinates, rounding, scales):
+    how = {"mode": mode, "coordinate_transformation_mode": coordinates, "nearest_mode": rounding}
+    refused(resize(["x", "r", "s"], **how), 11, 10, {"x": IMAGE}, "C204", {"r": NOTHING, "s": scales})
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    coordinates=st.sampled_from([*COORDINATES, "tf_half_pixel_for_nn"]),
+    rounding=st.sampled_from(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]),
+    size=st.integers(1, 40),
+    wanted=st.integers(1, 90) | st.floats(0.25, 4, width=32) | st.sampled_from([0.5, 1.5, 2.0, 3.0]),
+)
+def test_nearest_elements_are_the_same_at_10_or_it_refuses(converted, evaluate, coordinates, rounding, size, wanted):
+    x = np.arange(2 * size, dtype=np.float32).reshape(2, size)
+    constants = {"r": NOTHING, "e": NOTHING, "s": floats(1, wanted), "z": ints(2, wanted)}
+    how = {"coordinate_transformation_mode": coordinates, "nearest_mode": rounding}
+    given_inputs = ["x", "r", "e", "z"] if isinstance(wanted, int) else ["x", "r", "s"]
+    old = converted(resize(given_inputs, **how), 11, 11, {"x": x}, constants)
+    try:
+        new = converted(resize(given_inputs, **how), 11, 10, {"x": x}, constants)
+    except ConversionError:
+        return
+    assume(isinstance(wanted, int) or size * wanted >= 1)
+    np.testing.assert_array_equal(evaluate(old, {"x": x})[0], evaluate(new, {"x": x})[0])
+
+
+def test_sizes_become_scales_below_11(check, refused):
+    sized = resize(["x", "r", "e", "z"], mode="linear", coordinate_transformation_mode="asymmetric")
+    empty = {"r": NOTHING, "e": NOTHING}
+    check(sized, 11, 10, {"x": IMAGE}, {**empty, "z": ints(1, 2, 6, 3)})
+    check(sized, 13, 10, {"x": IMAGE}, {**empty, "z": ints(1, 2, 6, 3)})
+    refused(sized, 11, 10, {"x": IMAGE}, "C204", {**empty, "z": ints(1, 2, 6, 7)})
+    refused(sized, 11, 10, {"x": IMAGE}, "C103", {**empty, "z": ints(1, 2, 6)})
+    refused(sized, 11, 10, {"x": IMAGE}, "C207", {**empty, "z": ints(1, 2, 6, 3)}, shapes={"x": [1, 2, "H", 6]})
+    refused(sized, 11, 10, {"x": IMAGE, "z": ints(1, 2, 6, 3)}, "C205", empty)
+    nearest = resize(["x", "r", "s"], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    refused(nearest, 11, 10, {"x": IMAGE, "s": WHOLE}, "C205", {"r": NOTHING})
+
+
+@pytest.mark.parametrize("coordinates", [*COORDINATES, "tf_crop_and_resize"])
+def test_empty_inputs_of_resize(check, coordinates):
+    how = {"mode": "linear", "coordinate_transformation_mode": coordinates}
+    roi = floats(0, 0, 0.1, 0.2, 1, 1, 0.8, 0.9) if coordinates == "tf_crop_and_resize" else NOTHING
+    constants = {"r": roi, "s": WHOLE, "e": NOTHING, "z": ints(1, 2, 3, 9)}
+    by_scale = check(resize(["x", "r", "s"], **how), 11, 13, {"x": IMAGE}, constants)
+    by_size = check(resize(["x", "r", "e", "z"], **how), 11, 13, {"x": IMAGE}, constants)
+    assert [list(m.graph.node[0].input) for m in (by_scale, by_size)] == [
+        ["x", "r" * bool(roi.size), "s"], ["x", "r" * bool(roi.size), "", "z"]
+    ]  # fmt: skip
+    first = "r" if roi.size else ""
+    check(resize(["x", first, "s"], **how), 13, 11, {"x": IMAGE}, constants)
+    check(resize(["x", first, "", "z"], **how), 13, 11, {"x": IMAGE}, constants)
+    check(resize(["x", "r", "e", "z"], **how), 11, 13, {"x": IMAGE, "z": constants["z"]}, constants)
+
+
+@pytest.mark.parametrize("scales", [GROW, SHRINK, BOTH, WHOLE])
+def test_a_mode_of_coordinates_that_is_gone(check, refused, scales):
+    gone = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "nearest_mode": "floor"}
+    check(resize(["x", "r", "s"], **gone), 11, 13, {"x": IMAGE}, {"r": NOTHING, "s": scales}, operators=["Resize"])
+    for change in ({"nearest_mode": "ceil"}, {"mode": "linear"}):
+        refused(
+            resize(["x", "r", "s"], **{**gone, **change}), 11, 13, {"x": IMAGE}, "C204", {"r": NOTHING, "s": scales}
+        )
+
+
+def test_one_of_scales_and_sizes(refused):
+    both = {"r": NOTHING, "s": WHOLE, "z": ints(1, 2, 3, 9)}
+    refused(resize(["x", "r", "s", "z"]), 11, 13, {"x": IMAGE}, "C103", both)
+    refused(resize(["x", "r", "s"]), 11, 13, {"x": IMAGE}, "C103", {"r": NOTHING, "s": NOTHING})
+    refused(resize(["x", "", "s", "z"]), 13, 11, {"x": IMAGE}, "C103", both)
+    refused(resize(["x", "r"]), 13, 11, {"x": IMAGE}, "C103", both)
+
+
+@pytest.mark.parametrize("axes", [[2, 3], [-1, -2], [3]])
+@pytest.mark.parametrize("known", [True, False])
+def test_scales_and_sizes_of_some_axes(check, axes, known):
+    values = {"s": floats(1.5, 0.5)[: len(axes)], "z": ints(7, 5)[: len(axes)]}
+    for inputs, name in ((["x", "", "s"], "s"), (["x", "", "", "z"], "z")):
+        feeds, constants = ({"x": IMAGE}, values) if known else ({"x": IMAGE, name: values[name]}, {})
+        for shape in (IMAGE.shape, ["N", "C", "H", "W"]):
+            check(resize(inputs, mode="linear", axes=axes), 18, 17, feeds, constants, shapes={"x": shape})
+
+
+def test_regions_of_some_axes(check):
+    crop = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "axes": [3, 2]}
+    constants = {"r": floats(0.1, 0.2, 0.9, 0.7), "z": ints(7, 5), "s": floats(1.5, 2)}
+    check(resize(["x", "r", "", "z"], **crop), 18, 17, {"x": IMAGE}, constants)
+    check(resize(["x", "r", "", "z"], **crop), 18, 17, {"x": IMAGE, "r": constants["r"]}, constants)
+
+
+@pytest.mark.parametrize(
+    ("policy", "sizes", "axes", "kept"),
+    [
+        ("not_larger", (9, 6), [3, 2], (1, 2, 6, 9)), ("not_larger", (12, 6), [3, 2], (1, 2, 6, 9)),
+        ("not_smaller", (3, 6), [3, 2], (1, 2, 6, 9)), ("not_smaller", (1, 2, 4, 3), None, (1, 2, 4, 6)),
+        ("stretch", (3, 5), [3, 2], (1, 2, 5, 3)), ("not_larger", (12,), [3], (1, 2, 4, 12)),
+    ],
+)  # fmt: skip
+def test_a_common_scale_that_leads_to_whole_sizes(check, policy, sizes, axes, kept):
+    how = {"mode": "linear", "keep_aspect_ratio_policy": policy, "axes": axes}
+    after = check(
+        resize(["x", "", "", "z"], **{k: v for k, v in how.items() if v}), 18, 17, {"x": IMAGE}, {"z": ints(*sizes)}
+    )
+    values = [tensor_of(n) for n in after.graph.node if n.op_type == "Constant"]
+    assert kept in [tuple(value) for value in values]
+
+
+def tensor_of(constant):
+    return numpy_helper.to_array(constant.attribute[0].t).tolist()
+
+
+def test_a_common_scale_that_rounds_or_is_not_known(converted, refused):
+    keep = resize(["x", "", "", "z"], keep_aspect_ratio_policy="not_smaller", axes=[3, 2])
+    refused(keep, 18, 17, {"x": IMAGE}, "C204", {"z": ints(7, 3)})
+    refused(keep, 18, 17, {"x": IMAGE}, "C207", {"z": ints(9, 3)}, shapes={"x": [1, 2, 4, "W"]})
+    refused(keep, 18, 17, {"x": IMAGE, "z": ints(9, 3)}, "C205")
+    refused(
+        resize(["x", "", "", "z"], keep_aspect_ratio_policy="?"), 18, 17, {"x": IMAGE}, "C103", {"z": ints(1, 2, 4, 6)}
+    )
+    # A policy for sizes says nothing about scales.
+    ignored = resize(["x", "", "s"], keep_aspect_ratio_policy="not_larger")
+    assert not converted(ignored, 18, 17, {"x": IMAGE}, {"s": BOTH}).graph.node[0].attribute
+
+
+def test_antialiasing_where_something_shrinks(check, refused):
+    grow, shrink = {"s": GROW}, {"s": BOTH}
+    for mode in ("linear", "cubic"):
+        check(resize(["x", "", "s"], mode=mode, antialias=1), 18, 17, {"x": IMAGE}, grow, rtol=1e-5, atol=1e-5)
+        refused(resize(["x", "", "s"], mode=mode, antialias=1), 18, 17, {"x": IMAGE}, "C204", shrink)
+        refused(resize(["x", "", "s"], mode=mode, antialias=1), 18, 17, {"x": IMAGE, "s": GROW}, "C204")
+        sized = resize(["x", "", "", "z"], mode=mode, antialias=1, axes=[2, 3])
+        check(sized, 18, 17, {"x": IMAGE}, {"z": ints(5, 6)}, rtol=1e-5, atol=1e-5)
+        refused(sized, 18, 17, {"x": IMAGE}, "C204", {"z": ints(5, 5)})
+    check(resize(["x", "", "s"], mode="nearest", antialias=0), 18, 17, {"x": IMAGE}, shrink)
+
+
+def test_wrong_axes_are_refused(refused):
+    for axes, scales in (([2, -2], (2, 2)), ([4], (2,)), ([2, 3], (2,))):
+        refused(resize(["x", "", "s"], axes=axes), 18, 17, {"x": IMAGE}, "C103", {"s": floats(*scales)})
+    refused(resize(["x", "", "s"], axes=[2]), 18, 17, {"x": IMAGE}, "C207", {"s": floats(2)}, shapes={"x": None})
+
+
+def test_symmetry_where_no_size_is_rounded(check, refused):
+    how = {"mode": "linear", "coordinate_transformation_mode": "half_pixel_symmetric"}
+    near = {"rtol": 1e-5, "atol": 1e-6}
+    for scales in (WHOLE, floats(1, 1, 0.75, 1.5)):
+        check(resize(["x", "", "s"], **how), 19, 18, {"x": IMAGE}, {"s": scales}, **near)
+    check(resize(["x", "", "s"], **how, axes=[3]), 19, 18, {"x": IMAGE}, {"s": floats(1.5)}, **near)
+    check(resize(["x", "", "", "z"], **how, axes=[3]), 19, 18, {"x": IMAGE}, {"z": ints(7)}, **near)
+    unknown = {"shapes": {"x": ["N", "C", "H", "W"]}}
+    check(resize(["x", "", "s"], **how), 19, 18, {"x": IMAGE}, {"s": WHOLE}, **unknown, **near)
+    refused(resize(["x", "", "s"], **how), 19, 18, {"x": IMAGE}, "C204", {"s": GROW})
+    refused(resize(["x", "", "s"], **how), 19, 18, {"x": IMAGE}, "C207", {"s": floats(1, 1, 1.5, 1)}, **unknown)
+    refused(resize(["x", "", "s"], **how), 19, 18, {"x": IMAGE, "s": WHOLE}, "C205")
+    policy = {**how, "keep_aspect_ratio_policy": "not_larger"}
+    refused(resize(["x", "", "", "z"], **policy, axes=[3]), 19, 18, {"x": IMAGE}, "C204", {"z": ints(7)})
+    check(resize(["x", "", "s"], mode="linear"), 19, 18, {"x": IMAGE}, {"s": GROW}, operators=["Resize"])
+
+
+@pytest.mark.parametrize("mode", [{}, {"mode": "bilinear"}, {"mode": "bicubic"}, {"mode": "nearest"}])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_modes_of_grids(check, mode, padding):
+    grid = RNG.random((1, 3, 5, 2), np.float32) * 2.4 - 1.2
+    old = node("GridSample", ["x", "g"], ["y"], padding_mode=padding, **mode)
+    after = check(old, 16, 20, {"x": IMAGE, "g": grid}, rtol=1e-5, atol=1e-5)
+    check(after.graph.node, 20, 16, {"x": IMAGE, "g": grid}, rtol=1e-5, atol=1e-5)
+    check(node("GridSample", ["x", "g"], ["y"]), 20, 16, {"x": IMAGE, "g": grid}, rtol=1e-5, atol=1e-5)
+
+
+def test_halves_of_a_grid_go_to_the_even_index(check):
+    x = np.arange(5, dtype=np.float32).reshape(1, 1, 1, 5)
+    halves = np.array([[[[value, 0] for value in (-0.75, -0.25, 0.25, 0.75)]]], np.float32)
+    nearest = node("GridSample", ["x", "g"], ["y"], mode="nearest", align_corners=1)
+    expect = [np.array([[[[0, 2, 2, 4]]]], np.float32)]
+    for version, to in ((16, 20), (20, 16)):
+        check(nearest, version, to, {"x": x, "g": halves}, expect=expect)
+
+
+def test_what_grids_refuse(refused):
+    grid = np.zeros((1, 2, 2, 2, 3), np.float32)
+    volume = node("GridSample", ["x", "g"], ["y"])
+    refused(volume, 20, 16, {"x": IMAGE[None], "g": grid}, "C204")
+    refused(volume, 20, 16, {"x": IMAGE, "g": grid[:, 0, :, :, :2]}, "C207", shapes={"x": None})
+    refused(
+        node("GridSample", ["x", "g"], ["y"], mode="linear"), 16, 20, {"x": IMAGE, "g": grid[:, 0, :, :, :2]}, "C103"
+    )

@@ -1,0 +1,247 @@
+"""Indices that count from the end, known before or during a run, and the operators around them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, numpy_helper
+from onnx.helper import make_node
+
+DATA = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+def none_negative(model, name):
+    """Say that a constant holds no negative index."""
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    tensors |= {node.output[0]: node.attribute[0].t for node in model.graph.node if node.op_type == "Constant"}
+    return (numpy_helper.to_array(tensors[name]) >= 0).all()
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+@pytest.mark.parametrize("indices", [[[-1, 0], [1, -2]], -1, [], [0, 1]])
+@pytest.mark.parametrize("to", [10, 8, 7])
+@pytest.mark.parametrize("where", ["constant", "of a run"])
+@pytest.mark.parametrize("shapes", [{}, {"x": [None, None, None]}, {"x": ["N", 3, 4]}])
+def test_gather(check, kind, axis, indices, to, where, shapes):
+    picks = np.array(indices, kind)
+    expect = np.take(DATA, picks.astype(np.int64), 0 if axis is None else axis)
+    node = make_node("Gather", ["x", "i"], ["y"], **({} if axis is None else {"axis": axis}))
+    feeds, constants = ({"x": DATA}, {"i": picks}) if where == "constant" else ({"x": DATA, "i": picks}, {})
+    after = check(node, 11, to, feeds, constants, shapes=shapes, expect=[expect])
+    if where == "constant" and (picks.size == 0 or picks.min() >= 0):
+        assert [node.op_type for node in after.graph.node] == ["Gather"]
+    if where == "constant" and not shapes:
+        assert none_negative(after, after.graph.node[-1].input[1])
+        assert {node.op_type for node in after.graph.node} <= {"Gather", "Constant"}
+
+
+def test_gather_of_an_unknown_rank(check, refused):
+    feeds, shapes = {"x": DATA, "i": np.array([-1, 0])}, {"x": None}
+    check(make_node("Gather", ["x", "i"], ["y"], axis=1), 11, 10, feeds, shapes=shapes, expect=[DATA[:, [-1, 0]]])
+    refused(make_node("Gather", ["x", "i"], ["y"], axis=-1), 11, 10, feeds, "C207", shapes=shapes)
+    refused(make_node("Gather", ["x", "i"], ["y"], axis=3), 11, 10, feeds, "C103")
+    refused(make_node("Gather", ["x", "i"], ["y"], axis=-4), 11, 10, {"x": DATA}, "C103", {"i": np.array([-1])})
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(-4, 3), max_size=6))
+def test_gather_any_indices(check, picks):
+    picks = np.array(picks, np.int64)
+    node = make_node("Gather", ["x", "i"], ["y"], axis=2)
+    check(node, 13, 9, {"x": DATA, "i": picks}, expect=[DATA[:, :, picks]])
+
+
+@pytest.mark.parametrize("to", [11, 12, 17])
+def test_scatter_becomes_scatter_elements(check, to):
+    x, i, u = np.zeros((3, 3), np.float32), np.array([[1, 0, 2], [0, 2, 1]]), np.float32([[1, 2, 3], [4, 5, 6]])
+    for axis in ({}, {"axis": 0}, {"axis": -2}):
+        node = make_node("Scatter", ["x", "i", "u"], ["y"], name="s", **axis)
+        expect = np.float32([[4, 2, 0], [1, 0, 6], [0, 5, 3]])
+        after = check(node, 9, to, {"x": x, "i": i, "u": u}, expect=[expect], operators=["ScatterElements"])
+        assert after.graph.node[0].name == "s"
+
+
+def test_a_withdrawn_scatter_goes_down(check):
+    x, u = np.zeros((2, 3), np.float32), np.float32([[1, 2]])
+    expect = np.float32([[0, 2, 1], [0, 0, 0]])
+    node = make_node("Scatter", ["x", "i", "u"], ["y"], axis=1)
+    indices = np.array([[-1, 1]])
+    after = check(node, 11, 9, {"x": x, "u": u}, {"i": indices}, expect=[expect])
+    assert {n.op_type for n in after.graph.node} == {"Constant", "Scatter"}
+    check(node, 11, 10, {"x": x, "u": u, "i": indices.astype(np.int32)}, expect=[expect])
+
+
+@pytest.mark.parametrize("operator", ["ScatterElements", "ScatterND"])
+def test_reductions_of_scattering(check, refused, operator):
+    x, u = np.ones(4, np.float32), np.float32([5, 7])
+    i = np.array([1, 3]) if operator == "ScatterElements" else np.array([[1], [3]])
+    for reduction, value in (("none", [1, 5, 1, 7]), ("add", [1, 6, 1, 8]), ("mul", [1, 5, 1, 7])):
+        node = make_node(operator, ["x", "i", "u"], ["y"], reduction=reduction)
+        check(node, 18, 16, {"x": x, "i": i, "u": u}, expect=[np.float32(value)], operators=[operator])
+        if reduction != "none":
+            refused(node, 16, 15, {"x": x, "i": i, "u": u}, "C204")
+    for reduction in ("max", "min", "xor"):
+        node = make_node(operator, ["x", "i", "u"], ["y"], reduction=reduction)
+        refused(node, 18, 17, {"x": x, "i": i, "u": u}, "C204")
+
+
+def one_hot(indices, depth, axis, negative):
+    """Give a one-hot tensor of 1 and 9 (on); negative indices count from the end, or give off values."""
+    indices = np.asarray(indices).astype(np.int64)
+    if negative:
+        indices = np.where((indices < 0) & (indices >= -depth), indices + depth, indices)
+    places = np.expand_dims(indices, -1) == np.arange(depth)
+    return np.moveaxis(np.where(places, 9, 1), -1, axis).astype(np.float32)
+
+
+VALUES = np.float32([1, 9])
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.int8, np.uint8, np.float32])
+@pytest.mark.parametrize("indices", [[[0, 1], [2, 3]], [0, 2, 7, -1, -3, -4]])
+@pytest.mark.parametrize("constant", [True, False])
+def test_negative_indices_of_one_hot(check, kind, indices, constant):
+    picks = np.array(indices)
+    if kind is np.uint8:
+        picks = np.abs(picks)
+    picks = picks.astype(kind)
+    feeds, constants = {"i": picks}, {"depth": np.array(3), "values": VALUES}
+    if constant:
+        feeds, constants = {}, {"i": picks, **constants}
+    node = make_node("OneHot", ["i", "depth", "values"], ["y"])
+    kinds = {"kinds": {"y": TensorProto.FLOAT}}
+    # onnxruntime counts from the end at version 9 too, so that what comes out of either direction is judged.
+    check(node, 9, 11, feeds, constants, expect=[one_hot(picks, 3, -1, False)], **kinds)
+    check(node, 11, 9, feeds, constants, expect=[one_hot(picks, 3, -1, True)], **kinds)
+    if kind is np.uint8 or (constant and picks.min() >= 0):
+        check(node, 9, 11, feeds, constants, expect=[one_hot(picks, 3, -1, True)], operators=["OneHot"], **kinds)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+def test_axis_of_one_hot(check, refused, axis):
+    picks, constants = np.array([[0, -1], [2, 1]]), {"depth": np.array([3]), "values": VALUES}
+    node = make_node("OneHot", ["i", "depth", "values"], ["y"], axis=axis)
+    kinds = {"kinds": {"y": TensorProto.FLOAT}}
+    expect = [one_hot(picks, 3, axis, True)]
+    after = check(node, 11, 10, {"i": picks}, constants, expect=expect, **kinds)
+    assert after.graph.node[-1].attribute[0].i >= -1
+    if axis < -1:
+        refused(node, 11, 10, {"i": picks}, "C207", constants, shapes={"i": None}, **kinds)
+    else:
+        check(node, 11, 10, {"i": picks}, constants, shapes={"i": None}, expect=expect, **kinds)
+
+
+def test_depth_of_a_run(check):
+    feeds = {"i": np.array([-1, 1, -3]), "depth": np.float32(2.0).reshape(1), "values": VALUES}
+    node = make_node("OneHot", list(feeds), ["y"])
+    check(node, 11, 9, feeds, expect=[one_hot(feeds["i"], 2, -1, True)], kinds={"y": TensorProto.FLOAT})
+
+
+@pytest.mark.parametrize("version", [1, 8])
+@pytest.mark.parametrize("to", [10, 11, 13])
+def test_the_number_becomes_an_input_of_one_dimension(check, version, to):
+    x = np.float32([[3, 1, 2, 3], [0, 5, 4, 5]])
+    node = make_node("TopK", ["x"], ["y", "i"], k=2, axis=1)
+    expect = [np.float32([[3, 3], [5, 5]]), np.array([[0, 3], [1, 3]])]
+    outputs = {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    after = check(node, version, to, {"x": x}, expect=expect, **outputs)
+    (constant,) = (n for n in after.graph.node if n.op_type == "Constant")
+    assert list(constant.attribute[0].t.dims) == [1]
+    names = make_node("TopK", ["x", "k"], ["y", "i"], axis=1)
+    check(names, to, 7, {"x": x}, {"k": np.array([2])}, expect=expect, operators=["TopK"], **outputs)
+
+
+def test_a_number_of_a_run_is_refused(refused):
+    node = make_node("TopK", ["x", "k"], ["y", "i"])
+    refused(node, 10, 9, {"x": DATA, "k": np.array([2])}, "C205", outputs=["y", "i"], kinds={"i": 7})
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float32, np.float64])
+@pytest.mark.parametrize("largest", [0, 1, None])
+@pytest.mark.parametrize("axis", [1, -1, -2, None])
+def test_the_smallest_are_the_largest_negated(check, kind, largest, axis):
+    limits = np.iinfo(kind) if np.issubdtype(kind, np.integer) else np.finfo(kind)
+    x = np.array([[3, limits.min, 3, 0], [limits.max, 5, 5, limits.max]], kind)
+    k = 1 if axis == -2 else 3
+    order = np.argsort(x.astype(object) * (1 if largest == 0 else -1), -1 if axis is None else axis, kind="stable")
+    order = np.take(order, range(k), -1 if axis is None else axis)
+    expect = [np.take_along_axis(x, order, -1 if axis is None else axis), order]
+    stated = {name: value for name, value in (("axis", axis), ("largest", largest)) if value is not None}
+    node = make_node("TopK", ["x", "k"], ["y", "i"], sorted=1, **stated)
+    outputs = {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    check(node, 11, 10, {"x": x}, {"k": np.array([k])}, expect=expect, **outputs)
+    check(node, 11, 9, {"x": x}, {"k": np.array([k])}, expect=expect, **outputs)
+
+
+def test_the_sign_of_zero_comes_back(check):
+    nodes = [
+        make_node("TopK", ["x", "k"], ["t", "i"], largest=0, sorted=0),
+        make_node("Reciprocal", ["t"], ["y"]),
+    ]
+    expect = [np.float32([-np.inf, np.inf])]
+    check(nodes, 11, 9, {"x": np.float32([-0.0, 0.0, 1])}, {"k": np.array([2])}, expect=expect)
+
+
+def test_top_of_64_bits_and_unknown_ranks(refused):
+    node = make_node("TopK", ["x", "k"], ["y", "i"], axis=-2)
+    constants, outputs = {"k": np.array([1])}, {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    refused(node, 11, 10, {"x": np.array([[1], [2]])}, "C202", constants, **outputs)
+    refused(node, 11, 10, {"x": DATA}, "C207", constants, shapes={"x": None}, **outputs)
+    node = make_node("TopK", ["x", "k"], ["y", "i"], axis=-4)
+    refused(node, 11, 10, {"x": DATA}, "C103", constants, **outputs)
+
+
+@pytest.mark.parametrize("axis", [0, 2, -1, -3, None])
+def test_compress(check, axis):
+    condition = np.array([False, True])
+    node = make_node("Compress", ["x", "c"], ["y"], **({} if axis is None else {"axis": axis}))
+    expect = np.compress(condition, DATA, axis)
+    after = check(node, 11, 9, {"x": DATA, "c": condition}, expect=[expect])
+    assert [a.i for a in after.graph.node[0].attribute] == ([] if axis is None else [axis % 3])
+
+
+@pytest.mark.parametrize("shapes", [{}, {"x": [None] * 3, "i": [None] * 3}])
+@pytest.mark.parametrize("batches", [0, 1, 2])
+def test_gather_nd_in_batches(check, shapes, batches):
+    i = np.array([[[1, -1], [0, 2], [1, 1]], [[0, 0], [-1, 2], [1, 0]]])
+    data = DATA if batches == 2 else np.moveaxis(DATA, 1, 2).copy() if batches else np.arange(24.0).reshape(2, 4, 3)
+    if batches == 2:
+        i = i[..., :1]
+    expect = gathered(data, i, batches)
+    node = make_node("GatherND", ["x", "i"], ["y"], batch_dims=batches)
+    check(node, 12, 11, {"x": data, "i": i}, shapes=shapes, expect=[expect])
+
+
+def gathered(data, indices, batches):
+    """Give what GatherND gives, by its definition."""
+    lead = indices.shape[:-1]
+    rows = [data[(*place[:batches], *indices[place])] for place in np.ndindex(lead)]
+    return np.array(rows).reshape(*lead, *rows[0].shape)
+
+
+def test_gather_nd_with_odd_batches(refused):
+    feeds = {"x": DATA, "i": np.zeros((2, 1), np.int64)}
+    for batches in (2, 3, -1):
+        refused(make_node("GatherND", ["x", "i"], ["y"], batch_dims=batches), 12, 11, feeds, "C103")
+    refused(make_node("GatherND", ["x", "i"], ["y"], batch_dims=1), 12, 11, feeds, "C207", shapes={"i": None})
+
+
+BF = TensorProto.BFLOAT16
+
+
+def test_bfloat16_goes_through_float(check):
+    x = np.float32([3, 1, 2, 3])
+    start, back = make_node("Cast", ["x"], ["a"], to=BF), make_node("Cast", ["b"], ["y"], to=TensorProto.FLOAT)
+    top = make_node("TopK", ["a", "k"], ["b", "i"], largest=0)
+    outputs = {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    expect = [np.float32([1, 2]), np.array([1, 2])]
+    check([start, top, back], 24, 23, {"x": x}, {"k": np.array([2])}, expect=expect, **outputs)
+    compress = make_node("Compress", ["a", "c"], ["b"])
+    check([start, compress, back], 28, 26, {"x": x}, {"c": np.array([True, False, True])}, expect=[x[[0, 2]]])
+    unique = make_node("Unique", ["a"], ["b", "", "i"], sorted=1)
+    expect = [np.float32([1, 2, 3]), np.array([2, 0, 1, 2])]
+    check([start, unique, back], 28, 26, {"x": x}, expect=expect, **outputs)
+    hot = make_node("OneHot", ["i", "depth", "a"], ["b"])
+    feeds = {"x": VALUES, "i": np.array([1, -1])}
+    check([start, hot, back], 28, 26, feeds, {"depth": np.array(3)}, expect=[one_hot([1, -1], 3, -1, True)])

@@ -1,0 +1,250 @@
+"""Normalisation and dropout across the versions at which they changed."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+node = helper.make_node
+RNG = np.random.default_rng(1)
+IMAGE = RNG.random((2, 3, 4, 5), np.float32)
+BATCH = ["x", "s", "b", "m", "v"]
+FIVE = ["y", "m2", "v2", "sm", "sv"]
+
+
+def parameters(shape=(3,), dtype=np.float32):
+    return {name: RNG.random(shape).astype(dtype) + dtype(0.5) for name in "sbmv"}
+
+
+PER_CHANNEL = parameters()
+
+
+def inference(x, s, b, m, v, epsilon=1e-5):
+    shape = (1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,)
+    s, b, m, v = (value.reshape(shape) for value in (s, b, m, v))
+    return (x - m) / np.sqrt(v + np.float32(epsilon)) * s + b
+
+
+EXPECTED = [inference(IMAGE, **PER_CHANNEL)]
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+def attributes(model, op_type="BatchNormalization"):
+    (found,) = (n for n in model.graph.node if n.op_type == op_type)
+    return {a.name: helper.get_attribute_value(a) for a in found.attribute}
+
+
+def test_inference_through_every_version(check, converted):
+    batch = node("BatchNormalization", BATCH, ["y"], epsilon=1e-3)
+    feeds = {"x": IMAGE}
+    expect = [inference(IMAGE, **PER_CHANNEL, epsilon=1e-3)]
+    for version, to in [(15, 14), (14, 9), (9, 7), (7, 9), (9, 14), (14, 15), (22, 7), (7, 22)]:
+        after = check(batch, version, to, feeds, PER_CHANNEL, expect=expect, **CLOSE)
+        assert attributes(after).keys() == {"epsilon"}
+    oldest = converted(batch, 7, 1, feeds, PER_CHANNEL)
+    assert attributes(oldest) == {"epsilon": pytest.approx(1e-3), "is_test": 1, "consumed_inputs": [0] * 5}
+    check(oldest.graph.node, 1, 15, feeds, PER_CHANNEL, expect=expect, **CLOSE)
+
+
+def test_a_single_output_is_inference_where_is_test_is_absent(check, refused):
+    for stated in ({}, {"is_test": 1}):
+        check(
+            node("BatchNormalization", BATCH, ["y"], **stated),
+            6,
+            7,
+            {"x": IMAGE},
+            PER_CHANNEL,
+            expect=EXPECTED,
+            **CLOSE,
+        )
+    refused(node("BatchNormalization", BATCH, ["y"], is_test=0), 6, 7, {"x": IMAGE}, "C204", PER_CHANNEL)
+    # Outputs of training that nothing reads go away.
+    tested = node("BatchNormalization", BATCH, FIVE, is_test=1)
+    after = check(tested, 6, 9, {"x": IMAGE}, PER_CHANNEL, expect=EXPECTED, **CLOSE)
+    assert list(after.graph.node[0].output) == ["y"]
+    refused(tested, 6, 7, {"x": IMAGE}, "C204", PER_CHANNEL, outputs=["y", "m2"])
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 3), (2, 3, 4), (0, 3, 2)])
+def test_statistics_of_each_place(check, shape):
+    x = RNG.random(shape, np.float32)
+    batch = node("BatchNormalization", BATCH, ["y"], spatial=0)
+    check(batch, 7, 9, {"x": x}, parameters(shape[1:]), **CLOSE)
+
+
+def test_spatial_stays_or_is_refused(check, converted, refused):
+    for version, to in ((7, 9), (7, 8)):
+        check(node("BatchNormalization", BATCH, ["y"], spatial=1), version, to, {"x": IMAGE}, PER_CHANNEL, **CLOSE)
+    apart = node("BatchNormalization", BATCH, ["y"], spatial=0)
+    refused(apart, 7, 6, {"x": IMAGE}, "C204", parameters(IMAGE.shape[1:]))
+    refused(apart, 6, 7, {"x": IMAGE}, "C204", PER_CHANNEL)
+    refused(apart, 6, 7, {"x": IMAGE}, "C207", PER_CHANNEL, shapes={"x": None})
+    assert attributes(converted(apart, 7, 6, {"x": IMAGE[:, :, 0, 0]}, PER_CHANNEL))["spatial"] == 0
+    refused(node("BatchNormalization", BATCH, FIVE, spatial=0), 7, 9, {"x": IMAGE}, "C204", parameters(IMAGE.shape[1:]))
+
+
+def test_one_dimension_is_one_channel(check, refused):
+    batch = node("BatchNormalization", BATCH, ["y"])
+    x, one = RNG.random(6, np.float32), parameters((1,))
+    check(batch, 9, 8, {"x": x}, one, expect=[inference(x, **one)], **CLOSE)
+    refused(batch, 9, 8, {"x": x}, "C207", one, shapes={"x": None})
+
+
+def test_version_1_takes_images(converted, refused):
+    batch = node("BatchNormalization", BATCH, ["y"])
+    refused(batch, 6, 5, {"x": IMAGE[0]}, "C204", PER_CHANNEL)
+    refused(batch, 6, 5, {"x": IMAGE}, "C207", PER_CHANNEL, shapes={"x": None})
+    trained = converted(node("BatchNormalization", BATCH, FIVE), 7, 5, {"x": IMAGE}, PER_CHANNEL)
+    assert attributes(trained) == {"is_test": 0, "consumed_inputs": [0, 0, 0, 1, 1]}
+    instance = node("InstanceNormalization", ["x", "s", "b"], ["y"])
+    scale = {name: PER_CHANNEL[name] for name in "sb"}
+    assert len(converted(instance, 6, 5, {"x": IMAGE}, scale).graph.node) == 1
+    refused(instance, 6, 5, {"x": IMAGE[:, :, 0]}, "C204", scale)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (4, 3), (7,)])
+@pytest.mark.parametrize("outputs", [["y", "m2", "v2"], ["y"], ["v2"]])
+def test_training_is_taken_apart(check, dtype, shape, outputs):
+    x = RNG.random(shape).astype(dtype)
+    batch = node("BatchNormalization", BATCH, ["y", "m2", "v2"], training_mode=1, momentum=0.7, epsilon=1e-3)
+    constants = parameters(shape[1:2] or (1,), dtype)
+    after = check(batch, 15, 13, {"x": x}, constants, outputs=outputs, rtol=1e-4, atol=1e-5)
+    assert "BatchNormalization" not in {n.op_type for n in after.graph.node}
+    check(batch, 15, 14, {"x": x}, constants, outputs=outputs, rtol=1e-4, atol=1e-5, operators=["BatchNormalization"])
+
+
+def test_what_training_refuses(check, refused):
+    batch = node("BatchNormalization", BATCH, ["y", "m2", "v2"], training_mode=1)
+    half = parameters((3,), np.float16)
+    refused(batch, 15, 14, {"x": IMAGE.astype(np.float16)}, "C204", half)
+    refused(batch, 14, 13, {"x": IMAGE.astype(np.float16)}, "C202", half)
+    mixed = {**PER_CHANNEL, **{n: PER_CHANNEL[n].astype(np.float64) for n in "mv"}}
+    refused(node("BatchNormalization", BATCH, ["y"]), 14, 13, {"x": IMAGE}, "C202", mixed)
+    refused(batch, 14, 13, {"x": IMAGE}, "C207", PER_CHANNEL, shapes={"x": None})
+
+
+def test_training_below_14(check, refused):
+    batch = node("BatchNormalization", BATCH, FIVE)
+    from_scratch = {"x": IMAGE}
+    mean = IMAGE.mean((0, 2, 3), keepdims=True)
+    spread = IMAGE.var((0, 2, 3), keepdims=True)
+    s, b = (PER_CHANNEL[n].reshape(1, 3, 1, 1) for n in "sb")
+    y = (IMAGE - mean) / np.sqrt(spread + np.float32(1e-5)) * s + b
+    m2 = PER_CHANNEL["m"] * np.float32(0.9) + mean.ravel() * np.float32(0.1)
+    after = check(batch, 9, 14, from_scratch, PER_CHANNEL, outputs=["y", "m2"], expect=[y, m2], rtol=1e-4, atol=1e-5)
+    assert len(after.graph.node[0].output) == 3 and attributes(after) == {"training_mode": 1}
+    for read in ("v2", "sm", "sv"):
+        refused(batch, 9, 14, from_scratch, "C204", PER_CHANNEL, outputs=["y", read])
+
+
+def test_dropout_of_inference_goes_through(check, refused):
+    # Version 6 says that nothing is dropped, version 12 that this is so unless training is asked for.
+    for attributes, version in (({"is_test": 1}, 6), ({"is_test": 1, "ratio": 0.3}, 1)):
+        check(node("Dropout", ["x"], ["y", "k"], **attributes), version, 13, {"x": IMAGE}, expect=[IMAGE])
+    refused(node("Dropout", ["x"], ["y"]), 6, 7, {"x": IMAGE}, "C204")
+    refused(node("Dropout", ["x"], ["y", "k"], is_test=1), 6, 7, {"x": IMAGE}, "C204", outputs=["y", "k"])
+    for ratio in ({}, {"ratio": 0.3}):
+        after = check(node("Dropout", ["x"], ["y", "k"], **ratio), 10, 12, {"x": IMAGE}, outputs=["y"])
+        assert len(after.graph.node[-1].input) == 1 + len(ratio)
+    check(node("Dropout", ["x"], ["y"], ratio=0.3), 7, 22, {"x": IMAGE}, operators=["Dropout"])
+    check(node("Dropout", ["x"], ["y"], ratio=0.3), 10, 7, {"x": IMAGE}, operators=["Dropout"])
+
+
+def test_dropout_is_left_to_the_runtime_at_7_and_meant_for_inference(converted, refused):
+    after = converted(node("Dropout", ["x"], ["y", "k"], ratio=0.3), 7, 6, {"x": IMAGE})
+    assert attributes(after, "Dropout") == {"ratio": pytest.approx(0.3), "is_test": 1}
+    assert list(after.graph.node[0].output) == ["y"]
+    refused(node("Dropout", ["x"], ["y", "k"]), 7, 6, {"x": IMAGE}, "C204", outputs=["y", "k"])
+
+
+def test_the_mask_became_boolean(check, refused):
+    both = {"outputs": ["y", "k"], "kinds": {"k": TensorProto.BOOL}}
+    mask = node("Dropout", ["x"], ["y", "k"])
+    check(mask, 7, 10, {"x": IMAGE}, outputs=["y", "k"], operators=["Dropout", "Cast"])
+    check(mask, 10, 7, {"x": IMAGE}, operators=["Dropout", "Cast"], **both)
+    for version, to in ((7, 10), (10, 7), (10, 12)):
+        after = check(mask, version, to, {"x": IMAGE}, operators=["Dropout"])
+        assert list(after.graph.node[0].output) == ["y"]
+    # In inference it was not defined before version 12.
+    refused(mask, 10, 12, {"x": IMAGE}, "C204", **both)
+
+
+@pytest.mark.parametrize("inputs", [["x"], ["x", "r"], ["x", "", "t"], ["x", "r", "t"], ["x", "zero", "on"]])
+@pytest.mark.parametrize("to", [11, 9, 7])
+def test_dropout_without_training_is_the_identity(check, inputs, to):
+    constants = {"r": np.float32(0.4), "t": np.array(False), "zero": np.float32(0), "on": np.array(True)}
+    dropout = node("Dropout", inputs, ["y", "k"], seed=3)
+    check(dropout, 13, to, {"x": IMAGE}, constants, operators=["Identity"])
+    if to > 8:
+        check(dropout, 13, to, {"x": IMAGE}, constants, outputs=["y", "k"], kinds={"k": TensorProto.BOOL})
+
+
+def test_dropout_in_training_is_refused(refused):
+    on = {"t": np.array(True), "r": np.float32(0.4)}
+    refused(node("Dropout", ["x", "", "t"], ["y"]), 12, 11, {"x": IMAGE}, "C204", on)
+    refused(node("Dropout", ["x", "r", "t"], ["y"]), 12, 11, {"x": IMAGE}, "C204", on)
+    refused(node("Dropout", ["x", "", "t"], ["y"]), 12, 11, {"x": IMAGE, "t": np.array(True)}, "C205")
+
+
+GROUPED = RNG.random((2, 6, 3, 2), np.float32)
+
+
+def grouped(x, scale, bias, groups, precision):
+    rows = x.reshape(x.shape[0], groups, -1).astype(precision)
+    normal = (rows - rows.mean(2, keepdims=True)) / np.sqrt(rows.var(2, keepdims=True) + precision(1e-5))
+    along = (1, -1) + (1,) * (x.ndim - 2)
+    return normal.reshape(x.shape).astype(x.dtype) * scale.reshape(along) + bias.reshape(along)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("shape", [None, ["N", "C", "H", "W"]])
+def test_scales_of_groups_become_those_of_channels(check, dtype, shape):
+    x = GROUPED.astype(dtype)
+    constants = {n: RNG.random(3).astype(dtype) for n in "sb"}
+    expect = [grouped(x, *(constants[n].repeat(2) for n in "sb"), 3, dtype)]
+    shapes = {"shapes": {"x": shape}} if shape else {}
+    near = {"rtol": 3e-2, "atol": 3e-2} if dtype is np.float16 else {"rtol": 1e-4, "atol": 1e-5}
+    group = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=3)
+    after = check(group, 18, 21, {"x": x}, constants, expect=expect, **near, **shapes)
+    stated = attributes(after, "GroupNormalization").get("stash_type", 1)
+    assert stated == helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "stash"), [(np.float32, 1), (np.float64, 1), (np.float64, 11), (np.float16, 1), (np.float16, 10)]
+)
+@pytest.mark.parametrize("rank", [2, 3, 4])
+def test_groups_are_normalised_as_channels(check, dtype, stash, rank):
+    x = GROUPED.reshape(2, 6, 6)[:, :, :4].astype(dtype)
+    x = {2: x[:, :, 0], 3: x, 4: x.reshape(2, 6, 2, 2)}[rank]
+    constants = {n: RNG.random(6).astype(dtype) for n in "sb"}
+    precision = {1: np.float32, 10: np.float16, 11: np.float64}[stash]
+    group = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2, stash_type=stash)
+    near = {"rtol": 3e-2, "atol": 3e-2} if np.float16 in (dtype, precision) else {"rtol": 1e-4, "atol": 1e-5}
+    for to in (20, 17, 9):
+        check(
+            group, 21, to, {"x": x}, constants, expect=[grouped(x, *(constants[n] for n in "sb"), 2, precision)], **near
+        )
+
+
+def test_what_groups_refuse(refused):
+    scale = {n: np.ones(3, np.float32) for n in "sb"}
+    group = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=3)
+    refused(group, 18, 21, {"x": GROUPED[:, :5]}, "C103", scale)
+    refused(group, 18, 21, {"x": GROUPED}, "C103", {n: np.ones(6, np.float32) for n in "sb"})
+    refused(group, 18, 17, {"x": GROUPED}, "C201", scale)
+    refused(group, 21, 20, {"x": GROUPED}, "C207", scale, shapes={"x": None})
+    stash = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=3, stash_type=16)
+    refused(stash, 21, 20, {"x": GROUPED}, "C204", scale)
+
+
+def test_bfloat16_is_computed_in_a_wider_type(check):
+    as_bfloat16 = [node("Cast", [f"{n}32"], [n], to=TensorProto.BFLOAT16) for n in "xsb"]
+    instance = node("InstanceNormalization", ["x", "s", "b"], ["z"])
+    back = node("Cast", ["z"], ["y"], to=TensorProto.FLOAT)
+    feeds = {"x32": IMAGE, "s32": PER_CHANNEL["s"], "b32": PER_CHANNEL["b"]}
+    x, s, b = (feeds[f"{n}32"].astype(ml_dtypes.bfloat16).astype(np.float32) for n in "xsb")
+    normal = (x - x.mean((2, 3), keepdims=True)) / np.sqrt(x.var((2, 3), keepdims=True) + np.float32(1e-5))
+    expect = [normal * s.reshape(1, 3, 1, 1) + b.reshape(1, 3, 1, 1)]
+    check([*as_bfloat16, instance, back], 22, 17, feeds, expect=expect, rtol=1e-2, atol=1e-2)

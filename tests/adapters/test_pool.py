@@ -1,0 +1,157 @@
+"""Pooling across the versions at which it changed."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+node = helper.make_node
+RNG = np.random.default_rng(3)
+IMAGE = RNG.random((1, 2, 7, 8), np.float32)
+ROW = RNG.random((1, 1, 8), np.float32)
+POOLS = {"AveragePool": 19, "LpPool": 18, "MaxPool": 12}
+UNKNOWN = {"shapes": {"x": ["N", "C", "H", "W"]}}
+
+
+@pytest.mark.parametrize("op_type", POOLS)
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"kernel_shape": [3, 2]}, {"kernel_shape": [3, 2], "strides": [2, 3], "pads": [1, 0, 1, 1]},
+        {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1},
+        {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1},
+        {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "ceil_mode": 1},
+        {"kernel_shape": [1, 2], "strides": [3, 3], "auto_pad": "SAME_UPPER", "ceil_mode": 1},
+        {"kernel_shape": [2, 2], "strides": [3, 3], "dilations": [3, 2], "ceil_mode": 1},
+    ],
+)  # fmt: skip
+def test_windows_that_are_the_same_whatever_the_shape(check, op_type, window):
+    old = POOLS[op_type]
+    for version, to in ((old, 22), (22, old)):
+        check(node(op_type, ["x"], ["y"], **window), version, to, {"x": IMAGE}, **UNKNOWN, operators=[op_type])
+
+
+# Of six elements in steps of three, a third window begins at the seventh, which is padding.
+LATE = {"kernel_shape": [2], "strides": [3], "pads": [0, 1], "ceil_mode": 1}
+
+
+@pytest.mark.parametrize("op_type", POOLS)
+def test_a_last_window_in_the_padding(check, converted, refused, op_type):
+    old, pool = POOLS[op_type], node(op_type, ["x"], ["y"], **LATE)
+    for length, late in ((4, False), (5, True), (6, True), (7, False), (8, True)):
+        x = ROW[:, :, :length]
+        if not late:
+            check(pool, 22, old, {"x": x})
+            after = check(pool, old, 22, {"x": x})
+            assert [a.i for a in after.graph.node[0].attribute if a.name == "ceil_mode"] == [1]
+        else:
+            refused(pool, old, 22, {"x": x}, "C204")
+            after = check(pool, 22, old, {"x": x})
+            assert [a.i for a in after.graph.node[0].attribute if a.name == "ceil_mode"] == [0]
+    for version, to in ((old, 22), (22, old)):
+        refused(pool, version, to, {"x": ROW}, "C207", shapes={"x": [1, 1, "L"]})
+
+
+def test_one_axis_that_ends_late_and_one_that_does_not(check, refused):
+    mixed = {"kernel_shape": [2, 2], "strides": [3, 3], "pads": [0, 0, 1, 0], "ceil_mode": 1}
+    refused(node("MaxPool", ["x"], ["y"], **mixed), 22, 12, {"x": IMAGE[:, :, :6, :7]}, "C204")
+    check(node("MaxPool", ["x"], ["y"], **mixed), 22, 12, {"x": IMAGE[:, :, :6, :5]})
+
+
+def test_windows_that_do_not_fit(refused):
+    for wrong in ({"strides": [0]}, {"strides": [1, 1]}, {"pads": [0]}, {"dilations": [1, 1]}):
+        pool = node("MaxPool", ["x"], ["y"], **{**LATE, **wrong})
+        refused(pool, 12, 22, {"x": ROW}, "C103")
+    refused(node("MaxPool", ["x"], ["y"], **LATE), 12, 22, {"x": IMAGE}, "C103")
+
+
+@pytest.mark.parametrize("op_type", ["AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "MaxPool"])
+def test_bfloat16_is_pooled_in_a_wider_type(check, refused, op_type):
+    window = {} if op_type.startswith("Global") else {"kernel_shape": [2, 2]}
+    nodes = [
+        node("Cast", ["f"], ["x"], to=TensorProto.BFLOAT16),
+        node(op_type, ["x"], ["z"], **window),
+        node("Cast", ["z"], ["y"], to=TensorProto.FLOAT),
+    ]
+    rounded = IMAGE.astype(ml_dtypes.bfloat16).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(rounded, window.get("kernel_shape", (7, 8)), (2, 3))
+    reduced = {
+        "Average": windows.mean((4, 5)), "Max": windows.max((4, 5)), "Lp": np.sqrt((windows**2).sum((4, 5)))
+    }[op_type.removeprefix("Global").removesuffix("Pool")]  # fmt: skip
+    check(nodes, 22, 17, {"f": IMAGE}, expect=[reduced.astype(ml_dtypes.bfloat16).astype(np.float32)], rtol=2**-8)
+    if op_type == "MaxPool":
+        late = [nodes[0], node("MaxPool", ["x"], ["z"], **LATE), nodes[2]]
+        refused(late, 22, 17, {"f": ROW[:, :, :6]}, "C202")
+
+
+def test_bytes_are_pooled_in_a_wider_type(check):
+    for dtype in (np.int8, np.uint8):
+        x = RNG.integers(-100, 100, (1, 2, 6, 6)).astype(dtype)
+        pool = node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2], pads=[1, 1, 0, 0])
+        check(pool, 12, 11, {"x": x}, outputs=["y", "i"], kinds={"i": TensorProto.INT64})
+
+
+def test_the_order_of_a_norm_was_a_float(check, converted, refused):
+    feeds = {"x": IMAGE}
+    lp = {"kernel_shape": [2, 2], "p": 3.0}
+    cube = (np.abs(IMAGE) ** 3).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(cube, (2, 2), (2, 3)).sum((4, 5)) ** (1 / 3)
+    check(node("LpPool", ["x"], ["y"], **lp), 1, 2, feeds, expect=[windows.astype(np.float32)], rtol=1e-5)
+    check(node("GlobalLpPool", ["x"], ["y"], p=3.0), 1, 2, feeds,
+          expect=[cube.sum((2, 3), keepdims=True) ** np.float32(1 / 3)], rtol=1e-5)  # fmt: skip
+    for op_type, extra in (("LpPool", {"kernel_shape": [2, 2]}), ("GlobalLpPool", {})):
+        for stated in ({}, {"p": 3}):
+            (pool,) = converted(node(op_type, ["x"], ["y"], **extra, **stated), 2, 1, feeds).graph.node
+            assert [a.f for a in pool.attribute if a.name == "p"] == [float(stated.get("p", 2))]
+        for order in (1.5, float("nan"), float("inf"), -1.0):
+            refused(node(op_type, ["x"], ["y"], p=order, **extra), 1, 2, feeds, "C204")
+        refused(node(op_type, ["x"], ["y"], p=2**24 + 1, **extra), 2, 1, feeds, "C204")
+
+
+def test_which_axes_a_window_of_version_1_has(refused):
+    refused(node("LpPool", ["x"], ["y"]), 1, 2, {"x": IMAGE}, "C204")
+    refused(node("LpPool", ["x"], ["y"], kernel_shape=[1, 1, 2, 2]), 1, 2, {"x": IMAGE}, "C204")
+    refused(node("LpPool", ["x"], ["y"], kernel_shape=[2, 2]), 1, 2, {"x": IMAGE}, "C207", shapes={"x": None})
+    refused(node("LpPool", ["x"], ["y"], kernel_shape=[2, 2]), 2, 1, {"x": IMAGE}, "C207", shapes={"x": None})
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_regions_are_aligned_as_they_were(check, refused, mode):
+    regions = {"r": np.array([[0, 0, 5, 6], [1, 2, 3, 3]], np.float32), "b": np.array([0, 0], np.int64)}
+    align = {"output_height": 2, "output_width": 2, "sampling_ratio": 2, "mode": mode}
+    check(node("RoiAlign", ["x", "r", "b"], ["y"], **align), 10, 16, {"x": IMAGE}, regions)
+    old = {**align, "coordinate_transformation_mode": "output_half_pixel"}
+    check(node("RoiAlign", ["x", "r", "b"], ["y"], **old), 16, 10, {"x": IMAGE}, regions)
+    refused(node("RoiAlign", ["x", "r", "b"], ["y"], **align), 16, 10, {"x": IMAGE}, "C204", regions)
+
+
+CEILED = [
+    {"kernel_shape": [3, 3], "strides": [2, 2]}, {"kernel_shape": [2, 2], "strides": [2, 2]},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 0, 1, 1]}, {"kernel_shape": [3, 2]},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "auto_pad": "SAME_UPPER"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("window", CEILED)
+@pytest.mark.parametrize(("op_type", "version", "to"), [("MaxPool", 10, 8), ("AveragePool", 10, 9), ("LpPool", 18, 17)])
+def test_rounding_up_is_padding_the_end(check, op_type, version, to, window):
+    for size in (5, 6, 7, 8):
+        x = RNG.random((1, 2, size, 9), np.float32) - np.float32(0.5)
+        for ceil_mode in (0, 1):
+            pool = node(op_type, ["x"], ["y"], ceil_mode=ceil_mode, **window)
+            check(pool, version, to, {"x": x}, **UNKNOWN, operators=[op_type])
+
+
+def test_what_rounding_up_refuses(check, refused):
+    counted = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "count_include_pad": 1, "ceil_mode": 1}
+    refused(node("AveragePool", ["x"], ["y"], **counted), 10, 9, {"x": IMAGE}, "C204")
+    refused(node("MaxPool", ["x"], ["y"], **LATE), 10, 9, {"x": ROW}, "C204")
+    valid = {"kernel_shape": [2], "auto_pad": "VALID", "ceil_mode": 1}
+    refused(node("MaxPool", ["x"], ["y"], **valid), 10, 9, {"x": ROW}, "C204")
+    check(node("MaxPool", ["x"], ["y"], **{**valid, "ceil_mode": 0}), 10, 9, {"x": ROW})
+    refused(node("MaxPool", ["x"], ["y"], kernel_shape=[2], dilations=[2]), 10, 9, {"x": ROW}, "C204")
+    refused(node("MaxPool", ["x"], ["y"], **{**LATE, "pads": [0]}), 10, 9, {"x": ROW}, "C103")
+    plain = check(node("MaxPool", ["x"], ["y"], kernel_shape=[2], dilations=[1]), 10, 9, {"x": ROW})
+    assert [a.name for a in plain.graph.node[0].attribute] == ["kernel_shape"]
+    both = node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2], strides=[2], ceil_mode=1)
+    check(both, 10, 8, {"x": ROW[:, :, :7]}, outputs=["y", "i"], kinds={"i": TensorProto.INT64})

@@ -1,0 +1,333 @@
+"""QuantizeLinear and DequantizeLinear: scales for axes and blocks, types of output, division and product."""
+
+import contextlib
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+import opset
+from opset.errors import ConversionError, ModelError
+
+SHAPE = (2, 3, 4)
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, 3e38, -3e38, 1e-45, 0.5, 1.5, -2.5, 127.5, -128.5, 255.5, 65535.5, 0.3, -7.7]
+
+
+def evaluator(model, feeds):
+    with np.errstate(all="ignore"):
+        return ReferenceEvaluator(model).run(None, dict(feeds))
+
+
+def floats(shape=SHAPE, kind=np.float32):
+    values = np.random.default_rng(5).standard_normal(shape).astype(kind) * 40
+    flat = values.reshape(-1)
+    with np.errstate(over="ignore"):
+        flat[: len(SPECIAL)] = np.array(SPECIAL).astype(kind)[: flat.size]
+    return values
+
+
+def integers(kind, shape=SHAPE):
+    limits = np.iinfo(kind)
+    values = np.random.default_rng(6).integers(limits.min, limits.max, shape, kind, endpoint=True)
+    values.reshape(-1)[:2] = limits.min, limits.max
+    return values
+
+
+def scales(shape, kind=np.float32):
+    return (np.random.default_rng(4).random(shape) + 0.25).astype(kind) if shape else np.array(0.5, kind)
+
+
+def node(operator, feeds, **attributes):
+    return helper.make_node(operator, list(feeds), ["y"], name="q", **attributes)
+
+
+def quantize(scale, zero=None, x=None):
+    feeds = {"x": floats() if x is None else x, "s": scale}
+    return feeds if zero is None else {**feeds, "z": zero}
+
+
+def quantized(feeds, kind, lay_out):
+    """Give what QuantizeLinear has to give; the evaluator of the onnx package is wrong beyond 32 bits."""
+    limits = np.iinfo(kind)
+    with np.errstate(all="ignore"):
+        rounded = np.rint(feeds["x"] / lay_out(feeds["s"])).astype(float)
+    zero = lay_out(feeds["z"]) if "z" in feeds else 0
+    return [np.clip(rounded + zero, limits.min, limits.max).astype(kind)]
+
+
+AXES = [0, 1, 2, -1, -3]
+
+
+@pytest.mark.parametrize("operator", ["QuantizeLinear", "DequantizeLinear"])
+@pytest.mark.parametrize("zero", [None, np.uint8(7), np.int8(-3)])
+@pytest.mark.parametrize("axis", [None, 0, 2, -7])
+def test_an_axis_means_nothing_to_a_scalar_scale(check, operator, zero, axis):
+    kind = np.uint8 if zero is None else zero.dtype
+    feeds = quantize(scales(()), None if zero is None else np.array(zero))
+    if operator == "DequantizeLinear":
+        feeds["x"] = integers(kind)
+    attributes = {} if axis is None else {"axis": axis}
+    after = check(node(operator, feeds, **attributes), 13, 10, feeds, operators=[operator])
+    assert not after.graph.node[0].attribute
+
+
+@pytest.mark.parametrize("operator", ["QuantizeLinear", "DequantizeLinear"])
+def test_a_vector_of_one_element_becomes_a_scalar(check, operator):
+    feeds = quantize(scales((1,)), np.array([5], np.uint8))
+    feeds["x"] = floats((3, 1)) if operator == "QuantizeLinear" else integers(np.uint8, (3, 1))
+    check(node(operator, feeds), 13, 10, feeds, operators=["Reshape", "Reshape", operator])
+    del feeds["z"]
+    check(node(operator, feeds), 13, 10, feeds, operators=["Reshape", operator])
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8])
+@pytest.mark.parametrize("axis", AXES)
+def test_quantization_along_an_axis_is_written_out(check, kind, axis):
+    length = SHAPE[axis]
+    feeds = quantize(scales((length,)), integers(kind, (length,)))
+    after = check(node("QuantizeLinear", feeds, axis=axis), 13, 11, feeds)
+    assert [made.op_type for made in after.graph.node if made.op_type == "Round"]
+
+
+@pytest.mark.parametrize("zero", [None, np.uint8(0), np.int8(0), np.int8(-4)])
+@pytest.mark.parametrize("axis", AXES)
+def test_equal_zero_points_along_an_axis_need_no_rounding(check, zero, axis):
+    length = SHAPE[axis]
+    feeds = quantize(scales((length,)))
+    constants = {} if zero is None else {"z": np.full((length,), zero)}
+    made = node("QuantizeLinear", {**feeds, **constants}, axis=axis)
+    after = check(made, 13, 10, feeds, constants)
+    assert after.graph.node[-1].op_type == "QuantizeLinear" and len(after.graph.initializer) == 0
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int32])
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("zero", [False, True])
+def test_dequantization_along_an_axis_is_written_out(check, kind, axis, zero):
+    length = SHAPE[axis]
+    feeds = {"x": integers(kind), "s": scales((length,))}
+    if zero:
+        feeds["z"] = integers(kind, (length,)) * (kind != np.int32)
+    check(node("DequantizeLinear", feeds, axis=axis), 13, 10, feeds)
+
+
+@pytest.mark.parametrize("operator", ["QuantizeLinear", "DequantizeLinear"])
+def test_one_dimension_may_state_an_axis_that_it_lacks(check, operator):
+    feeds = quantize(scales((24,)), integers(np.uint8, (24,)), integers(np.uint8, (24,)))
+    expect = [(feeds["x"].astype(np.float32) - feeds["z"]) * feeds["s"]]
+    if operator == "QuantizeLinear":
+        feeds["x"] = floats((24,))
+        expect = quantized(feeds, np.uint8, np.asarray)
+    check(node(operator, feeds), 13, 11, feeds, expect=expect)
+
+
+def test_empty_tensors_stay_empty(check):
+    feeds = quantize(scales((0,)), np.zeros((0,), np.uint8), floats((2, 0, 3)))
+    check(node("QuantizeLinear", feeds), 13, 11, feeds)
+    feeds["x"] = integers(np.uint8, (2, 1, 3))[:, :0]
+    check(node("DequantizeLinear", feeds), 13, 10, feeds)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8])
+@pytest.mark.parametrize("small", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("axis", [None, 1])
+@pytest.mark.parametrize("zero", [False, True])
+def test_a_product_in_a_small_float_type_is_written_out(check, kind, small, axis, zero):
+    shape = () if axis is None else (SHAPE[axis],)
+    feeds = {"x": integers(kind), "s": scales(shape, small)}
+    if zero:
+        feeds["z"] = integers(kind, shape) if shape else np.array(9, kind)
+    check(node("DequantizeLinear", feeds), 19, 18, feeds, judge=evaluator)
+
+
+@pytest.mark.parametrize("saturate", [0, 1])
+@pytest.mark.parametrize("zero", [None, np.int8(3)])
+def test_saturate_says_nothing_of_integers(check, saturate, zero):
+    feeds = quantize(scales(()), None if zero is None else np.array(zero))
+    after = check(node("QuantizeLinear", feeds, saturate=saturate), 19, 10, feeds, operators=["QuantizeLinear"])
+    assert not after.graph.node[0].attribute
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.int16])
+@pytest.mark.parametrize("axis", [None, 1])
+@pytest.mark.parametrize("zero", [False, True])
+@pytest.mark.parametrize("to", [20, 13, 11])
+def test_integers_of_16_bits_are_written_out(check, kind, axis, zero, to):
+    shape = () if axis is None else (SHAPE[axis],)
+    zeros = {"z": integers(kind, shape) if shape else np.array(700, kind)} if zero else {}
+    feeds = {"x": integers(kind), "s": scales(shape), **zeros}
+    check(node("DequantizeLinear", feeds), 21, to, feeds)
+    feeds["x"] = floats()
+    kinds = {} if zero else {"output_dtype": helper.np_dtype_to_tensor_dtype(np.dtype(kind))}
+    expect = quantized(feeds, kind, lambda value: value if axis is None else value[:, None])
+    check(node("QuantizeLinear", feeds, **kinds), 21, to, feeds, expect=expect)
+
+
+BLOCKS = [(0, 1), (0, 2), (1, 2), (2, 3), (-1, 2), (-2, 3)]
+
+
+@pytest.mark.parametrize(("axis", "size"), BLOCKS)
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int16])
+@pytest.mark.parametrize("to", [20, 11])
+def test_blocks_are_written_out(check, axis, size, kind, to):
+    shape = list(SHAPE)
+    shape[axis] = -(-shape[axis] // size)
+    for zero in ({}, {"z": integers(kind, shape)}):
+        feeds = {"x": integers(kind), "s": scales(shape), **zero}
+        check(node("DequantizeLinear", feeds, axis=axis, block_size=size), 21, to, feeds)
+        feeds["x"] = floats()
+        kinds = {} if zero else {"output_dtype": helper.np_dtype_to_tensor_dtype(np.dtype(kind))}
+        made = node("QuantizeLinear", feeds, axis=axis, block_size=size, **kinds)
+        expect = quantized(feeds, kind, lambda value: np.repeat(value, size, axis).take(range(SHAPE[axis]), axis))
+        check(made, 21, to, feeds, expect=expect)
+
+
+def test_blocks_of_a_dynamic_size_and_of_a_vector(check):
+    feeds = {"x": integers(np.int8), "s": scales((2, 2, 4)), "z": integers(np.int8, (2, 2, 4))}
+    check(node("DequantizeLinear", feeds, block_size=2), 21, 10, feeds)
+    shapes = {"x": ["a", "b", "c"]}
+    check(node("DequantizeLinear", feeds, block_size=2), 21, 13, feeds, shapes=shapes)
+    feeds = {"x": integers(np.int8, (6,)), "s": scales((2,))}
+    made = node("DequantizeLinear", feeds, axis=0, block_size=3)
+    expect = [feeds["x"] * np.repeat(feeds["s"], 3)]
+    check(made, 21, 10, feeds, expect=expect)
+
+
+def test_blocks_of_float8_keep_their_operator(check):
+    feeds = {"x": floats(), "s": scales((2, 2, 4))}
+    for saturate in (0, 1):
+        attributes = {"output_dtype": TensorProto.FLOAT8E4M3FN, "saturate": saturate, "block_size": 2}
+        after = check(node("QuantizeLinear", feeds, **attributes), 21, 20, feeds, judge=evaluator)
+        assert after.graph.node[-1].op_type == "QuantizeLinear"
+
+
+@pytest.mark.parametrize("operator", ["QuantizeLinear", "DequantizeLinear"])
+def test_beside_a_scalar_scale_a_block_size_says_nothing(check, operator):
+    feeds = {"x": integers(np.uint8), "s": scales(())}
+    expect = [feeds["x"] * feeds["s"]]
+    if operator == "QuantizeLinear":
+        feeds["x"] = floats()
+        expect = quantized(feeds, np.uint8, np.asarray)
+    check(node(operator, feeds, block_size=4), 21, 10, feeds, operators=[operator], expect=expect)
+
+
+@pytest.mark.parametrize("to", [20, 11])
+@pytest.mark.parametrize("kind", [np.uint8, np.int8])
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("stated", ["all", "nothing"])
+def test_an_output_type_becomes_a_zero_point(check, to, kind, shape, stated):
+    feeds = quantize(scales(shape))
+    number = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    shapes = {} if stated == "all" else {"s": ["n"] * len(shape)}
+    made = node("QuantizeLinear", feeds, output_dtype=number)
+    check(made, 21, to, feeds, shapes=shapes)
+    feeds["z"] = np.zeros(shape, kind)
+    made = node("QuantizeLinear", feeds, output_dtype=number)
+    check(made, 21, 20, feeds, operators=["QuantizeLinear"])
+
+
+def test_an_output_type_of_float8_becomes_a_zero_point(check):
+    feeds = quantize(scales(()))
+    made = node("QuantizeLinear", feeds, output_dtype=TensorProto.FLOAT8E5M2, saturate=0)
+    check(made, 21, 20, feeds, operators=["QuantizeLinear"], judge=evaluator)
+
+
+HALF = {np.float16: TensorProto.FLOAT16, ml_dtypes.bfloat16: TensorProto.BFLOAT16}
+
+
+@pytest.mark.parametrize("small", HALF)
+def test_the_type_of_the_division_is_cast_to(check, small):
+    feeds = quantize(scales(()), np.array(2, np.int8), floats(kind=small))
+    after = check(node("QuantizeLinear", feeds), 23, 22, feeds, judge=evaluator)
+    assert [made.op_type for made in after.graph.node] == ["Cast", "QuantizeLinear"]
+    feeds["s"] = scales((), small)
+    made = node("QuantizeLinear", feeds, precision=TensorProto.FLOAT)
+    check(made, 23, 22, feeds, operators=["Cast", "Cast", "QuantizeLinear"], judge=evaluator)
+    made = node("QuantizeLinear", feeds, precision=HALF[small])
+    check(made, 23, 22, feeds, operators=["QuantizeLinear"], judge=evaluator)
+
+
+@pytest.mark.parametrize("small", HALF)
+def test_the_type_of_the_product_is_cast_to(check, small):
+    feeds = {"x": integers(np.int8), "s": scales((), small), "z": np.array(3, np.int8)}
+    made = node("DequantizeLinear", feeds, output_dtype=TensorProto.FLOAT)
+    check(made, 23, 22, feeds, operators=["Cast", "DequantizeLinear"], judge=evaluator)
+    made = node("DequantizeLinear", feeds, output_dtype=HALF[small])
+    check(made, 23, 22, feeds, operators=["DequantizeLinear"], judge=evaluator)
+
+
+F16, I4, U8 = TensorProto.FLOAT16, TensorProto.INT4, TensorProto.UINT8
+LARGE = {"x": floats(), "s": scales((3,))}
+
+
+@pytest.mark.parametrize(
+    ("operator", "version", "to", "feeds", "attributes", "code", "shapes"),
+    [
+        ("QuantizeLinear", 13, 12, LARGE, {}, "C207", {"s": None}),
+        ("QuantizeLinear", 13, 12, LARGE, {}, "C207", {"x": None}),
+        ("QuantizeLinear", 13, 12, LARGE, {"axis": 3}, "C103", {}),
+        ("QuantizeLinear", 13, 12, {**LARGE, "s": scales((2, 3))}, {}, "C103", {}),
+        ("QuantizeLinear", 13, 12, {**LARGE, "x": integers(np.int32)}, {}, "C202", {}),
+        ("DequantizeLinear", 13, 12, {"x": np.array(3, np.int8), "s": scales((3,))}, {}, "C103", {}),
+        ("QuantizeLinear", 13, 10, {**LARGE, "z": np.arange(3, dtype=np.uint8)}, {}, "C201", {}),
+        ("QuantizeLinear", 13, 19, {"x": integers(np.int32), "s": scales(())}, {}, "C202", {}),
+        ("QuantizeLinear", 19, 18, {"x": (F16, SHAPE), "s": (F16, ())}, {}, "C202", {}),
+        ("QuantizeLinear", 19, 18, {"x": (F16, SHAPE), "s": (F16, ())}, {"saturate": 0}, "C202", {}),
+        ("DequantizeLinear", 19, 18, {"x": integers(np.int32), "s": scales((), np.float16)}, {}, "C202", {}),
+        ("DequantizeLinear", 21, 20, {"x": integers(np.int16), "s": scales((), np.float16)}, {}, "C202", {}),
+        ("DequantizeLinear", 21, 20, {"x": (I4, SHAPE), "s": scales(())}, {}, "C202", {}),
+        ("DequantizeLinear", 21, 20, {"x": (I4, SHAPE), "s": scales(())}, {"block_size": 2}, "C202", {}),
+        ("DequantizeLinear", 21, 20, {"x": (U8, SHAPE), "s": scales(())}, {"block_size": -2}, "C103", {}),
+        ("DequantizeLinear", 21, 20, {"x": (U8, SHAPE), "s": scales(())}, {"block_size": 2}, "C207", {"s": None}),
+        ("DequantizeLinear", 21, 20, {"x": (U8, SHAPE), "s": scales(SHAPE)}, {"block_size": 2, "axis": 3}, "C103", {}),
+        ("QuantizeLinear", 21, 20, LARGE, {"output_dtype": I4}, "C202", {}),
+        ("QuantizeLinear", 21, 20, LARGE, {"output_dtype": 99}, "C103", {}),
+        ("QuantizeLinear", 21, 20, {**LARGE, "z": np.zeros(3, np.int8)}, {"output_dtype": U8}, "C103", {}),
+        ("QuantizeLinear", 21, 20, {"x": (F16, SHAPE), "s": (F16, SHAPE)}, {"block_size": 1}, "C202", {}),
+        ("QuantizeLinear", 23, 22, {**LARGE, "s": scales((), np.float16)}, {}, "C204", {}),
+        ("QuantizeLinear", 23, 22, LARGE, {"precision": F16}, "C204", {}),
+        ("QuantizeLinear", 23, 22, LARGE, {"output_dtype": TensorProto.FLOAT4E2M1}, "C202", {}),
+        ("DequantizeLinear", 23, 22, {"x": (U8, SHAPE), "s": scales(())}, {"output_dtype": F16}, "C204", {}),
+        ("DequantizeLinear", 23, 22, {"x": (TensorProto.FLOAT4E2M1, SHAPE), "s": scales(())}, {}, "C202", {}),
+    ],
+)  # fmt: skip
+def test_what_would_lose_meaning_is_refused(refused, operator, version, to, feeds, attributes, code, shapes):
+    refused(node(operator, feeds, **attributes), version, to, feeds, code, shapes=shapes, kinds={"y": 1})
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(-300, 300, width=32), min_size=6, max_size=6),
+    st.lists(st.floats(2**-10, 2**10, width=32), min_size=3, max_size=3),
+    st.lists(st.integers(0, 255), min_size=3, max_size=3),
+)
+def test_written_out_quantization_rounds_as_the_operator(check, x, scale, zero):
+    feeds = {"x": np.array(x, np.float32).reshape(2, 3), "s": np.array(scale, np.float32)}
+    # Ties are what differs between ways to round.
+    feeds["x"][0] = (np.floor(feeds["x"][0]) + 0.5) * feeds["s"]
+    feeds["z"] = np.array(zero, np.uint8)
+    check(node("QuantizeLinear", feeds), 13, 11, feeds)
+
+
+NUMBERS = ["axis", "block_size", "output_dtype", "precision", "saturate"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(["QuantizeLinear", "DequantizeLinear"]),
+    st.sampled_from([(13, 12), (19, 13), (21, 20), (23, 22), (25, 10)]),
+    st.dictionaries(st.sampled_from(NUMBERS), st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(0, 30))),
+    st.sampled_from([TensorProto.FLOAT, TensorProto.INT8, TensorProto.FLOAT16, TensorProto.INT16]),
+    st.lists(st.one_of(st.none(), st.lists(st.integers(0, 3), max_size=4)), min_size=2, max_size=3),
+)
+def test_malformed_nodes_are_refused_or_converted(build, operator, versions, numbers, kind, shapes):
+    schema = opset.opsets.registry.default_registry().schema(operator, versions[0])
+    numbers = {name: number for name, number in numbers.items() if name in schema.attributes}
+    feeds = {name: (kind, shape) for name, shape in zip("xsz", shapes, strict=False)}
+    model = build(node(operator, feeds, **numbers), versions[0], feeds, kinds={"y": kind})
+    with contextlib.suppress(ConversionError, ModelError):
+        opset.convert(model, versions[1])

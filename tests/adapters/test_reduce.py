@@ -1,0 +1,151 @@
+"""Reductions: axes that moved and turned negative, none of them, last positions, types that came late."""
+
+import math
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+from onnx.helper import make_node
+
+REDUCTIONS = {
+    "ReduceSum": np.sum,
+    "ReduceMean": np.mean,
+    "ReduceMax": np.max,
+    "ReduceMin": np.min,
+    "ReduceProd": np.prod,
+    "ReduceL1": lambda x, **k: np.sum(np.abs(x), **k),
+    "ReduceL2": lambda x, **k: np.sqrt(np.sum(x * x, **k)),
+    "ReduceLogSum": lambda x, **k: np.log(np.sum(x, **k)),
+    "ReduceLogSumExp": lambda x, **k: np.log(np.sum(np.exp(x), **k)),
+    "ReduceSumSquare": lambda x, **k: np.sum(x * x, **k),
+}
+X = (np.arange(24).reshape(2, 3, 4) % 7 / 4 + 0.25).astype(np.float32)
+
+
+def since(operator):
+    return 13 if operator == "ReduceSum" else 18
+
+
+@pytest.mark.parametrize("operator", REDUCTIONS)
+@pytest.mark.parametrize("axes", [None, [0], [1, 2], [-1], [-3, 2]])
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_axes_as_attribute_and_input(check, operator, axes, keepdims):
+    expect = REDUCTIONS[operator](X, axis=None if axes is None else tuple(axes), keepdims=bool(keepdims))
+    stated = {} if axes is None else {"axes": axes}
+    node = make_node(operator, ["x"], ["y"], keepdims=keepdims, **stated)
+    check(node, 11, since(operator), {"x": X}, expect=[expect], rtol=1e-5, operators=[operator])
+    lower = check(node, 11, 7, {"x": X}, expect=[expect], rtol=1e-5, operators=[operator])
+    assert all(axis >= 0 for a in lower.graph.node[0].attribute for axis in a.ints)
+    names, constants = ["x"], {}
+    if axes is not None:
+        names, constants = ["x", "axes"], {"axes": np.array(axes)}
+    for noop in ({}, {"noop_with_empty_axes": 0}, *([{"noop_with_empty_axes": 1}] if axes else [])):
+        newer = make_node(operator, names, ["y"], keepdims=keepdims, **noop)
+        check(newer, since(operator), 7, {"x": X}, constants, expect=[expect], rtol=1e-5, operators=[operator])
+
+
+@pytest.mark.parametrize("operator", REDUCTIONS)
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize("axes", ["", "constant", "of a run"])
+@pytest.mark.parametrize("noop", [0, 1])
+def test_no_axes_are_all_or_none(check, operator, keepdims, axes, noop):
+    x = X - 1 if operator != "ReduceLogSum" else X
+    names = ["x", "axes"] if axes else ["x"]
+    empty = {"axes": np.array([], np.int64)}
+    feeds, constants = ({"x": x, **empty}, {}) if axes == "of a run" else ({"x": x}, empty if axes else {})
+    if noop:
+        expect = REDUCTIONS[operator](x[None], axis=0)
+    else:
+        expect = REDUCTIONS[operator](x, axis=None, keepdims=bool(keepdims))
+    node = make_node(operator, names, ["y"], keepdims=keepdims, noop_with_empty_axes=noop)
+    after = check(node, since(operator), 9, feeds, constants, expect=[expect], rtol=1e-5)
+    plain = operator in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
+    assert after.graph.node[-1].op_type == ("Identity" if noop and plain else operator)
+
+
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMax"])
+def test_axes_of_a_run(check, refused, operator):
+    feeds = {"x": X[0, 0], "axes": np.array([-1])}
+    node = make_node(operator, ["x", "axes"], ["y"])
+    check(node, since(operator), 12, feeds, expect=[REDUCTIONS[operator](X[0, 0], keepdims=True)], operators=[operator])
+    feeds = {"x": X, "axes": np.array([1])}
+    refused(node, since(operator), 12, feeds, "C205")
+    refused(node, since(operator), 12, feeds, "C205", shapes={"axes": [None]})
+    refused(node, since(operator), 12, {**feeds, "x": X[0, 0]}, "C205", shapes={"x": None})
+
+
+@pytest.mark.parametrize("operator", REDUCTIONS)
+def test_an_empty_attribute_was_not_defined(refused, operator):
+    node = make_node(operator, ["x"], ["y"])
+    node.attribute.add(name="axes", type=7)
+    refused(node, 11, since(operator), {"x": X}, "C204")
+
+
+def test_negative_axes_need_a_rank(refused):
+    for node in (make_node("ReduceMax", ["x"], ["y"], axes=[0, -1]), make_node("ArgMax", ["x"], ["y"], axis=-1)):
+        refused(node, 11, 10, {"x": X}, "C207", shapes={"x": None})
+    refused(make_node("ArgMin", ["x"], ["y"], axis=-4), 11, 10, {"x": X}, "C103")
+
+
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize("shapes", [{}, {"x": [None, None, None]}])
+def test_positions_of_the_last_extreme(check, operator, axis, keepdims, last, shapes):
+    x = np.floor(X * 2) % 2
+    along = 0 if axis is None else axis
+    best = x.argmax if operator == "ArgMax" else x.argmin
+    expect = best(along)
+    if last:
+        behind = np.flip(x, along)
+        expect = x.shape[along] - 1 - (behind.argmax(along) if operator == "ArgMax" else behind.argmin(along))
+    if keepdims:
+        expect = np.expand_dims(expect, along)
+    stated = {} if axis is None else {"axis": axis}
+    node = make_node(operator, ["x"], ["y"], keepdims=keepdims, select_last_index=last, **stated)
+    check(node, 12, 11, {"x": x}, shapes=shapes, expect=[expect])
+    check(node, 13, 10, {"x": x}, shapes=shapes, expect=[expect])
+
+
+def test_positions_of_the_last_extreme_in_any_rank(check):
+    x = np.floor(X * 2) % 2
+    expect = 3 - np.flip(x, -1).argmax(-1)
+    node = make_node("ArgMax", ["x"], ["y"], axis=-1, keepdims=0, select_last_index=1)
+    check(node, 12, 11, {"x": x}, shapes={"x": None}, expect=[expect])
+
+
+@pytest.mark.parametrize("operator", ["ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.bool_])
+@pytest.mark.parametrize("to", [19, 12, 11, 9])
+@pytest.mark.parametrize("shape", [(2, 3), (0, 3)])
+def test_extremes_of_small_types(check, operator, kind, to, shape):
+    x = (np.arange(6).reshape(2, 3) * 50 - 127).astype(np.int64).astype(kind)[: shape[0]]
+    lowest, highest = (False, True) if kind is np.bool_ else (np.iinfo(kind).min, np.iinfo(kind).max)
+    start = lowest if operator == "ReduceMax" else highest
+    expect = REDUCTIONS[operator](x, axis=0, initial=start).astype(kind)
+    node = make_node(operator, ["x", "axes"], ["y"], keepdims=0)
+    check(node, 20, to, {"x": x}, {"axes": np.array([0])}, expect=[expect])
+
+
+def test_sums_of_bfloat16_go_through_float(check):
+    nodes = [
+        make_node("Cast", ["x"], ["a"], to=TensorProto.BFLOAT16),
+        make_node("CumSum", ["a", "axis"], ["b"], exclusive=1, reverse=1),
+        make_node("Cast", ["b"], ["y"], to=TensorProto.FLOAT),
+    ]
+    x = np.float32([1, 2, 4, 8])
+    check(nodes, 14, 13, {"x": x}, {"axis": np.array(0)}, expect=[np.float32([14, 12, 8, 0])])
+
+
+def test_sums_of_float16_might_overflow_elsewhere(refused):
+    x = np.float16([65000, 65000, -65000])
+    refused(make_node("CumSum", ["x", "axis"], ["y"]), 14, 13, {"x": x}, "C202", {"axis": np.array(0)})
+
+
+@pytest.mark.parametrize("operator", ["ReduceLogSum", "ReduceLogSumExp"])
+def test_logarithms_of_integers_are_gone(check, refused, operator):
+    node = make_node(operator, ["x"], ["y"])
+    refused(node, 18, 28, {"x": np.array([1, 2], np.int32)}, "C202")
+    expect = math.log(3) if operator == "ReduceLogSum" else math.log(math.e + math.e**2)
+    check(node, 18, 28, {"x": np.array([1, 2], np.float64)}, expect=[np.array([expect])], rtol=1e-6)

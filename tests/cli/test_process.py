@@ -1,0 +1,142 @@
+"""The command line as a process: streams, signals, pipes that close, time to start."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import opset
+from tests.cli.commands import SMALL, save, version
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
+COMMAND = [sys.executable, "-m", "opset"]
+
+
+def process(*arguments, **also):
+    also = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **also}
+    return subprocess.Popen([*COMMAND, *map(str, arguments)], env=ENVIRONMENT, **also)
+
+
+def finish(started, data=None):
+    stdout, stderr = started.communicate(data, timeout=60)
+    assert b"Traceback" not in (stderr or b"") and b"Exception ignored" not in (stderr or b"")
+    return started.returncode, stdout, (stderr or b"").decode()
+
+
+def wait_until(condition):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_pipe_of_two(small, folder):
+    first = process("convert", "-", "--to", 21, stdin=subprocess.PIPE)
+    status, data, stderr = finish(first, small.read_bytes())
+    assert (status, stderr.splitlines()[0]) == (0, "stdin: ai.onnx 11 -> 21, IR version 6")
+    second = process("convert", "-", "--to", 11, "-o", "back.onnx", stdin=subprocess.PIPE)
+    assert finish(second, data)[0] == 0
+    assert version("back.onnx") == 11
+
+
+def test_statuses_of_the_process(small, refused):
+    for arguments, expected in (
+        (["convert", "small.onnx", "--to", 21], 0), (["convert", "refused.onnx", "--to", 12], 1),
+        (["convert", "small.onnx"], 2), (["convert", "nope.onnx", "--to", 21], 3), (["nonesuch"], 2),
+    ):  # fmt: skip
+        status, stdout, stderr = finish(process(*arguments))
+        assert status == expected
+        assert bool(stdout) == (expected == 0) and bool(stderr) == (expected != 0)
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["show", "Relu"], ["convert", "small.onnx", "--to", "21", "-o", "-"]])
+def test_a_reader_that_goes_away_is_no_error(arguments, small):
+    reader, writer = os.pipe()
+    os.close(reader)
+    started = process(*arguments, stdout=writer)
+    os.close(writer)
+    status, _, stderr = finish(started)
+    assert status == 141 and "error" not in stderr
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["convert", "small.onnx", "--to", "21", "-o", "-"]])
+def test_a_full_disk_behind_stdout(arguments, small):
+    with open("/dev/full", "wb") as full:
+        status, _, stderr = finish(process(*arguments, stdout=full))
+    assert status == 2 and "error[U104]" in stderr and "No space left" in stderr
+
+
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_reading(number, expected, folder):
+    os.mkfifo("pipe.onnx")
+    started = process("convert", "pipe.onnx", "--to", 21, "-o", "out.onnx")
+    with open("pipe.onnx", "wb") as pipe:  # opens when the other side does
+        pipe.write(b"\x08\x08")
+        pipe.flush()
+        time.sleep(0.05)
+        started.send_signal(number)
+        assert finish(started)[0] == expected
+    assert os.listdir(folder) == ["pipe.onnx"]
+
+
+SLOW = """
+import multiprocessing, sys, time
+multiprocessing.set_start_method("fork")  # so that workers find what is replaced here
+from opset.cli import main
+from opset.model import writing
+
+def chunks_then_wait(descriptor, pieces, write=writing._write):
+    write(descriptor, pieces)
+    print("writing", flush=True)
+    time.sleep(30)
+
+writing._write = chunks_then_wait
+main()
+"""
+
+
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_signal_while_writing_leaves_no_file(number, expected, jobs, folder):
+    names = ["a.onnx", "b.onnx", "c.onnx", "d.onnx", "e.onnx", "f.onnx"]
+    for name in names:
+        save(name, SMALL, folder)
+    started = subprocess.Popen(
+        [sys.executable, "-c", SLOW, "convert", *names, "--to", "21", "-j", str(jobs)],
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_until(lambda: len([name for name in os.listdir(folder) if name.endswith(".tmp")]) == jobs)
+    started.send_signal(number)
+    assert finish(started)[0] == expected
+    wait_until(lambda: sorted(os.listdir(folder)) == names)
+
+
+def test_a_worker_that_dies_is_told(folder):
+    save("a.onnx", SMALL, folder)
+    save("b.onnx", SMALL, folder)
+    code = (
+        "import multiprocessing, os, signal\nfrom opset.cli import convert, main\n"
+        "multiprocessing.set_start_method('fork')\n"
+        "convert.plan = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain()"
+    )
+    started = subprocess.Popen(
+        [sys.executable, "-c", code, "convert", "a.onnx", "b.onnx", "--to", "21", "-j", "2"],
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    status, _, stderr = finish(started)
+    assert status == 70
+    assert stderr.count("the model was not converted") == 2
+
+
+def test_output_that_the_terminal_cannot_show_is_escaped(folder):
+    save("größe.onnx", SMALL, folder)
+    started = subprocess.Popen(
+        [*COMMAND, "convert", "größe.onnx", "--to", "21"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**ENVIRONMENT, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    status, stdout, _ = finish(started)
+    assert status == 0 and stdout.startswith(rb"gr\xf6\xdfe.onnx: ai.onnx 11 -> 21")

@@ -1,0 +1,369 @@
+"""`opset show`, `list`, `diff`, `lint`, `explain`, `completion`, and what all verbs share."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import opset
+from opset.cli import VERBS
+from opset.errors import CODES
+from opset.opsets.registry import default_registry
+from opset.opsets.releases import RELEASES
+from opset.opsets.runtimes import RUNTIMES
+from opset.version_converter import targets
+from tests.cli.commands import REFUSED, SMALL, run, run_json, save
+
+PAGES = Path(opset.__file__).parent / "explain"
+
+
+def test_help_shows_every_verb():
+    result = run("--help")
+    assert result.exit_code == 0
+    assert re.findall(r"^  (\w+) {2,}\w", result.stdout.split("Verbs:")[1], re.MULTILINE) == list(VERBS)
+    assert run("--version").stdout == f"opset {opset.__version__}\n"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb):
+    for option in ("--help", "-h"):
+        result = run(verb, option)
+        assert result.exit_code == 0
+        assert f"Usage: opset {verb} " in result.stdout and "--format" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["nonesuch"], ["--nonesuch"], ["explain", "--nonesuch"], ["diff", "Relu", "x", "1"]]
+)
+def test_usage_errors(arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2 and result.stdout == ""
+    assert "Usage: opset" in result.stderr
+
+
+# show
+
+
+def test_show_gives_the_signature_at_a_version():
+    data = run_json("show", "Softmax", 12)
+    schema = opset.get_schema("Softmax", 12)
+    assert [data[key] for key in ("operator", "domain", "since")] == ["Softmax", "ai.onnx", 11]
+    assert data["versions"] == [1, 11, 13]
+    assert data["attributes"][0]["default"] == 1 and data["attributes"][0]["type"] == "int"
+    assert [each["name"] for each in data["inputs"]] == [each.name for each in schema.inputs]
+    assert data["types"] == {name: list(types) for name, types in schema.types.items()}
+    assert data["doc"] == default_registry().documentation(schema).doc
+    assert [(each["before"], each["since"]) for each in data["changes"]] == [(1, 11), (11, 13)]
+    text = run("show", "Softmax", 12).stdout
+    assert text.startswith("Softmax 11  (ai.onnx; versions 1, 11, 13; family activation)\n")
+    assert "  axis  int = 1\n" in text and "attribute axis: default 1 -> -1" in text
+
+
+def test_show_gives_the_newest_version_and_finds_domains():
+    assert run_json("show", "Softmax")["since"] == 13
+    assert run_json("show", "Scaler")["domain"] == "ai.onnx.ml"
+    assert run_json("show", "ai.onnx.ml.Scaler") == run_json("show", "Scaler", "--domain", "ai.onnx.ml")
+    assert run_json("show", "ai.onnx.Relu") == run_json("show", "Relu")
+    assert run_json("show", "Relu", "--domain", "ai.onnx") == run_json("show", "Relu")
+    assert run_json("show", "Sum")["inputs"][0]["option"] == "variadic"
+    assert run_json("show", "Sum")["max_input"] is None
+    assert "Upsample 10" in (text := run("show", "Upsample").stdout) and "withdrawn; use Resize" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["softmax"], "did you mean Softmax"),
+        (["Qwertyuiop"], "opset list shows all"),
+        (["Softmax", "99"], "versions of ai.onnx go from 1 to"),
+        (["Softmax", "0"], "versions of ai.onnx go from 1 to"),
+        (["LayerNormalization", "16"], "it came with version 17"),
+        (["com.example.Relu"], "known: ai.onnx"),
+        (["Relu", "--domain", "ai.onnx.ml"], "no operator 'Relu' in ai.onnx.ml"),
+    ],
+)
+def test_what_is_not_there_is_told_with_what_is(arguments, says):
+    result = run("show", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error[U105]") and says in result.stderr
+
+
+def test_every_operator_can_be_shown():
+    registry = default_registry()
+    for domain in registry.domains:
+        for name in registry.operators(domain):
+            result = run("show", name, "--domain", domain or "ai.onnx")
+            assert result.exit_code == 0
+            assert max(map(len, result.stdout.splitlines())) <= 130, name
+            assert all(line.isprintable() for line in result.stdout.splitlines())
+
+
+def test_show_gives_what_a_model_holds(folder):
+    functions = '<domain: "f", opset_import: ["": 9]> g (a) => (b) { c = Relu (a)  b = Softmax (c) }'
+    text = SMALL.replace('["": 11]', '["": 11, "f": 1, "com.example": 3]').replace("Relu (u)", "f.g (u)")
+    save("model.onnx", text.replace("}", "z = com.example.Own (x) }") + functions, folder)
+    data = run_json("show", "model.onnx")
+    assert (data["ir_version"], data["producer"], data["graph"], data["nodes"]) == (6, "exporter", "main", 6)
+    assert {each["domain"]: each["version"] for each in data["opsets"]} == {"ai.onnx": 11, "f": 1, "com.example": 3}
+    rows = {(each["domain"], each["operator"], each["since"]): each["nodes"] for each in data["operators"]}
+    assert rows == {
+        ("ai.onnx", "Unsqueeze", 11): 1, ("ai.onnx", "Squeeze", 11): 1, ("com.example", "Own", None): 1,
+        ("ai.onnx", "Relu", 6): 1, ("ai.onnx", "Softmax", 1): 1,
+    }  # fmt: skip
+    assert data["functions"] == [{"domain": "f", "function": "g", "calls": 1}]
+    shown = run("show", "model.onnx").stdout
+    for words in ("IR version    6", "ai.onnx 11 of", "com.example 3 (no schemas)", "com.example.Own  unknown", "f.g"):
+        assert words in shown
+    assert run("show", "-", stdin=(folder / "model.onnx").read_bytes()).exit_code == 0
+    assert run("show", "model.onnx", 13).exit_code == 2
+
+
+# list
+
+
+def test_list_operators():
+    registry = default_registry()
+    data = run_json("list")
+    assert {(each["operator"], each["domain"]) for each in data} == {
+        (name, domain or "ai.onnx") for domain in registry.domains for name in registry.operators(domain)
+    }
+    by_name = {each["operator"]: each for each in data}
+    assert by_name["Softmax"]["since"] == [1, 11, 13] and by_name["Upsample"]["withdrawn"] is True
+    lines = run("list").stdout.splitlines()
+    assert len(lines) == len(data) + 1
+    assert lines[0].split() == ["operator", "domain", "family", "since", "withdrawn"]
+
+
+def test_list_filters():
+    at_16 = {each["operator"]: each["since"] for each in run_json("list", "--opset", 16)}
+    assert "LayerNormalization" not in at_16 and at_16["Softmax"] == [13] and "Scaler" not in at_16
+    assert {each["family"] for each in run_json("list", "--family", "pool")} == {"pool"}
+    ml = run_json("list", "--domain", "ai.onnx.ml", "--opset", 1)
+    assert {each["domain"] for each in ml} == {"ai.onnx.ml"} and ml
+    for arguments in (
+        ["--family", "pools"], ["--domain", "ai.onnx", "--family", "ml"], ["--domain", "x"], ["--opset", "99"],
+        ["releases", "--opset", "3"],
+    ):  # fmt: skip
+        result = run("list", *arguments)
+        assert result.exit_code == 2 and result.stderr.startswith("error[U10")
+
+
+def test_list_domains_releases_runtimes():
+    registry = default_registry()
+    assert {each["domain"]: each["newest"] for each in run_json("list", "domains")} == {
+        domain or "ai.onnx": newest for domain, newest in registry.domains.items()
+    }
+    assert [each["release"] for each in run_json("list", "releases")] == [each.name for each in RELEASES]
+    runtimes = run_json("list", "runtimes")
+    assert len(runtimes) == len(RUNTIMES)
+    for each in runtimes:
+        targets.of_runtime(f"{each['runtime']}=={each['release']}", registry)
+    for things in ("domains", "releases", "runtimes"):
+        assert len(run("list", things).stdout.splitlines()) == len(run_json("list", things)) + 1
+
+
+# diff
+
+
+def test_diff_of_a_range_of_transitions():
+    data = run_json("diff", "Softmax", 1, 13)
+    assert [(each["before"], each["since"]) for each in data["transitions"]] == [(1, 11), (11, 13)]
+    assert data["difference"]["attributes"] == {"axis": {"default": [1, -1]}}
+    assert (data["up"], data["down"]) == ("written", "written")
+    assert [each["up"] for each in data["transitions"]] == ["nothing to do", "written"]
+    text = run("diff", "Softmax", 1, 13).stdout
+    for words in [*data["words"], "Negative values of `axis`", "up: nothing to do; down: written"]:
+        assert words in text
+    assert text.endswith("\nup: written\ndown: written\n")
+
+
+def test_diff_of_equal_versions_and_backwards():
+    assert run("diff", "Relu", 14, 20).stdout == "Relu 14 -> 20: the same, version 14\n"
+    assert run_json("diff", "Relu", 14, 20)["up"] == "nothing to do"
+    assert run_json("diff", "Softmax", 13, 1) == run_json("diff", "Softmax", 1, 13)
+    assert run("diff", "Gelu", 19, 20).exit_code == 2
+
+
+def test_every_transition_can_be_told():
+    registry = default_registry()
+    for domain, newest in registry.domains.items():
+        for name in registry.operators(domain):
+            first = registry.versions(name, domain)[0].since_version
+            data = run_json("diff", name, first, newest, "--domain", domain or "ai.onnx")
+            for change in data["transitions"]:
+                assert change["words"] or change["meaning"] or change["clarified"], (name, change["since"])
+                for way in (change["up"], change["down"]):
+                    assert way in ("nothing to do", "derived", "written") or way.startswith("impossible: ")
+
+
+# lint
+
+
+GOOD = """\
+operator: Twice
+family: example
+versions:
+- since: 1
+  doc: "Gives `2 * X`."
+  inputs:
+  - {name: X, type: T, doc: values}
+  outputs:
+  - {name: Y, type: T, doc: the product}
+  types:
+    T: [float]
+"""
+
+
+@pytest.fixture
+def own(folder):
+    path = folder / "schemas/com.example/Twice.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(GOOD)
+    return path
+
+
+def test_lint_of_a_good_folder(own):
+    result = run("lint", "schemas")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "no findings\n", "")
+    assert run_json("lint", "schemas") == {"findings": [], "locked": []}
+
+
+def test_lint_tells_every_finding(own):
+    own.write_text(GOOD.replace("doc: values", "dok: values"))
+    (own.parent / "Other.yaml").write_text(GOOD)
+    result = run("lint", "schemas")
+    assert result.exit_code == 1
+    assert {"S103", "S215"} <= set(re.findall(r"error\[(S\d+)\]", result.stdout))
+    assert "schemas/com.example/Twice.yaml:7:" in result.stdout
+    assert re.search(r"\n\d findings\n$", result.stdout)
+    data = run("lint", "schemas", "--format", "json")
+    assert data.exit_code == 1
+    assert len(json.loads(data.stdout)["findings"]) == result.stdout.count("error[")
+
+
+def test_lint_takes_the_folders_of_the_project(own, folder):
+    (folder / "pyproject.toml").write_text('[tool.opset]\nschemas = ["schemas"]\n')
+    own.write_text(GOOD.replace("doc: values", "dok: values"))
+    assert "Twice.yaml:7" in run("lint").stdout
+
+
+def test_lint_of_what_is_no_folder(folder):
+    result = run("lint", "nowhere")
+    assert result.exit_code == 1 and "error[S101]" in result.stdout
+
+
+def test_lock_adds_new_versions_and_finds_their_edits(own, folder):
+    lock = folder / "schemas/lock.json"
+    own.write_text(GOOD.replace("doc: values", "dok: values"))
+    assert run("lint", "--lock", "schemas").exit_code == 1 and not lock.exists()
+    own.write_text(GOOD)
+    assert run("lint", "--lock", "schemas").stdout == "locked com.example.Twice:1\nno findings\n"
+    assert run_json("lint", "--lock", "schemas")["locked"] == []
+    own.write_text(GOOD.replace("[float]", "[float, double]"))
+    result = run("lint", "schemas")
+    assert result.exit_code == 1 and "error[S203]" in result.stdout
+
+
+def test_own_operators_are_known_to_every_verb(own, folder):
+    assert run_json("show", "com.example.Twice", "--schemas", "schemas")["doc"] == "Gives `2 * X`."
+    assert {"domain": "com.example", "newest": 1, "operators": 1} in run_json("list", "domains", "--schemas", "schemas")
+    assert run("diff", "Twice", 1, 1, "--schemas", "schemas").exit_code == 0
+    assert run("show", "com.example.Twice").exit_code == 2
+
+
+# explain
+
+
+def test_every_code_has_a_page_and_every_page_a_code():
+    assert sorted(path.name for path in PAGES.iterdir()) == sorted(f"{code}.md" for code in CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_page_has_its_parts(code):
+    text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# {code}: {CODES[code]}\n\n")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Bad", "Good", "What to do"]
+    parts = re.split(r"^#.*\n", text, flags=re.MULTILINE)
+    assert all(part.strip() for part in parts[1:])
+    assert max(map(len, text.splitlines())) <= 120
+    for verb in re.findall(r"(?:^    (?:\$ )?|`|&& )opset (\w+)", text, re.MULTILINE):
+        assert verb in VERBS
+
+
+def test_explain():
+    result = run("explain", "c204", "C101", "C204")
+    assert result.exit_code == 0
+    pages = [(PAGES / f"{code}.md").read_text(encoding="utf-8") for code in ("C204", "C101")]
+    assert result.stdout == "\n\n".join(page.rstrip("\n") for page in pages) + "\n"
+    assert run_json("explain", "C204")[0]["page"] == pages[0].rstrip("\n")
+    assert run("explain").stdout.splitlines() == [f"{code}  {title}" for code, title in CODES.items()]
+    assert run_json("explain") == [{"code": code, "title": title} for code, title in CODES.items()]
+
+
+def test_explain_of_an_unknown_code():
+    result = run("explain", "C299", "C101")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error[U105] there is no error code 'C299'" in result.stderr and "there are C201, C202, " in result.stderr
+
+
+# completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell):
+    result = run("completion", shell)
+    assert result.exit_code == 0
+    assert "_OPSET_COMPLETE" in result.stdout
+    assert run_json("completion", shell)["script"].splitlines() == result.stdout.splitlines()
+
+
+def test_the_bash_script_is_bash(folder):
+    (folder / "script").write_text(run("completion", "bash").stdout)
+    subprocess.run(["bash", "-n", "script"], check=True)
+
+
+def test_completion_of_nonesuch():
+    assert run("completion", "nonesuch").exit_code == 2
+
+
+# What all share.
+
+
+def test_an_internal_error_is_one_line_and_a_request(monkeypatch, small, folder):
+    from click.testing import CliRunner
+
+    import opset.cli.convert
+    from opset.cli import cli
+
+    def broken(*_):
+        raise KeyError("such\x1b things")
+
+    monkeypatch.setattr(opset.cli.convert.report, "plan_data", broken)
+    (folder / "refused.onnx").write_text(REFUSED)
+    result = CliRunner().invoke(cli, ["convert", "small.onnx", "refused.onnx", "--to", "21"])
+    assert result.exit_code == 70
+    assert "error[M102]" in result.stderr
+    (line,) = (line for line in result.stderr.splitlines() if "internal error" in line)
+    assert line.startswith("small.onnx: opset: internal error: KeyError: 'such\\x1b things' (test_verbs.py:")
+    assert "please report it" in line and "Traceback" not in result.stderr
+    monkeypatch.setattr(opset.cli.convert, "load", broken)
+    monkeypatch.setenv("OPSET_DEBUG", "1")
+    result = CliRunner().invoke(cli, ["convert", "small.onnx", "--to", "21"])
+    assert result.exit_code == 70 and "Traceback" in result.stderr
+
+
+def test_an_internal_error_outside_of_a_model(monkeypatch):
+    from click.testing import CliRunner
+
+    import opset.cli.list
+    from opset.cli import cli
+
+    def broken(*_):
+        raise RecursionError("deep")
+
+    monkeypatch.setattr(opset.cli.list, "registry_for", broken)
+    result = CliRunner().invoke(cli, ["list"])
+    assert result.exit_code == 70
+    assert result.stderr.count("\n") == 1 and "internal error: RecursionError: deep" in result.stderr

@@ -1,0 +1,317 @@
+"""Whatever is given to load, it answers with a model or with an error of this package, soon."""
+
+import io
+import os
+import random
+import subprocess
+import sys
+import threading
+import tracemalloc
+
+import onnx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from onnx import helper
+
+from opset import errors
+from opset.errors import ModelError, UsageError
+from opset.model import load, source, wire
+
+
+def delimited(number, content):
+    return wire.header(number, len(content)) + content
+
+
+def small_model():
+    node = helper.make_node("Relu", ["x"], ["y"], name="n")
+    weight = helper.make_tensor("w", onnx.TensorProto.FLOAT, [600], bytes(2400), raw=True)
+    return helper.make_model(helper.make_graph([node], "main", [], [], [weight])).SerializeToString()
+
+
+MODEL = small_model()
+
+
+def error_of(given, kind=ModelError):
+    with pytest.raises(kind) as caught:
+        load(given)
+    assert caught.value.code in errors.CODES
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"a text file\nof two lines\n",
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+        b"<!DOCTYPE html><html></html>",
+        b":this text begins with a byte that could be a field\n",
+        b"PK\x03\x04" + bytes(100),
+        b"\x89PNG\r\n\x1a\n" + bytes(50),
+        b"\x00" * 50,
+        b"\x12\x03abc",
+        bytes(range(255, 0, -1)),
+    ],
+)
+def test_what_is_no_model(tmp_path, content):
+    (tmp_path / "file").write_bytes(content)
+    error = error_of(tmp_path / "file")
+    assert error.code == "M102"
+    assert error.file == str(tmp_path / "file")
+    assert error_of(content).code == "M102"
+
+
+def test_a_pointer_of_git_lfs_is_recognised():
+    assert "git lfs pull" in error_of(b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n").help
+
+
+def test_files_that_cannot_be_opened(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    for path in (
+        tmp_path / "none",
+        tmp_path,
+        tmp_path / "loop",
+        tmp_path / ("x" * 300),
+        "a\0b",
+        "/dev/null",
+        "/dev/zero",
+    ):
+        assert error_of(path).code == "M101"
+
+
+def test_a_file_without_permission():
+    lines = (
+        "import os, sys, tempfile; from opset.model import load; from opset.errors import ModelError\n"
+        "folder = tempfile.mkdtemp(); path = os.path.join(folder, 'm.onnx'); open(path, 'wb').close()\n"
+        "os.chmod(path, 0); os.geteuid() or (os.chmod(folder, 0o755), os.setuid(65534))\n"
+        "try: load(path)\n"
+        "except ModelError as error: sys.exit(0 if error.code == 'M101' and 'denied' in error.why.lower() else 1)\n"
+        "sys.exit(2)"
+    )
+    subprocess.run([sys.executable, "-c", lines], check=True, timeout=60)
+
+
+def test_things_that_are_no_source():
+    for thing in (None, 5, object(), onnx.NodeProto(), ["path"], io.StringIO("text")):
+        assert error_of(thing, UsageError).code == "U103"
+
+
+def test_every_way_to_give_a_model(tmp_path, monkeypatch):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(MODEL)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_bytes, args=(MODEL,)).start()
+    ways = {
+        "path": [path, str(path), os.fsencode(path).decode()],
+        "bytes": [MODEL, bytearray(MODEL), memoryview(MODEL)],
+        "stream": [io.BytesIO(MODEL), pipe],
+        "message": [onnx.ModelProto.FromString(MODEL)],
+    }
+    for kind, given_ways in ways.items():
+        for given_way in given_ways:
+            loaded = load(given_way)
+            assert loaded.kind == kind
+            assert (loaded.path is not None) == (kind == "path")
+            assert loaded.SerializeToString() == MODEL
+    monkeypatch.setattr(source, "SPOOLED", 100)
+    assert load(io.BytesIO(MODEL)).SerializeToString() == MODEL
+
+
+def test_truncation_at_every_offset():
+    for end in range(len(MODEL)):
+        try:
+            assert load(MODEL[:end]).SerializeToString() == MODEL[:end]  # cut between two fields of the model
+        except ModelError as error:
+            assert error.code == ("M102" if end == 0 else "M103")
+            assert error.code == "M102" or "byte " in error.place
+
+
+def test_the_place_of_the_damage():
+    graph = delimited(1, delimited(3, b"first")) + delimited(
+        1, delimited(5, b"\x0a\x01v" + delimited(5, b"\x0a\xff\xff"))
+    )
+    error = error_of(b"\x08\x0a" + delimited(7, graph))
+    assert error.code == "M103"
+    assert error.place == "graph.node[1].attribute[0].t, byte 23"
+    assert error.why == "the message ends inside a number"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (delimited(7, b"") + b"\x00\x01", "0 is not a field number"),
+        (delimited(7, b"") + b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "and 0 are left"),  # a negative size
+        (delimited(7, b"") + b"\x08" + b"\xff" * 11 + b"\x01", "longer than 64 bits"),
+        (delimited(7, b"") + b"\x3e\x00", "6 is not a wire type"),
+        (delimited(7, b"") + b"\x3c", "a group 7 ends"),
+        (delimited(7, b"") + b"\x9b\x06\x08\x01", "group 99 does not end"),
+        (delimited(7, b"") + b"\x9b\x06\xa4\x06", "a group 100 ends"),
+        (delimited(7, delimited(5, delimited(4, b"12345"))), "no whole number of elements"),
+        (delimited(7, delimited(5, delimited(7, b"\x01\x80"))), "ends inside a number"),
+        (delimited(7, delimited(5, b"\x4a\x05abc") + delimited(2, b"g")), "and 3 are left"),
+        (b"\x3a\x05\x0a\x7f", "and 2 are left"),
+    ],
+)
+def test_malformed_encodings(content, why):
+    error = error_of(content)
+    assert (error.code, why in error.why) == ("M103", True), error.why
+
+
+def test_groups_are_skipped_whole():
+    content = delimited(7, b"\x9b\x06\x0b\x12\x03abc\x0c\x9c\x06" + delimited(2, b"g"))
+    loaded = load(content)
+    assert loaded.proto.graph.name == "g"
+    assert loaded.SerializeToString() == content
+
+
+def nested_subgraphs(depth):
+    """Give a model with a subgraph in a subgraph …, made from the inside out without copying."""
+    parts, size = [], 0
+    for _ in range(depth):
+        for number in (6, 5, 1):
+            parts.append(wire.header(number, size))
+            size += len(parts[-1])
+    return b"\x08\x0a" + wire.header(7, size) + b"".join(reversed(parts))
+
+
+def test_nesting():
+    deepest = nested_subgraphs(33)
+    assert load(deepest).SerializeToString() == deepest
+    for depth in (34, 400, 100_000):
+        error = error_of(nested_subgraphs(depth))
+        assert error.code == "M104"
+        assert len(error.place) < 300
+    assert error_of(delimited(7, b"") + b"\x9b\x06" * 100_000).code == "M104"
+
+
+def test_a_model_that_was_nested_too_deeply_is_not_written():
+    loaded = load(MODEL)
+    graph = loaded.proto.graph
+    for _ in range(34):
+        graph = graph.node.add().attribute.add().g
+    graph.name = "innermost"
+    with pytest.raises(ModelError) as caught:
+        loaded.SerializeToString()
+    assert caught.value.code == "M104"
+
+
+def test_deep_nesting_takes_little_memory():
+    content = nested_subgraphs(100_000)
+    tracemalloc.start()
+    try:
+        assert error_of(content).code == "M104"
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_large_tensor_at_the_deepest_place():
+    weight = delimited(5, delimited(9, bytes(3000)))
+    content = weight
+    for _ in range(32):
+        content = delimited(1, delimited(5, delimited(6, content)))
+    content = b"\x08\x0a" + delimited(7, content)
+    loaded = load(content)
+    assert loaded.proto.ByteSize() < 800
+    loaded.proto.producer_name = "touched"
+    theirs = onnx.ModelProto.FromString(content)
+    theirs.producer_name = "touched"
+    assert loaded.SerializeToString() == theirs.SerializeToString()
+
+
+def test_a_message_that_protobuf_cannot_hold(tmp_path):
+    path = tmp_path / "m.onnx"
+    with path.open("wb") as file:  # a sparse file: its size is all that it has
+        size = 3 << 30
+        file.write(b"\x08\x0a" + wire.header(6, size))
+        file.truncate(file.tell() + size)
+    assert error_of(path).code == "M111"
+
+
+def test_many_small_fields_are_not_slow():
+    integers = delimited(7, delimited(1, delimited(5, b"\x40\x01" * 2_000_000)))
+    strings = delimited(7, delimited(5, b"\x32\x00" * 500_000))
+    for content in (integers, strings):
+        assert load(content).SerializeToString() == content
+
+
+def test_a_file_that_changes_under_the_reader(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "IN_MEMORY", 0)
+    path = tmp_path / "m.onnx"
+
+    def loaded():
+        path.write_bytes(MODEL)
+        return load(path)
+
+    shrunk = loaded()
+    os.truncate(path, 100)
+    written = loaded()
+    with path.open("r+b") as file:
+        file.write(b"\x08\x09")
+    os.utime(path, (1, 1))
+    for model in (shrunk, written):
+        for read in (
+            model.SerializeToString,
+            lambda model=model: model.payload(model.proto.graph.initializer[0]),
+            lambda model=model: model.save(tmp_path / "out.onnx"),
+        ):
+            with pytest.raises(ModelError) as caught:
+                read()
+            assert caught.value.code == "M105"
+    assert os.listdir(tmp_path) == ["m.onnx"]
+
+    replaced = loaded()
+    (tmp_path / "new").write_bytes(b"something else")
+    os.replace(tmp_path / "new", path)
+    assert replaced.SerializeToString() == MODEL
+
+
+def test_a_file_that_shrinks_while_it_is_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "IN_MEMORY", 0)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(MODEL)
+    opened = source.FileSource(os.open(path, os.O_RDONLY), "m.onnx")
+    os.truncate(path, 40)
+    with pytest.raises(ModelError) as caught:
+        wire.extract(opened, bytes(16))
+    assert caught.value.code == "M105"
+
+
+calm = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def is_refused_or_kept(content):
+    try:
+        loaded = load(content)
+    except ModelError as error:
+        assert error.code in ("M102", "M103", "M104")
+        str(error)
+    else:
+        assert loaded.SerializeToString() == content
+
+
+@calm
+@given(st.binary(max_size=200))
+def test_random_bytes(content):
+    is_refused_or_kept(content)
+
+
+@calm
+@given(st.integers(0, 2**64))
+def test_damaged_models(seed):
+    rng = random.Random(seed)
+    content = bytearray(MODEL[:200] + MODEL[-60:] if rng.random() < 0.5 else MODEL)
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(content))
+        match rng.randrange(4):
+            case 0:
+                content[at] = rng.randrange(256)
+            case 1:
+                content[at] ^= 1 << rng.randrange(8)
+            case 2:
+                del content[at : at + rng.randrange(1, 9)]
+            case _:
+                content[at:at] = rng.randbytes(rng.randrange(1, 5))
+    is_refused_or_kept(bytes(content))

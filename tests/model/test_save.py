@@ -1,0 +1,275 @@
+"""A model is written whole or not at all, and never over anything that was not to be replaced."""
+
+import io
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import onnx
+import pytest
+
+from opset.errors import ModelError, UsageError
+from opset.model import load, source, wire, write_stream, writing
+
+
+def delimited(number, content):
+    return wire.header(number, len(content)) + content
+
+
+def encoded(size=5000, name=b"w"):
+    weight = b"\x08" + wire.varint(size) + b"\x10\x02" + delimited(8, name) + delimited(9, os.urandom(size))
+    return b"\x08\x0a" + delimited(7, delimited(5, weight) + delimited(2, b"g"))
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """A model in a file that stays on disk."""
+    monkeypatch.setattr(source, "IN_MEMORY", 0)
+    (tmp_path / "in.onnx").write_bytes(encoded())
+    return load(tmp_path / "in.onnx")
+
+
+def touched(data):
+    message = onnx.ModelProto.FromString(data)
+    message.producer_name = "touched"
+    return message.SerializeToString()
+
+
+def code_of(save, *arguments, kind=UsageError, **options):
+    with pytest.raises(kind) as caught:
+        save(*arguments, **options)
+    return caught.value.code
+
+
+def test_an_existing_file_is_replaced_only_when_asked(model, tmp_path):
+    out = tmp_path / "out.onnx"
+    out.write_bytes(b"precious")
+    assert code_of(model.save, out) == "U102"
+    assert out.read_bytes() == b"precious"
+    model.save(out, force=True)
+    assert out.read_bytes() == (tmp_path / "in.onnx").read_bytes()
+    dangling = tmp_path / "dangling.onnx"
+    dangling.symlink_to("nowhere")
+    assert code_of(model.save, dangling) == "U102"
+    assert sorted(os.listdir(tmp_path)) == ["dangling.onnx", "in.onnx", "out.onnx"]
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced(model, tmp_path, monkeypatch):
+    (tmp_path / "out.onnx").write_bytes(b"precious")
+    monkeypatch.setattr(writing, "_check_output", lambda *_: None)
+    assert code_of(model.save, tmp_path / "out.onnx") == "U102"
+    assert (tmp_path / "out.onnx").read_bytes() == b"precious"
+    assert sorted(os.listdir(tmp_path)) == ["in.onnx", "out.onnx"]
+
+
+def test_the_input_may_be_replaced_by_its_own_conversion(model, tmp_path):
+    path = tmp_path / "in.onnx"
+    before = path.read_bytes()
+    assert code_of(model.save, path) == "U102"
+    model.proto.producer_name = "touched"
+    model.save(path, force=True)
+    assert path.read_bytes() == touched(before)
+    model.save(path, force=True)  # the source is still the file that was opened
+    assert path.read_bytes() == touched(before)
+
+
+def test_a_link_at_the_output_is_replaced_and_not_followed(model, tmp_path):
+    (tmp_path / "blob").write_bytes(b"shared")
+    (tmp_path / "out.onnx").symlink_to("blob")
+    os.link(tmp_path / "blob", tmp_path / "hard.onnx")
+    for name in ("out.onnx", "hard.onnx"):
+        model.save(tmp_path / name, force=True)
+        assert not (tmp_path / name).is_symlink()
+        assert (tmp_path / name).read_bytes() == (tmp_path / "in.onnx").read_bytes()
+    assert (tmp_path / "blob").read_bytes() == b"shared"
+
+
+def test_outputs_that_cannot_be_written(model, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    for path in (
+        tmp_path,
+        tmp_path / "none" / "out.onnx",
+        tmp_path / "file" / "out.onnx",
+        tmp_path / ("x" * 300),
+        f"{tmp_path}/new/",
+        "",
+        "a\0b",
+        "/proc/out.onnx",
+        "/dev/full",
+    ):
+        for force in (False, True):
+            assert code_of(model.save, path, force=force) == "U104"
+    assert sorted(os.listdir(tmp_path)) == ["file", "in.onnx"]
+
+
+def test_access_rights(model, tmp_path):
+    old = os.umask(0o027)
+    try:
+        model.save(tmp_path / "new.onnx")
+    finally:
+        os.umask(old)
+    (tmp_path / "kept.onnx").write_bytes(b"")
+    os.chmod(tmp_path / "kept.onnx", 0o604)
+    model.save(tmp_path / "kept.onnx", force=True)
+    assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("new.onnx", "kept.onnx")] == [0o640, 0o604]
+
+
+def across_devices(*_):
+    raise OSError(18, "Invalid cross-device link")
+
+
+def is_saved_twice(model, folder):
+    data = (folder / "in.onnx").read_bytes()
+    model.save(folder / "same.onnx")
+    model.proto.producer_name = "touched"  # what follows is shifted by some bytes
+    model.save(folder / "touched.onnx")
+    assert (folder / "same.onnx").read_bytes() == data
+    assert (folder / "touched.onnx").read_bytes() == touched(data)
+    assert sorted(os.listdir(folder)) == ["in.onnx", "same.onnx", "touched.onnx"]
+
+
+@pytest.mark.parametrize("way", [None, across_devices, lambda *_: 0, lambda o, t, n, a: os.write(t, os.pread(o, 7, a))])
+def test_every_way_to_copy(model, tmp_path, monkeypatch, way):
+    monkeypatch.setattr(os, "copy_file_range", way) if way else monkeypatch.delattr(os, "copy_file_range")
+    is_saved_twice(model, tmp_path)
+
+
+def test_systems_that_lack_something(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "_read_at", source._seek_and_read)
+    monkeypatch.setattr(os, "supports_dir_fd", set())
+    monkeypatch.setattr(os, "link", across_devices)
+    is_saved_twice(model, tmp_path)
+    assert code_of(model.save, tmp_path / "same.onnx") == "U102"
+    (tmp_path / "weights").write_bytes(b"1234")
+    external = onnx.TensorProto(name="w", data_type=2, dims=[4], data_location=1)
+    external.external_data.add(key="location", value="weights")
+    (tmp_path / "m.onnx").write_bytes(b"\x08\x0a" + delimited(7, delimited(5, external.SerializeToString())))
+    loaded = load(tmp_path / "m.onnx")
+    assert loaded.payload(loaded.proto.graph.initializer[0]) == b"1234"
+
+
+@pytest.mark.parametrize("failing", ["fsync", "replace", "open", "copy_file_range"])
+def test_nothing_is_left_behind_by_a_failure(model, tmp_path, monkeypatch, failing):
+    (tmp_path / "out.onnx").write_bytes(b"precious")
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, failing, fail)
+        assert code_of(model.save, tmp_path / "out.onnx", force=True) == "U104"
+    assert (tmp_path / "out.onnx").read_bytes() == b"precious"
+    assert sorted(os.listdir(tmp_path)) == ["in.onnx", "out.onnx"]
+
+
+def test_an_interrupt_leaves_nothing_behind(model, tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writing, "_copy", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.save(tmp_path / "out.onnx")
+    assert os.listdir(tmp_path) == ["in.onnx"]
+
+
+SAVE = """
+import sys
+from opset.model import load
+model = load(sys.argv[1])
+print("loaded", flush=True)
+model.proto.producer_name = "touched"
+while True:
+    model.save(sys.argv[2], force=True)
+    model.save(sys.argv[2] + ".moved", force=True, external="inline")
+"""
+
+
+def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path):
+    data = encoded(3_000_000)
+    (tmp_path / "in.onnx").write_bytes(data)
+    out = tmp_path / "out.onnx"
+    rng = random.Random(1)
+    allowed = {b"old", touched(data)}
+    for _ in range(8):
+        out.write_bytes(b"old")
+        child = subprocess.Popen(
+            [sys.executable, "-c", SAVE, str(tmp_path / "in.onnx"), str(out)], stdout=subprocess.PIPE
+        )
+        child.stdout.readline()
+        time.sleep(rng.random() * 0.05)
+        child.send_signal(signal.SIGKILL)
+        child.wait(timeout=60)
+        child.stdout.close()
+        assert out.read_bytes() in allowed
+
+
+def test_pipes_and_devices_are_written_to(model, tmp_path):
+    data = (tmp_path / "in.onnx").read_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    thread = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    thread.start()
+    model.save(pipe)
+    thread.join(timeout=30)
+    assert read == [data]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    model.save("/dev/null")
+    lines = f"from opset.model import load; load({str(tmp_path / 'in.onnx')!r}).save('/dev/stdout')"
+    assert subprocess.run([sys.executable, "-c", lines], capture_output=True, check=True, timeout=60).stdout == data
+    with (tmp_path / "redirected").open("wb") as file:
+        file.write(b"before ")
+        file.flush()
+        subprocess.run([sys.executable, "-c", lines], stdout=file, check=True, timeout=60)
+    assert (tmp_path / "redirected").read_bytes() == b"before " + data
+
+
+class Narrow(io.RawIOBase):
+    """A stream that takes a few bytes at a time."""
+
+    def __init__(self):
+        self.taken = bytearray()
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        part = bytes(data[:777])
+        self.taken += part
+        return len(part)
+
+
+def test_streams(model, tmp_path):
+    data = (tmp_path / "in.onnx").read_bytes()
+    whole, narrow = io.BytesIO(), Narrow()
+    write_stream(model, whole)
+    write_stream(model, narrow)
+    assert whole.getvalue() == bytes(narrow.taken) == data
+    assert code_of(write_stream, model, io.StringIO()) == "U103"
+    assert code_of(write_stream, model, io.BytesIO(), external="move") == "U103"
+    assert code_of(model.save, tmp_path / "out.onnx", external="elsewhere") == "U103"
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb", buffering=0) as closed, pytest.raises(BrokenPipeError):
+        write_stream(model, closed)
+
+
+def test_a_model_that_became_too_large(tmp_path):
+    path = tmp_path / "big.onnx"
+    size = 3 << 30
+    tensor = b"\x08" + wire.varint(size) + b"\x10\x02"
+    with path.open("wb") as file:  # a sparse file
+        rest = len(tensor) + len(wire.header(9, size)) + size
+        head = wire.header(5, rest)
+        file.write(b"\x08\x0a" + wire.header(7, len(head) + rest) + head + tensor + wire.header(9, size))
+        file.truncate(file.tell() + size)
+    model = load(path)
+    assert code_of(model.SerializeToString, kind=ModelError) == "M111"
+    model.proto.producer_name = "touched"
+    assert code_of(model.save, tmp_path / "out.onnx", kind=ModelError) == "M111"
+    assert os.listdir(tmp_path) == ["big.onnx"]

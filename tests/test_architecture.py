@@ -1,0 +1,128 @@
+"""Imports run one way, slow packages are imported where they are needed alone, and modules stay short."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+import opset
+
+ROOT = Path(opset.__file__).parent
+MODULES = {
+    ".".join(("opset", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
+# What a part may import besides itself and errors and text, which stand below all.
+BELOW = {
+    "errors": [],
+    "text": [],
+    "model": [],
+    "schemas": [],
+    "opsets": ["model", "schemas"],
+    "checker": ["model", "schemas", "opsets"],
+    "version_converter": ["model", "schemas", "opsets", "adapters", "checker"],
+    "adapters": ["model", "schemas", "opsets", "version_converter"],
+    "docgen": ["model", "schemas", "opsets", "checker", "version_converter", "adapters"],
+    "workflow": ["model", "schemas", "opsets", "checker", "version_converter", "adapters"],
+    "cli": ["model", "schemas", "opsets", "checker", "version_converter", "adapters", "docgen", "workflow"],
+    "__main__": ["cli"],
+}
+# Which modules may import a package that is not part of Python; none may import onnx or onnxruntime.
+ALLOWED = {
+    "google": ("opset.model",),
+    "click": ("opset.cli",),
+    "yaml": ("opset.schemas.reader",),
+    "numpy": ("opset.model.tensor", "opset.opsets.kernels", "opset.opsets.evaluator"),
+    "ml_dtypes": ("opset.model.tensor", "opset.opsets.kernels", "opset.opsets.evaluator"),
+    "jinja2": ("opset.docgen", "opset.workflow"),
+    "rich": ("opset.cli",),
+    "tomli": ("opset.cli.configuration",),
+}
+
+
+def imports(name):
+    """Names of the modules that a module imports anywhere, for type checking alone too."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} imports relatively"
+            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (each if each in MODULES else node.module for each in whole)
+
+
+def part(module):
+    return module.split(".")[1] if "." in module else ""
+
+
+def run(code, *arguments, cwd=None):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT.parent)}
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=True
+    )
+
+
+def test_every_part_has_its_place_in_the_order():
+    assert {part(name) for name in MODULES} - {""} <= set(BELOW)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "opset"])
+def test_imports_run_one_way(name):
+    above = {
+        imported
+        for imported in imports(name)
+        if imported.startswith("opset.") and part(imported) not in ("errors", "text", part(name), *BELOW[part(name)])
+    }
+    assert not above
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_packages_are_imported_where_they_belong(name):
+    foreign = {imported.split(".")[0] for imported in imports(name)} - set(sys.stdlib_module_names) - {"opset"}
+    misplaced = {
+        package
+        for package in foreign
+        if not any(f"{name}.".startswith(f"{allowed}.") for allowed in ALLOWED.get(package, ()))
+    }
+    assert not misplaced
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_has_at_most_800_lines(name):
+    assert len(MODULES[name].read_text(encoding="utf-8").splitlines()) <= 800
+
+
+SMALL = """<ir_version: 6, opset_import: ["": 11]>
+    main (float[2, 3] x) => (float[2, 3] y) { r = Unsqueeze <axes = [0]> (x)  s = Softmax (r)  y = Squeeze (s) }"""
+SLOW = {"numpy", "ml_dtypes", "yaml", "rich", "jinja2", "onnx", "onnxruntime", "importlib.metadata", "asyncio"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "also"),
+    [
+        (["--help"], {"google.protobuf", "opset.schemas", "opset.model"}),
+        (["convert", "model.onnx", "--to", "21"], {"multiprocessing", "opset.cli.show", "opset.schemas.loader"}),
+        (["explain", "C204"], {"google.protobuf", "opset.model"}),
+    ],
+)
+def test_the_command_line_starts_without_what_it_does_not_need(arguments, also, tmp_path):
+    (tmp_path / "model.onnx").write_bytes(onnx.parser.parse_model(SMALL).SerializeToString())
+    code = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
+        "from opset.cli import main; main()"
+    )
+    done = run(code, *arguments, cwd=tmp_path)
+    assert (SLOW | also) & set(done.stderr.split()) == set()
+    if arguments[0] == "convert":
+        assert (tmp_path / "model-opset21.onnx").exists()
+
+
+def test_opset_itself_imports_next_to_nothing():
+    code = "import sys; before = set(sys.modules); import opset; print(*(set(sys.modules) - before))"
+    done = run(code)
+    assert {name for name in done.stdout.split() if "opset" in name} == {"opset"}
+    assert not {"google", "json", "dataclasses"} & set(done.stdout.split())

@@ -1,0 +1,97 @@
+"""The documentation is true: every command in it runs, and prints what it says.
+
+In a Markdown file, a block `console` holds commands after "$ " and below each what it prints; a block `python` is a
+script; a block such as `yaml schemas/com.example/Twice.yaml` is a file that the blocks after it find. All blocks of a
+file run one after the other, in a folder that holds the examples. `python -m tests.test_docs` writes what commands
+print into the files.
+"""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def environment(folder):
+    """An environment in which `opset` and `python` are those under test."""
+    tools = folder / "bin"
+    tools.mkdir()
+    for name, command in (("opset", f'"{sys.executable}" -m opset'), ("python", f'"{sys.executable}"')):
+        (tools / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        (tools / name).chmod(stat.S_IRWXU)
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+
+
+def played(text, folder):
+    """Give a page's text with what its commands print now; run its scripts."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    variables = environment(folder)
+
+    def block(match):
+        language, _, name = match[1].partition(" ")
+        body = match[2]
+        if language == "console":
+            commands = [line for line in body.splitlines() if line.startswith("$ ")]
+            body = "".join(f"{command}\n{output(command[2:])}" for command in commands)
+        elif language == "python" and not name:
+            subprocess.run([sys.executable, "-c", body], cwd=folder, env=variables, check=True, timeout=60)
+        elif name:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(body, encoding="utf-8")
+        return f"```{match[1]}\n{body}```"
+
+    def output(command):
+        done = subprocess.run(
+            ["bash", "-c", f"{{ {command}\n}} 2>&1"], cwd=folder, env=variables, stdout=subprocess.PIPE, timeout=60
+        )
+        return done.stdout.decode()
+
+    return BLOCK.sub(block, text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_print_what_the_page_says(page, tmp_path):
+    text = page.read_text(encoding="utf-8")
+    assert played(text, tmp_path) == text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if "://" not in target and not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_pages_name_exist(page):
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    named = re.findall(r"`((?:opset|tests|benchmarks|docs|examples|\.ci)/[\w./-]+)`", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_readme_has_the_two_commands_to_begin_with():
+    blocks = [body for language, body in BLOCK.findall((ROOT / "README.md").read_text()) if language == "sh"]
+    assert ".venv/bin/pip install ." in blocks[0] and ".venv/bin/opset convert examples/" in blocks[0]
+    assert ".venv/bin/pip install -e '.[test]'" in blocks[1] and "pytest" in blocks[1]
+
+
+def rewrite():
+    """Write what commands print into the pages."""
+    for page in PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            page.write_text(played(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    rewrite()
