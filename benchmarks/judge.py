@@ -22,7 +22,7 @@ from onnx import TensorProto, numpy_helper
 
 from benchmarks.converters import Target
 
-__all__ = ["Case", "Judge", "Verdict", "opset_of", "run_evaluator", "run_onnxruntime"]
+__all__ = ["Case", "Judge", "Verdict", "is_random", "opset_of", "run_evaluator", "run_onnxruntime"]
 
 # What the onnxruntime in use takes: highest version of each domain, and of the IR.
 ORT_DOMAINS = {"": 26, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1}
@@ -54,6 +54,9 @@ KNOWN_FAULTS: tuple[tuple[str, str, int, int, str], ...] = (
         "puts a slope along an axis where it does not broadcast",
     ),
 )
+
+
+RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,12 @@ def opset_of(model: onnx.ModelProto, domain: str = "") -> int | None:
     """Give the version at which the model imports the domain, None when it does not."""
     names = ("", "ai.onnx") if domain in ("", "ai.onnx") else (domain,)
     return next((entry.version for entry in model.opset_import if entry.domain in names), None)
+
+
+def is_random(name: str, model: onnx.ModelProto) -> bool:
+    """Whether a case draws at random; Dropout does in training mode, which the operator alone does not tell."""
+    training = name.startswith("test_training_dropout") and "zero_ratio" not in name
+    return training or any(node.op_type in RANDOM for node in model.graph.node)
 
 
 def messages(message: Message) -> Iterator[Message]:

@@ -1,6 +1,6 @@
 """Converts each node test case of the onnx package to each opset and judges what comes out.
 
-    python -m benchmarks.matrix [--targets 7-28] [--converter opset|onnx] [--bake] ...
+    python -m benchmarks.matrix [--targets 7-28] [--converter opset|onnx] [--bake] [--archive FOLDER] ...
 
 The exit status is 1 when anything is wrong or an error.
 
@@ -32,11 +32,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
+from benchmarks.archive import archived_cases
 from benchmarks.converters import CONVERTERS, Refused, Target
-from benchmarks.judge import Case, Judge, Verdict, opset_of
+from benchmarks.judge import Case, Judge, Verdict, is_random, opset_of
 
 KINDS = ("same", "refused", "wrong", "unjudged", "disputed", "error")
-RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 SECONDS_PER_CONVERSION = 120
 
 
@@ -78,9 +78,7 @@ def node_cases(pattern: str = "", limit: int | None = None) -> list[Case]:
         names = [value.name for value in test.model.graph.input]
         feeds = dict(zip(names, map(as_array, inputs), strict=True))
         expected = [as_array(value) for value in outputs]
-        # Dropout in training mode draws at random, too; the operator alone does not tell the mode.
-        training = test.name.startswith("test_training_dropout") and "zero_ratio" not in test.name
-        random = training or any(node.op_type in RANDOM for node in test.model.graph.node)
+        random = is_random(test.name, test.model)
         cases.append(Case(test.name, test.model, feeds, expected, test.rtol, test.atol, random))
     return cases[:limit]
 
@@ -333,6 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--targets", type=versions, default=versions("7-28"), help="opsets, such as 7-28 or 13,21")
     parser.add_argument("--ml-targets", type=versions, default=[], help="versions of ai.onnx.ml, where imported")
     parser.add_argument("--converter", choices=CONVERTERS, default="opset")
+    parser.add_argument("--archive", type=Path, metavar="FOLDER", help="cases of old releases (benchmarks.archive)")
     parser.add_argument("--cases", default="", metavar="REGEX", help="only cases whose name this is found in")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N cases")
     parser.add_argument("--bake", action="store_true", help="small integer side inputs become initializers")
@@ -344,7 +343,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     start = time.monotonic()
-    cases = node_cases(options.cases, options.limit)
+    if options.archive:
+        cases = archived_cases(options.archive, options.cases, options.limit)
+    else:
+        cases = node_cases(options.cases, options.limit)
     if options.bake:
         cases = [baked(case) for case in cases]
     wanted = ((i, targets_of(case, options.targets, options.ml_targets)) for i, case in enumerate(cases))

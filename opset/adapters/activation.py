@@ -15,6 +15,9 @@ def flattened_to_one_axis(op: Builder, node: Node) -> Result:
     x, axis = node.input(0), node.attr("axis")
     if axis == -1 or ((rank := node.rank(0)) is not None and positive_axis(axis, rank) == rank - 1):
         return None
+    if 0 in (node.shape(0) or ()):
+        # Nothing is there to normalise, and Reshape could not bring such a shape back.
+        return op.Identity(x)
     shape = op.Shape(x)
     rows = op.Flatten(x, axis=axis)
     (y,) = op.same(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1)

@@ -129,7 +129,7 @@ def resize_without_coordinates(op: Builder, node: Node) -> Result:
         constants = op.const([float(scale) for scale in scales], "float") if sized else node.input(SCALES)
         return op.same(node, inputs=[node.input(X), constants], drop=SINCE_11)
     if mode == "linear":
-        raise Refusal("C204", f"mode linear with coordinates {printable(coordinates)} has no equal, by {scales}")
+        raise Refusal("C204", f"mode linear with coordinates {printable(coordinates)} has no equal")
     if len(scales) != node.need_rank(X):
         raise Refusal("C103", f"there are {len(scales)} scales for {node.rank(X)} dimensions")
     y = node.input(X)
@@ -146,17 +146,13 @@ def _same_nearest(node: Node, scale: Fraction) -> bool:
     rounding, coordinates = node.attr("nearest_mode"), node.attr("coordinate_transformation_mode")
     if coordinates == "asymmetric":
         # Where each coordinate is a whole number, nothing is rounded.
-        whole = scale.numerator == 1 and _is_power_of_two(scale)
+        whole = scale.numerator == 1 and scale.denominator.bit_count() == 1
         return whole or (rounding == "floor" and scale >= 1) or (rounding == "ceil" and scale <= 1)
     if scale.denominator != 1 or not scale:
         return False
     if coordinates in ("half_pixel", "pytorch_half_pixel"):
         return rounding in ROUNDING
     return bool(coordinates == "tf_half_pixel_for_nn" and rounding == "floor")
-
-
-def _is_power_of_two(scale: Fraction) -> bool:
-    return scale.numerator.bit_count() == scale.denominator.bit_count() == 1
 
 
 def _nearest_places(node: Node, size: int, scale: Fraction) -> list[int]:
@@ -176,7 +172,7 @@ def _nearest_places(node: Node, size: int, scale: Fraction) -> list[int]:
             at = _coordinate(node.attr("coordinate_transformation_mode"), place, ratio, size, out)
             edge = at + Fraction(1, 2) if rounding in ROUNDING else at
             distance = abs(edge - round(edge))
-            exact = distance == 0 and (at == 0 or _is_power_of_two(ratio))
+            exact = distance == 0 and (at == 0 or float32(float(ratio)) == ratio)
             if not exact and distance < (abs(at) + 1) * Fraction(1, 2**20):
                 raise Refusal("C204", f"a coordinate is {float(at)}, at the edge between two elements")
             nearest.add(min(max(NEAREST[rounding](at), 0), size - 1))
@@ -267,7 +263,7 @@ def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
     """Give the wanted and the present size of each axis that is spoken of."""
     rank, wanted = node.need_rank(X), constant_ints(node, SIZES)
     present = [need_size(node, X, axis) for axis in (range(rank) if axes is None else distinct_axes(axes, rank))]
-    if len(wanted) != len(present) or not all(present):
+    if len(wanted) != len(present) or not all(present) or min(wanted, default=0) < 0:
         raise Refusal("C103", f"'sizes' is {wanted}, for dimensions of {present}")
     return list(zip(wanted, present, strict=True))
 

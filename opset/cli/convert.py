@@ -19,7 +19,7 @@ from opset.cli.configuration import all_folders, schemas_option
 from opset.cli.inputs import STREAM, Input, Output, expand, output_for
 from opset.errors import Finding, OpsetError, UsageError, printable
 from opset.model import Model, load, write_stream
-from opset.model.external import is_external, tensors
+from opset.model.external import is_external, odd_keys, tensors
 from opset.model.writing import MODES
 from opset.opsets.registry import Registry, registry_with
 from opset.text import styled
@@ -144,6 +144,7 @@ def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, 
     target = within(settings.target, imports_of(loaded.proto, "opset_import", registry))
     made = plan(loaded, target, registry)
     made.refusals = [finding.in_file(model.path) for finding in made.refusals]
+    made.notes += [f"{odd.place}: {odd.why} (opset explain {odd.code})" for odd in odd_keys(loaded.proto)]
     data = {"input": model.path, "output": None, **report.plan_data(made)}
     if made.refusals:
         return {**data, "status": "refused", "exit_status": 1}

@@ -44,6 +44,8 @@ class Model:
             self.proto.ParseFromString(self._skeleton)
         except (wire.WireError, DecodeError) as error:
             raise _refusal(source, str(error)) from error
+        except UnicodeDecodeError as error:  # protobuf written in Python is stricter than the usual one
+            raise ModelError(Finding("M106", "a name is not valid UTF-8", why=str(error), file=source.name)) from error
         if not (self.proto.HasField("graph") or self.proto.HasField("ir_version")):
             raise _no_model(source, "it holds neither a graph nor an IR version")
 

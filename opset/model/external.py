@@ -151,17 +151,26 @@ def findings(model: Model) -> list[Finding]:
 
     M201 to M207 say why a tensor's data cannot be used; M208 names keys that have no meaning, or that stand twice.
     """
-    found: list[Finding] = []
+    found = odd_keys(model.proto)
     for tensor in filter(is_external, tensors(model.proto)):
+        try:
+            data_range(model.folder, tensor)
+        except ModelError as error:
+            found += error.findings
+    return found
+
+
+def odd_keys(model: Any) -> list[Finding]:
+    """Give a finding M208 for each tensor of a ModelProto whose external data has keys without a clear meaning."""
+    found: list[Finding] = []
+    if not locations(model):
+        return found
+    for tensor in filter(is_external, tensors(model)):
         keys = Counter(_text(entry.key) for entry in tensor.external_data)
         odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
         if odd:
             why = "not known, or given twice: " + ", ".join(map(quoted, odd[:8]))
             found.append(Finding("M208", "external data has keys without a clear meaning", place(tensor), why))
-        try:
-            data_range(model.folder, tensor)
-        except ModelError as error:
-            found += error.findings
     return found
 
 

@@ -108,6 +108,18 @@ def changed(name: str) -> ModelError:
     )
 
 
+def read_into(descriptor: int, offset: int, buffer: memoryview, name: str) -> int:
+    """Fill a buffer from `offset` of an open file, give the number of bytes read; raise ModelError M101 if it fails."""
+    try:
+        if hasattr(os, "preadv"):
+            return os.preadv(descriptor, [buffer], offset)
+        part = _read_at(descriptor, len(buffer), offset)
+    except OSError as error:
+        raise cannot_open(name, error) from error
+    buffer[: len(part)] = part
+    return len(part)
+
+
 def read_exactly(descriptor: int, offset: int, count: int, name: str) -> bytes:
     """Give `count` bytes from `offset` of an open file; raise ModelError M105 if it ends before, M101 if it fails."""
     parts = []

@@ -97,7 +97,7 @@ class SubMessage(NamedTuple):
 def sub_messages() -> dict[str, dict[int, SubMessage]]:
     """Give, for each message type, its fields that hold messages, by number."""
     found: dict[str, dict[int, SubMessage]] = {}
-    pending = list(proto.file_descriptor().message_types_by_name.values())
+    pending = list(proto.FILE.message_types_by_name.values())
     for descriptor in pending:
         pending.extend(descriptor.nested_types)
         found[descriptor.full_name] = {
@@ -428,7 +428,7 @@ def _packed_fields() -> dict[str, dict[int, int]]:
     wires |= dict.fromkeys((kind.TYPE_INT32, kind.TYPE_INT64, kind.TYPE_UINT64), VARINT)
     return {
         message.full_name: {f.number: wires[f.type] for f in message.fields if f.type in wires and proto.is_repeated(f)}
-        for message in proto.file_descriptor().message_types_by_name.values()
+        for message in proto.FILE.message_types_by_name.values()
     }
 
 

@@ -22,7 +22,7 @@ from opset.model import external as external_data
 from opset.model import proto, wire
 from opset.model import tensor as tensors
 from opset.model.elements import ELEMENTS, data_size, quoted
-from opset.model.source import CHUNK, NO_FOLLOW, OPEN, changed, read_exactly, write_all
+from opset.model.source import CHUNK, NO_FOLLOW, OPEN, changed, read_into, write_all
 
 if TYPE_CHECKING:
     from opset.model.container import Model
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 ALIGNMENT: Final = 4096
 """Where `move` lets the data of each tensor start: at multiples of a page, so that it can be mapped into memory."""
+
+COPIED_AT_ONCE: Final = 1 << 22
 
 Piece = bytes | wire.Segment
 
@@ -246,22 +248,32 @@ def _write(descriptor: int, pieces: Iterable[Piece]) -> None:
 
 
 def _copy(origin: int, offset: int, count: int, target: int, name: str) -> None:
-    """Copy bytes from one file to another, within the file system where that can share blocks."""
-    aligned = (offset - os.lseek(target, 0, os.SEEK_CUR)) % ALIGNMENT == 0
-    while count and aligned and hasattr(os, "copy_file_range"):  # elsewhere reading and writing is quicker
+    """Copy bytes from one file to another: by the system where pages lie alike in both, else through one buffer.
+
+    Only then can a file system share blocks or move whole pages; elsewhere it copies more slowly than this does.
+    """
+    alike = (os.lseek(target, 0, os.SEEK_CUR) - offset) % ALIGNMENT == 0
+    while count and alike and hasattr(os, "copy_file_range"):
         try:
             done = os.copy_file_range(origin, target, min(count, 1 << 30), offset)
         except OSError as error:
             if error.errno not in _NOT_HERE:
                 raise
             break
-        if not done:  # the file ends here, or its file system has its content from elsewhere
+        if not done:
             break
         offset, count = offset + done, count - done
+    buffer = memoryview(bytearray(min(count, COPIED_AT_ONCE)))
     while count:
-        data = read_exactly(origin, offset, min(count, CHUNK), name)
-        write_all(target, data)
-        offset, count = offset + len(data), count - len(data)
+        part = buffer[: min(count, len(buffer))]
+        done = read_into(origin, offset, part, name)
+        if not done:
+            raise changed(name)
+        write_all(target, part[:done])
+        offset, count = offset + done, count - done
+        if hasattr(os, "posix_fadvise"):
+            # Linux then begins to write the pages out, and little is left to wait for when the file is flushed.
+            os.posix_fadvise(target, os.lseek(target, 0, os.SEEK_CUR) - done, done, os.POSIX_FADV_DONTNEED)
 
 
 _NOT_HERE: Final = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})

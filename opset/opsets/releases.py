@@ -125,8 +125,9 @@ def knows(domain: str) -> bool:
 
 
 def opset_beside(opsets: Mapping[str, int]) -> int:
-    """Give the version of the default domain in the first release that has all the given versions of other domains."""
-    for each in RELEASES:
-        if all(each.opset_of(domain) >= version for domain, version in opsets.items() if knows(domain)):
-            return each.opset
-    return RELEASES[-1].opset
+    """Give the version of the default domain that goes with versions of other domains.
+
+    It is the newest one that needs no later IR version than the first release that has those versions.
+    """
+    has = [r for r in RELEASES if all(r.opset_of(d) >= version for d, version in opsets.items() if knows(d))]
+    return max((r.opset for r in has if r.ir == has[0].ir), default=RELEASES[-1].opset)

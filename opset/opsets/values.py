@@ -103,6 +103,8 @@ class Values:
     ) -> None:
         self.body, self.outer, self.registry, self.versions, self._read = body, outer, registry, versions, read
         self._overridable = overridable
+        self.read_elsewhere: frozenset[str] = frozenset()
+        """Names that training graphs use beside the main graph that this is about."""
         self._built = False
         self._declared: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
@@ -185,7 +187,7 @@ class Values:
         """Say whether anything reads an output of a node that the body had from the start; True for any other value."""
         if self._unread is None:
             proto = self.body.proto
-            read = set(self.body.output_names())
+            read = {*self.body.output_names(), *self.read_elsewhere}
             pending = list(proto.node)
             while pending:
                 node = pending.pop()

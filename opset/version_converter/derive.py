@@ -193,6 +193,8 @@ def run(derived: Derived, op: Builder, node: Node) -> Result:
         parameters: tuple[Parameter, ...] = node.schema.inputs if word == "input" else node.schema.outputs
         for position, name in enumerate(names):
             if name and 0 <= limit <= position and not (word == "input" and position in derived.to_attribute):
+                if word == "output" and not node.values.is_read(name):
+                    continue
                 formal = parameters[min(position, len(parameters) - 1)].name
                 raise Refusal("C204", f"the {word} '{formal}' does not exist at version {since}")
     for position in derived.needed:
@@ -246,6 +248,9 @@ def run(derived: Derived, op: Builder, node: Node) -> Result:
             changes[name] = list(constant.values) if plural else constant.values[0]
         elif derived.target.attributes[name].required:
             raise Refusal("C204", f"the input '{node.schema.inputs[position].name}' is absent")
-    if not drop and not changes and inputs == list(proto.input):
+    outputs = list(proto.output)
+    if derived.outputs >= 0:
+        outputs = outputs[: derived.outputs]
+    if not drop and not changes and inputs == list(proto.input) and outputs == list(proto.output):
         return None
-    return op.same(node, inputs=inputs, drop=drop, **changes)
+    return op.same(node, inputs=inputs, outputs=outputs, drop=drop, **changes)

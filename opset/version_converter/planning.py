@@ -14,7 +14,7 @@ from opset import adapters
 from opset.errors import ConversionError, Finding, ModelError, printable
 from opset.model import Model
 from opset.model import proto as pb
-from opset.model.graph import Body, FreshNames, bodies, function_key, subgraphs, verify
+from opset.model.graph import Body, FreshNames, bodies, function_key, subgraphs, used_names, verify
 from opset.model.tensor import tensor_values
 from opset.opsets import releases
 from opset.opsets.registry import Registry
@@ -200,6 +200,12 @@ class _Conversion:
             self.values[body] = Values(
                 body, outer, self.registry, versions[body], self._read, self.proto.ir_version >= 4
             )
+        if self.proto.training_info:
+            training = [body for body in self.bodies if body.root is not self.bodies[0] and not body.root.function]
+            bindings = [b for t in self.proto.training_info for b in (*t.initialization_binding, *t.update_binding)]
+            self.values[self.bodies[0]].read_elsewhere = frozenset(
+                (*used_names(training), *(binding.key for binding in bindings), *(b.value for b in bindings))
+            )
         for body in reversed(self.bodies):
             self._body(body, versions[body])
         _set_imports(self.proto, self.target.opsets, versions[self.bodies[0]])
@@ -270,7 +276,7 @@ class _Conversion:
                 constants.append((index, verdict))
             else:
                 self._refuse(body, index, verdict, versions)
-        unused = _unused(body, replaced, released) if released else set()
+        unused = _unused(body, replaced, released - self.values[body].read_elsewhere) if released else set()
         for index, verdict in constants:
             if not unused.issuperset(body.proto.node[index].output):
                 self._refuse(body, index, verdict, versions)

@@ -104,8 +104,7 @@ def test_what_version_10_does_too(check, mode, coordinates, rounding, scales):
         ("linear", "half_pixel", "floor", WHOLE), ("linear", "align_corners", "floor", WHOLE),
         ("cubic", "asymmetric", "floor", WHOLE),
         ("nearest", "tf_crop_and_resize", "floor", WHOLE), ("nearest", "tf_half_pixel_for_nn", "ceil", WHOLE),
-        # A coordinate at the edge between two elements, and one on which side of it the rounded size decides.
-        ("nearest", "half_pixel", "floor", WHOLE),
+        # On which side of the edge between two elements a coordinate is, a rounded size decides.
         ("nearest", "half_pixel", "round_prefer_floor", floats(1, 1, 1, 0.4)),
     ],
 )  # fmt: skip
@@ -144,6 +143,10 @@ def test_sizes_become_scales_below_11(check, refused):
     refused(sized, 11, 10, {"x": IMAGE}, "C103", {**empty, "z": ints(1, 2, 6)})
     refused(sized, 11, 10, {"x": IMAGE}, "C207", {**empty, "z": ints(1, 2, 6, 3)}, shapes={"x": [1, 2, "H", 6]})
     refused(sized, 11, 10, {"x": IMAGE, "z": ints(1, 2, 6, 3)}, "C205", empty)
+    # The sixth of ten elements stands right between two of six, and 5 / 3 is no FLOAT.
+    edge = resize(["x", "r", "e", "z"], coordinate_transformation_mode="asymmetric", nearest_mode="ceil")
+    refused(edge, 11, 10, {"x": IMAGE}, "C204", {**empty, "z": ints(1, 2, 4, 10)})
+    check(edge, 11, 10, {"x": IMAGE}, {**empty, "z": ints(1, 2, 7, 6)}, operators=["Gather"])
     nearest = resize(["x", "r", "s"], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     refused(nearest, 11, 10, {"x": IMAGE, "s": WHOLE}, "C205", {"r": NOTHING})
 

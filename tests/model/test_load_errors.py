@@ -92,6 +92,17 @@ def test_a_file_without_permission():
     subprocess.run([sys.executable, "-c", lines], check=True, timeout=60)
 
 
+def test_names_that_are_not_utf8(monkeypatch):
+    content = delimited(7, delimited(2, b"\xff"))
+    loaded = load(content)
+    assert loaded.proto.graph.name == b"\xff"
+    assert loaded.SerializeToString() == content
+    lines = f"from opset.model import load; load({content!r})"
+    monkeypatch.setenv("PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", "python")
+    slow = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, timeout=60)
+    assert "ModelError: error[M106]" in slow.stderr
+
+
 def test_things_that_are_no_source():
     for thing in (None, 5, object(), onnx.NodeProto(), ["path"], io.StringIO("text")):
         assert error_of(thing, UsageError).code == "U103"

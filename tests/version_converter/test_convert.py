@@ -77,6 +77,24 @@ def test_a_shared_initializer_stays_and_one_that_nothing_uses_any_more_goes():
     assert [tensor.name for tensor in opset.convert(shared, 12).graph.initializer] == ["axes"]
 
 
+def test_what_a_training_graph_uses_stays():
+    axes = numpy_helper.from_array(np.array([0], np.int64), "axes")
+    before = model([helper.make_node("Unsqueeze", ["x", "axes"], ["y"])], 13, initializer=[axes])
+    before.training_info.add().update_binding.add(key="axes", value="y")
+    after = opset.convert(before, 12)
+    assert [tensor.name for tensor in after.graph.initializer] == ["axes"]
+    del before.training_info[:]
+    assert not opset.convert(before, 12).graph.initializer
+
+
+def test_an_extra_output_goes_only_where_nothing_reads_it():
+    pool = helper.make_node("MaxPool", ["x"], ["y", "where"], kernel_shape=[2, 2])
+    image = [info("x", F, [1, 1, 4, 4])]
+    assert list(opset.convert(model([pool], 8, image), 7).graph.node[0].output) == ["y"]
+    read = model([pool], 8, image, outputs=[info("y", F, None), info("where", I64, None)])
+    refused(read, 7, "C204")
+
+
 def test_an_input_that_is_computed_or_can_be_overridden_is_not_constant():
     computed = [helper.make_node("Identity", ["a"], ["b"]), helper.make_node("Unsqueeze", ["x", "b"], ["y"], name="u")]
     given = model(computed, 13, inputs=[info("x"), info("a", I64, [1])])

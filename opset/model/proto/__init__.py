@@ -6,22 +6,23 @@ two do not mix. Every message and every top-level enum of onnx.proto is an attri
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import FieldDescriptor, FileDescriptor
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 
-@cache
-def file_descriptor() -> FileDescriptor:
-    """Give the descriptor of onnx.proto, read from its compiled form beside this module."""
+def _read() -> FileDescriptor:
+    """Give the descriptor of onnx.proto, from its compiled form beside this module."""
     compiled = descriptor_pb2.FileDescriptorSet.FromString(files(__name__).joinpath("onnx.binpb").read_bytes())
     pool = descriptor_pool.DescriptorPool()
     pool.Add(compiled.file[0])
     return pool.FindFileByName(compiled.file[0].name)
+
+
+FILE: Final = _read()
 
 
 def is_repeated(field: FieldDescriptor) -> bool:
@@ -30,11 +31,10 @@ def is_repeated(field: FieldDescriptor) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    file = file_descriptor()
-    if name in file.message_types_by_name:
-        found: Any = message_factory.GetMessageClass(file.message_types_by_name[name])
-    elif name in file.enum_types_by_name:
-        found = EnumTypeWrapper(file.enum_types_by_name[name])
+    if name in FILE.message_types_by_name:
+        found: Any = message_factory.GetMessageClass(FILE.message_types_by_name[name])
+    elif name in FILE.enum_types_by_name:
+        found = EnumTypeWrapper(FILE.enum_types_by_name[name])
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found
