@@ -203,7 +203,8 @@ def _coordinate(mode: str, place: int, scale: Fraction, size: int, out: int) -> 
 def resize_leaves_out_empty_inputs(op: Builder, node: Node) -> Result:
     """An empty `scales` announced `sizes`; now just one of them is given. One of the coordinate modes is gone.
 
-    `floor((x + 0.5) / scale)`, of tf_half_pixel_for_nn, is `(x + 0.5) / scale - 0.5` of half_pixel, halves rounded up.
+    Its coordinates `(x + 0.5) / scale` are half more than those of half_pixel: `floor(c)` is `c - 0.5`, halves rounded
+    up, and `c`, halves rounded down, is `ceil(c - 0.5)`.
     """
     inputs = [node.input(index) for index in range(4)]
     for index in (ROI, SIZES):
@@ -219,11 +220,14 @@ def resize_leaves_out_empty_inputs(op: Builder, node: Node) -> Result:
         raise Refusal("C103", "neither 'scales' nor 'sizes' is given")
     changes = {}
     if node.attr("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
-        if node.attr("mode") != "nearest" or node.attr("nearest_mode") != "floor":
+        rounding = {"floor": "round_prefer_ceil", "round_prefer_floor": "ceil"}.get(node.attr("nearest_mode"))
+        if node.attr("mode") != "nearest" or rounding is None:
             raise Refusal(
-                "C204", "the coordinates tf_half_pixel_for_nn are gone, and only with floor have others to be equal"
+                "C204",
+                "the coordinates tf_half_pixel_for_nn are gone, and only nearest, rounded by floor or "
+                "round_prefer_floor, has others to be equal",
             )
-        changes = {"coordinate_transformation_mode": "half_pixel", "nearest_mode": "round_prefer_ceil"}
+        changes = {"coordinate_transformation_mode": "half_pixel", "nearest_mode": rounding}
     return op.same(node, inputs=inputs, **changes)
 
 

@@ -172,16 +172,13 @@ def used_names(found: Iterable[Body]) -> set[str]:
     """Give every value name and node name in the bodies: what a fresh name must not be."""
     names: set[str] = set()
     for body in found:
-        names.update(body.input_names())
-        names.update(body.output_names())
+        names.update(body.input_names(), body.output_names(), (value.name for value in body.proto.value_info))
         if not body.function:
             names.update(tensor.name for tensor in body.proto.initializer)
             names.update(sparse.values.name for sparse in body.proto.sparse_initializer)
-        names.update(value.name for value in body.proto.value_info)
         for node in body.proto.node:
             names.add(node.name)
-            names.update(node.input)
-            names.update(node.output)
+            names.update(node.input, node.output)
     return names
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
@@ -178,6 +177,8 @@ def spool(stream: IO[Any], name: str) -> Source:
 
     Raises UsageError U103 if the stream gives text, ModelError M101 if reading fails.
     """
+    import tempfile  # here, since it brings half the standard library with it
+
     try:
         with tempfile.SpooledTemporaryFile(SPOOLED) as kept:
             while chunk := stream.read(CHUNK):

@@ -11,7 +11,6 @@ import errno
 import io
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -192,7 +191,7 @@ class _Files:
 
     def _temporary(self, target: str) -> str:
         target = os.path.abspath(target)
-        temporary = os.path.join(os.path.dirname(target), f".opset-{secrets.token_hex(8)}.tmp")
+        temporary = os.path.join(os.path.dirname(target), f".opset-{os.urandom(8).hex()}.tmp")
         self._waiting.append((temporary, target))
         return temporary
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.errors import printable
-from opset.schemas.model import VARIADIC, Change, OpSchema, Parameter
+from opset.schemas.model import VARIADIC, Change, OpSchema
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
 # Element types of an input that an attribute of a type can hold exactly.
@@ -188,18 +188,38 @@ def check_types(derived: Derived, node: Node) -> None:
 def run(derived: Derived, op: Builder, node: Node) -> Result:
     """Take a node across the transition: None where it may stay as it is. Raises Refusal."""
     check_types(derived, node)
+    if derived.inputs >= 0 or derived.outputs >= 0 or derived.needed:
+        _check_places(derived, node)
+    drop, changes = _attributes(derived, node)
+    inputs = _inputs(derived, op, node, drop, changes)
+    outputs = list(node.proto.output[: derived.outputs]) if derived.outputs >= 0 else None
+    if drop or changes or inputs is not None or (outputs is not None and len(outputs) < len(node.proto.output)):
+        return op.same(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
+    return None
+
+
+def _check_places(derived: Derived, node: Node) -> None:
+    """Refuse inputs and outputs in use that the other side does not have, and required ones that are absent."""
     proto, since = node.proto, derived.target.since_version
-    for names, limit, word in ((proto.input, derived.inputs, "input"), (proto.output, derived.outputs, "output")):
-        parameters: tuple[Parameter, ...] = node.schema.inputs if word == "input" else node.schema.outputs
+    for word, names, limit, parameters in (
+        ("input", proto.input, derived.inputs, node.schema.inputs),
+        ("output", proto.output, derived.outputs, node.schema.outputs),
+    ):
         for position, name in enumerate(names):
-            if name and 0 <= limit <= position and not (word == "input" and position in derived.to_attribute):
-                if word == "output" and not node.values.is_read(name):
-                    continue
-                formal = parameters[min(position, len(parameters) - 1)].name
-                raise Refusal("C204", f"the {word} '{formal}' does not exist at version {since}")
+            if not name or not 0 <= limit <= position:
+                continue
+            if position in derived.to_attribute if word == "input" else not node.values.is_read(name):
+                continue
+            formal = parameters[min(position, len(parameters) - 1)].name
+            raise Refusal("C204", f"the {word} '{formal}' does not exist at version {since}")
     for position in derived.needed:
         if not node.input(position):
             raise Refusal("C204", f"the input '{node.schema.inputs[position].name}' is required at version {since}")
+
+
+def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]]:
+    """Give the attributes to drop and those to state; refuse what the other side cannot say."""
+    since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]
     for name in derived.never:
         required = name in derived.target.attributes and derived.target.attributes[name].required
@@ -217,40 +237,42 @@ def run(derived: Derived, op: Builder, node: Node) -> Result:
             what = printable(value) if not hasattr(value, "DESCRIPTOR") else "given"
             raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
         drop.append(name)
-    changes: dict[str, Any] = {
-        name: value for name, (_, value) in derived.state.items() if not node.has(name)
-    }
-    inputs = list(proto.input)
-    if derived.inputs >= 0:
-        inputs = inputs[: max(derived.inputs, 0)]
-    for name, position in derived.to_input.items():
-        if node.has(name) or node.attr(name) is not None:
-            value = node.attr(name)
-            formal_input = derived.target.inputs[position]
-            element = derived.target.allowed(formal_input)
-            kind = "float" if node.schema.attributes[name].type in ("float", "floats") else "int64"
-            if f"tensor({kind})" not in element:
-                raise Refusal("C202", f"the attribute '{name}' cannot become the input '{formal_input.name}'")
-            inputs.extend("" for _ in range(position + 1 - len(inputs)))
-            inputs[position] = op.const(value, kind)
-            drop.append(name)
-        elif derived.target.inputs[position].option == "single":
-            raise Refusal("C204", f"the attribute '{name}' is absent, and its input is required at version {since}")
-    for position, name in derived.to_attribute.items():
-        if node.input(position):
-            constant = node.need_constant(position)
-            kind = derived.target.attributes[name].type
-            plural = kind.endswith("s")
-            if constant.element not in ATTRIBUTE_ELEMENTS.get(kind.removesuffix("s"), ()):
-                raise Refusal("C202", f"the input '{node.schema.inputs[position].name}' is of type {constant.element}")
-            if not plural and len(constant.values) != 1:
-                raise Refusal("C204", f"the input '{node.schema.inputs[position].name}' is no single number")
-            changes[name] = list(constant.values) if plural else constant.values[0]
-        elif derived.target.attributes[name].required:
-            raise Refusal("C204", f"the input '{node.schema.inputs[position].name}' is absent")
-    outputs = list(proto.output)
-    if derived.outputs >= 0:
-        outputs = outputs[: derived.outputs]
-    if not drop and not changes and inputs == list(proto.input) and outputs == list(proto.output):
+    return drop, {name: value for name, (_, value) in derived.state.items() if not node.has(name)}
+
+
+def _inputs(
+    derived: Derived, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
+) -> list[str] | None:
+    """Give the inputs on the other side, None if they stay; attributes that become inputs go to `drop`, and back."""
+    if not derived.to_input and not derived.to_attribute:
         return None
-    return op.same(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
+    inputs = list(node.proto.input)
+    if derived.inputs >= 0:
+        del inputs[derived.inputs :]
+    for name, position in derived.to_input.items():
+        value, formal = node.attr(name), derived.target.inputs[position]
+        if value is None:
+            if formal.option == "single":
+                since = derived.target.since_version
+                raise Refusal("C204", f"the attribute '{name}' is absent, and its input is required at version {since}")
+            continue
+        kind = "float" if node.schema.attributes[name].type in ("float", "floats") else "int64"
+        if f"tensor({kind})" not in derived.target.allowed(formal):
+            raise Refusal("C202", f"the attribute '{name}' cannot become the input '{formal.name}'")
+        inputs.extend("" for _ in range(position + 1 - len(inputs)))
+        inputs[position] = op.const(value, kind)
+        drop.append(name)
+    for position, name in derived.to_attribute.items():
+        declared, given = derived.target.attributes[name], node.schema.inputs[position].name
+        if not node.input(position):
+            if declared.required:
+                raise Refusal("C204", f"the input '{given}' is absent")
+            continue
+        constant = node.need_constant(position)
+        plural = declared.type.endswith("s")
+        if constant.element not in ATTRIBUTE_ELEMENTS.get(declared.type.removesuffix("s"), ()):
+            raise Refusal("C202", f"the input '{given}' is of type {constant.element}")
+        if not plural and len(constant.values) != 1:
+            raise Refusal("C204", f"the input '{given}' is no single number")
+        changes[name] = list(constant.values) if plural else constant.values[0]
+    return None if inputs == list(node.proto.input) else inputs

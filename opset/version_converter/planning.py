@@ -427,10 +427,9 @@ class _Conversion:
         final: int,
     ) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: the nodes in its place with their versions, None where it may stay."""
-        domain = step.source.domain
         node = Node(current, step.source, values, final)
         op = Builder(
-            current, domain, step.version, self._versions_for(versions), self.registry, body, values, self.names,
+            current, step.target, step.version, self._versions_for(versions), self.registry, values, self.names,
             lambda tensor, name: self._initializer(body, tensor, name, self.target.opsets.get("", versions[""])),
         )
         result: Result = None
@@ -556,6 +555,8 @@ def _signature(node: Any, values: Values) -> tuple[Any, ...]:
 def _bind(node: Any, results: tuple[str, ...], op: Builder, values: Values) -> list[tuple[Any, int]]:
     """Make the new nodes compute the old node's outputs under their own names; "" serves for one that nothing reads."""
     made = op.made
+    if results == tuple(node.output) and (not node.name or any(new.name == node.name for new, _ in made)):
+        return made
     produced = {name for new, _ in made for name in new.output}
     rename: dict[str, str] = {}
     for position, name in enumerate(node.output):

@@ -8,7 +8,7 @@ from typing import Any
 
 from opset.errors import printable
 from opset.model import proto as pb
-from opset.model.graph import Body, FreshNames
+from opset.model.graph import FreshNames
 from opset.model.tensor import make_tensor
 from opset.opsets.registry import Registry
 from opset.opsets.values import NUMBERS, Constant, Shape, Values
@@ -226,8 +226,15 @@ def unknown_type(value: str) -> Refusal:
 
 
 @lru_cache(maxsize=1024)
-def _int_tensor(name: str, data_type: int, dims: tuple[int, ...], values: tuple[int, ...]) -> Any:
-    return make_tensor(name, data_type, dims, values)
+def _constant_of_ints(dims: tuple[int, ...], values: tuple[int, ...]) -> Any:
+    """Give a Constant node of int64 without names, to be copied: models hold the same few axes thousands of times."""
+    return _constant(make_tensor("", NUMBERS["int64"], dims, values))
+
+
+def _constant(tensor: Any) -> Any:
+    node = pb.NodeProto(op_type="Constant")
+    set_attribute(node, "value", "tensor", tensor)
+    return node
 
 
 class Builder:
@@ -240,17 +247,16 @@ class Builder:
     def __init__(
         self,
         node: Any,
-        domain: str,
+        target: OpSchema,
         version: int,
         versions: Mapping[str, int],
         registry: Registry,
-        body: Body,
         values: Values,
         names: FreshNames,
         const: Callable[[Any, str], str],
     ) -> None:
-        self._node, self._domain, self.version = node, domain, version
-        self._versions, self._registry, self._body = versions, registry, body
+        self._node, self._target, self._domain, self.version = node, target, target.domain, version
+        self._versions, self._registry = versions, registry
         self._values, self._names, self._const = values, names, const
         self.made: list[tuple[Any, int]] = []
         """The nodes made so far, each with the opset (of its own domain) that it is written in."""
@@ -299,22 +305,27 @@ class Builder:
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         if dims is None:
             dims = [len(flat)] if isinstance(values, (list, tuple)) else []
-        # Exporters write the same few axes thousands of times. Floats are left out: -0.0 equals 0.0 as a key.
-        make = _int_tensor if element == "int64" else make_tensor
-        tensor = make("", NUMBERS[element], tuple(dims), tuple(flat))
-        return self.tensor(tensor, self._names.fresh(f"{self._stem}__const"))
+        if element == "int64":
+            made = _constant_of_ints(tuple(dims), tuple(flat))
+        else:
+            made = _constant(make_tensor("", NUMBERS[element], dims, flat))
+        return self._constant(made, self._names.fresh(f"{self._stem}__const"))
 
     def tensor(self, tensor: Any, name: str) -> str:
         """Give the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
 
         It is a Constant node, or an initializer where the target's Constant cannot hold the type.
         """
-        held = self._const(tensor, name)
+        return self._constant(_constant(tensor), name)
+
+    def _constant(self, made: Any, name: str) -> str:
+        held = self._const(made.attribute[0].t, name)
         if not held:
-            node = pb.NodeProto(op_type="Constant", output=[name])
+            node = pb.NodeProto()
+            node.CopyFrom(made)
+            node.output.append(name)
             if self._node.name:
                 node.name = self._names.fresh(f"{self._node.name}__Constant")
-            set_attribute(node, "value", "tensor", tensor)
             node.metadata_props.extend(self._node.metadata_props)
             self._add(node, self.version if self._domain == "" else self._versions[""])
         return held or name
@@ -335,11 +346,12 @@ class Builder:
         """
         proto = pb.NodeProto()
         proto.CopyFrom(node.proto)
-        schema = self._registry.schema(op_type or proto.op_type, self.version, self._domain)
+        schema: OpSchema | None = self._target
+        if op_type is not None:
+            schema = self._registry.schema(op_type, self.version, self._domain)
+            proto.op_type = op_type
         if schema is None or schema.deprecated:
-            name = op_type or proto.op_type
-            raise Refusal("C201", f"it needs {name}, which does not exist at version {self.version}")
-        proto.op_type = schema.name
+            raise Refusal("C201", f"it needs {proto.op_type}, which does not exist at version {self.version}")
         if inputs is not None:
             self.released.extend(name for name in proto.input if name and name not in inputs)
             del proto.input[:]

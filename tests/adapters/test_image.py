@@ -167,11 +167,12 @@ def test_empty_inputs_of_resize(check, coordinates):
     check(resize(["x", "r", "e", "z"], **how), 11, 13, {"x": IMAGE, "z": constants["z"]}, constants)
 
 
+@pytest.mark.parametrize("rounding", ["floor", "round_prefer_floor"])
 @pytest.mark.parametrize("scales", [GROW, SHRINK, BOTH, WHOLE])
-def test_a_mode_of_coordinates_that_is_gone(check, refused, scales):
-    gone = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "nearest_mode": "floor"}
+def test_a_mode_of_coordinates_that_is_gone(check, refused, scales, rounding):
+    gone = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "nearest_mode": rounding}
     check(resize(["x", "r", "s"], **gone), 11, 13, {"x": IMAGE}, {"r": NOTHING, "s": scales}, operators=["Resize"])
-    for change in ({"nearest_mode": "ceil"}, {"mode": "linear"}):
+    for change in ({"nearest_mode": "ceil"}, {"nearest_mode": "round_prefer_ceil"}, {"mode": "linear"}):
         refused(
             resize(["x", "r", "s"], **{**gone, **change}), 11, 13, {"x": IMAGE}, "C204", {"r": NOTHING, "s": scales}
         )

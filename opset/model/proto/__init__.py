@@ -6,7 +6,7 @@ two do not mix. Every message and every top-level enum of onnx.proto is an attri
 
 from __future__ import annotations
 
-from importlib.resources import files
+import os
 from typing import Any, Final
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -16,7 +16,9 @@ from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 def _read() -> FileDescriptor:
     """Give the descriptor of onnx.proto, from its compiled form beside this module."""
-    compiled = descriptor_pb2.FileDescriptorSet.FromString(files(__name__).joinpath("onnx.binpb").read_bytes())
+    # Not by importlib.resources: its import alone takes as long as all the rest of this module.
+    with open(os.path.join(os.path.dirname(__file__), "onnx.binpb"), "rb") as file:
+        compiled = descriptor_pb2.FileDescriptorSet.FromString(file.read())
     pool = descriptor_pool.DescriptorPool()
     pool.Add(compiled.file[0])
     return pool.FindFileByName(compiled.file[0].name)

@@ -1,0 +1,1123 @@
+"""Draws nodes for the fuzzer: for each operator attributes and inputs that its version takes, the odd ones included.
+
+`structure` decides what the node is, `sizes` how long dynamic dimensions are, and `values` what the tensors hold, so
+that the same structure can be drawn again with other sizes and values.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+__all__ = ["DRAWS", "Argument", "Draft", "Draw", "draft"]
+
+NARROW = {
+    "bfloat16": ml_dtypes.bfloat16,
+    "float8e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "float8e5m2": ml_dtypes.float8_e5m2,
+    "float8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "int4": ml_dtypes.int4,
+    "uint4": ml_dtypes.uint4,
+}
+"""Types that go into a model through a Cast, as onnxruntime's Python interface does not take them."""
+PLAIN = {"float": np.float32, "float16": np.float16, "double": np.float64, "bool": np.bool_, "string": object} | {
+    name: np.dtype(name).type
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+}
+DTYPES: dict[str, Any] = {**PLAIN, **NARROW}
+SPECIAL = [float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1e-42, 3.0e38, 0.5, -0.5, 1.5, 2.5, 1e10]
+SKIPPED = {
+    "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli",
+}
+"""Operators whose results are random."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An input's value and type; `side` ones say what to do and are often known before the model runs."""
+
+    value: np.ndarray
+    element: str
+    side: bool = False
+
+
+@dataclass
+class Draft:
+    """A node to be: attributes, inputs (None for absent ones), and how many outputs it names at most."""
+
+    attributes: dict[str, Any]
+    inputs: list[Argument | None]
+    outputs: int | None = None
+
+
+class Draw:
+    """Sources of chance for one node of a schema."""
+
+    def __init__(self, schema: onnx.defs.OpSchema, opset: int, seed: str, again: int) -> None:
+        self.schema, self.opset, self.since = schema, opset, schema.since_version
+        self.structure = random.Random(seed)
+        self.sizes = random.Random(f"{seed} sizes {again}")
+        self.values = np.random.default_rng(random.Random(f"{seed} values {again}").randrange(2**63))
+        self.attributes: dict[str, Any] = {}
+        self.rare = self.structure.random()
+        self.empty = self.structure.random() < 0.06
+        self.special = self.structure.random() < 0.3
+        self.bound: dict[str, str] = {}
+
+    def chance(self, share: float) -> bool:
+        return self.structure.random() < share
+
+    def pick(self, *options: Any) -> Any:
+        return self.structure.choice(options)
+
+    def size(self, least: int = 1, most: int = 5) -> int:
+        """Give a size; sometimes 0 where that is allowed."""
+        size = self.sizes.randint(least, most)
+        zero = self.structure.random() < 0.3
+        return 0 if self.empty and zero and least <= 1 else size
+
+    def shape(self, rank: int | None = None, least: int = 0, most: int = 4) -> list[int]:
+        rank = self.structure.randint(least, most) if rank is None else rank
+        return [self.size() for _ in range(rank)]
+
+    def element(self, position: int, *preferred: str) -> str:
+        """Give an element type that the input of the schema may have; the same for all inputs of one type variable."""
+        inputs = self.schema.inputs
+        formal = inputs[min(position, len(inputs) - 1)]
+        if formal.type_str in self.bound and formal.is_homogeneous:
+            return self.bound[formal.type_str]
+        allowed = sorted(t[7:-1] for t in formal.types if t.startswith("tensor(") and t[7:-1] in DTYPES)
+        if not allowed:
+            raise LookupError(f"no tensor type for {formal.name}")
+        allowed = [t for t in allowed if t in preferred] or allowed
+        common = [t for t in ("float", "int64", "double", "int32") if t in allowed]
+        chosen = common[0] if common and self.chance(0.45) else self.structure.choice(allowed)
+        self.bound[formal.type_str] = chosen
+        return chosen
+
+    def array(self, element: str, shape: list[int], low: int | None = None, high: int | None = None) -> np.ndarray:
+        """Give values of a type: small whole and broken numbers, and now and then extremes."""
+        size, rng = int(np.prod(shape)), self.values
+        if element == "string":
+            words = ["", "a", "b", "Ab", "ü", "x y", "1", "a"]
+            return np.array([words[i] for i in rng.integers(0, len(words), size)], object).reshape(shape)
+        if element == "bool":
+            return rng.integers(0, 2, shape).astype(bool)
+        if "int" in element:
+            dtype = DTYPES[element]
+            small = {"int4": (-8, 8), "uint4": (0, 16)}.get(element)
+            if low is not None and high is not None:
+                return rng.integers(low, high, shape).astype(dtype)
+            if small:
+                return rng.integers(*small, shape).astype(dtype)
+            info = np.iinfo(dtype)
+            found = rng.integers(0 if element[0] == "u" else -6, 7, shape).astype(dtype)
+            if self.special and size:
+                flat = found.reshape(-1)
+                for _ in range(1 + size // 3):
+                    edge = self.structure.choice([info.max, info.min, info.max - 1, info.max // 2, info.max // 2 + 1])
+                    flat[int(rng.integers(size))] = edge
+            return found
+        found = rng.normal(0, 2, shape) if rng.random() < 0.6 else rng.integers(-4, 5, shape) / 2
+        found = np.asarray(found, np.float64)
+        if self.special and size and element[:6] != "float8":
+            flat = found.reshape(-1)
+            for _ in range(1 + size // 4):
+                flat[int(rng.integers(size))] = SPECIAL[int(rng.integers(len(SPECIAL)))]
+        with np.errstate(all="ignore"):
+            return found.astype(np.float32).astype(DTYPES[element]) if element != "double" else found
+
+    def data(self, position: int, shape: list[int], *preferred: str) -> Argument:
+        element = self.element(position, *preferred)
+        return Argument(self.array(element, shape), element)
+
+    def tame(self, position: int, shape: list[int], *preferred: str) -> Argument:
+        """Give data without extremes, for operators that sum them up."""
+        special, self.special = self.special, False
+        found = self.data(position, shape, *preferred)
+        self.special = special
+        return found
+
+    def side(self, values: Any, element: str = "int64") -> Argument:
+        return Argument(np.asarray(values, DTYPES[element]), element, True)
+
+    def has(self, attribute: str) -> bool:
+        return attribute in self.schema.attributes
+
+    def attr(self, attribute: str, *options: Any, stated: float = 0.7) -> Any:
+        """State an attribute that the version has with one of the options, or leave it at its default; give it."""
+        option = self.structure.choice(options)
+        if not self.has(attribute):
+            return None
+        declared = self.schema.attributes[attribute]
+        if declared.required or self.chance(stated):
+            self.attributes[attribute] = option
+            return option
+        kind = declared.default_value
+        return helper.get_attribute_value(kind) if kind.name else None
+
+    def axis(self, rank: int, name: str = "axis", extra: int = 0, stated: float = 0.8) -> int:
+        """State an axis, negative ones where the version may take them."""
+        low = 0 if self.opset < 11 and not self.chance(0.3) else -rank - extra
+        high = rank + extra
+        axis = self.structure.randrange(low, high) if high > low else 0
+        self.attr(name, axis, stated=stated)
+        found = self.attributes.get(name)
+        if found is None and self.has(name):
+            declared = self.schema.attributes[name].default_value
+            found = declared.i if declared.name else 0
+        return 0 if found is None else int(found)
+
+
+Drawer = Callable[[Draw], list[Argument | None]]
+DRAWS: dict[str, Drawer] = {}
+
+
+def draws(*operators: str) -> Callable[[Drawer], Drawer]:
+    def register(drawer: Drawer) -> Drawer:
+        for operator in operators:
+            DRAWS[operator] = drawer
+        return drawer
+
+    return register
+
+
+def draft(schema: onnx.defs.OpSchema, opset: int, seed: str, again: int) -> Draft:
+    """Give a node of the schema. Raises LookupError where no type fits."""
+    draw = Draw(schema, opset, seed, again)
+    drawer = DRAWS.get(schema.name, generic)
+    inputs = drawer(draw)
+    return Draft(draw.attributes, inputs)
+
+
+def broadcastable(d: Draw, count: int) -> list[list[int]]:
+    """Give shapes that broadcast to one."""
+    whole = d.shape()
+    shapes = []
+    for _ in range(count):
+        start = d.structure.randint(0, len(whole)) if d.chance(0.4) else 0
+        shapes.append([1 if d.chance(0.2) else size for size in whole[start:]])
+    if d.chance(0.8):
+        shapes[0] = whole
+    return shapes
+
+
+def generic(d: Draw) -> list[Argument | None]:
+    """Give inputs that broadcast, and each attribute near its default; optional inputs are sometimes left out."""
+    formals = list(d.schema.inputs)
+    many = [formals[-1]] * d.structure.randint(0, 2) if formals and formals[-1].option.name == "Variadic" else []
+    formals += many
+    shapes = broadcastable(d, len(formals)) if formals else []
+    found: list[Argument | None] = []
+    for position, (formal, shape) in enumerate(zip(formals, shapes, strict=True)):
+        absent = formal.option.name == "Optional" and d.chance(0.5)
+        found.append(None if absent else d.data(position, shape))
+    for name, declared in d.schema.attributes.items():
+        kind = declared.type.name
+        if kind == "FLOAT":
+            d.attr(name, 0.5, 1.0, -1.5, 0.1, 3.0, 0.0, stated=0.5)
+        elif kind == "INT":
+            d.attr(name, 0, 1, -1, 2, stated=0.5)
+        elif kind == "INTS":
+            d.attr(name, [0], [1], [0, 1], [-1], [1, 1], stated=0.5)
+        elif kind == "STRING" and declared.required:
+            d.attr(name, "linear", "x", stated=1)
+    return found
+
+
+def axis_only(least: int = 1, tame: bool = False) -> Drawer:
+    def drawer(d: Draw) -> list[Argument | None]:
+        shape = d.shape(None, least, 4)
+        d.axis(len(shape))
+        x = (d.tame if tame else d.data)(0, shape)
+        return [x]
+
+    return drawer
+
+
+draws("Softmax", "LogSoftmax", "Hardmax")(axis_only(1, True))
+draws("Flatten")(axis_only(0))
+
+
+@draws("Abs", "Neg", "Relu")
+def keeps(d: Draw) -> list[Argument | None]:
+    return [d.data(0, d.shape())]
+
+
+@draws("Concat")
+def concat(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 4)
+    axis = d.axis(len(shape), stated=1.0)
+    found: list[Argument | None] = []
+    for _ in range(d.structure.randint(1, 4)):
+        own = list(shape)
+        own[axis] = d.size(0)
+        found.append(d.data(0, own))
+    return found
+
+
+@draws("Clip")
+def clip(d: Draw) -> list[Argument | None]:
+    x = d.data(0, d.shape())
+    bounds = [-1.5, 0.0, -0.0, 2.0, 3.0, 1e10, float("inf"), float("-inf"), 0.1, 70000.0, -3.4028234663852886e38]
+    d.attr("min", *bounds)
+    d.attr("max", *bounds)
+    if d.has("min"):
+        return [x]
+    if "int" in x.element:
+        limits = np.iinfo(DTYPES[x.element])
+        bounds = [0, 1, 3, limits.min, limits.max, limits.max - 1]
+    given = [d.side(d.pick(*bounds), x.element) if d.chance(0.7) else None for _ in range(2)]
+    return [x, *given]
+
+
+@draws("Cast")
+def cast(d: Draw) -> list[Argument | None]:
+    x = d.tame(0, d.shape(), *([] if d.chance(0.3) else ["float", "int32", "bool", "float16", "double"]))
+    allowed = [t[7:-1] for t in next(t for t in d.schema.type_constraints if t.type_param_str == "T2").allowed_type_strs]
+    targets = [t for t in allowed if t in DTYPES and "string" not in (t, x.element)]
+    to = d.pick(*targets)
+    d.attr("to", TensorProto.DataType.Value(to.upper()))
+    d.attr("saturate", 0, 1, stated=0.4)
+    d.attr("round_mode", "up", "down", "nearest", stated=0.2)
+    return [x]
+
+
+@draws("CastLike")
+def cast_like(d: Draw) -> list[Argument | None]:
+    d.attr("saturate", 0, 1, stated=0.4)
+    return [d.tame(0, d.shape(), "float", "int32", "float16"), d.tame(1, d.shape(), *PLAIN)]
+
+
+@draws("Gemm")
+def gemm(d: Draw) -> list[Argument | None]:
+    m, k, n = d.size(), d.size(), d.size()
+    ta, tb = d.attr("transA", 0, 1), d.attr("transB", 0, 1)
+    d.attr("alpha", 0.5, 1.0, 2.0, 0.0)
+    d.attr("beta", 0.5, 1.0, 2.0, 0.0)
+    c = d.pick([], [1], [n], [1, n], [m, 1], [m, n], [1, 1])
+    third = None if d.since >= 11 and d.chance(0.3) else d.tame(2, c)
+    return [d.tame(0, [k, m] if ta else [m, k]), d.tame(1, [n, k] if tb else [k, n]), third]
+
+
+@draws("MatMul")
+def matmul(d: Draw) -> list[Argument | None]:
+    m, k, n, b = d.size(), d.size(), d.size(), d.size()
+    left, right = d.pick(([k], [k]), ([m, k], [k, n]), ([b, m, k], [k, n]), ([b, m, k], [b, k, n]), ([k], [b, k, n]))
+    return [d.tame(0, left), d.tame(1, right)]
+
+
+def reduce(d: Draw) -> list[Argument | None]:
+    low = 0 if d.chance(0.1) else 1
+    shape = d.shape(None, low, 4)
+    rank = len(shape)
+    d.attr("keepdims", 0, 1)
+    axes = d.structure.sample(range(rank), d.structure.randint(0, rank))
+    if d.opset >= 11 and d.chance(0.5):
+        axes = [axis - rank for axis in axes]
+    x = d.tame(0, shape) if d.schema.name not in ("ReduceMax", "ReduceMin") else d.data(0, shape)
+    if d.has("axes"):
+        if axes:
+            d.attr("axes", axes)
+        return [x]
+    d.attr("noop_with_empty_axes", 0, 1, stated=0.5)
+    return [x, None if d.chance(0.3) else d.side(axes)]
+
+
+for _name in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"):
+    DRAWS[f"Reduce{_name}"] = reduce
+
+
+@draws("ArgMax", "ArgMin")
+def arg(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 4)
+    d.axis(len(shape))
+    d.attr("keepdims", 0, 1)
+    d.attr("select_last_index", 0, 1)
+    element = d.element(0)
+    return [Argument(d.array(element, shape) if "int" in element else d.array(element, shape).round(), element)]
+
+
+@draws("CumSum")
+def cumsum(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 4)
+    d.attr("exclusive", 0, 1)
+    d.attr("reverse", 0, 1)
+    axis = d.structure.randrange(-len(shape), len(shape))
+    return [d.tame(0, shape), d.side(axis, d.pick("int32", "int64"))]
+
+
+@draws("Squeeze")
+def squeeze(d: Draw) -> list[Argument | None]:
+    rank = d.structure.randint(1, 5)
+    ones = d.structure.sample(range(rank), d.structure.randint(0, rank))
+    shape = [1 if axis in ones else d.sizes.randint(2, 4) for axis in range(rank)]
+    if not d.chance(0.8):
+        return [d.data(0, shape)]
+    axes = [axis - rank if d.opset >= 11 and d.chance(0.4) else axis for axis in ones]
+    if d.has("axes"):
+        if axes:
+            d.attributes["axes"] = axes
+        return [d.data(0, shape)]
+    return [d.data(0, shape), d.side(axes)]
+
+
+@draws("Unsqueeze")
+def unsqueeze(d: Draw) -> list[Argument | None]:
+    shape, count = d.shape(None, 0, 3), d.structure.randint(0, 3)
+    rank = len(shape) + count
+    axes = d.structure.sample(range(rank), count)
+    axes = [axis - rank if d.opset >= 11 and d.chance(0.4) else axis for axis in axes]
+    if d.has("axes"):
+        d.attributes["axes"] = axes or [0]
+        return [d.data(0, shape)]
+    return [d.data(0, shape), d.side(axes)]
+
+
+@draws("Reshape")
+def reshape(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 0, 4)
+    zero = d.attr("allowzero", 0, 1)
+    size = int(np.prod(shape))
+    wanted: list[int] = d.pick(shape[::-1], [size], [-1], [1, -1], [0, -1], [-1, 1, 1], [1] * 3 + shape, [0, 0, -1])
+    if zero and size == 0:
+        wanted = d.pick(shape[::-1], [0, 7], [3, 0, 2], [0])
+    if zero and size:
+        wanted = [w for w in wanted if w != 0]
+    return [d.data(0, shape), d.side(wanted)]
+
+
+@draws("Expand")
+def expand(d: Draw) -> list[Argument | None]:
+    a, b = broadcastable(d, 2)
+    return [d.data(0, a), d.side(b)]
+
+
+@draws("Tile")
+def tile(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 0, 3)
+    return [d.data(0, shape), d.side([d.sizes.randint(0, 3) for _ in shape])]
+
+
+@draws("Transpose")
+def transpose(d: Draw) -> list[Argument | None]:
+    shape = d.shape()
+    d.attr("perm", d.structure.sample(range(len(shape)), len(shape)), stated=0.6 if shape else 0.0)
+    return [d.data(0, shape)]
+
+
+@draws("Shape")
+def shape_of(d: Draw) -> list[Argument | None]:
+    bounds = [0, 1, -1, 2, -2, 5, -5, 2**40]
+    d.attr("start", *bounds)
+    d.attr("end", *bounds)
+    return [d.data(0, d.shape())]
+
+
+@draws("Slice")
+def slice_(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 4)
+    rank = len(shape)
+    axes = d.structure.sample(range(rank), d.structure.randint(1, rank))
+    far = [0, 1, -1, 2, -2, 3, -3, 100, -100, 2**63 - 1, -(2**63), 2**31 - 1, -(2**31)]
+    starts, ends = ([d.structure.choice(far) for _ in axes] for _ in range(2))
+    if not d.chance(0.6):
+        axes = list(range(len(starts)))
+    if d.since < 10:
+        if axes != list(range(len(starts))) or d.chance(0.5):
+            d.attributes["axes"] = axes
+        d.attributes.update(starts=starts, ends=ends)
+        return [d.data(0, shape)]
+    steps = d.side([d.pick(1, 1, -1, 2, -2, 3, 100, -100) for _ in axes]) if d.chance(0.6) else None
+    stated = axes != list(range(len(starts))) or d.chance(0.5)
+    axes = [axis - rank if d.opset >= 11 and d.chance(0.4) else axis for axis in axes]
+    kind = "int32" if d.chance(0.2) else "int64"
+    if kind == "int32":
+        starts, ends = ([max(min(v, 2**31 - 1), -(2**31)) for v in vs] for vs in (starts, ends))
+        steps = steps and d.side(steps.value, kind)
+    return [d.data(0, shape), d.side(starts, kind), d.side(ends, kind), d.side(axes, kind) if stated else None, steps]
+
+
+@draws("Split")
+def split(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 4)
+    axis = d.axis(len(shape))
+    parts = d.structure.randint(1, 4)
+    d.attributes["__outputs"] = parts
+    equal = d.chance(0.5)
+    sizes = [d.size(0, 4)] * parts if equal else [d.size(0, 4) for _ in range(parts)]
+    shape[axis] = sum(sizes)
+    if d.since >= 18 and d.chance(0.5):
+        d.attributes["num_outputs"] = parts
+        shape[axis] = d.sizes.randint(parts, 9)
+        return [d.data(0, shape)]
+    if equal and d.since < 18 and d.chance(0.5):
+        return [d.data(0, shape)]
+    if d.has("split"):
+        d.attributes["split"] = sizes
+        return [d.data(0, shape)]
+    return [d.data(0, shape), d.side(sizes)]
+
+
+@draws("Pad")
+def pad(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 4)
+    rank = len(shape)
+    mode = d.attr("mode", "constant", "reflect", "edge", *(["wrap"] if d.since >= 19 else []))
+    mode = mode.decode() if isinstance(mode, bytes) else mode
+    axes = list(range(rank))
+    value = d.pick(0.0, 1.5, -0.0, 0.1, float("nan"), float("-inf"))
+    if d.has("pads"):
+        d.attributes["pads"] = [d.pick(0, 1, 2, 0, -1) for _ in range(2 * rank)]
+        d.attr("value", value)
+        return [d.data(0, shape)]
+    use_axes = d.since >= 18 and d.chance(0.5)
+    if use_axes:
+        axes = d.structure.sample(axes, d.structure.randint(0, rank))
+    low = 0 if mode == "wrap" and d.chance(0.7) else -1
+    pads = [d.pick(0, 1, 2, low, 3 if mode in ("constant", "wrap") else 0) for _ in range(2 * len(axes))]
+    x = d.data(0, shape)
+    if x.element not in ("float", "double", "float16", "bfloat16"):
+        value = 1
+    constant = d.side(value, x.element) if d.chance(0.6) and x.element != "string" else None
+    named = [axis - rank if d.chance(0.4) else axis for axis in axes]
+    return [x, d.side(pads), constant, d.side(named, d.pick("int64", "int32")) if use_axes else None]
+
+
+@draws("Gather", "GatherElements")
+def gather(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 4)
+    axis = d.axis(len(shape))
+    size = shape[axis] or 1
+    own = d.shape(len(shape)) if d.schema.name == "GatherElements" else d.shape(None, 0, 2)
+    if d.schema.name == "GatherElements":
+        own = [min(a, b) if i != axis % len(shape) else a for i, (a, b) in enumerate(zip(own, shape, strict=True))]
+    low = -size if d.opset >= 11 and d.chance(0.6) else 0
+    kind = d.pick("int64", "int32")
+    return [d.data(0, shape), Argument(d.array(kind, own, low, size), kind, d.chance(0.5))]
+
+
+@draws("GatherND")
+def gather_nd(d: Draw) -> list[Argument | None]:
+    shape = [d.size(1, 4) or 1 for _ in range(d.structure.randint(1, 4))]
+    rank = len(shape)
+    batch = d.attr("batch_dims", *range(rank)) or 0
+    last = d.structure.randint(1, rank - batch)
+    lead = shape[:batch] + d.shape(None, 0, 2)
+    low = [0 if d.chance(0.6) else -size for size in shape[batch : batch + last]]
+    parts = [d.values.integers(lo, size, lead) for lo, size in zip(low, shape[batch:], strict=False)]
+    return [d.data(0, shape), Argument(np.stack(parts, -1).astype(np.int64), "int64", d.chance(0.4))]
+
+
+@draws("Scatter", "ScatterElements")
+def scatter(d: Draw) -> list[Argument | None]:
+    shape = [d.size(1, 5) or 1 for _ in range(d.structure.randint(1, 3))]
+    axis = d.axis(len(shape))
+    own = [d.structure.randint(1, size) for size in shape]
+    reduction = d.attr("reduction", "none", "add", "mul", *(["max", "min"] if d.since >= 18 else []))
+    size, kind = shape[axis], d.pick("int64", "int32")
+    low = -size if d.opset >= 11 and d.chance(0.6) else 0
+    where = d.array(kind, own, low, size)
+    if reduction in (None, b"none", "none"):
+        line = d.values.permutation(size)[: own[axis]]
+        if low:
+            line = np.where(d.values.random(len(line)) < 0.5, line - size, line)
+        along = [1] * len(shape)
+        along[axis] = len(line)
+        where = np.broadcast_to(line.reshape(along), own).astype(where.dtype)
+    return [d.tame(0, shape), Argument(where, kind, d.chance(0.5)), d.tame(2, own)]
+
+
+@draws("ScatterND")
+def scatter_nd(d: Draw) -> list[Argument | None]:
+    shape = [d.size(1, 4) or 1 for _ in range(d.structure.randint(1, 3))]
+    last = d.structure.randint(1, len(shape))
+    reduction = d.attr("reduction", "none", "add", "mul", *(["max", "min"] if d.since >= 18 else []))
+    rows = [1] if reduction in (None, b"none", "none") else d.shape(None, 0, 2)
+    low = [-s if d.chance(0.5) else 0 for s in shape[:last]]
+    parts = [d.values.integers(lo, s, rows) for lo, s in zip(low, shape, strict=False)]
+    where = np.stack(parts, -1).astype(np.int64)
+    return [d.tame(0, shape), Argument(where, "int64", d.chance(0.5)), d.tame(2, rows + shape[last:])]
+
+
+@draws("OneHot")
+def one_hot(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 3)
+    depth = d.sizes.randint(1, 5)
+    low = d.structure.randint(-1, len(shape)) if d.opset < 11 else d.structure.randint(-len(shape) - 1, len(shape))
+    d.attr("axis", low)
+    kind = d.element(0, "int64", "int32", "float", "uint8", "double")
+    wide = d.chance(0.5)
+    indices = d.values.integers(0 if kind[0] == "u" else -depth - 2 if wide else 0, depth + 2, shape)
+    deep = d.element(1, "int64", "int32", "float")
+    return [
+        Argument(indices.astype(DTYPES[kind]), kind),
+        d.side(d.pick(depth, [depth]), deep),
+        d.data(2, [2]),
+    ]
+
+
+@draws("TopK")
+def top_k(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 4)
+    axis = d.axis(len(shape))
+    count = d.sizes.randint(0 if d.since >= 10 else 1, max(shape[axis], 1)) if shape[axis] else 0
+    d.attr("largest", 0, 1)
+    d.attr("sorted", 1)
+    element = d.element(0)
+    x = Argument(np.nan_to_num(d.array(element, shape)) if element != "bfloat16" else d.array(element, shape), element)
+    if d.has("k"):
+        d.attributes["k"] = count
+        return [x]
+    return [x, d.side([count])]
+
+
+@draws("Compress")
+def compress(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 3)
+    d.axis(len(shape), stated=0.7)
+    length = shape[d.attributes["axis"]] if "axis" in d.attributes else int(np.prod(shape))
+    return [d.data(0, shape), d.side(d.array("bool", [length]), "bool")]
+
+
+@draws("Max", "Min", "Sum", "Mean")
+def several(d: Draw) -> list[Argument | None]:
+    return [d.data(0, shape) for shape in broadcastable(d, d.structure.randint(1, 4))]
+
+
+@draws("Pow")
+def power(d: Draw) -> list[Argument | None]:
+    a, b = broadcastable(d, 2)
+    base = d.tame(0, a)
+    return [base, Argument(d.tame(1, b).value, d.element(1), d.chance(0.5))]
+
+
+@draws("Mod")
+def modulus(d: Draw) -> list[Argument | None]:
+    a, b = broadcastable(d, 2)
+    x, y = d.tame(0, a), d.tame(1, b)
+    if "float" in x.element or x.element == "double" or d.chance(0.3):
+        d.attributes["fmod"] = 1
+    divisor = np.where(y.value.astype(np.float64) == 0, 3, y.value.astype(np.float64)).astype(y.value.dtype)
+    return [x, Argument(divisor, y.element)]
+
+
+@draws("Div")
+def divide(d: Draw) -> list[Argument | None]:
+    a, b = broadcastable(d, 2)
+    x, y = d.data(0, a), d.tame(1, b)
+    if "int" in y.element:
+        return [x, Argument(np.where(y.value == 0, 3, y.value).astype(y.value.dtype), y.element)]
+    return [x, y]
+
+
+@draws("PRelu")
+def prelu(d: Draw) -> list[Argument | None]:
+    shape = d.shape(None, 1, 4)
+    start = d.structure.randint(0, len(shape))
+    slope = [1 if d.chance(0.3) else s for s in shape[start:]]
+    return [d.data(0, shape), d.data(1, slope)]
+
+
+@draws("DepthToSpace", "SpaceToDepth")
+def blocks(d: Draw) -> list[Argument | None]:
+    block = d.pick(1, 2, 3)
+    d.attributes["blocksize"] = block
+    c, h, w = d.size(1, 3), d.size(1, 3), d.size(1, 3)
+    d.attr("mode", "DCR", "CRD")
+    to_space = d.schema.name == "DepthToSpace"
+    shape = [d.size(1, 2), c * block * block, h, w] if to_space else [d.size(1, 2), c, h * block, w * block]
+    return [d.data(0, shape)]
+
+
+def window(d: Draw, axes: int, kernel: list[int], ceil: bool = True) -> list[int]:
+    """State strides, dilations and padding of a window; give the least size that the input needs along each axis."""
+    strides = [d.pick(1, 1, 2, 3, 4) for _ in range(axes)]
+    dilations = [d.pick(1, 1, 2, 3) for _ in range(axes)]
+    d.attr("strides", strides)
+    if d.attr("dilations", dilations, stated=0.4) is None:
+        dilations = [1] * axes
+    reach = [(k - 1) * g + 1 for k, g in zip(kernel, dilations, strict=True)]
+    padding = d.attr("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", stated=0.35)
+    if padding in (None, "NOTSET", b"NOTSET") and d.chance(0.7):
+        d.attr("pads", [d.structure.randint(0, k - 1) for k in kernel * 2], stated=1)
+    d.attr("ceil_mode", 0, 1)
+    return reach
+
+
+@draws("MaxPool", "AveragePool", "LpPool")
+def pool(d: Draw) -> list[Argument | None]:
+    axes = d.pick(1, 2, 2, 3)
+    kernel = [d.structure.randint(1, 4) for _ in range(axes)]
+    d.attributes["kernel_shape"] = kernel
+    reach = window(d, axes, kernel)
+    d.attr("count_include_pad", 0, 1)
+    d.attr("p", 1, 2, 3)
+    d.attr("storage_order", 0, 1, stated=0.2)
+    shape = [d.size(1, 2) or 1, d.size(1, 2) or 1, *(d.sizes.randint(r, r + 5) for r in reach)]
+    return [d.tame(0, shape)]
+
+
+@draws("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
+def global_pool(d: Draw) -> list[Argument | None]:
+    d.attr("p", 1, 2, 3)
+    return [d.tame(0, d.shape(None, 3, 5))]
+
+
+@draws("Conv", "ConvTranspose")
+def conv(d: Draw) -> list[Argument | None]:
+    axes, group = d.pick(1, 2, 2, 3), d.pick(1, 1, 2)
+    kernel = [d.structure.randint(1, 3) for _ in range(axes)]
+    d.attr("kernel_shape", kernel)
+    d.attributes["group"] = group
+    reach = window(d, axes, kernel)
+    inner, outer = d.pick(1, 2), d.pick(1, 2)
+    plain = d.schema.name == "Conv"
+    if not plain and d.chance(0.3):
+        strides = d.attributes.get("strides", [1] * axes)
+        d.attributes["output_padding"] = [d.structure.randint(0, s - 1) for s in strides]
+    weights = [outer * group, inner, *kernel] if plain else [inner * group, outer, *kernel]
+    shape = [d.size(1, 2) or 1, inner * group, *(d.sizes.randint(r, r + 4) for r in reach)]
+    bias = d.tame(2, [outer * group]) if d.chance(0.5) else None
+    return [d.tame(0, shape), Argument(d.tame(1, weights).value, d.element(1), d.chance(0.6)), bias]
+
+
+@draws("BatchNormalization")
+def batch_norm(d: Draw) -> list[Argument | None]:
+    shape = [d.size(1, 3) or 1, d.structure.randint(1, 3), *d.shape(None, 0, 3)]
+    d.attr("epsilon", 1e-5, 1e-2)
+    d.attr("momentum", 0.9, 0.5)
+    channels = [shape[1]]
+    if d.has("spatial") and d.chance(0.3) and d.attr("spatial", 0, 1) == 0:
+        channels = shape[1:]
+    training = d.has("training_mode") and d.chance(0.4)
+    if d.has("training_mode"):
+        d.attr("training_mode", int(training))
+        d.attributes["__outputs"] = d.pick(1, 2, 3) if d.attributes.get("training_mode") else 1
+    else:
+        d.attributes["__outputs"] = 1
+    rest = [d.tame(i, channels) for i in (1, 2, 3)]
+    variance = d.tame(4, channels)
+    rest.append(Argument(np.abs(variance.value) + np.asarray(0.1, variance.value.dtype), variance.element))
+    return [d.tame(0, shape), *rest]
+
+
+@draws("InstanceNormalization")
+def instance_norm(d: Draw) -> list[Argument | None]:
+    shape = [d.size(1, 3) or 1, d.structure.randint(1, 3), *d.shape(None, 1, 3)]
+    d.attr("epsilon", 1e-5, 1e-2)
+    return [d.tame(0, shape), d.tame(1, [shape[1]]), d.tame(2, [shape[1]])]
+
+
+@draws("GroupNormalization")
+def group_norm(d: Draw) -> list[Argument | None]:
+    groups, each = d.pick(1, 2, 3), d.pick(1, 2)
+    shape = [d.size(1, 3) or 1, groups * each, *d.shape(None, 1, 3)]
+    d.attributes["num_groups"] = groups
+    d.attr("epsilon", 1e-5, 1e-2)
+    d.attr("stash_type", 1, 10, stated=0.3)
+    count = [groups] if d.since < 21 else [groups * each]
+    return [d.tame(0, shape), d.tame(1, count), d.tame(2, count)]
+
+
+@draws("LpNormalization", "MeanVarianceNormalization")
+def lp_norm(d: Draw) -> list[Argument | None]:
+    shape = d.shape(4) if d.has("axes") else d.shape(None, 1, 4)
+    d.axis(len(shape))
+    d.attr("axes", [0, 2, 3], [1], [0, 1], [2, 3])
+    d.attr("p", 1, 2)
+    return [d.tame(0, shape)]
+
+
+@draws("LRN")
+def lrn(d: Draw) -> list[Argument | None]:
+    d.attributes["size"] = d.pick(1, 3, 5)
+    d.attr("bias", 1.0, 2.0)
+    return [d.tame(0, d.shape(4))]
+
+
+@draws("Dropout")
+def dropout(d: Draw) -> list[Argument | None]:
+    x = d.data(0, d.shape())
+    d.attributes["__outputs"] = d.pick(1, 1, 2)
+    if d.since < 12:
+        d.attr("ratio", 0.0, 0.5, 0.9)
+        return [x]
+    d.attr("seed", 3)
+    ratio = d.side(d.pick(0.0, 0.5), "float") if d.chance(0.6) else None
+    training = d.chance(0.3) and ratio is not None and float(ratio.value) == 0.0
+    return [x, ratio, d.side(training, "bool") if d.chance(0.6) else None]
+
+
+@draws("Resize", "Upsample")
+def resize(d: Draw) -> list[Argument | None]:
+    rank = d.structure.randint(1, 4)
+    shape = [d.sizes.randint(1, 5) for _ in range(rank)]
+    mode = d.attr("mode", "nearest", "nearest", "linear", *(["cubic"] if d.since >= 11 else []))
+    mode = mode.decode() if isinstance(mode, bytes) else mode
+    if mode != "nearest":
+        rank = d.pick(2, 4, 4) if mode == "linear" else d.pick(2, 4)
+        shape = [d.sizes.randint(1, 5) for _ in range(rank)]
+    options = [0.5, 1.0, 1.0, 2.0, 3.0, 1.5, 0.6, 0.75, 1.1, 0.3]
+    if d.schema.name == "Upsample":
+        options = [1.0, 1.0, 2.0, 3.0, 1.5, 1.1]
+    scales = [d.pick(*options) for _ in range(rank)]
+    if mode != "nearest" and rank > 2:
+        scales[:2] = [1.0, 1.0]
+    if d.has("scales"):
+        d.attributes["scales"] = scales
+        return [d.tame(0, shape)]
+    if d.since < 11:
+        return [d.tame(0, shape), d.side(scales, "float")]
+    modes = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"]
+    modes += ["tf_half_pixel_for_nn"] if d.since < 13 else []
+    modes += ["half_pixel_symmetric"] if d.since >= 19 else []
+    coordinates = d.attr("coordinate_transformation_mode", *modes)
+    d.attr("nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+    d.attr("cubic_coeff_a", -0.5, -0.75, stated=0.3)
+    d.attr("exclude_outside", 0, 1, stated=0.2 if mode == "cubic" else 0.0)
+    d.attr("extrapolation_value", 0.0, 2.5, stated=0.3)
+    d.attr("antialias", 0, 1, stated=0.2)
+    d.attr("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller", stated=0.3)
+    axes = list(range(rank))
+    if d.has("axes") and d.chance(0.4):
+        axes = d.structure.sample(axes, d.structure.randint(1, rank)) if rank < 3 or mode == "nearest" else d.pick([2, 3], [3, 2])
+        d.attributes["axes"] = [axis - rank if d.chance(0.3) else axis for axis in axes]
+        scales = [scales[axis] for axis in axes]
+    sizes = [max(1, int(shape[axis] * scale + d.pick(0, 0.5))) for axis, scale in zip(axes, scales, strict=True)]
+    crop = coordinates == "tf_crop_and_resize"
+    roi_element = d.pick("float", "float", "double") if d.opset >= 13 else "float"
+    corners = [d.pick(0.0, 0.1, 0.25) for _ in axes] + [d.pick(1.0, 0.9, 1.2) for _ in axes]
+    roi = d.side(corners if crop else [], roi_element)
+    if not crop and d.since >= 13 and d.chance(0.7):
+        roi = None  # type: ignore[assignment]
+    sized = d.chance(0.45)
+    if sized:
+        empty = d.side(np.zeros(0), "float") if d.since < 13 else None
+        return [d.tame(0, shape), roi, empty, d.side(sizes)]
+    return [d.tame(0, shape), roi, d.side(scales, "float")]
+
+
+@draws("GridSample")
+def grid_sample(d: Draw) -> list[Argument | None]:
+    spatial = d.pick(2, 2, 3) if d.since >= 20 else 2
+    names = ["bilinear", "nearest", "bicubic"] if d.since < 20 else ["linear", "nearest", "cubic"][: 3 if spatial == 2 else 2]
+    d.attr("mode", *names)
+    d.attr("padding_mode", "zeros", "border", "reflection")
+    d.attr("align_corners", 0, 1)
+    batch = d.sizes.randint(1, 2)
+    x = [batch, d.sizes.randint(1, 2), *(d.sizes.randint(1, 4) for _ in range(spatial))]
+    grid = d.values.uniform(-1.4, 1.4, [batch, *(d.sizes.randint(1, 3) for _ in range(spatial)), spatial])
+    return [d.tame(0, x), Argument(grid.astype(DTYPES[d.element(1)]), d.element(1))]
+
+
+@draws("QuantizeLinear", "DequantizeLinear")
+def quantize(d: Draw) -> list[Argument | None]:
+    shape = [d.size(1, 4) or 1 for _ in range(d.structure.randint(1, 4))]
+    quantizes = d.schema.name == "QuantizeLinear"
+    scalar = d.since < 13 or d.chance(0.4)
+    axis = d.axis(len(shape), stated=0.8)
+    if not -len(shape) <= axis < len(shape):
+        axis = 0
+        d.attributes["axis"] = 0
+    laid: list[int] = d.pick([], [], [1]) if scalar else [shape[axis]]
+    if d.has("block_size") and not scalar and d.chance(0.5):
+        block = d.pick(1, 2, 3)
+        laid = list(shape)
+        laid[axis] = -(-shape[axis] // block)
+        d.attributes["block_size"] = block
+    d.attr("saturate", 0, 1, stated=0.3)
+    x = d.tame(0, shape)
+    small = d.element(1, "float", "float16")
+    scale = Argument((np.abs(d.values.normal(0, 1, laid)) + 0.1).astype(DTYPES[small]), small, d.chance(0.7))
+    zero = None
+    if d.chance(0.6):
+        element = d.element(2) if quantizes else x.element
+        array = d.array(element, laid, 0, 3) if "int" in element and element != "int32" else np.zeros(laid)
+        zero = Argument(array.astype(DTYPES[element]), element, d.chance(0.7))
+    if quantizes and d.has("output_dtype"):
+        kind = zero.element if zero else d.pick("uint8", "int8", "int16", "uint16", "float8e4m3fn")
+        d.attr("output_dtype", TensorProto.DataType.Value(kind.upper()), stated=0.3)
+    d.attr("precision", 1, 10, stated=0.2)
+    if not quantizes:
+        d.attr("output_dtype", 1, 10, stated=0.2)
+    return [x, scale, zero]
+
+
+@draws("RNN", "GRU", "LSTM")
+def recurrent(d: Draw) -> list[Argument | None]:
+    name = d.schema.name
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[name]
+    way = d.attr("direction", "forward", "reverse", "bidirectional")
+    ways = 2 if way == "bidirectional" else 1
+    length, batch, width, hidden = d.sizes.randint(1, 4), d.sizes.randint(1, 3), d.pick(1, 2), d.pick(1, 2)
+    d.attributes["hidden_size"] = hidden
+    layout = d.attr("layout", 0, 1)
+    d.attr("clip", 0.5, 5.0, stated=0.2)
+    d.attr("linear_before_reset", 0, 1)
+    d.attr("input_forget", 0, 1, stated=0.2)
+
+    def side(element: Argument) -> Argument:
+        return Argument(element.value, element.element, d.chance(0.5))
+
+    x = d.tame(0, [batch, length, width] if layout else [length, batch, width])
+    rest: list[Argument | None] = [side(d.tame(1, [ways, gates * hidden, w])) for w in (width, hidden)]
+    rest.append(side(d.tame(3, [ways, 2 * gates * hidden])) if d.chance(0.5) else None)
+    lens = d.values.integers(1, length + 1, [batch]).astype(np.int32)
+    rest.append(Argument(lens, "int32") if d.chance(0.3) else None)
+    state = [batch, ways, hidden] if layout else [ways, batch, hidden]
+    for position in range(5, 7 if name == "LSTM" else 6):
+        rest.append(d.tame(position, state) if d.chance(0.4) else None)
+    return [x, *rest]
+
+
+@draws("Attention")
+def attention(d: Draw) -> list[Argument | None]:
+    batch, q, k, width = d.sizes.randint(1, 2), d.sizes.randint(1, 4), d.sizes.randint(1, 4), d.pick(2, 4)
+    heads = d.pick(1, 2)
+    kv = heads if d.chance(0.7) else 1
+    past = d.sizes.randint(1, 3) if d.chance(0.3) else 0
+    flat = d.chance(0.4)
+    causal = d.attr("is_causal", 0, 1)
+    d.attr("softcap", 0.0, 2.0, stated=0.3)
+    d.attr("scale", 0.5, stated=0.3)
+    if flat:
+        d.attributes.update(q_num_heads=heads, kv_num_heads=kv)
+        shapes = [[batch, q, heads * width], [batch, k, kv * width], [batch, k, kv * width]]
+    else:
+        shapes = [[batch, heads, q, width], [batch, kv, k, width], [batch, kv, k, width]]
+    inputs: list[Argument | None] = [d.tame(i, shape, "float", "float16") for i, shape in enumerate(shapes)]
+    total = k + past
+    mask = None
+    if d.chance(0.5):
+        shape = d.pick([q, total], [1, total], [batch, 1, q, total], [batch, heads, q, total], [q, 1])
+        kind = d.pick("bool", "float")
+        mask = Argument(d.array(kind, shape) if kind == "bool" else d.values.normal(0, 1, shape).astype(np.float32), kind)
+        if kind == "bool":
+            mask.value[..., 0] = True
+    inputs.append(mask)
+    inputs += [d.tame(4, [batch, kv, past, width]), d.tame(5, [batch, kv, past, width])] if past else [None, None]
+    if d.since >= 24 and not past and d.chance(0.3):
+        inputs.append(Argument(d.values.integers(1, k + 1, [batch]), "int64"))
+    _ = causal
+    return inputs
+
+
+@draws("DFT")
+def dft(d: Draw) -> list[Argument | None]:
+    rank = d.structure.randint(2, 4)
+    shape = [d.sizes.randint(1, 5) for _ in range(rank - 1)] + [d.pick(1, 2)]
+    inverse = d.attr("inverse", 0, 1)
+    if not inverse and shape[-1] == 1:
+        d.attr("onesided", 0, 1)
+    axis = d.structure.randint(0, rank - 2)
+    length = d.side(d.sizes.randint(1, 6)) if d.chance(0.4) else None
+    if d.has("axis"):
+        d.attr("axis", axis)
+        return [d.tame(0, shape), length]
+    return [d.tame(0, shape), length, d.side(axis - rank if d.chance(0.5) else axis) if d.chance(0.7) else None]
+
+
+@draws("Constant")
+def constant(d: Draw) -> list[Argument | None]:
+    element = d.pick("float", "double", "float16", "int64", "int32", "bool", "uint8")
+    form = d.pick("value", "value_int", "value_ints", "value_float", "value_floats", "value_string", "value_strings")
+    form = form if d.has(form) else "value"
+    d.attributes[form] = {
+        "value": onnx.numpy_helper.from_array(d.array(element, d.shape())),
+        "value_int": -(2**63), "value_ints": [1, -2, 2**62], "value_float": 0.1, "value_floats": [-0.0, 1e-42, 2.5],
+        "value_string": "é", "value_strings": ["", "b"],
+    }[form]  # fmt: skip
+    return []
+
+
+@draws("ConstantOfShape")
+def constant_of_shape(d: Draw) -> list[Argument | None]:
+    element = d.pick("float", "double", "float16", "int64", "bool", "uint8", "bfloat16")
+    value = np.array([d.pick(-0.0, 1.0, 0.0, 2.0)]).astype(DTYPES[element])
+    d.attr("value", onnx.numpy_helper.from_array(value))
+    return [d.side(d.shape())]
+
+
+@draws("EyeLike")
+def eye_like(d: Draw) -> list[Argument | None]:
+    d.attr("k", 0, 1, -1, 7, -7)
+    d.attr("dtype", 1, 7, 11, 9, 10)
+    return [d.tame(0, d.shape(2))]
+
+
+@draws("IsInf")
+def is_inf(d: Draw) -> list[Argument | None]:
+    d.special = True
+    d.attr("detect_negative", 0, 1)
+    d.attr("detect_positive", 0, 1)
+    return [d.data(0, d.shape())]
+
+
+@draws("LabelEncoder")
+def label_encoder(d: Draw) -> list[Argument | None]:
+    words = ["a", "b", "Ab", "", "x y"][: d.structure.randint(1, 5)]
+    if d.since == 1:
+        d.attributes["classes_strings"] = words
+        d.attr("default_int64", -1, 7)
+        d.attr("default_string", "_Unused", "z")
+        kind = d.element(0)
+        return [Argument(d.array(kind, d.shape(None, 1, 2), -1, 6), kind)]
+    keys, values = d.pick("string", "int64", "float"), d.pick("string", "int64", "float")
+    pool: dict[str, list[Any]] = {"string": words, "int64": [0, 1, 2, 5, -3], "float": [0.0, -0.0, 1.5, 2.0, float("nan")]}
+    stem = {"string": "strings", "int64": "int64s", "float": "floats"}
+    count = d.structure.randint(1, len(words))
+    d.attributes[f"keys_{stem[keys]}"] = d.structure.sample(pool[keys], count)
+    d.attributes[f"values_{stem[values]}"] = d.structure.sample(pool[values], count)
+    d.attr(f"default_{values}", {"string": "z", "int64": 9, "float": 0.5}[values])
+    d.special = True
+    shape = d.shape(None, 0, 2)
+    array = d.array(keys, shape, -3, 6) if keys == "int64" else d.array(keys, shape)
+    return [Argument(array, keys)]
+
+
+@draws("TreeEnsembleClassifier", "TreeEnsembleRegressor")
+def trees(d: Draw) -> list[Argument | None]:
+    features, targets = d.pick(1, 2, 3), d.pick(1, 2, 3)
+    nodes: dict[str, list[Any]] = {
+        key: [] for key in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids",
+                            "missing_value_tracks_true")
+    }  # fmt: skip
+    leaves: dict[str, list[Any]] = {key: [] for key in ("treeids", "nodeids", "ids", "weights")}
+    one_mode = d.pick("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
+    for tree in range(d.structure.randint(1, 3)):
+        depth = d.structure.randint(0, 3)
+        inner = 2**depth - 1
+        for node in range(2 ** (depth + 1) - 1):
+            leaf = node >= inner
+            mode = "LEAF" if leaf else one_mode if d.chance(0.7) else d.pick("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT")
+            row = (tree, node, 0 if leaf else d.structure.randrange(features), 0.0 if leaf else d.pick(0.5, -1.0, 0.1),
+                   mode, 0 if leaf else 2 * node + 1, 0 if leaf else 2 * node + 2, 0 if leaf else d.pick(0, 1))
+            for key, value in zip(nodes, row, strict=True):
+                nodes[key].append(value)
+            if leaf:
+                for target in d.structure.sample(range(targets), d.structure.randint(1, targets)):
+                    for key, value in zip(leaves, (tree, node, target, d.pick(0.25, -1.5, 2.0, 0.1)), strict=True):
+                        leaves[key].append(value)
+    if not d.chance(0.5):
+        del nodes["missing_value_tracks_true"]
+    d.attributes.update({f"nodes_{key}": values for key, values in nodes.items()})
+    classes = d.schema.name.endswith("Classifier")
+    prefix = "class" if classes else "target"
+    d.attributes.update({f"{prefix}_{key}": values for key, values in leaves.items()})
+    d.attributes["post_transform"] = d.pick("NONE", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+    if classes:
+        labels = list(range(targets))
+        if d.chance(0.5):
+            d.attributes["classlabels_int64s"] = labels
+        else:
+            d.attributes["classlabels_strings"] = [f"c{label}" for label in labels]
+    else:
+        d.attributes["n_targets"] = targets
+        d.attr("aggregate_function", "SUM", "AVERAGE", "MIN", "MAX")
+    base = [d.pick(0.5, -1.0) for _ in range(targets)]
+    if d.chance(0.3):
+        d.attributes["base_values"] = base
+    d.special = d.chance(0.2)
+    return [d.data(0, [d.sizes.randint(1, 4), features])]
+
+
+@draws("RoiAlign")
+def roi_align(d: Draw) -> list[Argument | None]:
+    batch, count = d.sizes.randint(1, 2), d.sizes.randint(1, 3)
+    d.attr("mode", "avg", "max")
+    d.attr("output_height", 1, 2)
+    d.attr("output_width", 1, 3)
+    d.attr("sampling_ratio", 0, 2)
+    d.attr("spatial_scale", 1.0, 0.5)
+    d.attr("coordinate_transformation_mode", "half_pixel", "output_half_pixel", stated=0.6)
+    corner = d.values.uniform(0, 2, [count, 2])
+    rois = np.concatenate([corner, corner + d.values.uniform(1, 3, [count, 2])], 1)
+    element = d.element(0)
+    x = d.tame(0, [batch, d.sizes.randint(1, 2), 5, 5])
+    return [x, Argument(rois.astype(DTYPES[element]), element), Argument(d.values.integers(0, batch, [count]), "int64")]
+
+
+@draws("QLinearMatMul")
+def quantized_product(d: Draw) -> list[Argument | None]:
+    m, k, n = d.size(), d.size(), d.size()
+    kinds = [d.pick("uint8", "int8") for _ in range(3)]
+    found: list[Argument | None] = []
+    for kind, shape in zip(kinds, ([m, k], [k, n], None), strict=True):
+        if shape is not None:
+            found.append(Argument(d.array(kind, shape, 0, 9), kind))
+        found += [d.side(0.5, "float"), d.side(1, kind)]
+    return found
+
+
+@draws("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+def loss(d: Draw) -> list[Argument | None]:
+    batch, classes, rest = d.sizes.randint(1, 3), d.pick(2, 3), d.shape(None, 0, 2)
+    d.attr("reduction", "none", "sum", "mean")
+    d.attr("ignore_index", 0, 1, -1)
+    target = d.values.integers(0, classes, [batch, *rest])
+    weight = Argument(np.abs(d.values.normal(1, 0.2, [classes])).astype(DTYPES[d.element(0)]), d.element(0))
+    d.attributes["__outputs"] = 1 if len(d.schema.outputs) == 1 else d.pick(1, 2)
+    return [d.tame(0, [batch, classes, *rest]), Argument(target, "int64"), weight if d.chance(0.5) else None]
+
+
+@draws("NonMaxSuppression")
+def suppression(d: Draw) -> list[Argument | None]:
+    batch, boxes, classes = d.sizes.randint(1, 2), d.sizes.randint(1, 5), d.sizes.randint(1, 2)
+    corner = d.values.uniform(0, 1, [batch, boxes, 2])
+    found = np.concatenate([corner, corner + d.values.uniform(0.1, 1, [batch, boxes, 2])], 2).astype(np.float32)
+    scores = d.values.uniform(0, 1, [batch, classes, boxes]).astype(np.float32)
+    d.attr("center_point_box", 0, 1)
+    limit = d.side([d.pick(0, 1, 3)]) if d.chance(0.7) else None
+    rest = [d.side([d.pick(0.0, 0.5)], "float") if d.chance(0.5) else None for _ in range(2)]
+    return [Argument(found, "float"), Argument(scores, "float"), limit, *rest]
+
+
+@draws("MaxUnpool")
+def unpool(d: Draw) -> list[Argument | None]:
+    h, w = d.sizes.randint(1, 3), d.sizes.randint(1, 3)
+    d.attributes.update(kernel_shape=[2, 2], strides=[2, 2])
+    count = h * w
+    where = np.sort(d.values.choice(4 * count, count, replace=False)).reshape(1, 1, h, w)
+    return [d.tame(0, [1, 1, h, w]), Argument(where.astype(np.int64), "int64")]
+
+
+@draws("Det")
+def det(d: Draw) -> list[Argument | None]:
+    size = d.sizes.randint(1, 3)
+    return [d.tame(0, [*d.shape(None, 0, 2), size, size])]
+
+
+@draws("SplitToSequence")
+def split_to_sequence(d: Draw) -> list[Argument | None]:
+    shape = [d.sizes.randint(1, 6) for _ in range(d.structure.randint(1, 3))]
+    axis = d.axis(len(shape))
+    d.attr("keepdims", 0, 1)
+    sizes = d.pick(None, 1, 2, [1, shape[axis] - 1])
+    return [d.data(0, shape), None if sizes is None else d.side(sizes)]
+
+
+@draws("BitShift")
+def bit_shift(d: Draw) -> list[Argument | None]:
+    a, b = broadcastable(d, 2)
+    d.attributes["direction"] = d.pick("LEFT", "RIGHT")
+    kind = d.element(0)
+    return [d.data(0, a), Argument(d.array(kind, b, 0, 8), kind)]
+
+
+@draws("TensorScatter")
+def tensor_scatter(d: Draw) -> list[Argument | None]:
+    batch, length, width = d.sizes.randint(1, 2), d.sizes.randint(2, 5), d.pick(1, 2)
+    own = d.structure.randint(1, 2)
+    d.attr("mode", "linear", "circular")
+    where = d.values.integers(0, length - own + 1, [batch])
+    x = d.tame(0, [batch, 2, length, width])
+    return [x, d.tame(1, [batch, 2, own, width]), Argument(where, "int64") if d.chance(0.7) else None]
