@@ -373,11 +373,8 @@ class Judge:
             return Verdict("wrong", "interface", "inputs or outputs changed in name, order or type")
         if self.plain_check and (why := self.checker_says(converted, full=False)):
             return Verdict("wrong", "checker", why)
-        if (
-            self.full_check
-            and not mistaken("full checker", converted)
-            and (why := self.checker_says(converted, full=True))
-        ):
+        asked = self.full_check and not mistaken("full checker", converted)
+        if asked and (why := self.checker_says(converted, full=True)):
             return Verdict("wrong", "full checker", why)
         return None
 

@@ -168,6 +168,15 @@ def _not_utf8(place: str, name: Any) -> Finding:
     return Finding("M106", f"the name {printable(name)} is not valid UTF-8", place, help="write names as UTF-8")
 
 
+def list_as_input(graph: Any, tensor: Any) -> None:
+    """List an initializer of a GraphProto as its input, which every one was before IR version 4 (IR specification)."""
+    value = graph.input.add(name=tensor.name)
+    value.type.tensor_type.elem_type = tensor.data_type
+    value.type.tensor_type.shape.SetInParent()
+    for dim in tensor.dims:
+        value.type.tensor_type.shape.dim.add(dim_value=dim)
+
+
 def used_names(found: Iterable[Body]) -> set[str]:
     """Give every value name and node name in the bodies: what a fresh name must not be."""
     names: set[str] = set()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from opset.errors import Finding
-from opset.model.graph import Body
+from opset.model.graph import Body, list_as_input
 from opset.opsets import releases
 from opset.opsets.values import ELEMENTS
 from opset.version_converter.targets import Target
@@ -47,6 +47,8 @@ def settle(proto: Any, plan: Plan, target: Target, found: list[Body]) -> list[Fi
     if target.ir_version is not None:
         wanted = target.ir_version
     asked = target.ir_version is not None or (target.max_ir is not None and wanted == target.max_ir)
+    if asked and wanted < 4:
+        _list_initializers(plan, found)
     features = sorted(set(_features(proto, found, wanted)), reverse=True)
     hard = [feature for feature in features if not feature[2]]
     findings = []
@@ -76,6 +78,21 @@ def settle(proto: Any, plan: Plan, target: Target, found: list[Body]) -> list[Fi
         proto.ir_version = wanted
     plan.ir_version = (before, wanted)
     return findings
+
+
+def _list_initializers(plan: Plan, found: list[Body]) -> None:
+    """Make initializers graph inputs too, as they had to be before IR version 4."""
+    count = 0
+    for body in found:
+        if body.function:
+            continue
+        inputs = {value.name for value in body.proto.input}
+        for tensor in body.proto.initializer:
+            if tensor.name not in inputs:
+                list_as_input(body.proto, tensor)
+                count += 1
+    if count:
+        plan.notes.append(f"initializers listed as graph inputs too, as IR version 3 wants it: {count}")
 
 
 def _opsets(proto: Any, target: Target) -> Iterator[tuple[str, int]]:

@@ -14,7 +14,7 @@ from opset import adapters
 from opset.errors import ConversionError, Finding, ModelError, printable
 from opset.model import Model
 from opset.model import proto as pb
-from opset.model.graph import Body, FreshNames, bodies, function_key, subgraphs, used_names, verify
+from opset.model.graph import Body, FreshNames, bodies, function_key, list_as_input, subgraphs, used_names, verify
 from opset.model.tensor import tensor_values
 from opset.opsets import releases
 from opset.opsets.registry import Registry
@@ -212,7 +212,9 @@ class _Conversion:
         for body in self.bodies:
             if body.function:
                 _set_imports(body.proto, self.target.opsets, versions[body])
-        self.plan.refusals.extend(ir.settle(self.proto, self.plan, self.target, self.bodies))
+        # Where a node with subgraphs was replaced, its copy holds them now.
+        found = bodies(self.proto) if len(self.bodies) > 1 else self.bodies
+        self.plan.refusals.extend(ir.settle(self.proto, self.plan, self.target, found))
         if not self.plan.refusals:
             self.plan.result = self.proto
 
@@ -473,12 +475,7 @@ class _Conversion:
         made.name = name
         self.values[body].add_tensor(made)
         if early:
-            # Before IR version 4 every initializer is a graph input too (IR specification, Graphs).
-            value = body.proto.input.add(name=name)
-            value.type.tensor_type.elem_type = tensor.data_type
-            value.type.tensor_type.shape.SetInParent()
-            for dim in tensor.dims:
-                value.type.tensor_type.shape.dim.add(dim_value=dim)
+            list_as_input(body.proto, made)
         return name
 
     def _check_types(self, made: list[tuple[Any, int]], values: Values, code: str = "C202") -> None:

@@ -284,6 +284,16 @@ def test_constants_before_version_9_are_initializers_and_inputs_where_the_ir_ver
     np.testing.assert_array_equal(run(after, x=X)[0], X.reshape(3, 2))
 
 
+def test_initializers_are_listed_as_inputs_where_ir_version_3_is_asked_for():
+    weight = numpy_helper.from_array(np.ones((2, 3), np.float32), "w")
+    before = model([helper.make_node("Add", ["x", "w"], ["y"])], 13, ir=8, initializer=[weight])
+    assert opset.convert(before, 8).ir_version == 4
+    after = opset.convert(before, release="1.3")
+    assert (after.ir_version, [value.name for value in after.graph.input]) == (3, ["x", "w"])
+    onnx.checker.check_model(onnx.shape_inference.infer_shapes(after))
+    np.testing.assert_array_equal(run(after, x=X)[0], X + 1)
+
+
 def test_names_metadata_and_documentation_stay_with_the_node_and_new_names_are_fresh():
     node = squeeze_11()
     node.doc_string, node.metadata_props.add().key = "said", "key"
