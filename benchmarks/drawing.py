@@ -36,8 +36,9 @@ DTYPES: dict[str, Any] = {**PLAIN, **NARROW}
 SPECIAL = [float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1e-42, 3.0e38, 0.5, -0.5, 1.5, 2.5, 1e10]
 SKIPPED = {
     "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli",
+    "StringConcat", "StringSplit", "RegexFullMatch", "ImageDecoder", "TfIdfVectorizer",
 }
-"""Operators whose results are random."""
+"""Operators whose results are random, and some of one version that are hard to draw."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ class Argument:
     value: np.ndarray
     element: str
     side: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", np.asarray(self.value))
 
 
 @dataclass
@@ -147,7 +151,8 @@ class Draw:
         return found
 
     def side(self, values: Any, element: str = "int64") -> Argument:
-        return Argument(np.asarray(values, DTYPES[element]), element, True)
+        with np.errstate(all="ignore"):
+            return Argument(np.asarray(values).astype(DTYPES[element]), element, True)
 
     def has(self, attribute: str) -> bool:
         return attribute in self.schema.attributes
@@ -282,7 +287,8 @@ def clip(d: Draw) -> list[Argument | None]:
 @draws("Cast")
 def cast(d: Draw) -> list[Argument | None]:
     x = d.tame(0, d.shape(), *([] if d.chance(0.3) else ["float", "int32", "bool", "float16", "double"]))
-    allowed = [t[7:-1] for t in next(t for t in d.schema.type_constraints if t.type_param_str == "T2").allowed_type_strs]
+    result = next(t for t in d.schema.type_constraints if t.type_param_str == "T2")
+    allowed = [t[7:-1] for t in result.allowed_type_strs]
     targets = [t for t in allowed if t in DTYPES and "string" not in (t, x.element)]
     to = d.pick(*targets)
     d.attr("to", TensorProto.DataType.Value(to.upper()))
@@ -343,7 +349,8 @@ def arg(d: Draw) -> list[Argument | None]:
     d.attr("keepdims", 0, 1)
     d.attr("select_last_index", 0, 1)
     element = d.element(0)
-    return [Argument(d.array(element, shape) if "int" in element else d.array(element, shape).round(), element)]
+    x = d.array(element, shape)
+    return [Argument(x if "int" in element or element == "bfloat16" else np.nan_to_num(x).round(), element)]
 
 
 @draws("CumSum")
@@ -789,8 +796,11 @@ def resize(d: Draw) -> list[Argument | None]:
     d.attr("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller", stated=0.3)
     axes = list(range(rank))
     if d.has("axes") and d.chance(0.4):
-        axes = d.structure.sample(axes, d.structure.randint(1, rank)) if rank < 3 or mode == "nearest" else d.pick([2, 3], [3, 2])
-        d.attributes["axes"] = [axis - rank if d.chance(0.3) else axis for axis in axes]
+        some = rank < 3 or mode == "nearest"
+        axes = d.structure.sample(axes, d.structure.randint(1, rank)) if some else d.pick([2, 3], [3, 2])
+        # With a policy, onnxruntime leaves out axes that count from the end.
+        plain = "keep_aspect_ratio_policy" in d.attributes
+        d.attributes["axes"] = [axis - rank if d.chance(0.3) and not plain else axis for axis in axes]
         scales = [scales[axis] for axis in axes]
     sizes = [max(1, int(shape[axis] * scale + d.pick(0, 0.5))) for axis, scale in zip(axes, scales, strict=True)]
     crop = coordinates == "tf_crop_and_resize"
@@ -809,8 +819,8 @@ def resize(d: Draw) -> list[Argument | None]:
 @draws("GridSample")
 def grid_sample(d: Draw) -> list[Argument | None]:
     spatial = d.pick(2, 2, 3) if d.since >= 20 else 2
-    names = ["bilinear", "nearest", "bicubic"] if d.since < 20 else ["linear", "nearest", "cubic"][: 3 if spatial == 2 else 2]
-    d.attr("mode", *names)
+    names = ["bilinear", "nearest", "bicubic"] if d.since < 20 else ["linear", "nearest", "cubic"]
+    d.attr("mode", *names[: 5 - spatial])
     d.attr("padding_mode", "zeros", "border", "reflection")
     d.attr("align_corners", 0, 1)
     batch = d.sizes.randint(1, 2)
@@ -894,13 +904,17 @@ def attention(d: Draw) -> list[Argument | None]:
         shapes = [[batch, q, heads * width], [batch, k, kv * width], [batch, k, kv * width]]
     else:
         shapes = [[batch, heads, q, width], [batch, kv, k, width], [batch, kv, k, width]]
-    inputs: list[Argument | None] = [d.tame(i, shape, "float", "float16") for i, shape in enumerate(shapes)]
+    kind = d.element(0, "float", "float16")
+    d.bound.update({formal.type_str: kind for formal in d.schema.inputs[1:3]})
+    inputs: list[Argument | None] = [d.tame(i, shape) for i, shape in enumerate(shapes)]
     total = k + past
     mask = None
     if d.chance(0.5):
-        shape = d.pick([q, total], [1, total], [batch, 1, q, total], [batch, heads, q, total], [q, 1])
-        kind = d.pick("bool", "float")
-        mask = Argument(d.array(kind, shape) if kind == "bool" else d.values.normal(0, 1, shape).astype(np.float32), kind)
+        short = max(1, total - 1) if d.since >= 24 else total
+        shape = d.pick([q, total], [q, short], [batch, 1, q, total], [batch, heads, q, total], [q, 1])
+        kind = d.pick("bool", kind)
+        dtype = DTYPES[kind]
+        mask = Argument(d.array(kind, shape) if kind == "bool" else d.values.normal(0, 1, shape).astype(dtype), kind)
         if kind == "bool":
             mask.value[..., 0] = True
     inputs.append(mask)
@@ -962,6 +976,45 @@ def is_inf(d: Draw) -> list[Argument | None]:
     return [d.data(0, d.shape())]
 
 
+@draws("Scan")
+def scan(d: Draw) -> list[Argument | None]:
+    states, scans, extra = d.structure.randint(0, 2), d.structure.randint(1, 2), d.structure.randint(0, 1)
+    batch = [d.sizes.randint(1, 3)] if d.since == 8 else []
+    length, rank = d.sizes.randint(1, 4), d.structure.randint(1, 2)
+    element = [d.pick(2, 3) for _ in range(rank)]
+    float_info = helper.make_tensor_value_info
+    given = [f"s{i}" for i in range(states)] + [f"x{i}" for i in range(scans)]
+    nodes = [helper.make_node("Sum", given, ["total"])]
+    results = [f"t{i}" for i in range(states)] + [f"y{i}" for i in range(1 + extra)]
+    for number, name in enumerate(results):
+        nodes.append(helper.make_node("Add" if number % 2 else "Sub", ["total", given[number % len(given)]], [name]))
+    known = element if d.chance(0.6) else None
+    d.attributes["body"] = helper.make_graph(
+        nodes, "body",
+        [float_info(name, TensorProto.FLOAT, known) for name in given],
+        [float_info(name, TensorProto.FLOAT, known) for name in results],
+    )  # fmt: skip
+    d.attributes["num_scan_inputs"] = scans
+    d.attributes["__outputs"] = len(results)
+    collected = 1 + extra
+    d.attr("directions", [d.pick(0, 1) for _ in range(scans)])
+    d.attr("scan_input_directions", [d.pick(0, 1) for _ in range(scans)])
+    d.attr("scan_output_directions", [d.pick(0, 1) for _ in range(collected)])
+    low = -rank - 1 if d.since >= 11 else 0
+    axes = [d.structure.randrange(low, rank + 1) for _ in range(scans)]
+    axes = d.attr("scan_input_axes", axes, stated=0.5) or [0] * scans
+    d.attr("scan_output_axes", [d.structure.randrange(low, rank + 1) for _ in range(collected)], stated=0.5)
+    found: list[Argument | None] = []
+    if d.since == 8:
+        found.append(None)
+    found += [Argument(d.values.normal(0, 1, [*batch, *element]).astype(np.float32), "float") for _ in range(states)]
+    for axis in axes:
+        shape = list(element)
+        shape.insert(axis % (rank + 1), length)
+        found.append(Argument(d.values.normal(0, 1, [*batch, *shape]).astype(np.float32), "float"))
+    return found
+
+
 @draws("LabelEncoder")
 def label_encoder(d: Draw) -> list[Argument | None]:
     words = ["a", "b", "Ab", "", "x y"][: d.structure.randint(1, 5)]
@@ -972,7 +1025,8 @@ def label_encoder(d: Draw) -> list[Argument | None]:
         kind = d.element(0)
         return [Argument(d.array(kind, d.shape(None, 1, 2), -1, 6), kind)]
     keys, values = d.pick("string", "int64", "float"), d.pick("string", "int64", "float")
-    pool: dict[str, list[Any]] = {"string": words, "int64": [0, 1, 2, 5, -3], "float": [0.0, -0.0, 1.5, 2.0, float("nan")]}
+    numbers = [0.0, -0.0, 1.5, 2.0, float("nan")]
+    pool: dict[str, list[Any]] = {"string": words, "int64": [0, 1, 2, 5, -3], "float": numbers}
     stem = {"string": "strings", "int64": "int64s", "float": "floats"}
     count = d.structure.randint(1, len(words))
     d.attributes[f"keys_{stem[keys]}"] = d.structure.sample(pool[keys], count)
@@ -1013,10 +1067,10 @@ def trees(d: Draw) -> list[Argument | None]:
     classes = d.schema.name.endswith("Classifier")
     prefix = "class" if classes else "target"
     d.attributes.update({f"{prefix}_{key}": values for key, values in leaves.items()})
-    d.attributes["post_transform"] = d.pick("NONE", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+    d.attributes["post_transform"] = d.pick("NONE", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO")
     if classes:
         labels = list(range(targets))
-        if d.chance(0.5):
+        if targets == 1 or d.chance(0.5):
             d.attributes["classlabels_int64s"] = labels
         else:
             d.attributes["classlabels_strings"] = [f"c{label}" for label in labels]
@@ -1028,6 +1082,13 @@ def trees(d: Draw) -> list[Argument | None]:
         d.attributes["base_values"] = base
     d.special = d.chance(0.2)
     return [d.data(0, [d.sizes.randint(1, 4), features])]
+
+
+@draws("MaxRoiPool")
+def max_roi_pool(d: Draw) -> list[Argument | None]:
+    d.attributes["pooled_shape"] = [d.pick(1, 2), d.pick(1, 2)]
+    rois = [[0, 0, 0, d.pick(1, 2), d.pick(1, 3)]]
+    return [d.tame(0, [1, 2, 4, 4]), Argument(np.array(rois, DTYPES[d.element(1)]), d.element(1))]
 
 
 @draws("RoiAlign")
@@ -1048,7 +1109,7 @@ def roi_align(d: Draw) -> list[Argument | None]:
 
 @draws("QLinearMatMul")
 def quantized_product(d: Draw) -> list[Argument | None]:
-    m, k, n = d.size(), d.size(), d.size()
+    m, k, n = (d.size() or 1 for _ in range(3))
     kinds = [d.pick("uint8", "int8") for _ in range(3)]
     found: list[Argument | None] = []
     for kind, shape in zip(kinds, ([m, k], [k, n], None), strict=True):

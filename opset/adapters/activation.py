@@ -9,6 +9,14 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 down("Softmax", "LogSoftmax", "Hardmax", since=11)(nonnegative("axis"))
 
 
+@up("Softmax", "LogSoftmax", "Hardmax", since=11)
+def axis_behind_the_last(op: Builder, node: Node) -> Result:
+    """An axis equal to the rank left rows of one element; it is out of range now."""
+    if node.attr("axis") >= 0 and (rank := node.rank(0)) is not None:
+        positive_axis(node.attr("axis"), rank)
+    return None
+
+
 @up("Softmax", "LogSoftmax", "Hardmax", since=13)
 def flattened_to_one_axis(op: Builder, node: Node) -> Result:
     """Before 13 the input was flattened to two dimensions at `axis`; along the last axis both are the same."""

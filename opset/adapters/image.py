@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from opset.adapters import down, up
-from opset.adapters.shared import BFLOAT16, constant_ints, distinct_axes, float32, need_size, through
+from opset.adapters.shared import BFLOAT16, INTEGERS, constant_ints, distinct_axes, float32, need_size, through
 from opset.errors import printable
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -90,11 +90,18 @@ def resize_states_coordinates(op: Builder, node: Node) -> Result:
     for rounding, served in (("floor", min), ("ceil", max)):
         if constant is not None and all(served(scale, 1.0) == 1.0 for scale in given):
             return _asymmetric(op, node, [x, roi, scales], rounding)
+    sizes = node.shape(X) or (None,) * len(given)
+    if constant is not None and not any(map(_surely_grows, given, sizes)):
+        raise Refusal("C204", f"'scales' is {list(given)}; runtimes copy where growing changes no size")
     one = op.const(1.0, "float", []) if constant is None else ""
     shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in given], "float")
     growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in given], "float")
     (smaller,) = _asymmetric(op, node, [x, roi, shrinking], "ceil", [op.fresh("smaller")])
     return _asymmetric(op, node, [smaller, roi, growing], "floor")
+
+
+def _surely_grows(scale: float, size: int | str | None) -> bool:
+    return scale >= 2 or (isinstance(size, int) and math.floor(size * scale) > size)
 
 
 def _asymmetric(
@@ -253,11 +260,16 @@ def resize_all_axes(op: Builder, node: Node) -> Result:
     """Inputs spoke of all axes, each size was taken as it is, and nothing was filtered where a dimension shrinks."""
     inputs = [node.input(index) for index in range(4)]
     axes = node.ints("axes")
+    if node.attr("coordinate_transformation_mode") != "tf_crop_and_resize":
+        # Nothing else looks at it, so that it may be empty.
+        inputs[ROI] = ""
     if inputs[SIZES] and node.attr("keep_aspect_ratio_policy") != "stretch":
         inputs[SIZES] = op.const(_kept_aspect(node, axes))
     if node.attr("antialias") and node.attr("mode") != "nearest" and not _never_shrinks(node, axes):
         raise Refusal("C204", "antialias is 1, and a dimension may shrink; before version 18 there is no antialiasing",
                       "set antialias to 0")  # fmt: skip
+    if node.attr("antialias") and node.attr("mode") != "nearest" and node.need_element(X) in INTEGERS:
+        raise Refusal("C204", "antialias is 1, and runtimes round integers in another way then", "set antialias to 0")
     if axes is not None:
         _spread(op, node, inputs, distinct_axes(axes, node.need_rank(X)))
     return op.same(node, inputs=inputs, drop=["axes", "antialias", "keep_aspect_ratio_policy"])
@@ -289,7 +301,15 @@ def _never_shrinks(node: Node, axes: list[int] | None) -> bool:
     if node.input(SIZES):
         return node.constant(SIZES) is not None and all(wanted >= present for wanted, present in _sizes(node, axes))
     scales = node.constant(SCALES)
-    return scales is not None and all(scale >= 1 for scale in scales.values)
+    if scales is None or not all(scale >= 1 for scale in scales.values):
+        return False
+    # Where growing changes no size, runtimes that filter leave the axis as it is.
+    shape = node.shape(X) or ()
+    sizes = list(shape) if axes is None else [shape[axis] for axis in distinct_axes(axes, len(shape))] if shape else []
+    sizes += [None] * (len(scales.values) - len(sizes))
+    return all(
+        scale == 1 or _surely_grows(scale, size) for scale, size in zip(scales.values, sizes, strict=False)
+    )
 
 
 def _spread(op: Builder, node: Node, inputs: list[str], axes: list[int]) -> None:
@@ -328,10 +348,12 @@ def resize_without_symmetry(op: Builder, node: Node) -> Result:
     """half_pixel_symmetric is half_pixel where no size is rounded: under `sizes` as they stand, and whole scales."""
     if node.attr("coordinate_transformation_mode") != "half_pixel_symmetric":
         return None
+    nearest, axes = node.attr("mode") == "nearest", node.ints("axes")
     if node.input(SIZES):
         rounded = node.attr("keep_aspect_ratio_policy") != "stretch"
+        exact = not nearest or rounded or all(map(_exact, (Fraction(*pair) for pair in _sizes(node, axes))))
     else:
-        scales, axes = node.need_constant(SCALES).values, node.ints("axes")
+        scales = node.need_constant(SCALES).values
         axes = list(range(len(scales))) if axes is None else axes
         if len(axes) != len(scales) or not all(math.isfinite(scale) for scale in scales):
             raise Refusal("C103", f"'scales' is {list(scales)}, for axes {axes}")
@@ -339,6 +361,14 @@ def resize_without_symmetry(op: Builder, node: Node) -> Result:
             scale != math.floor(scale) and (need_size(node, X, axis) * Fraction(scale)).denominator != 1
             for axis, scale in zip(axes, scales, strict=True)
         )
+        exact = not nearest or all(_exact(Fraction(scale)) for scale in scales)
     if rounded:
         raise Refusal("C204", "a size is rounded, which before version 19 no coordinate mode evens out")
+    if not exact:
+        raise Refusal("C204", "a coordinate may lie at the edge between two elements, where rounding it decides")
     return op.same(node, coordinate_transformation_mode="half_pixel")
+
+
+def _exact(scale: Fraction) -> bool:
+    """Say whether dividing by the scale is exact, or leads to no edge between elements but by way of exact numbers."""
+    return scale.denominator == 1 or (scale.numerator == 1 and scale.denominator.bit_count() == 1)

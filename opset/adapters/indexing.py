@@ -7,6 +7,7 @@ from opset.adapters.shared import (
     BFLOAT16,
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
+    constant_ints,
     counted_from_front,
     dimension,
     is_negative,
@@ -114,6 +115,15 @@ def _never_negative(op: Builder, node: Node) -> str | None:
 def count_to_input(op: Builder, node: Node) -> Result:
     """The number of elements is a vector of one element."""
     return op.same(node, inputs=[node.input(0), op.const([node.attr("k")])], drop=["k"])
+
+
+@down("TopK", since=10)
+def count_to_attribute(op: Builder, node: Node) -> Result:
+    """The number of elements was an attribute, and positive."""
+    count = constant_ints(node, 1)
+    if any(number < 1 for number in count):
+        raise Refusal("C204", f"'K' is {count}; before version 10 it is 1 or more")
+    return None
 
 
 @down("TopK", since=11)

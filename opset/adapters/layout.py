@@ -282,6 +282,8 @@ def _places(start: int, end: int, step: int, size: int) -> list[int]:
         raise Refusal("C103", "a step is 0")
     if step < 0 and start < -size:
         raise Refusal("C204", f"where slicing backwards from {start} begins in {size} elements is not defined")
+    if step < 0 and end in (2**31 - 1, 2**63 - 1):
+        raise Refusal("C204", f"slicing backwards to {end} is to the last element, or to some runtimes to the first")
     places = range(*slice(start, end, step).indices(size))
     if len(places) > MAX_CONSTANT:
         raise Refusal("C204", f"the places of {len(places)} elements are too many for a constant")

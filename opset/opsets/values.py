@@ -283,6 +283,8 @@ class Values:
     ) -> Any:
         """Answer from what is stated, else from the producing node, asking for its inputs first, without recursion."""
         stack = [(self, name)]
+        begun: set[tuple[int, str]] = set()
+        """What waits for its inputs: asked for again, it is part of a circle, of which nothing is known."""
         while stack:
             scope, wanted = stack[-1]
             home = scope._home(wanted)
@@ -295,7 +297,8 @@ class Values:
                 continue
             stated = known(home, wanted)
             if stated is None and memo == "_types" and (source := home._owner_value(wanted)) is not None:
-                if (source[0], source[1]) not in stack and source[1] not in source[0]._types:
+                if source[1] not in source[0]._types and (id(home), wanted) not in begun:
+                    begun.add((id(home), wanted))
                     stack.append(source)
                     continue
                 stated = source[0]._types.get(source[1])
@@ -323,8 +326,9 @@ class Values:
             domain = "" if node.domain == "ai.onnx" else node.domain
             schema = self.registry.schema(node.op_type, version or home.versions.get(domain, 0), domain)
             answer = propagated(home, node, position, schema, ask) if schema is not None else None
-            unseen = [entry for entry in missing if entry not in stack]
+            unseen = [entry for entry in missing if (id(entry[0]), entry[1]) not in begun]
             if unseen:
+                begun.add((id(home), wanted))
                 stack.extend(unseen)
                 continue
             answers[wanted] = answer

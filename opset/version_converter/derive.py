@@ -244,10 +244,11 @@ def _inputs(
     derived: Derived, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
 ) -> list[str] | None:
     """Give the inputs on the other side, None if they stay; attributes that become inputs go to `drop`, and back."""
-    if not derived.to_input and not derived.to_attribute:
+    fewer = 0 <= derived.inputs < len(node.proto.input)
+    if not derived.to_input and not derived.to_attribute and not fewer:
         return None
     inputs = list(node.proto.input)
-    if derived.inputs >= 0:
+    if fewer:
         del inputs[derived.inputs :]
     for name, position in derived.to_input.items():
         value, formal = node.attr(name), derived.target.inputs[position]

@@ -368,6 +368,8 @@ class Builder:
         for name, value in attributes.items():
             if value is not None:
                 set_attribute(proto, name, schema.attributes[name].type, value)
+        if proto.name and any(made.name == proto.name for made, _ in self.made):
+            proto.name = self._names.fresh(f"{proto.name}__{proto.op_type}")
         self._add(proto, self.version)
         return tuple(proto.output)
 

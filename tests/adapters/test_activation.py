@@ -209,3 +209,8 @@ def test_bfloat16_slopes(check):
     casts = [make_node("Cast", [name], [f"{name}_"], to=TensorProto.BFLOAT16) for name in ("x", "s")]
     nodes = [*casts, make_node("PRelu", ["x_", "s_"], ["b"]), make_node("Cast", ["b"], ["y"], to=TensorProto.FLOAT)]
     check(nodes, 16, 15, {"x": x, "s": slopes}, expect=[np.where(x < 0, slopes * x, x)])
+
+
+@pytest.mark.parametrize("operator", KIN)
+def test_an_axis_behind_the_last(refused, operator):
+    refused(make_node(operator, ["x"], ["y"]), 10, 11, {"x": data(4)}, "C103")

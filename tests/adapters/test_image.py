@@ -299,3 +299,33 @@ def test_what_grids_refuse(refused):
     refused(
         node("GridSample", ["x", "g"], ["y"], mode="linear"), 16, 20, {"x": IMAGE, "g": grid[:, 0, :, :, :2]}, "C103"
     )
+
+
+def test_two_nodes_for_one_have_two_names(check):
+    after = check(
+        node("Resize", ["x", "s"], ["y"], name="it"), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 2, 0.5)},
+        operators=["Resize", "Resize"],
+    )  # fmt: skip
+    names = [made.name for made in after.graph.node if made.op_type == "Resize"]
+    assert "it" in names and len(set(names)) == 2
+
+
+def test_a_region_that_nothing_looks_at_may_be_empty(check):
+    feeds = {"x": IMAGE, "r": NOTHING}
+    half = resize(["x", "r", "s"], axes=[2, 3], mode="nearest")
+    for to in (17, 13, 11):
+        check(half, 18, to, feeds, {"s": floats(2, 2)})
+
+
+def test_antialias_of_integers(check, refused):
+    node = resize(["x", "", "s"], mode="linear", antialias=1)
+    scales = {"s": floats(1, 1, 2, 2)}
+    check(node, 18, 17, {"x": IMAGE}, scales, rtol=1e-5)
+    refused(node, 18, 17, {"x": (IMAGE * 9).astype(np.int32)}, "C204", scales)
+
+
+def test_growth_that_may_change_no_size_beside_shrinking(check, refused):
+    check(resize(["x", "s"]), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 1.3, 0.5)})
+    check(resize(["x", "s"]), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 2, 0.5)}, shapes={"x": [1, 2, "H", "W"]})
+    for scale, shape in ((1.1, [1, 2, 4, 6]), (1.9, [1, 2, "H", "W"])):
+        refused(resize(["x", "s"]), 10, 11, {"x": IMAGE}, "C204", {"s": floats(1, 1, scale, 0.5)}, shapes={"x": shape})

@@ -245,3 +245,10 @@ def test_bfloat16_goes_through_float(check):
     hot = make_node("OneHot", ["i", "depth", "a"], ["b"])
     feeds = {"x": VALUES, "i": np.array([1, -1])}
     check([start, hot, back], 28, 26, feeds, {"depth": np.array(3)}, expect=[one_hot([1, -1], 3, -1, True)])
+
+
+def test_top_of_no_elements(check, refused):
+    nothing = make_node("TopK", ["x", "k"], ["y", "i"])
+    feeds, constants = {"x": DATA}, {"k": np.array([0], np.int64)}
+    check(nothing, 11, 10, feeds, constants, outputs=["y", "i"])
+    refused(nothing, 10, 9, feeds, "C204", constants, outputs=["y", "i"])

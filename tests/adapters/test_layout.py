@@ -343,3 +343,16 @@ def test_tile_axis_by_axis(check, converted, refused):
     assert converted(tile, 6, 5, {"x": X}, {"n": ints(1, 1, 1)}).graph.node[0].op_type == "Identity"
     refused(tile, 6, 5, {"x": X.astype(np.int32)}, "C202", {"n": ints(2, 1, 3)})
     refused(tile, 6, 5, {"x": X, "n": ints(2, 1, 3)}, "C205")
+
+
+@pytest.mark.parametrize("end", [2**31 - 1, 2**63 - 1])
+def test_slicing_backwards_to_the_largest_end(refused, end):
+    slicing = node("Slice", ["x", "s", "e", "a", "t"], ["y"])
+    constants = {"s": ints(3), "e": ints(end), "a": ints(0), "t": ints(-1)}
+    refused(slicing, 13, 9, {"x": ROW}, "C204", constants)
+
+
+@pytest.mark.parametrize("inputs", [["x", "p", "v", ""], ["x", "p", "", ""]])
+def test_last_inputs_left_empty_are_cut_off(check, inputs):
+    after = check(node("Pad", inputs, ["y"]), 18, 13, {"x": X}, {"p": ints(1, 0, 0, 0, 2, 0), "v": np.float32(2)})
+    assert len(after.graph.node[-1].input) <= 3

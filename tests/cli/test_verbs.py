@@ -172,9 +172,9 @@ def test_diff_of_a_range_of_transitions():
     assert [(each["before"], each["since"]) for each in data["transitions"]] == [(1, 11), (11, 13)]
     assert data["difference"]["attributes"] == {"axis": {"default": [1, -1]}}
     assert (data["up"], data["down"]) == ("written", "written")
-    assert [each["up"] for each in data["transitions"]] == ["nothing to do", "written"]
+    assert [each["up"] for each in data["transitions"]] == ["written", "written"]
     text = run("diff", "Softmax", 1, 13).stdout
-    for words in [*data["words"], "Negative values of `axis`", "up: nothing to do; down: written"]:
+    for words in [*data["words"], "Negative values of `axis`", "up: written; down: written"]:
         assert words in text
     assert text.endswith("\nup: written\ndown: written\n")
 

@@ -26,7 +26,7 @@ SAME_SHAPE = frozenset(
 )
 SAME_RANK = frozenset(
     "Conv ConvTranspose ConvInteger QLinearConv DeformConv AveragePool MaxPool LpPool GlobalAveragePool GlobalMaxPool "
-    "GlobalLpPool Upsample Resize Pad Slice Split Concat Tile Compress GatherElements TopK DepthToSpace SpaceToDepth "
+    "GlobalLpPool Upsample Resize Pad Slice Split Concat Tile GatherElements TopK DepthToSpace SpaceToDepth "
     "Hardmax Attention CenterCropPad Transpose".split()
 )
 BROADCAST = frozenset(
@@ -34,6 +34,7 @@ BROADCAST = frozenset(
     "BitwiseAnd BitwiseOr BitwiseXor PRelu".split()
 )
 DTYPE_ATTRIBUTES = {
+    "BitCast": "to",
     "Cast": "to",
     "EyeLike": "dtype",
     "RandomNormal": "dtype",
@@ -92,6 +93,19 @@ def output_type(values: Values, node: Any, position: int, schema: OpSchema, ask:
                     return kind
     rule = DERIVED_TYPES.get(schema.name)
     return rule(values, node, position, ask) if rule is not None else None
+
+
+def _float_by_default(values: Values, node: Any, position: int, ask: AskType) -> str | None:
+    return "tensor(float)"
+
+
+def _stash(values: Values, node: Any, position: int, ask: AskType) -> str | None:
+    """Give the type that statistics are computed in; the first output has the input's."""
+    if position == 0:
+        return ask(node.input[0]) if node.input else None
+    number = _int(node, "stash_type", 1)
+    name = element_name(number) if number is not None else None
+    return f"tensor({name})" if name else None
 
 
 def _constant(values: Values, node: Any, position: int, ask: AskType) -> str | None:
@@ -177,6 +191,8 @@ def _subgraph(attribute: str, skip: int) -> Callable[[Values, Any, int, AskType]
 
 
 DERIVED_TYPES: dict[str, Callable[[Values, Any, int, AskType], str | None]] = {
+    **dict.fromkeys(("BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix"), _float_by_default),
+    "LayerNormalization": _stash,
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
     "EyeLike": _like_first,
@@ -206,6 +222,9 @@ def output_shape(values: Values, node: Any, position: int, schema: OpSchema, ask
     given = ask(node.input[0]) if node.input and node.input[0] else None
     if position == 0 and (schema.family in SAME_SHAPE_FAMILIES or name in SAME_SHAPE) and name not in SAME_RANK:
         return given
+    if schema.family == "recurrent":
+        # Y has a dimension for the directions beside those of X; the final states have no steps (RNN, LSTM, GRU).
+        return (None,) * (4 if position == 0 else 3)
     if name in SAME_RANK:
         if name == "Attention" and position:
             return None
@@ -313,6 +332,18 @@ def _matmul(values: Values, node: Any, given: Shape | None, ask: AskShape) -> in
     return max(len(given) + len(other) - 2, 0) if min(len(given), len(other)) == 1 else None
 
 
+def _compress(values: Values, node: Any, given: Shape | None, ask: AskShape) -> int | None:
+    if not any(attribute.name == "axis" for attribute in node.attribute):
+        return 1
+    return len(given) if given is not None else None
+
+
+def _expand(values: Values, node: Any, given: Shape | None, ask: AskShape) -> int | None:
+    target = values.constant(node.input[1]) if len(node.input) > 1 else None
+    length = len(target.values) if target is not None else _length(ask(node.input[1])) if len(node.input) > 1 else None
+    return max(len(given), length) if given is not None and length is not None else None
+
+
 def _length_of_input(position: int) -> Callable[[Values, Any, Shape | None, AskShape], int | None]:
     def rule(values: Values, node: Any, given: Shape | None, ask: AskShape) -> int | None:
         if len(node.input) <= position:
@@ -334,6 +365,8 @@ RANKS: dict[str, Callable[[Values, Any, Shape | None, AskShape], int | Shape | N
     "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze,
     "Gather": _gather,
+    "Compress": _compress,
+    "Expand": _expand,
     "NonZero": lambda values, node, given, ask: 2,
     "Range": lambda values, node, given, ask: 1,
     "OneHot": lambda values, node, given, ask: len(given) + 1 if given is not None else None,

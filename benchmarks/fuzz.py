@@ -1,0 +1,711 @@
+"""Hunts wrong answers: random nodes, converted to other versions, must compute what they computed.
+
+`python -m benchmarks.fuzz --seed 1 --seconds 600 --operators 'Resize|Pad' --json found.json`. Nodes come from
+`benchmarks.drawing`. Each is run by onnxruntime without graph optimisation; where that works, the model is converted
+to other versions, there and back, and each accepted result is run on the same inputs and on a second set with other
+sizes and values. `--case NAME` shows one case again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import re
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import opset
+from benchmarks.drawing import DRAWS, NARROW, SKIPPED, Argument, draft
+from benchmarks.judge import operators, opset_of, unchanged_between
+from opset.errors import OpsetError
+
+ML = "ai.onnx.ml"
+TARGETS = {"": range(7, 27), ML: range(1, 6)}
+CASTS = {"bfloat16": 13, "int4": 21, "uint4": 21}
+"""Opset since which Cast reads a narrow type; for the others it is 19."""
+TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-11}
+ROUGH = {"GroupNormalization": 1e-3, "BatchNormalization": 1e-3}
+"""Least tolerance of operators that compute in FLOAT whatever the type, or subtract what is nearly equal."""
+SECONDS_PER_CASE = 60
+HOSTILE = ("o0__const", "o0__Cast", "o0__Shape", "o0__const_1", "o0__wide", "o0__Reshape", "it__Constant")
+"""Names that a converter might think of itself."""
+FAULTS = ("wrong", "rejected", "exception", "sign")
+
+# (operators, what is found in "kind: difference", reason): differences that were looked into, in which the converter
+# follows the standard and onnxruntime does not at one of the two versions.
+KNOWN: tuple[tuple[str, str, str], ...] = (
+    (
+        "Max|Min|Clip|Elu|LeakyRelu|PRelu|Gemm|CumSum|ReduceMax|ReduceMin|ThresholdedRelu|Selu",
+        "sign: ",
+        "the standard does not say which sign a zero has there; onnxruntime's kernels for versions and types differ",
+    ),
+    (
+        "BatchNormalization",
+        "for np.float(32|64).nan",
+        "the mean of an empty batch is not defined; onnxruntime gives NaN in one operator and 0 in another",
+    ),
+    (
+        "Reduce.*|Arg.*",
+        r"wrong: .*\b[a-z]+\d*\((\d+, )*0[,)]|rejected: .*running (Reduce|ArgM)\w+ node",
+        "for an empty input onnxruntime gives the input's shape, by some of its kernels",
+    ),
+    (
+        "OneHot",
+        "wrong: (9|10)->",
+        "version 9 gives off values for negative indices; onnxruntime counts them from the end at each version",
+    ),
+    (
+        "Clip",
+        r"wrong: .*float16\((inf|-inf|-?6.55e\+04)\)",
+        "an absent bound is the type's own limit; onnxruntime computes Clip 6 and 11 of FLOAT16 as FLOAT, without it",
+    ),
+    (
+        "MeanVarianceNormalization",
+        "bound to different types",
+        "onnxruntime expands the operator for FLOAT16 into nodes of mixed types",
+    ),
+    (
+        "Slice|DepthToSpace|SpaceToDepth|Pad",
+        r"wrong: .* \['",
+        "onnxruntime's Gather copies only the first of each row of strings",
+    ),
+    (
+        "Softmax|LogSoftmax|Hardmax",
+        "running Reshape node",
+        "for an empty input of unknown shape, Reshape takes a size of 0 for one to copy, and fails",
+    ),
+    (
+        "Resize|Upsample",
+        "wrong: (9|10)->",
+        "onnxruntime copies where scales above 1 change no size, and computed scales may come to that after shrinking",
+    ),
+    (
+        "GatherND",
+        "invalid expand shape|Concat",
+        "batch dimensions that do not agree are not valid, which onnxruntime does not look at",
+    ),
+    (
+        ".*Pool",
+        "padding values must be non-negative",
+        "with SAME padding and strides above the window, onnxruntime's kernels before version 22 take no input",
+    ),
+    (
+        "Split",
+        "Invalid num_outputs value",
+        "onnxruntime does not split an axis of size 0 by num_outputs, though 0 can be split evenly",
+    ),
+    (
+        "Attention",
+        "inconsistent q_sequence_length",
+        "onnxruntime wants a row for each query in the mask; the standard lets it broadcast",
+    ),
+    (
+        ".*",
+        "Invalid input name",
+        "below IR version 4 onnxruntime takes no values for inputs that have initializers",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out of one conversion of a case that is worth telling."""
+
+    case: str
+    source: int
+    target: int
+    kind: str
+    why: str
+    known: str = ""
+
+
+@dataclass
+class Case:
+    """A model with one drawn node, the inputs of two runs, and where it came from."""
+
+    name: str
+    domain: str
+    operator: str
+    version: int
+    model: onnx.ModelProto
+    feeds: list[dict[str, np.ndarray]]
+
+
+def schedule() -> dict[tuple[str, str], list[int]]:
+    """Give for each operator the opsets of its domain at which it exists."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain in TARGETS and schema.name not in SKIPPED and not schema.deprecated:
+            known = found.setdefault((schema.domain, schema.name), [])
+            for version in TARGETS[schema.domain]:
+                if version not in known and schema_at(schema.domain, schema.name, version) == schema.since_version:
+                    known.append(version)
+    return {key: sorted(versions) for key, versions in found.items() if versions}
+
+
+def schema_at(domain: str, name: str, version: int) -> int:
+    try:
+        return int(onnx.defs.get_schema(name, version, domain).since_version)
+    except onnx.defs.SchemaError:
+        return 0
+
+
+class Builder:
+    """Turns a draft and its second drawing into a model: where inputs come from, what is declared, what is around."""
+
+    def __init__(self, domain: str, operator: str, version: int, seed: str) -> None:
+        self.domain, self.version = domain, version
+        self.rng = random.Random(f"{seed} model")
+        self.standard = version if domain == "" else self.rng.choice([9, 13, 18, 21])
+        self.schema = onnx.defs.get_schema(operator, version, domain)
+        self.drafts = [draft(self.schema, version, seed, again) for again in (0, 1)]
+        least = helper.OP_SET_ID_VERSION_MAP["ai.onnx", self.standard]
+        self.ir = self.rng.choice([least, least, max(least, 8), max(least, 10)])
+        self.around = self.rng.choices(["", "If", "Loop", "function"], [10, 1, 1, 1])[0]
+        if self.around == "function" and (self.ir < 8 or self.standard < 14):
+            self.around = ""
+        if self.around == "Loop" and self.standard < 11:
+            self.around = ""
+        self.declare = self.rng.choice(["static", "mixed", "mixed", "symbols", "ranks", "nothing"])
+        self.hidden = self.rng.random() < 0.2
+        self.hostile, self.twice = self.rng.random() < 0.1, self.rng.random() < 0.15
+        self.inputs: list[onnx.ValueInfoProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+        self.before: list[onnx.NodeProto] = []
+        self.feeds: list[dict[str, np.ndarray]] = [{}, {}]
+
+    def value_info(self, name: str, element: str, arrays: Sequence[np.ndarray]) -> onnx.ValueInfoProto:
+        """Give a declaration that the arrays of both runs fit, as far as that can be."""
+        shape: list[Any] | None = []
+        for sizes in zip(*(a.shape for a in arrays), strict=True):
+            known = sizes[0] == sizes[1] and (self.declare == "mixed" and self.rng.random() < 0.7)
+            if self.declare == "static" or known:
+                shape.append(sizes[0])
+            elif self.declare == "ranks":
+                shape.append(None)
+            else:
+                shape.append(f"d{sizes[0]}_{sizes[1]}")
+        if self.declare == "nothing":
+            shape = None
+        return helper.make_tensor_value_info(name, TensorProto.DataType.Value(element.upper()), shape)
+
+    def give(self, position: int, first: Argument, second: Argument | None) -> str:
+        """Make an input of the node available; give its name."""
+        name = HOSTILE[position] if self.hostile and position < len(HOSTILE) else f"i{position}"
+        element = first.element
+        early = self.ir < 4
+        weights = [3, 4, 3, 0 if early else 1] if first.side else [17, 2, 1, 1]
+        if self.standard < 9 and element not in ("float", "double", "float16"):
+            weights[2] = 0
+        form = self.rng.choices(["input", "initializer", "Constant", "overridable"], weights)[0]
+        narrow = element in NARROW
+        if narrow and self.standard < CASTS.get(element, 19):
+            form = "initializer"
+        if form in ("input", "overridable"):
+            fits = second is not None and second.element == element and second.value.ndim == first.value.ndim
+            arrays = [first.value, second.value if fits and second is not None else first.value]
+            if narrow and form == "input":
+                self.inputs.append(self.value_info(f"{name}f", "float", arrays))
+                to = TensorProto.DataType.Value(element.upper())
+                self.before.append(helper.make_node("Cast", [f"{name}f"], [name], to=to))
+                for feed, array in zip(self.feeds, arrays, strict=True):
+                    feed[f"{name}f"] = array.astype(np.float32)
+                return name
+            if form == "overridable" and not narrow:
+                self.initializers.append(numpy_helper.from_array(first.value, name))
+                self.inputs.append(self.value_info(name, element, [first.value] * 2))
+                if arrays[1].shape == first.value.shape:
+                    self.feeds[1][name] = arrays[1]
+                return name
+            if form == "input":
+                outer = f"{name}x" if self.hidden else name
+                self.inputs.append(self.value_info(outer, element, arrays))
+                if self.hidden:
+                    self.before.append(helper.make_node("Identity", [outer], [name]))
+                for feed, array in zip(self.feeds, arrays, strict=True):
+                    feed[outer] = array
+                return name
+        tensor = numpy_helper.from_array(first.value, name)
+        if form == "Constant":
+            attributes: dict[str, Any] = {"value": tensor}
+            if self.standard >= 12 and self.rng.random() < 0.5:
+                plural = {0: "", 1: "s"}.get(first.value.ndim)
+                stem = {"int64": "value_int", "float": "value_float"}.get(element)
+                if stem and plural is not None and first.value.size:
+                    attributes = {stem + plural: first.value.tolist()}
+            node = helper.make_node("Constant", [], [name], **attributes)
+            self.before.append(node)
+            return name
+        self.initializers.append(tensor)
+        if early:
+            self.inputs.append(self.value_info(name, element, [first.value] * 2))
+        return name
+
+    def build(self) -> tuple[onnx.ModelProto, list[dict[str, np.ndarray]]]:
+        first, second = self.drafts
+        if [a is None for a in first.inputs] != [a is None for a in second.inputs]:
+            second = first
+        names = [
+            "" if argument is None else self.give(position, argument, second.inputs[position])
+            for position, argument in enumerate(first.inputs)
+        ]
+        if self.rng.random() < 0.7 or self.schema.name == "DFT":  # an axis "" is the end of onnxruntime
+            while names and not names[-1]:
+                names.pop()
+        attributes = dict(first.attributes)
+        most = attributes.pop("__outputs", None)
+        formals = self.schema.outputs
+        count = most or self.rng.randint(max(self.schema.min_output, 1), max(len(formals), 1))
+        outputs = [f"o{index}" for index in range(count)]
+        if most is None and count > 1 and self.schema.outputs[0].option.name == "Optional" and self.rng.random() < 0.3:
+            outputs[self.rng.randrange(count)] = ""
+            if not any(outputs):
+                raise LookupError("no outputs")
+        node = helper.make_node(self.schema.name, names, outputs, domain=self.domain)
+        node.attribute.extend(attribute_of(self.schema, name, value) for name, value in sorted(attributes.items()))
+        if self.rng.random() < 0.5:
+            node.name = "it"
+        return self.wrap(node), self.feeds
+
+    def wrap(self, node: onnx.NodeProto) -> onnx.ModelProto:
+        """Give the model with the node in it, in a branch, a loop, a function, or none of them."""
+        outputs = [name for name in node.output if name]
+        bare = self.model([*self.before, node], [onnx.ValueInfoProto(name=name) for name in outputs], [])
+        inferred = onnx.shape_inference.infer_shapes(bare)
+        kinds = {value.name: value.type for value in (*inferred.graph.output, *inferred.graph.value_info)}
+        for name in outputs:
+            if kinds[name].WhichOneof("value") is None and (element := self.declared(node, name)):
+                kinds[name].tensor_type.elem_type = TensorProto.DataType.Value(element.upper())
+        results, after = [], []
+        if len(outputs) > 1 and self.rng.random() < 0.15:
+            outputs.pop(self.rng.randrange(len(outputs)))
+        around = self.around if all(kinds[n].HasField("tensor_type") for n in outputs) else ""
+        inside = [value_info(name, kinds[name], self.rng.random() < 0.5) for name in outputs]
+        functions = []
+        main = [node]
+        if self.twice and not around:
+            # What one of two nodes no longer needs, the other may.
+            again = onnx.NodeProto()
+            again.CopyFrom(node)
+            again.name = node.name and "other"
+            again.output[:] = [name and f"z{name}" for name in node.output]
+            main.append(again)
+            for name in outputs.copy():
+                outputs.append(f"z{name}")
+                kinds[f"z{name}"] = kinds[name]
+        if around == "If":
+            other = onnx.NodeProto()
+            other.CopyFrom(node)
+            branches = []
+            for branch, one in (("t", node), ("e", other)):
+                for index, name in enumerate(one.output):
+                    if name:
+                        one.output[index] = f"{branch}{name}"
+                declared = [value_info(f"{branch}{name}", kinds[name], self.rng.random() < 0.5) for name in outputs]
+                branches.append(helper.make_graph([one], branch, [], declared))
+            self.inputs.append(helper.make_tensor_value_info("cond", TensorProto.BOOL, []))
+            for number, feed in enumerate(self.feeds):
+                feed["cond"] = np.array(number == 0)
+            main = [helper.make_node("If", ["cond"], outputs, then_branch=branches[0], else_branch=branches[1])]
+        elif around == "Loop":
+            body_nodes = [helper.make_node("Identity", ["go"], ["on"]), node]
+            one = helper.make_tensor_value_info("on", TensorProto.BOOL, [])
+            go = helper.make_tensor_value_info("go", TensorProto.BOOL, [])
+            turn = helper.make_tensor_value_info("turn", TensorProto.INT64, [])
+            body = helper.make_graph(body_nodes, "body", [turn, go], [one, *inside])
+            self.initializers.append(numpy_helper.from_array(np.array(2), "turns"))
+            main = [helper.make_node("Loop", ["turns", ""], [f"{name}_all" for name in outputs], body=body)]
+            for name in outputs:
+                kinds[f"{name}_all"] = kinds[name]
+            outputs = [f"{name}_all" for name in outputs]
+        elif around == "function":
+            given = [name for name in dict.fromkeys(node.input) if name]
+            imports = [helper.make_opsetid(self.domain, self.version)]
+            if self.domain:
+                imports.append(helper.make_opsetid("", self.standard))
+            functions.append(helper.make_function("local", "F", given, outputs, [node], imports))
+            main = [helper.make_node("F", given, outputs, domain="local")]
+        for name in outputs:
+            kind = kinds[name]
+            if kind.HasField("tensor_type"):
+                element = TensorProto.DataType.Name(kind.tensor_type.elem_type).lower()
+                if element in NARROW:
+                    if self.standard < CASTS.get(element, 19):
+                        raise LookupError("Cast does not read it")
+                    after.append(helper.make_node("Cast", [name], [f"{name}_f"], to=TensorProto.FLOAT))
+                    results.append(helper.make_tensor_value_info(f"{name}_f", TensorProto.FLOAT, None))
+                    continue
+            results.append(value_info(name, kind, False))
+        model = self.model([*self.before, *main, *after], results, functions)
+        if self.rng.random() < 0.4:
+            shaped = onnx.shape_inference.infer_shapes(model)
+            model.graph.value_info.extend(shaped.graph.value_info)
+        return model
+
+    def declared(self, node: onnx.NodeProto, name: str) -> str:
+        """Give the element type that the schema alone says an output has, "" where it does not."""
+        formal = self.schema.outputs[min(list(node.output).index(name), len(self.schema.outputs) - 1)]
+        elements = {
+            argument.element
+            for position, argument in enumerate(self.drafts[0].inputs)
+            if argument and self.schema.inputs[min(position, len(self.schema.inputs) - 1)].type_str == formal.type_str
+        } or {kind[7:-1] for kind in formal.types}
+        return elements.pop() if len(elements) == 1 else ""
+
+    def model(self, nodes: list[Any], results: list[Any], functions: list[Any]) -> onnx.ModelProto:
+        imports = [helper.make_opsetid(self.domain, self.version)]
+        if self.domain:
+            imports.append(helper.make_opsetid("", self.standard))
+        if functions:
+            imports.append(helper.make_opsetid("local", 1))
+        graph = helper.make_graph(nodes, "g", self.inputs, results, self.initializers)
+        return helper.make_model(graph, opset_imports=imports, ir_version=self.ir, functions=functions)
+
+
+def value_info(name: str, kind: onnx.TypeProto, shape: bool) -> onnx.ValueInfoProto:
+    if kind.WhichOneof("value") is None:
+        raise LookupError(f"the type of {name} is not known")
+    found = onnx.ValueInfoProto(name=name, type=kind)
+    if kind.HasField("tensor_type") and not shape:
+        found.type.tensor_type.ClearField("shape")
+    return found
+
+
+def attribute_of(schema: onnx.defs.OpSchema, name: str, value: Any) -> onnx.AttributeProto:
+    """Give an AttributeProto of the type that the schema declares, for empty lists too."""
+    return helper.make_attribute(name, value, attr_type=int(schema.attributes[name].type.value))
+
+
+def make_case(name: str) -> Case:
+    """Give the case of a name, "domain/operator/version/seed". Raises LookupError where it cannot be drawn."""
+    domain, operator, version, _ = name.split("/")
+    domain = "" if domain == "ai.onnx" else domain
+    model, feeds = Builder(domain, operator, int(version), name).build()
+    return Case(name, domain, operator, int(version), model, feeds)
+
+
+class Session:
+    """onnxruntime on the CPU, without graph optimisation."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        import onnxruntime
+
+        onnxruntime.set_default_logger_severity(4)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self.session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+
+    def run(self, feeds: Mapping[str, np.ndarray]) -> list[Any]:
+        found: list[Any] = self.session.run(None, dict(feeds))
+        return found
+
+
+class Evaluator:
+    """The evaluator of the onnx package, which runs what onnxruntime does not, mostly by the newest meaning."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        from onnx.reference import ReferenceEvaluator
+
+        self.session = ReferenceEvaluator(model)
+
+    def run(self, feeds: Mapping[str, np.ndarray]) -> list[Any]:
+        with np.errstate(all="ignore"):
+            return list(self.session.run(None, dict(feeds)))
+
+
+JUDGES = {"onnxruntime": Session, "evaluator": Evaluator}
+
+
+def compare(expected: Sequence[Any], actual: Sequence[Any], loose: bool, rough: float = 0.0) -> tuple[str, str]:
+    """Give how near two lists of outputs are, exact, near, sign (of a zero) or wrong, and where they differ."""
+    worst, where = "exact", ""
+    order = ["exact", "near", "sign", "wrong"]
+    for number, (want, have) in enumerate(zip(expected, actual, strict=True)):
+        kind, why = compare_value(want, have, loose, rough)
+        if order.index(kind) > order.index(worst):
+            worst, where = kind, f"output {number}: {why}"
+    return worst, where
+
+
+def compare_value(want: Any, have: Any, loose: bool, rough: float) -> tuple[str, str]:
+    if isinstance(want, (list, tuple)):
+        if not isinstance(have, (list, tuple)) or len(want) != len(have):
+            return "wrong", "another sequence"
+        return compare(want, have, loose, rough)
+    if isinstance(want, dict) or want is None:
+        return ("exact", "") if repr(want) == repr(have) else ("wrong", f"{have} for {want}")
+    want, have = np.asarray(want), np.asarray(have)
+    if want.shape != have.shape or want.dtype != have.dtype:
+        return "wrong", f"{have.dtype}{have.shape} for {want.dtype}{want.shape}"
+    if want.dtype.kind != "f":
+        if np.array_equal(want, have):
+            return "exact", ""
+        return "wrong", f"{have.ravel()[:8].tolist()} for {want.ravel()[:8].tolist()}"
+    zeros = (want == 0) & (have == 0) & (np.signbit(want) != np.signbit(have))
+    equal = (want == have) | (np.isnan(want) & np.isnan(have))
+    if equal.all():
+        return ("sign", "the sign of a zero") if zeros.any() else ("exact", "")
+    finite = np.abs(want[np.isfinite(want)], dtype=np.float64)
+    rtol = 2e-2 if loose else max(rough, TOLERANCE[str(want.dtype)])
+    with np.errstate(all="ignore"):
+        near = equal | (np.abs(want.astype(np.float64) - have) <= rtol * max(finite.max(initial=0.0), 1e-30))
+    if near.all():
+        return "near", ""
+    at = tuple(int(i) for i in np.argwhere(~near)[0])
+    return "wrong", f"{int((~near).sum())} of {want.size}, at {list(at)} {have[at]!r} for {want[at]!r}"
+
+
+def examine(case: Case, everywhere: bool, judge: str = "onnxruntime") -> Iterator[Finding]:
+    """Give what the conversions of a case come to, one Finding each; nothing where the original does not run."""
+    session = JUDGES[judge](case.model)
+    expected = [session.run(case.feeds[0])]
+    feeds = [case.feeds[0]]
+    try:
+        expected.append(session.run(case.feeds[1]))
+        feeds.append(case.feeds[1])
+    except Exception:  # the second drawing need not fit, as where a size is known before the model runs
+        pass
+    valid = not complaint(case.model)
+    rng = random.Random(f"{case.name} targets")
+    loose = "FLOAT16" in str(case.model) or any(name in str(case.model).lower() for name in ("bfloat16", "float8"))
+    loose = loose or bool({10, 16, 17, 18, 19, 20} & {t.elem_type for t in types_in(case.model)})
+    for target in targets(case, everywhere, rng):
+        made = yield from cross(case, case.model, case.version, target, feeds, expected, valid, loose, judge)
+        if made is not None and made.graph != case.model.graph and rng.random() < 0.5:
+            yield from cross(case, made, target, case.version, feeds, expected, valid, loose, judge, "back: ")
+
+
+def types_in(model: onnx.ModelProto) -> Iterator[Any]:
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        yield value.type.tensor_type
+    for tensor in model.graph.initializer:
+        yield onnx.TypeProto.Tensor(elem_type=tensor.data_type)
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "to":
+                yield onnx.TypeProto.Tensor(elem_type=attribute.i)
+
+
+def complaint(model: onnx.ModelProto) -> str:
+    """Give what onnx's checker says about the model, "" where that is nothing."""
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except Exception as error:
+        return " ".join(str(error).split())[:300] or repr(error)
+    return ""
+
+
+def targets(case: Case, everywhere: bool, rng: random.Random) -> list[int]:
+    """Give all versions, or one of each version of the operator, and two more."""
+    versions = [version for version in TARGETS[case.domain] if version != case.version]
+    if everywhere:
+        return versions
+    by_since: dict[int, list[int]] = {}
+    for version in versions:
+        by_since.setdefault(schema_at(case.domain, case.operator, version), []).append(version)
+    return sorted({*(rng.choice(group) for group in by_since.values()), *rng.sample(versions, 2)})
+
+
+def cross(
+    case: Case,
+    model: onnx.ModelProto,
+    source: int,
+    target: int,
+    feeds: list[dict[str, np.ndarray]],
+    expected: list[list[Any]],
+    valid: bool,
+    loose: bool,
+    judge: str,
+    note: str = "",
+) -> Iterator[Finding]:
+    """Convert a model and judge the result; give what came of it. The generator's value is the result, if accepted."""
+
+    def finding(kind: str, why: str = "") -> Finding:
+        known = ""
+        if kind in FAULTS:
+            text = f"{kind}: {source}->{target} {why}"
+            known = next((r for o, about, r in KNOWN if re.fullmatch(o, case.operator) and re.search(about, text)), "")
+        return Finding(case.name, source, target, kind, note + why, known)
+
+    pair = (source, target)
+    try:
+        made = opset.convert(model, {case.domain: target})
+    except OpsetError as error:
+        yield finding("refused", f"{error.findings[0].code}: {error.findings[0].why}")
+        return None
+    except Exception as error:
+        yield finding("exception", f"{error!r} {traceback.format_exc()[-400:]}")
+        return None
+    if opset_of(made, case.domain) != target:
+        yield finding("wrong", f"it is at {opset_of(made, case.domain)}")
+        return None
+    kept = case.domain == "" and not case.model.functions and made.graph == model.graph
+    if kept and unchanged_between(operators(made), min(pair), max(pair)):
+        yield finding("kept")
+        return made
+    if valid and (why := complaint(made)):
+        yield finding("rejected", f"checker: {why}")
+        return made
+    try:
+        session = JUDGES[judge](made)
+        actual = [session.run(feed) for feed in feeds]
+    except Exception as error:
+        text = " ".join(str(error).split())
+        text = text if len(text) < 400 else f"{text[:150]} ... {text[-250:]}"
+        yield finding("unjudged" if "NOT_IMPLEMENTED" in text or "Opset" in text else "rejected", text)
+        return made
+    rough = ROUGH.get(case.operator, 0.0)
+    kinds = [compare(want, have, loose, rough) for want, have in zip(expected, actual, strict=True)]
+    for kind in ("wrong", "sign", "near", "exact"):
+        why = next((f"run {number}, {why}" for number, (k, why) in enumerate(kinds) if k == kind), None)
+        if why is not None:
+            yield finding(kind, why)
+            break
+    return made
+
+
+def work(pipe: Connection, everywhere: bool, judge: str) -> None:
+    """Examine the cases that come through the pipe; send for each the findings, or why there are none."""
+    while True:
+        name = pipe.recv()
+        try:
+            case = make_case(name)
+        except LookupError as error:
+            pipe.send(("undrawn", str(error)))
+            continue
+        except Exception as error:
+            pipe.send(("undrawn", f"{error!r}"))
+            continue
+        try:
+            found = list(examine(case, everywhere, judge))
+        except Exception as error:
+            pipe.send(("invalid", " ".join(str(error).split())[:300]))
+            continue
+        pipe.send(("judged", [(asdict(f), len(case.feeds)) for f in found]))
+
+
+def names(pattern: str, seed: int) -> Iterator[str]:
+    """Give the names of cases without end: each operator of the pattern in turn, at a version by chance."""
+    rng = random.Random(seed)
+    known = [(key, versions) for key, versions in schedule().items() if re.search(pattern, key[1])]
+    moved = {key: len({schema_at(*key, version) for version in versions}) > 1 for key, versions in known}
+    number = 0
+    while True:
+        (domain, operator), versions = rng.choice(known)
+        share = 1.0 if operator in DRAWS else 0.5
+        if rng.random() < (share if moved[domain, operator] else share / 10):
+            number += 1
+            yield f"{domain or 'ai.onnx'}/{operator}/{rng.choice(versions)}/{seed}.{number}"
+
+
+def run(
+    pattern: str, seed: int, seconds: float, everywhere: bool, judge: str
+) -> tuple[Counter[str], dict[str, Any], list[Finding]]:
+    """Examine cases for some seconds in a process that may crash; give counts, counts by operator, and the findings."""
+    start = time.monotonic()
+    counts: Counter[str] = Counter()
+    by_operator: dict[str, Counter[str]] = {}
+    found: list[Finding] = []
+    context = multiprocessing.get_context("spawn")
+
+    def worker() -> tuple[Any, Any]:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=work, args=(theirs, everywhere, judge), daemon=True)
+        process.start()
+        theirs.close()
+        return ours, process
+
+    pipe, process = worker()
+    for name in names(pattern, seed):
+        if time.monotonic() - start > seconds:
+            break
+        operator = by_operator.setdefault(name.split("/")[1], Counter())
+        try:
+            pipe.send(name)
+            if not pipe.poll(SECONDS_PER_CASE):
+                raise EOFError
+            kind, content = pipe.recv()
+        except (EOFError, ConnectionError):
+            process.kill()
+            process.join()
+            counts["crash"] += 1
+            found.append(Finding(name, 0, 0, "crash", f"status {process.exitcode}"))
+            pipe, process = worker()
+            continue
+        counts[kind] += 1
+        operator[kind] += 1
+        if kind == "judged":
+            for row, _ in content:
+                finding = Finding(**row)
+                kind = "known" if finding.known else finding.kind
+                counts[f"  {kind}"] += 1
+                operator[f"  {kind}"] += 1
+                if finding.kind in (*FAULTS, "near", "unjudged", "refused"):
+                    found.append(finding)
+        else:
+            found.append(Finding(name, 0, 0, kind, content))
+    process.kill()
+    return counts, by_operator, found
+
+
+def show(name: str, judge: str) -> None:
+    """Print a case, each conversion that has a fault, and what is at fault."""
+    case = make_case(name)
+    print(onnx.printer.to_text(case.model))
+    for feed in case.feeds:
+        print({key: (str(value.dtype), value.shape, value.tolist()) for key, value in feed.items()})
+    for finding in examine(case, True, judge):
+        print(finding.source, finding.target, finding.kind, finding.known, finding.why)
+        if finding.kind in FAULTS and not finding.why.startswith("back") and finding.kind != "exception":
+            print(onnx.printer.to_text(opset.convert(case.model, {case.domain: finding.target})))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the fuzzer and print what it found; give the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--operators", default="", metavar="REGEX")
+    parser.add_argument("--everywhere", action="store_true", help="to every version, not one of each of the operator's")
+    parser.add_argument("--judge", choices=JUDGES, default="onnxruntime")
+    parser.add_argument("--case", metavar="NAME", help="show one case")
+    parser.add_argument("--list", type=int, default=40, metavar="N", help="faults to print")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args(arguments)
+    if options.case:
+        show(options.case, options.judge)
+        return 0
+    counts, by_operator, found = run(
+        options.operators, options.seed, options.seconds, options.everywhere, options.judge
+    )
+    for kind, count in counts.items():
+        print(f"{kind:12} {count:,}")
+    faults = [finding for finding in found if finding.kind in FAULTS and not finding.known]
+    for finding in faults[: options.list]:
+        print(f"{finding.kind} {finding.case} {finding.source}->{finding.target} {finding.why}")
+    for kind in ("crash",):
+        for finding in (f for f in found if f.kind == kind):
+            print(f"{finding.kind} {finding.case} {finding.why}")
+    if options.json:
+        content = {"counts": counts, "operators": by_operator, "found": [asdict(finding) for finding in found]}
+        options.json.write_text(json.dumps(content, indent=0))
+    return int(bool(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
