@@ -17,7 +17,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -28,7 +28,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import opset
-from benchmarks.drawing import DRAWS, NARROW, SKIPPED, Argument, draft
+from benchmarks.drawing import NARROW, SKIPPED, Argument, draft
+from benchmarks.drawing_networks import DRAWS
 from benchmarks.judge import operators, opset_of, unchanged_between
 from opset.errors import OpsetError
 
@@ -64,7 +65,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "OneHot",
-        "wrong: (9|10)->",
+        r"wrong: ((9|10)->|\d+->(9|10) back)",
         "version 9 gives off values for negative indices; onnxruntime counts them from the end at each version",
     ),
     (
@@ -84,12 +85,12 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "Softmax|LogSoftmax|Hardmax",
-        "running Reshape node",
+        "running Reshape node|reshape_helper",
         "for an empty input of unknown shape, Reshape takes a size of 0 for one to copy, and fails",
     ),
     (
         "Resize|Upsample",
-        "wrong: (9|10)->",
+        r"wrong: ((9|10)->|\d+->(9|10) back)",
         "onnxruntime copies where scales above 1 change no size, and computed scales may come to that after shrinking",
     ),
     (
@@ -189,7 +190,7 @@ class Builder:
 
     def value_info(self, name: str, element: str, arrays: Sequence[np.ndarray]) -> onnx.ValueInfoProto:
         """Give a declaration that the arrays of both runs fit, as far as that can be."""
-        shape: list[Any] | None = []
+        shape: list[Any] = []
         for sizes in zip(*(a.shape for a in arrays), strict=True):
             known = sizes[0] == sizes[1] and (self.declare == "mixed" and self.rng.random() < 0.7)
             if self.declare == "static" or known:
@@ -198,9 +199,8 @@ class Builder:
                 shape.append(None)
             else:
                 shape.append(f"d{sizes[0]}_{sizes[1]}")
-        if self.declare == "nothing":
-            shape = None
-        return helper.make_tensor_value_info(name, TensorProto.DataType.Value(element.upper()), shape)
+        told = None if self.declare == "nothing" else shape
+        return helper.make_tensor_value_info(name, TensorProto.DataType.Value(element.upper()), told)
 
     def give(self, position: int, first: Argument, second: Argument | None) -> str:
         """Make an input of the node available; give its name."""
@@ -293,6 +293,8 @@ class Builder:
         if len(outputs) > 1 and self.rng.random() < 0.15:
             outputs.pop(self.rng.randrange(len(outputs)))
         around = self.around if all(kinds[n].HasField("tensor_type") for n in outputs) else ""
+        if around == "Loop" and any(kinds[n].tensor_type.elem_type == TensorProto.STRING for n in outputs):
+            around = ""  # onnxruntime does not put strings together
         inside = [value_info(name, kinds[name], self.rng.random() < 0.5) for name in outputs]
         functions = []
         main = [node]
@@ -428,7 +430,7 @@ class Evaluator:
             return list(self.session.run(None, dict(feeds)))
 
 
-JUDGES = {"onnxruntime": Session, "evaluator": Evaluator}
+JUDGES: dict[str, Any] = {"onnxruntime": Session, "evaluator": Evaluator}
 
 
 def compare(expected: Sequence[Any], actual: Sequence[Any], loose: bool, rough: float = 0.0) -> tuple[str, str]:
@@ -463,7 +465,7 @@ def compare_value(want: Any, have: Any, loose: bool, rough: float) -> tuple[str,
     finite = np.abs(want[np.isfinite(want)], dtype=np.float64)
     rtol = 2e-2 if loose else max(rough, TOLERANCE[str(want.dtype)])
     with np.errstate(all="ignore"):
-        near = equal | (np.abs(want.astype(np.float64) - have) <= rtol * max(finite.max(initial=0.0), 1e-30))
+        near = equal | (np.abs(want.astype(np.float64) - have) <= rtol * max(finite.max(initial=0.0), 1e-3))
     if near.all():
         return "near", ""
     at = tuple(int(i) for i in np.argwhere(~near)[0])
@@ -532,13 +534,13 @@ def cross(
     loose: bool,
     judge: str,
     note: str = "",
-) -> Iterator[Finding]:
+) -> Generator[Finding, None, onnx.ModelProto | None]:
     """Convert a model and judge the result; give what came of it. The generator's value is the result, if accepted."""
 
     def finding(kind: str, why: str = "") -> Finding:
         known = ""
         if kind in FAULTS:
-            text = f"{kind}: {source}->{target} {why}"
+            text = f"{kind}: {source}->{target} {note}{why}"
             known = next((r for o, about, r in KNOWN if re.fullmatch(o, case.operator) and re.search(about, text)), "")
         return Finding(case.name, source, target, kind, note + why, known)
 

@@ -23,13 +23,17 @@ def flattened_to_one_axis(op: Builder, node: Node) -> Result:
     x, axis = node.input(0), node.attr("axis")
     if axis == -1 or ((rank := node.rank(0)) is not None and positive_axis(axis, rank) == rank - 1):
         return None
-    if 0 in (node.shape(0) or ()):
+    sizes = node.shape(0)
+    if sizes is not None and 0 in sizes:
         # Nothing is there to normalise, and Reshape could not bring such a shape back.
         return op.Identity(x)
     shape = op.Shape(x)
     rows = op.Flatten(x, axis=axis)
     (y,) = op.same(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1)
-    return op.Reshape(y, shape)
+    back = op.Reshape(y, shape)
+    # Of an input with two sizes of 0, Reshape would copy the 1 that Flatten put in front.
+    known = sizes is not None and all(isinstance(size, int) for size in sizes)
+    return back if known or axis > 0 else op.Expand(back, shape)
 
 
 @down("Softmax", "LogSoftmax", "Hardmax", since=13)

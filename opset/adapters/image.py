@@ -348,10 +348,11 @@ def resize_without_symmetry(op: Builder, node: Node) -> Result:
     """half_pixel_symmetric is half_pixel where no size is rounded: under `sizes` as they stand, and whole scales."""
     if node.attr("coordinate_transformation_mode") != "half_pixel_symmetric":
         return None
-    nearest, axes = node.attr("mode") == "nearest", node.ints("axes")
+    # Elements are chosen, or integers cut off: what lies at an edge hangs on the last bit of a coordinate.
+    abrupt, axes = node.attr("mode") == "nearest" or node.need_element(X) in INTEGERS, node.ints("axes")
     if node.input(SIZES):
         rounded = node.attr("keep_aspect_ratio_policy") != "stretch"
-        exact = not nearest or rounded or all(map(_exact, (Fraction(*pair) for pair in _sizes(node, axes))))
+        exact = not abrupt or rounded or all(map(_exact, (Fraction(*pair) for pair in _sizes(node, axes))))
     else:
         scales = node.need_constant(SCALES).values
         axes = list(range(len(scales))) if axes is None else axes
@@ -361,14 +362,14 @@ def resize_without_symmetry(op: Builder, node: Node) -> Result:
             scale != math.floor(scale) and (need_size(node, X, axis) * Fraction(scale)).denominator != 1
             for axis, scale in zip(axes, scales, strict=True)
         )
-        exact = not nearest or all(_exact(Fraction(scale)) for scale in scales)
+        exact = not abrupt or all(_exact(Fraction(scale)) for scale in scales)
     if rounded:
         raise Refusal("C204", "a size is rounded, which before version 19 no coordinate mode evens out")
     if not exact:
-        raise Refusal("C204", "a coordinate may lie at the edge between two elements, where rounding it decides")
+        raise Refusal("C204", "a coordinate may lie at an edge, where the rounding of its last bit decides")
     return op.same(node, coordinate_transformation_mode="half_pixel")
 
 
 def _exact(scale: Fraction) -> bool:
-    """Say whether dividing by the scale is exact, or leads to no edge between elements but by way of exact numbers."""
+    """Say whether coordinates at an edge between two elements come out exact: a whole scale, a half, a quarter."""
     return scale.denominator == 1 or (scale.numerator == 1 and scale.denominator.bit_count() == 1)

@@ -50,6 +50,8 @@ def settle(proto: Any, plan: Plan, target: Target, found: list[Body]) -> list[Fi
     if asked and wanted < 4:
         _list_initializers(plan, found)
     features = sorted(set(_features(proto, found, wanted)), reverse=True)
+    if not asked and wanted < 4 <= before and any(map(_overridable, found)):
+        features.append((4, "initializers that a caller may override", True))
     hard = [feature for feature in features if not feature[2]]
     findings = []
     if asked:
@@ -78,6 +80,12 @@ def settle(proto: Any, plan: Plan, target: Target, found: list[Body]) -> list[Fi
         proto.ir_version = wanted
     plan.ir_version = (before, wanted)
     return findings
+
+
+def _overridable(body: Body) -> bool:
+    """Say whether a graph has a default for an input, which some runtimes take as fixed before IR version 4."""
+    inputs = () if body.function else {value.name for value in body.proto.input}
+    return bool(inputs) and any(tensor.name in inputs for tensor in body.proto.initializer)
 
 
 def _list_initializers(plan: Plan, found: list[Body]) -> None:

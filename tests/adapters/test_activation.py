@@ -50,6 +50,10 @@ def test_a_flattened_input_of_any_rank(check, operator):
     x = data(2, 3, 4)
     node = make_node(operator, ["x"], ["y"], axis=1)
     check(node, 11, 13, {"x": x}, shapes={"x": None}, expect=[flattened(operator, x, 1)], rtol=1e-6)
+    whole = make_node(operator, ["x"], ["y"], axis=0)
+    names = ["Shape", "Flatten", operator, "Reshape", "Expand"]
+    expect = [flattened(operator, x, 0)]
+    check(whole, 11, 13, {"x": x}, shapes={"x": None}, expect=expect, rtol=1e-6, operators=names)
     last = make_node(operator, ["x"], ["y"], axis=-1)
     expect = [along(operator, x, -1)]
     check(last, 11, 13, {"x": x}, shapes={"x": None}, expect=expect, rtol=1e-6, operators=[operator])

@@ -329,3 +329,23 @@ def test_growth_that_may_change_no_size_beside_shrinking(check, refused):
     check(resize(["x", "s"]), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 2, 0.5)}, shapes={"x": [1, 2, "H", "W"]})
     for scale, shape in ((1.1, [1, 2, 4, 6]), (1.9, [1, 2, "H", "W"])):
         refused(resize(["x", "s"]), 10, 11, {"x": IMAGE}, "C204", {"s": floats(1, 1, scale, 0.5)}, shapes={"x": shape})
+
+
+def test_antialias_where_growing_changes_no_size(check, refused):
+    how = resize(["x", "", "s"], mode="linear", antialias=1)
+    check(how, 18, 17, {"x": IMAGE}, {"s": floats(1, 1, 1.3, 2)}, rtol=1e-5)
+    check(how, 18, 17, {"x": IMAGE}, {"s": floats(1, 1, 2, 3)}, rtol=1e-5, shapes={"x": [1, 2, "H", "W"]})
+    refused(how, 18, 17, {"x": IMAGE}, "C204", {"s": floats(1, 1, 1.1, 2)})
+    refused(how, 18, 17, {"x": IMAGE}, "C204", {"s": floats(1, 1, 1.3, 2)}, shapes={"x": [1, 2, "H", "W"]})
+
+
+def test_symmetry_at_the_edge_between_two_elements(check, refused):
+    how = {"coordinate_transformation_mode": "half_pixel_symmetric", "nearest_mode": "floor"}
+    for sizes in (ints(1, 2, 2, 3), ints(1, 2, 12, 18)):
+        check(resize(["x", "", "", "z"], **how), 19, 18, {"x": IMAGE}, {"z": sizes})
+    refused(resize(["x", "", "", "z"], **how), 19, 18, {"x": IMAGE}, "C204", {"z": ints(1, 2, 4, 2)})
+    refused(resize(["x", "", "s"], **how), 19, 18, {"x": IMAGE}, "C204", {"s": floats(1, 1, 0.75, 1)})
+    refused(resize(["x", "", "", "z"], **how), 19, 18, {"x": IMAGE, "z": ints(1, 2, 2, 3)}, "C205")
+    whole = {"x": (IMAGE * 9).astype(np.int32)}
+    check(resize(["x", "", "s"], **how | {"mode": "linear"}), 19, 18, whole, {"s": floats(1, 1, 2, 0.5)})
+    refused(resize(["x", "", "s"], **how | {"mode": "linear"}), 19, 18, whole, "C204", {"s": floats(1, 1, 0.75, 1)})

@@ -294,6 +294,14 @@ def test_initializers_are_listed_as_inputs_where_ir_version_3_is_asked_for():
     np.testing.assert_array_equal(run(after, x=X)[0], X + 1)
 
 
+def test_a_default_that_callers_may_override_keeps_ir_version_4():
+    default = numpy_helper.from_array(np.ones((2, 3), np.float32), "w")
+    before = model([helper.make_node("Add", ["x", "w"], ["y"])], 13, [info("x"), info("w")], initializer=[default])
+    plan = opset.plan(before, 8)
+    assert plan.ir_version == (8, 4)
+    assert plan.notes == ["the IR version is 4, not 3, because of: initializers that a caller may override"]
+
+
 def test_names_metadata_and_documentation_stay_with_the_node_and_new_names_are_fresh():
     node = squeeze_11()
     node.doc_string, node.metadata_props.add().key = "said", "key"
