@@ -49,11 +49,16 @@ class Model:
         if not (self.proto.HasField("graph") or self.proto.HasField("ir_version")):
             raise _no_model(source, "it holds neither a graph nor an IR version")
 
-    def with_proto(self, message: Any) -> Model:
-        """Give a model with another ModelProto over the same data; placeholders in it keep their meaning."""
-        changed = copy.copy(self)
-        changed.proto = message
-        return changed
+    def with_proto(self, message: Any, *, changed: bool = False) -> Model:
+        """Give a model with another ModelProto over the same data; placeholders in it keep their meaning.
+
+        `changed` says that the message is not equal to the source's, which saves the comparison when it is written.
+        """
+        other = copy.copy(self)
+        other.proto = message
+        if changed:
+            other._skeleton = b""
+        return other
 
     def payload(self, tensor_proto: Any, limit: int | None = None) -> bytes:
         """Give a tensor's data in the form of raw_data (see onnx.proto), wherever and however it is stored.

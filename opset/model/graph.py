@@ -90,11 +90,12 @@ def bodies(model: Any) -> list[Body]:
     return found
 
 
-def verify(found: list[Body]) -> None:
+def verify(found: list[Body]) -> list[dict[Any, int]]:
     """Check the rules on names that everything else relies on; linear in the number of names.
 
     Every value is defined once in its body and before its first use, and names are valid UTF-8 (IR specification,
-    "Names within a graph", "Nodes"). `found` is what `bodies` gave. Raises ModelError with all findings.
+    "Names within a graph", "Nodes"). `found` is what `bodies` gave. Gives for each body the names that it defines with
+    the index of the node that does, -1 for inputs and initializers. Raises ModelError with all findings.
     """
     findings: list[Finding] = []
     positions: dict[Body, dict[str, int]] = {}
@@ -114,6 +115,7 @@ def verify(found: list[Body]) -> None:
                 findings.append(Finding("M112", f"the output '{printable(name)}' is never computed", body.label))
     if findings:
         raise ModelError(findings)
+    return [*positions.values()]
 
 
 def _positions(body: Body, findings: list[Finding]) -> dict[Any, int]:
@@ -178,31 +180,30 @@ def list_as_input(graph: Any, tensor: Any) -> None:
 
 
 def used_names(found: Iterable[Body]) -> set[str]:
-    """Give every value name and node name in the bodies: what a fresh name must not be."""
+    """Give every name of a value that nodes of the bodies, or their outputs, use."""
     names: set[str] = set()
     for body in found:
-        names.update(body.input_names(), body.output_names(), (value.name for value in body.proto.value_info))
-        if not body.function:
-            names.update(tensor.name for tensor in body.proto.initializer)
-            names.update(sparse.values.name for sparse in body.proto.sparse_initializer)
-        for node in body.proto.node:
-            names.add(node.name)
-            names.update(node.input, node.output)
+        names.update(body.output_names(), *(node.input for node in body.proto.node))
     return names
 
 
 class FreshNames:
     """Names that occur nowhere in a model; the set of taken ones is collected when the first is asked for."""
 
-    def __init__(self, found: Iterable[Body]) -> None:
-        self._found = found
+    def __init__(self, found: Iterable[Body], defined: Iterable[Iterable[str]]) -> None:
+        """Take a model's bodies and, for each, the names that it defines, as `verify` gives them."""
+        self._found, self._defined = found, defined
         self._taken: set[str] | None = None
         self._next: dict[str, int] = {}
 
     def fresh(self, stem: str) -> str:
         """Give `stem` itself if it is free, else `stem` with the lowest free number behind it."""
         if self._taken is None:
-            self._taken = used_names(self._found)
+            self._taken = set().union(*self._defined)
+            for body in self._found:
+                self._taken.update(node.name for node in body.proto.node)
+                # An entry for a value that is not there would tell of a new one of that name.
+                self._taken.update(value.name for value in body.proto.value_info)
         name, number = stem, self._next.get(stem, 0)
         while name in self._taken:
             number += 1

@@ -47,6 +47,9 @@ def settle(proto: Any, plan: Plan, target: Target, found: list[Body]) -> list[Fi
     if target.ir_version is not None:
         wanted = target.ir_version
     asked = target.ir_version is not None or (target.max_ir is not None and wanted == target.max_ir)
+    if not asked and wanted == before >= 4:
+        # What adapters add needs no more: nodes, and initializers where version 4 is not reached yet.
+        return []
     if asked and wanted < 4:
         _list_initializers(plan, found)
     features = sorted(set(_features(proto, found, wanted)), reverse=True)

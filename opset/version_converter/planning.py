@@ -146,7 +146,8 @@ def plan(model: Model, target: Target, registry: Registry) -> Plan:
         for imports in (source, *functions)
         for domain, version in imports.items()
     )
-    if not moved and target.ir_version is None and (target.max_ir is None or given.ir_version <= target.max_ir):
+    fits = target.max_ir is None or given.ir_version <= target.max_ir
+    if not moved and fits and target.ir_version in (None, given.ir_version):
         verify(bodies(given))
         return result
     proto = pb.ModelProto()
@@ -161,7 +162,7 @@ def apply(plan: Plan) -> Model:
         raise ConversionError(plan.refusals)
     if plan.result is None:
         return plan.model
-    return plan.model.with_proto(plan.result)
+    return plan.model.with_proto(plan.result, changed=True)
 
 
 class _Conversion:
@@ -171,7 +172,7 @@ class _Conversion:
         self.plan, self.proto, self.target, self.registry = plan, proto, target, registry
         self.domains = registry.domains
         self.bodies = bodies(proto)
-        self.names = FreshNames(self.bodies)
+        self.names = FreshNames(self.bodies, verify(self.bodies))
         self.functions = {function_key(function) for function in proto.functions}
         self.values: dict[Body, Values] = {}
         self.bound = not self.functions
@@ -182,7 +183,6 @@ class _Conversion:
         """Signatures of nodes that may stay as they are though their operator's route has gates."""
 
     def run(self) -> None:
-        verify(self.bodies)
         versions: dict[Body, dict[str, int]] = {}
         for body in self.bodies:
             if body.root is not body:

@@ -98,10 +98,13 @@ def test_invalid_utf8_is_found_in_inputs_outputs_and_operators():
 
 def test_fresh_names_never_collide_with_names_of_any_body():
     proto = model([helper.make_node("If", ["c"], ["y"], then_branch=nested(2), else_branch=nested(2))], ["x", "c"])
-    names = FreshNames(bodies(proto))
+    proto.graph.value_info.add(name="stale")
+    found = bodies(proto)
+    names = FreshNames(found, verify(found))
     assert [names.fresh("z0"), names.fresh("z0"), names.fresh("if1"), names.fresh("new"), names.fresh("new")] == [
         "z0_1", "z0_2", "if1_1", "new", "new_1",
     ]
+    assert names.fresh("stale") == "stale_1"
 
 
 def function(name, *calls):
