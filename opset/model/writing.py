@@ -30,7 +30,8 @@ MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 ALIGNMENT: Final = 4096
 """Where `move` lets the data of each tensor start: at multiples of a page, so that it can be mapped into memory."""
 
-COPIED_AT_ONCE: Final = 1 << 22
+COPIED_AT_ONCE: Final = 4 << 20
+FLUSHED_AT_ONCE: Final = 16 << 20
 
 Piece = bytes | wire.Segment
 
@@ -233,6 +234,7 @@ def _flush_folder(folder: str) -> None:
 
 def _write(descriptor: int, pieces: Iterable[Piece]) -> None:
     """Write pieces one after the other, data of files from file to file."""
+    flushed = 0
     with open(descriptor, "wb", CHUNK, closefd=False) as file:
         for piece in pieces:
             if isinstance(piece, wire.Segment):
@@ -240,16 +242,18 @@ def _write(descriptor: int, pieces: Iterable[Piece]) -> None:
                     if origin is not None:
                         file.write(piece.header)
                         file.flush()
-                        _copy(origin, piece.start, piece.end - piece.start, descriptor, piece.source.name)
+                        count = piece.end - piece.start
+                        flushed = _copy(origin, piece.start, count, descriptor, piece.source.name, flushed)
                         continue
             for chunk in chunks([piece]):
                 file.write(chunk)
 
 
-def _copy(origin: int, offset: int, count: int, target: int, name: str) -> None:
+def _copy(origin: int, offset: int, count: int, target: int, name: str, flushed: int) -> int:
     """Copy bytes from one file to another: by the system where pages lie alike in both, else through one buffer.
 
-    Only then can a file system share blocks or move whole pages; elsewhere it copies more slowly than this does.
+    Only then can a file system share blocks or move whole pages; elsewhere it copies more slowly than this does. Takes
+    and gives up to where the target is being flushed.
     """
     alike = (os.lseek(target, 0, os.SEEK_CUR) - offset) % ALIGNMENT == 0
     while count and alike and hasattr(os, "copy_file_range"):
@@ -270,9 +274,20 @@ def _copy(origin: int, offset: int, count: int, target: int, name: str) -> None:
             raise changed(name)
         write_all(target, part[:done])
         offset, count = offset + done, count - done
-        if hasattr(os, "posix_fadvise"):
-            # Linux then begins to write the pages out, and little is left to wait for when the file is flushed.
-            os.posix_fadvise(target, os.lseek(target, 0, os.SEEK_CUR) - done, done, os.POSIX_FADV_DONTNEED)
+        flushed = _begin_flush(target, flushed)
+    return flushed
+
+
+def _begin_flush(descriptor: int, flushed: int) -> int:
+    """Have what was written after `flushed` brought to the disk meanwhile, once it is much; give up to where that is.
+
+    Linux does so for pages that are said not to be needed, and little is left to wait for at the end.
+    """
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
+    if position - flushed < FLUSHED_AT_ONCE or not hasattr(os, "posix_fadvise"):
+        return flushed
+    os.posix_fadvise(descriptor, flushed, position - flushed, os.POSIX_FADV_DONTNEED)
+    return position
 
 
 _NOT_HERE: Final = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
