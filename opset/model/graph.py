@@ -179,6 +179,19 @@ def list_as_input(graph: Any, tensor: Any) -> None:
         value.type.tensor_type.shape.dim.add(dim_value=dim)
 
 
+def names_read(nodes: Iterable[Any]) -> set[str]:
+    """Give every name that nodes read, those in their subgraphs included."""
+    read: set[str] = set()
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        read.update(node.input)
+        for _, inner in subgraphs(node):
+            read.update(value.name for value in inner.output)
+            pending.extend(inner.node)
+    return read
+
+
 def used_names(found: Iterable[Body]) -> set[str]:
     """Give every name of a value that nodes of the bodies, or their outputs, use."""
     names: set[str] = set()

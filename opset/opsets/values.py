@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from opset.model.graph import Body, call_order, function_key, subgraphs
+from opset.model.graph import Body, call_order, function_key, names_read, subgraphs
 
 if TYPE_CHECKING:
     from opset.opsets.registry import Registry
@@ -187,14 +187,7 @@ class Values:
         """Say whether anything reads an output of a node that the body had from the start; True for any other value."""
         if self._unread is None:
             proto = self.body.proto
-            read = {*self.body.output_names(), *self.read_elsewhere}
-            pending = list(proto.node)
-            while pending:
-                node = pending.pop()
-                read.update(node.input)
-                for _, inner in subgraphs(node):
-                    read.update(value.name for value in inner.output)
-                    pending.extend(inner.node)
+            read = names_read(proto.node) | self.read_elsewhere | {*self.body.output_names()}
             self._unread = {output for node in proto.node for output in node.output} - read
         return name not in self._unread
 

@@ -14,7 +14,7 @@ from opset import adapters
 from opset.errors import ConversionError, Finding, ModelError, printable
 from opset.model import Model
 from opset.model import proto as pb
-from opset.model.graph import Body, FreshNames, bodies, function_key, list_as_input, subgraphs, used_names, verify
+from opset.model.graph import Body, FreshNames, bodies, function_key, list_as_input, names_read, used_names, verify
 from opset.model.tensor import tensor_values
 from opset.opsets import releases
 from opset.opsets.registry import Registry
@@ -599,14 +599,8 @@ def _splice(proto: Any, replaced: dict[int, list[Any]]) -> None:
 def _unused(body: Body, replaced: dict[int, list[Any]], released: set[str]) -> set[str]:
     """Give those of the released values that nothing uses once the new nodes stand in the place of the old ones."""
     proto = body.proto
-    used = {*body.output_names(), *body.input_names()}
-    pending: list[Any] = [node for i, old in enumerate(proto.node) for node in replaced.get(i, (old,))]
-    while pending:
-        node = pending.pop()
-        used.update(node.input)
-        for _, inner in subgraphs(node):
-            used.update(value.name for value in inner.output)
-            pending.extend(inner.node)
+    used = names_read(node for i, old in enumerate(proto.node) for node in replaced.get(i, (old,)))
+    used.update(body.output_names(), body.input_names())
     if not body.function:
         for annotation in proto.quantization_annotation:
             used.update(entry.value for entry in annotation.quant_parameter_tensor_names)
