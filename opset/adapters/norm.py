@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from opset.adapters import down, up
 from opset.adapters.shared import BFLOAT16, through
 from opset.model.tensor import make_tensor
@@ -154,24 +156,24 @@ def dropout_in_inference(op: Builder, node: Node) -> Result:
 @up("Dropout", since=10)
 def dropout_mask_to_bool(op: Builder, node: Node) -> Result:
     """The mask had the type of the data, as which it goes on."""
-    if not node.output(1):
-        return None
-    if not node.values.is_read(node.output(1)):
-        return (*op.same(node, outputs=[node.output(0)]), "")
-    element = node.need_element(0)
-    y, mask = op.same(node, outputs=[node.output(0), op.fresh("kept")])
-    return y, op.Cast(mask, to=NUMBERS[element])
+    return _with_mask_cast(op, node, lambda: node.need_element(0))
 
 
 @down("Dropout", since=10)
 def dropout_mask_from_data(op: Builder, node: Node) -> Result:
-    """The mask had the type of the data."""
+    """The mask had the type of the data, and goes on as truth values."""
+    return _with_mask_cast(op, node, lambda: "bool")
+
+
+def _with_mask_cast(op: Builder, node: Node, element: Callable[[], str]) -> Result:
+    """Cast the mask to what its readers expect, and leave it out where there are none."""
     if not node.output(1):
         return None
     if not node.values.is_read(node.output(1)):
         return (*op.same(node, outputs=[node.output(0)]), "")
+    number = NUMBERS[element()]
     y, mask = op.same(node, outputs=[node.output(0), op.fresh("kept")])
-    return y, op.Cast(mask, to=NUMBERS["bool"])
+    return y, op.Cast(mask, to=number)
 
 
 @up("Dropout", since=12)

@@ -1,4 +1,4 @@
-"""The releases of the standard: which IR and operator set versions each has, and what needs a later IR version."""
+"""The releases of the standard: which IR and operator set versions each has."""
 
 from __future__ import annotations
 
@@ -62,21 +62,6 @@ RELEASES = (
     Release("1.22.0", 13, 27, 5, 1),
     Release("1.23.0", 14, 28, 5, 1),
 )
-
-# IR version -> what a model cannot hold below it.
-NEEDS_IR: dict[int, tuple[str, ...]] = {
-    4: ("initializer that is not a graph input", "BFLOAT16"),
-    5: ("quantization_annotation",),
-    6: ("sparse_initializer", "sequence and map types"),
-    7: ("training_info",),
-    8: ("model-local functions", "optional and sparse tensor types"),
-    9: ("FLOAT8E4M3FN, FLOAT8E4M3FNUZ, FLOAT8E5M2, FLOAT8E5M2FNUZ", "function attribute defaults (attribute_proto)"),
-    10: ("INT4, UINT4", "metadata_props on graph, node, function", "function overload", "function value_info"),
-    11: ("FLOAT4E2M1", "multi-device configuration"),
-    12: ("FLOAT8E8M0",),
-    13: ("INT2, UINT2",),
-    14: ("FLOAT6E2M3, FLOAT6E3M2",),
-}
 
 
 def release(name: str) -> Release:

@@ -163,13 +163,6 @@ class Values:
             if shape is not None:
                 self._shapes.setdefault(name, shape)
 
-    def producer(self, name: str) -> Any:
-        """Give the node of this body that computes a value, None if it is none."""
-        if not self._built:
-            self._build()
-        found = self._producers.get(name)
-        return found[0] if found else None
-
     def initializer(self, name: str) -> Any:
         """Give this body's initializer of that name, None if there is none or a caller may override it."""
         if not self._built:

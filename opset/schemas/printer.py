@@ -35,11 +35,6 @@ def dump_document(document: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def dump_sets(sets: dict[str, list[str]]) -> str:
-    """Give the canonical text of a file of type sets."""
-    return "".join("\n".join(_wrapped(f"{_key(name)}: {flow(members)}", "  ")) + "\n" for name, members in sets.items())
-
-
 def _entry(key: str, value: Any) -> list[str]:
     return _wrapped(f"  {_key(key)}: {flow(value)}", "    ")
 
