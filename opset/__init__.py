@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from opset.model import Model, load
+    from opset.opsets.evaluator import Limits, ReferenceEvaluator
     from opset.opsets.registry import Registry, get_schema
     from opset.schemas.model import OpSchema
     from opset.version_converter import Plan, apply, convert, plan
@@ -36,9 +37,11 @@ _HOMES = {
         ).split(),
         "opset.errors",
     ),
+    "Limits": "opset.opsets.evaluator",
     "Model": "opset.model",
     "OpSchema": "opset.schemas.model",
     "Plan": "opset.version_converter",
+    "ReferenceEvaluator": "opset.opsets.evaluator",
     "Registry": "opset.opsets.registry",
     "apply": "opset.version_converter",
     "convert": "opset.version_converter",
@@ -52,11 +55,13 @@ __all__ = [
     "ConversionError",
     "Finding",
     "InferenceError",
+    "Limits",
     "Model",
     "ModelError",
     "OpSchema",
     "OpsetError",
     "Plan",
+    "ReferenceEvaluator",
     "Registry",
     "RunError",
     "SchemaError",

@@ -101,6 +101,20 @@ CODES: dict[str, str] = {
     "C208": "no conversion is possible",
     "C301": "the IR version cannot be that low",
     "C302": "the model holds a feature that its IR version does not have",
+    "R101": "an input is missing",
+    "R102": "the model has no such input",
+    "R103": "an input does not fit its declaration",
+    "R104": "the model computes no such value",
+    "R105": "a file of values cannot be read",
+    "R201": "the operator cannot be computed",
+    "R202": "the node does not fit its operator",
+    "R203": "a constraint of the operator is broken",
+    "R204": "the operator cannot be computed on these inputs",
+    "R205": "a package that the operator needs is not installed",
+    "R301": "the evaluation was stopped: too many steps",
+    "R302": "the evaluation was stopped: too much memory",
+    "R303": "the evaluation was stopped: time is up",
+    "R401": "an output differs from what was expected",
 }
 
 

@@ -11,8 +11,9 @@ import opset
 from opset import errors
 
 NAMES = [
-    "CheckError", "ConversionError", "Finding", "InferenceError", "Model", "ModelError", "OpSchema", "OpsetError",
-    "Plan", "Registry", "RunError", "SchemaError", "UsageError", "apply", "convert", "get_schema", "load", "plan",
+    "CheckError", "ConversionError", "Finding", "InferenceError", "Limits", "Model", "ModelError", "OpSchema",
+    "OpsetError", "Plan", "ReferenceEvaluator", "Registry", "RunError", "SchemaError", "UsageError", "apply", "convert",
+    "get_schema", "load", "plan",
 ]  # fmt: skip
 
 

@@ -22,10 +22,11 @@ from opset.errors import Finding, OpsetError, UsageError, printable
 from opset.model import Model, load, write_stream
 from opset.model.external import is_external, odd_keys, tensors
 from opset.model.writing import MODES
+from opset.opsets.imports import imports_of
 from opset.opsets.registry import Registry, registry_with
 from opset.text import styled
 from opset.version_converter import Target, apply, report, target_of
-from opset.version_converter.planning import imports_of, plan
+from opset.version_converter.planning import plan
 from opset.version_converter.targets import parse_versions, within
 
 INTERNAL = 70

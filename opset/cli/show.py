@@ -16,10 +16,10 @@ from opset.cli.operators import change_lines, changes, schema_data, schema_lines
 from opset.errors import Finding, UsageError, printable
 from opset.model import load
 from opset.model.graph import bodies, function_key
+from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.registry import Registry
 from opset.schemas.names import normalised, shown
 from opset.text import columns, styled
-from opset.version_converter.planning import check_model_head, imports_of
 
 
 @click.command(no_args_is_help=True)

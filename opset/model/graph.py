@@ -75,8 +75,13 @@ def bodies(model: Any) -> list[Body]:
         overload = f":{printable(function.overload)}" if function.overload else ""
         label = f"function '{printable(function.domain)}.{printable(function.name)}{overload}'"
         pending.append(Body(function, label, function=True))
+    return bodies_below(*pending)
+
+
+def bodies_below(*roots: Body) -> list[Body]:
+    """Give bodies and those inside them, each before those inside it."""
     found = []
-    pending.reverse()
+    pending = [*reversed(roots)]
     while pending:
         body = pending.pop()
         found.append(body)

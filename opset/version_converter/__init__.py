@@ -8,8 +8,9 @@ from typing import Any
 
 from opset.errors import Finding, UsageError
 from opset.model import load
+from opset.opsets.imports import imports_of
 from opset.opsets.registry import Registry, default_registry, registry_with
-from opset.version_converter.planning import Plan, apply, imports_of
+from opset.version_converter.planning import Plan, apply
 from opset.version_converter.planning import plan as _plan
 from opset.version_converter.targets import Target, of_release, of_runtime, of_version, within
 

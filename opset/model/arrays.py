@@ -1,0 +1,133 @@
+"""Tensors as numpy arrays, and arrays as tensors.
+
+The types that numpy does not have are those of ml_dtypes; a string tensor is an array of objects, each a str, or bytes
+where it is not valid UTF-8.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from opset.errors import Finding, ModelError
+from opset.model import proto as pb
+from opset.model.container import Model
+from opset.model.elements import ELEMENTS, STRING, element_bits, element_count, misfit
+from opset.model.tensor import tensor_bytes, tensor_values
+
+Array = NDArray[Any]
+
+DTYPES: Final[dict[int, np.dtype[Any]]] = {
+    number: np.dtype(kind)
+    for number, kind in enumerate(
+        (
+            *(np.float32, np.uint8, np.int8, np.uint16, np.int16, np.int32, np.int64, np.object_, np.bool_, np.float16),
+            *(np.float64, np.uint32, np.uint64, np.complex64, np.complex128, ml_dtypes.bfloat16),
+            *(ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz),
+            *(ml_dtypes.uint4, ml_dtypes.int4, ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e8m0fnu),
+            *(ml_dtypes.uint2, ml_dtypes.int2, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn),
+        ),
+        1,
+    )
+}
+"""The dtype of every TensorProto.DataType, by its number."""
+
+# The words of type strings differ from the names in TensorProto in case alone.
+_WORDS: Final = {"string": STRING} | {element.name.lower(): number for number, element in ELEMENTS.items()}
+_NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
+
+
+def data_type_of(dtype: np.dtype[Any]) -> int | None:
+    """Give the TensorProto.DataType of a dtype in any byte order, STRING for text; None where there is none."""
+    if dtype.kind in "US":
+        return STRING
+    return _NUMBERS.get(dtype.newbyteorder("=") if dtype.byteorder == ">" else dtype)
+
+
+def dtype_of_element(name: str) -> np.dtype[Any]:
+    """Give the dtype of an element type by its word in type strings: "float" is float32."""
+    return DTYPES[_WORDS[name]]
+
+
+def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Array:
+    """Give a TensorProto's elements, in the shape of its dims; the array may be read-only.
+
+    `model` is what the tensor belongs to, and may be None for one that is complete in itself. Raises ModelError M206 if
+    the data does not fit dims and type or has more than `limit` bytes, and M2xx for external data.
+    """
+    dims = tuple(tensor.dims)
+    if tensor.data_type == STRING:
+        strings = np.empty(element_count(tensor), dtype=object)
+        strings[:] = tensor_values(model, tensor)
+        return strings.reshape(dims)
+    if tensor.data_type not in DTYPES:
+        element_bits(tensor.data_type)  # tells what is wrong
+    bits, dtype = ELEMENTS[tensor.data_type].bits, DTYPES[tensor.data_type]
+    data = tensor_bytes(model, tensor, limit)
+    if bits >= 8:
+        if dtype.kind == "b":
+            return np.frombuffer(data, np.uint8).astype(bool).reshape(dims)
+        return np.frombuffer(data, dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype).reshape(dims)
+    return _unpacked(data, bits, element_count(tensor), dtype).reshape(dims)
+
+
+def tensor_of(name: str, array: Array) -> Any:
+    """Give a TensorProto of an array, its data in raw_data, or in string_data for text. Raises ModelError M206."""
+    array = np.asarray(array)
+    number = data_type_of(array.dtype)
+    if number is None:
+        raise ModelError(Finding("M206", f"no tensor holds elements of the dtype {array.dtype}"))
+    tensor = pb.TensorProto(name=name, data_type=number, dims=array.shape)
+    if number == STRING:
+        tensor.string_data.extend(each if isinstance(each, bytes) else str(each).encode() for each in array.flat)
+    elif ELEMENTS[number].bits < 8:
+        tensor.raw_data = _packed(array, ELEMENTS[number].bits)
+    else:
+        dtype = DTYPES[number]
+        little = array.astype(dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype, copy=False)
+        tensor.raw_data = little.tobytes()
+    return tensor
+
+
+def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Array:
+    """Give a SparseTensorProto as a dense array: its values at their indices, zeros elsewhere.
+
+    Indices are linear, or one row for each value. Raises ModelError M206 where they do not fit values and dims, or the
+    dense tensor has more than `limit` bytes.
+    """
+    values = array_of(model, sparse.values, limit)
+    indices = array_of(model, sparse.indices, limit)
+    whole = pb.TensorProto(name=sparse.values.name, data_type=sparse.values.data_type, dims=sparse.dims)
+    count, dims = element_count(whole), tuple(sparse.dims)
+    if limit is not None and count * values.dtype.itemsize > limit:
+        raise misfit(whole, f"it has {count} elements, and no more than {limit} bytes were to be read")
+    if values.ndim != 1 or indices.dtype != np.int64 or indices.shape[:1] != values.shape or indices.ndim > 2:
+        raise misfit(sparse.values, "its indices are not one int64, or one row of them, for each value")
+    if indices.ndim == 2:
+        if indices.shape[1] != len(dims) or np.any(indices < 0) or np.any(indices >= np.array(dims, np.int64)):
+            raise misfit(sparse.values, "its indices lie outside its dims")
+        indices = np.ravel_multi_index(tuple(indices.T), dims) if len(indices) else indices[:, 0]
+    elif np.any(indices < 0) or np.any(indices >= count):
+        raise misfit(sparse.values, "its indices lie outside its dims")
+    dense = np.full(count, "", object) if values.dtype == object else np.zeros(count, values.dtype)
+    dense[indices] = values
+    return dense.reshape(dims)
+
+
+def _unpacked(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array:
+    """Give elements of 2, 4 or 6 bits that form one stream, the first in the lowest bits of the first byte."""
+    stream = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[: count * bits].reshape(count, bits)
+    codes: Array = np.packbits(stream, axis=1, bitorder="little").reshape(count)
+    if dtype.name.startswith("int"):
+        return (codes.astype(np.int8) - ((codes >> (bits - 1)).astype(np.int8) << bits)).astype(dtype)
+    return codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)
+
+
+def _packed(array: Array, bits: int) -> bytes:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    codes = flat.astype(np.int8).view(np.uint8) if "int" in flat.dtype.name else flat.view(np.uint8)
+    stream = np.unpackbits(codes.reshape(-1, 1), axis=1, count=bits, bitorder="little")
+    return np.packbits(stream.reshape(-1), bitorder="little").tobytes()

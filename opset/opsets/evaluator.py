@@ -1,0 +1,558 @@
+"""Runs a model on the reference kernels, within limits.
+
+    ReferenceEvaluator("model.onnx").run(None, {"x": x})
+
+Programs run on a stack of frames of their own, so that neither the number of nodes nor the depth of graphs and
+functions is limited by Python's. A kernel that runs a graph is a generator: it yields a graph and its inputs, and is
+sent the outputs.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from opset.errors import Finding, OpsetError, RunError, printable
+from opset.model.arrays import data_type_of, dtype_of_element
+from opset.model.container import ModelLike, load
+from opset.model.graph import bodies, call_order, verify
+from opset.opsets.imports import check_model_head
+from opset.opsets.kernels import Violation
+from opset.opsets.programs import ABSENT, Program, Programs, Step
+from opset.opsets.registry import Registry, default_registry
+from opset.opsets.values import ELEMENTS, Shape, shape_of, type_string
+
+__all__ = ["Declared", "Limits", "ReferenceEvaluator"]
+
+Trace = Callable[[str, str, Any], None]
+_NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much an evaluation may take, None without limit.
+
+    - `max_steps`: nodes that are run, each time that they are, and calls of functions and graphs;
+    - `max_bytes`: bytes of all values that live at once, where None stands for the machine's memory;
+    - `timeout`: seconds. It is looked at between nodes, and in kernels that may take long.
+    """
+
+    max_steps: int | None = 10_000_000
+    max_bytes: int | None = None
+    timeout: float | None = None
+
+    def bytes(self) -> int:
+        """Give the limit of bytes, the machine's memory where none was set."""
+        if self.max_bytes is not None:
+            return self.max_bytes
+        try:
+            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, ValueError, OSError):  # not on every system
+            return 1 << 34
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An input or output of a model: name, type string, shape as far as it is known; whether it has a default."""
+
+    name: str
+    type: str | None
+    shape: Shape | None
+    has_default: bool = False
+
+
+class ReferenceEvaluator:
+    """Computes a model's outputs with one reference kernel for each meaning that an operator ever had."""
+
+    def __init__(
+        self,
+        model: ModelLike,
+        *,
+        registry: Registry | None = None,
+        limits: Limits | None = None,
+        seed: int | None = None,
+        trace: Trace | None = None,
+        allow_external_roots: Sequence[str | os.PathLike[str]] = (),
+    ) -> None:
+        """Take a model: a path, bytes, a Model or a ModelProto.
+
+        - `seed`: what nodes without a `seed` of their own draw from; without it, every run draws anew;
+        - `trace`: is called with (path of the node, name, value) of each value that is computed, in order.
+
+        Raises ModelError where the model cannot be read or is malformed.
+        """
+        self.model = load(model, allow_external_roots=allow_external_roots)
+        self.registry = registry or default_registry()
+        self.limits = limits or Limits()
+        self._seed, self._trace = seed, trace
+        proto = self.model.proto
+        check_model_head(proto)
+        self._defined = verify(bodies(proto))[0]
+        call_order(proto.functions)
+        defaults = {each.name for each in proto.graph.initializer}
+        defaults |= {each.values.name for each in proto.graph.sparse_initializer}
+        self.inputs = tuple(_declared(each, each.name in defaults) for each in proto.graph.input)
+        self.outputs = tuple(_declared(each) for each in proto.graph.output)
+        self._programs = Programs(self.model, self.registry, self.limits.bytes, trace is not None)
+        self._plans: dict[tuple[str, ...], Program] = {}
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs that have to be given, in order."""
+        return [each.name for each in self.inputs if not each.has_default]
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs, in order."""
+        return [each.name for each in self.outputs]
+
+    def run(self, output_names: Sequence[str] | None, feed_inputs: Mapping[str, Any]) -> list[Any]:
+        """Give the outputs, or the values of the main graph that `output_names` names, computed from inputs by name.
+
+        A tensor is a numpy array, a sequence a list, an optional its value or None, a map a dict. Raises RunError with
+        all that is wrong with the inputs (R1…), what went wrong at which node (R2…), or which limit was met (R3…).
+        """
+        names = tuple(self.output_names if output_names is None else output_names)
+        feeds = self._feeds(feed_inputs)
+        self._check_names(names)
+        if names not in self._plans:
+            self._plans[names] = self._programs.main(names)
+        program = self._plans[names]
+        run = Run(self.limits, self._seed, self._trace, self.registry)
+        try:
+            with np.errstate(all="ignore"):
+                results = run.execute(program, [feeds.get(name, ABSENT) for name in program.inputs])
+        except MemoryError as error:
+            raise RunError(_no_memory("", "the machine has no more memory")) from error
+        given = {id(value) for value in feeds.values()}
+        return [_owned(value, given) for value in results]
+
+    def _check_names(self, names: tuple[str, ...]) -> None:
+        unknown = [name for name in names if name not in self._defined]
+        if unknown:
+            help = f"its outputs are {', '.join(map(printable, self.output_names))}; nodes' outputs may be named, too"
+            raise RunError(
+                Finding("R104", f"the model computes no value '{printable(name)}'", help=help) for name in unknown
+            )
+
+    def _feeds(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        findings = []
+        declared = {each.name: each for each in self.inputs}
+        feeds = {}
+        for name, value in given.items():
+            if name not in declared:
+                help = f"its inputs are {', '.join(map(printable, declared)) or 'none'}"
+                findings.append(Finding("R102", f"the model has no input '{printable(name)}'", help=help))
+                continue
+            feeds[name], why = fitted(value, declared[name])
+            if why:
+                findings.append(Finding("R103", f"the input '{printable(name)}' does not fit its declaration", why=why))
+        for each in self.inputs:
+            optional = each.type is not None and each.type.startswith("optional(")
+            if each.name not in given and not each.has_default and not optional:
+                message, help = f"the input '{printable(each.name)}' is missing", f"give it: {described(each)}"
+                findings.append(Finding("R101", message, help=help))
+        if findings:
+            raise RunError(findings)
+        return feeds
+
+
+def described(value: Declared) -> str:
+    """Give a declaration in words: "tensor(float) of shape [N, 3]"."""
+    shape = "" if value.shape is None else f" of shape [{', '.join('?' if d is None else str(d) for d in value.shape)}]"
+    return printable(f"{value.type or 'any type'}{shape}")
+
+
+def _declared(value: Any, has_default: bool = False) -> Declared:
+    return Declared(value.name, type_string(value.type), shape_of(value.type), has_default)
+
+
+def fitted(value: Any, declared: Declared) -> tuple[Any, str]:
+    """Give a value in the form that kernels take, and why it does not fit its declaration, "" where it does."""
+    kind = declared.type
+    if kind is None or not kind.startswith("tensor("):
+        value = _plain(value)
+        actual = type_of(value)
+        if kind is not None and not _may_be(value, kind):
+            return value, f"it is {actual}, and the model asks for {kind}"
+        return value, ""
+    wanted = dtype_of_element(kind[7:-1])
+    try:
+        array = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value, wanted)
+    except (ValueError, TypeError, OverflowError) as error:
+        return value, f"it is no {kind}: {error}"
+    array = _plain(np.asarray(array))
+    if array.dtype != wanted:
+        return array, f"it is {type_of(array)}, and the model asks for {kind}"
+    if declared.shape is not None and not _shape_fits(array.shape, declared.shape):
+        return array, f"its shape is {list(array.shape)}, and the model asks for {described(declared)}"
+    return array, ""
+
+
+def _shape_fits(actual: tuple[int, ...], declared: Shape) -> bool:
+    return len(actual) == len(declared) and all(
+        not isinstance(d, int) or d == a for a, d in zip(actual, declared, strict=True)
+    )
+
+
+def _may_be(value: Any, kind: str) -> bool:
+    """Say whether a value is of a type; lists and dicts are looked at through their first entry."""
+    while True:
+        if kind.startswith("optional("):
+            if value is None:
+                return True
+            kind = kind[9:-1]
+        elif kind.startswith("seq("):
+            if not isinstance(value, list):
+                return False
+            if not value:
+                return True
+            value, kind = value[0], kind[4:-1]
+        elif kind.startswith("map("):
+            return isinstance(value, dict)
+        else:
+            return isinstance(value, np.ndarray) and type_of(value) == kind
+
+
+def _plain(value: Any) -> Any:
+    """Give arrays in the machine's byte order and text as objects, in lists too."""
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "US":
+            return value.astype(object)
+        return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    return value
+
+
+def type_of(value: Any) -> str:
+    """Give the type string of a value; "seq(?)" and "optional(?)" where an empty one does not tell."""
+    wrappers = ""
+    while isinstance(value, list):
+        if not value:
+            return f"{wrappers}seq(?){')' * wrappers.count('(')}"
+        wrappers, value = f"{wrappers}seq(", value[0]
+    if isinstance(value, np.ndarray):
+        number = data_type_of(value.dtype)
+        kind = f"tensor({ELEMENTS[number] if number else value.dtype})"
+    elif isinstance(value, dict):
+        kind = "map(?)"
+    else:
+        kind = "optional(?)" if value is None else type(value).__name__
+    return f"{wrappers}{kind}{')' * wrappers.count('(')}"
+
+
+def _owned(value: Any, given: set[int]) -> Any:
+    """Give a result that the caller may change: arrays that are views, constants or inputs are copied."""
+    if isinstance(value, list):
+        return [_owned(each, given) for each in value]
+    if isinstance(value, np.ndarray) and (
+        not value.flags.owndata or not value.flags.writeable or id(value) in given
+    ):
+        return value.copy()
+    return value
+
+
+@dataclass(eq=False, slots=True)
+class _Frame:
+    """A program that is being run; `waiting` is the generator that asked for it, if one did."""
+
+    program: Program
+    slots: list[Any]
+    position: int = 0
+    waiting: Generator[Any, Any, Any] | None = None
+
+
+@dataclass(eq=False)
+class Run:
+    """One evaluation: its stack, and what it has used up."""
+
+    limits: Limits
+    seed: int | None
+    trace: Trace | None
+    registry: Registry
+    steps: int = 0
+    live: int = 0
+    generators: dict[Any, np.random.Generator] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.max_bytes = self.limits.bytes()
+        self.max_steps = self.limits.max_steps if self.limits.max_steps is not None else 1 << 62
+        self.deadline = time.monotonic() + self.limits.timeout if self.limits.timeout is not None else _NEVER
+
+    def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
+        """Run a program to its end, and give its outputs. An input that is ABSENT has its default."""
+        stack = [self._frame(program, inputs, None)]
+        while True:
+            frame = stack[-1]
+            steps = frame.program.steps
+            pushed = False
+            while frame.position < len(steps):
+                step = steps[frame.position]
+                request = self._step(frame, step)
+                if request is not None:
+                    stack.append(request)
+                    pushed = True
+                    break
+                frame.position += 1
+            if pushed:
+                continue
+            outputs = [frame.slots[slot] if slot != ABSENT else None for slot in frame.program.outputs]
+            stack.pop()
+            if not stack:
+                return outputs
+            caller = stack[-1]
+            step = caller.program.steps[caller.position]
+            if caller.waiting is None:  # a function has returned
+                self._store(caller, step, tuple(outputs))
+                caller.position += 1
+                continue
+            request = self._resume(caller, step, outputs)
+            if request is not None:
+                stack.append(request)
+            else:
+                caller.position += 1
+
+    def _frame(self, program: Program, inputs: Sequence[Any], outer: _Frame | None) -> _Frame:
+        slots: list[Any] = [None] * program.size
+        if program.loaded is None:
+            program.loaded = [(slot, read()) for slot, read in program.constants]
+        for slot, value in program.loaded:
+            slots[slot] = value
+        for slot, value in enumerate(inputs):
+            if value is not ABSENT:
+                slots[slot] = value
+        if outer is not None:
+            for outside, inside in program.captured:
+                slots[inside] = outer.slots[outside]
+        return _Frame(program, slots)
+
+    def _step(self, frame: _Frame, step: Step) -> _Frame | None:
+        """Run a step; give the frame that has to be run before it is done, None where it is."""
+        self.steps += 1
+        if self.steps > self.max_steps:
+            raise RunError(
+                Finding(
+                    "R301", "the evaluation was stopped: too many steps", frame.program.place(step),
+                    f"{self.max_steps:,} nodes were run", "allow more: --max-steps, or Limits(max_steps=…)",
+                )
+            )
+        if self.deadline is not _NEVER:
+            self.check_time(frame, step)
+        slots = frame.slots
+        inputs = [slots[slot] if slot >= 0 else None for slot in step.inputs]
+        if step.call is not None:
+            program = step.call()
+            if len(inputs) > len(program.inputs):
+                message = "the function is called with too many inputs"
+                raise RunError(Finding("R202", message, frame.program.place(step)))
+            return self._frame(program, [*inputs, *[None] * (len(program.inputs) - len(inputs))], None)
+        signature = tuple([each.dtype if each.__class__ is np.ndarray else type_of(each) for each in inputs])
+        if signature not in step.seen:
+            self._check_types(frame, step, inputs)
+            step.seen.add(signature)
+        attributes = step.attributes
+        if step.takes_run:
+            attributes = {**attributes, "run": CallOfStep(self, frame, step)}
+        assert step.function is not None
+        try:
+            result = step.function(*inputs, **attributes)
+            if step.is_generator:
+                frame.waiting = result
+                return self._resume(frame, step, None)
+        except Exception as error:
+            raise self._failure(frame, step, inputs, error) from error
+        self._store(frame, step, result)
+        return None
+
+    def _resume(self, frame: _Frame, step: Step, outputs: list[Any] | None) -> _Frame | None:
+        """Let the waiting kernel go on; give the frame of the graph that it asks for, or store its results."""
+        assert frame.waiting is not None
+        try:
+            self.steps += 1
+            program, inputs = frame.waiting.send(outputs)
+            if len(inputs) != len(program.inputs):
+                why = f"it has {len(program.inputs)} inputs, and {len(inputs)} are given"
+                raise RunError(Finding("R202", "the graph does not fit its node", program.body.label, why))
+            if self.steps > self.max_steps or self.deadline is not _NEVER:
+                self.check_time(frame, step)
+            return self._frame(program, inputs, frame)
+        except StopIteration as done:
+            frame.waiting = None
+            self._store(frame, step, done.value)
+            return None
+        except Exception as error:
+            inputs = [frame.slots[slot] if slot >= 0 else None for slot in step.inputs]
+            raise self._failure(frame, step, inputs, error) from error
+
+    def _store(self, frame: _Frame, step: Step, result: Any) -> None:
+        """Put results into their slots, free what nobody needs any more, and keep account of the bytes."""
+        slots, live = frame.slots, self.live
+        if result.__class__ is not tuple:
+            result = (result,)
+        for slot, value in zip(step.outputs, result, strict=False):
+            if slot < 0:
+                continue
+            if value.__class__ is not np.ndarray and isinstance(value, np.generic):
+                value = np.asarray(value)
+            slots[slot] = value
+            live += value.nbytes if value.__class__ is np.ndarray else size_of(value)
+            if self.trace is not None:
+                self.trace(frame.program.place(step), frame.program.names[slot], value)
+        if live > self.max_bytes:
+            raise RunError(_no_memory(frame.program.place(step), f"{live:,} bytes of values would live at once"))
+        for slot in step.frees:
+            value = slots[slot]
+            if value is not None:
+                live -= value.nbytes if value.__class__ is np.ndarray else size_of(value)
+                slots[slot] = None
+        self.live = live
+
+    def check_time(self, frame: _Frame, step: Step) -> None:
+        """Raise RunError R303 where time is up."""
+        if time.monotonic() > self.deadline:
+            raise RunError(
+                Finding(
+                    "R303", "the evaluation was stopped: time is up", frame.program.place(step),
+                    f"it may take {self.limits.timeout:g} seconds", "allow more: --timeout, or Limits(timeout=…)",
+                )
+            )
+
+    def _check_types(self, frame: _Frame, step: Step, inputs: Sequence[Any]) -> None:
+        """Raise RunError R202 where inputs are not what the operator's schema allows; told of all at once."""
+        schema = step.schema
+        if schema is None:
+            return
+        place, findings = frame.program.place(step), []
+        if not schema.min_input <= len(step.inputs) <= schema.max_input and len(step.inputs) > schema.max_input:
+            findings.append(Finding("R202", f"{len(inputs)} inputs are too many", place, f"{schema.max_input} at most"))
+        bound: dict[str, tuple[str, str]] = {}
+        for position, formal in enumerate(schema.inputs):
+            given = inputs[position:] if formal.option == "variadic" else inputs[position : position + 1]
+            if formal.option == "single" and (not given or (given[0] is None and not _optional(schema, formal))):
+                findings.append(Finding("R202", f"the input '{formal.name}' is missing", place))
+            for value in given:
+                actual = type_of(value)
+                if value is None or "?" in actual:
+                    continue
+                allowed = schema.allowed(formal)
+                if actual not in allowed and f"optional({actual})" not in allowed:
+                    message = f"the input '{formal.name}' cannot be {actual}"
+                    why = f"{schema.name} {schema.since_version} takes {', '.join(sorted(allowed))}"
+                    findings.append(Finding("R202", message, place, why))
+                elif formal.homogeneous and formal.type in schema.types:
+                    first = bound.setdefault(formal.type, (formal.name, actual))
+                    if first[1] != actual and "optional" not in f"{allowed}":
+                        message = f"the input '{formal.name}' is {actual}, and '{first[0]}' is {first[1]}"
+                        findings.append(Finding("R202", message, place, f"both are of the type {formal.type}"))
+        if findings:
+            raise RunError(findings)
+
+    def _failure(self, frame: _Frame, step: Step, inputs: Sequence[Any], error: Exception) -> BaseException:
+        """Give what a kernel raised as an error that names the node, its inputs and the constraint."""
+        place = frame.program.place(step)
+        if isinstance(error, OpsetError):
+            return type(error)(
+                each if each.place else Finding(each.code, each.message, place, each.why, each.help, each.file)
+                for each in error.findings
+            )
+        inputs_are = f"its inputs are {', '.join(map(outline, inputs)) or 'none'}"
+        if isinstance(error, Violation):
+            name = step.schema.name if step.schema else step.node.op_type
+            text = self._constraint(step, error.label)
+            message = f"{printable(name)} asks for: {text}" if text else f"{printable(name)} breaks {error.label}"
+            why = "; ".join(part for part in (error.detail, inputs_are) if part)
+            return RunError(Finding("R203", message, place, f"{error.label}: {why}"))
+        if isinstance(error, MemoryError):
+            return RunError(_no_memory(place, str(error)))
+        said = f"{type(error).__name__}: {error}" if not isinstance(error, ValueError | IndexError) else str(error)
+        message = "the operator cannot be computed on these inputs"
+        return RunError(Finding("R204", message, place, f"{said[:500]}; {inputs_are}"))
+
+    def _constraint(self, step: Step, label: str) -> str:
+        if step.schema is None:
+            return ""
+        constraints: Mapping[str, str] = self.registry.documentation(step.schema).constraints
+        return constraints.get(label, "")
+
+
+@dataclass(frozen=True, slots=True)
+class CallOfStep:
+    """What a kernel may ask of the run; see opset.opsets.kernels.Call."""
+
+    run: Run
+    frame: _Frame
+    step: Step
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs the node names."""
+        return len(self.step.outputs)
+
+    @property
+    def version(self) -> int:
+        """The version of the operator, its since_version."""
+        return self.step.schema.since_version if self.step.schema else 0
+
+    def wants(self, output: int) -> bool:
+        """Say whether the node names this output."""
+        return output < len(self.step.outputs) and self.step.outputs[output] != ABSENT
+
+    def reserve(self, count: int, dtype: Any = np.float32) -> None:
+        """Raise RunError R302 where so many elements more are beyond the limit."""
+        needed = int(count) * np.dtype(dtype).itemsize
+        if self.run.live + needed > self.run.max_bytes:
+            why = f"it needs {needed:,} bytes, and {self.run.max_bytes:,} are allowed in all"
+            raise RunError(_no_memory(self.frame.program.place(self.step), why))
+
+    def check_time(self) -> None:
+        """Raise RunError R303 where time is up."""
+        self.run.check_time(self.frame, self.step)
+
+    def rng(self, seed: float | None = None) -> np.random.Generator:
+        """Give the node's source of chance; the same one each time that the node is run."""
+        key = id(self.step)
+        if key not in self.run.generators:
+            if seed is not None:
+                entropy: Any = np.float32(seed).view(np.uint32)
+            elif self.run.seed is not None:
+                entropy = (self.run.seed, zlib.crc32(self.frame.program.place(self.step).encode()))
+            else:
+                entropy = None
+            self.run.generators[key] = np.random.default_rng(entropy)
+        return self.run.generators[key]
+
+
+def _optional(schema: Any, formal: Any) -> bool:
+    return any(each.startswith("optional(") for each in schema.allowed(formal))
+
+
+def _no_memory(place: str, why: str) -> Finding:
+    help = "allow more: --max-bytes, or Limits(max_bytes=…)"
+    return Finding("R302", "the evaluation was stopped: too much memory", place, why, help)
+
+
+def size_of(value: Any) -> int:
+    """Give the bytes of a value's arrays; a map counts 64 for each entry."""
+    if isinstance(value, list):
+        return sum(each.nbytes if each.__class__ is np.ndarray else size_of(each) for each in value)
+    if isinstance(value, dict):
+        return 64 * len(value)
+    return int(getattr(value, "nbytes", 0))
+
+
+def outline(value: Any) -> str:
+    """Give a value's type and shape in a few words: "tensor(float)[2, 3]"."""
+    if isinstance(value, np.ndarray):
+        return f"{type_of(value)}{list(value.shape)}"
+    if isinstance(value, list):
+        return f"{type_of(value)} of {len(value)}"
+    return "nothing" if value is None else type_of(value)

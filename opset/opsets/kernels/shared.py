@@ -1,0 +1,59 @@
+"""What kernels of several families share."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from opset.opsets.kernels import Function, Violation
+
+Array = NDArray[Any]
+
+# Float types that are computed in float32 and rounded once at the end.
+SMALL_FLOATS = frozenset(
+    np.dtype(kind)
+    for kind in (
+        *(np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2),
+        *(ml_dtypes.float8_e5m2fnuz, ml_dtypes.float8_e8m0fnu, ml_dtypes.float4_e2m1fn),
+        *(ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn),
+    )
+)
+
+
+def positive_axis(axis: int, rank: int, label: str) -> int:
+    """Give an axis counted from the front. Raises Violation of `label` where the tensor has no such axis."""
+    if not -rank <= axis < rank:
+        raise Violation(label, f"axis {axis}, rank {rank}")
+    return axis % rank
+
+
+def rounded_once(function: Function) -> Function:
+    """Wrap a kernel so that small floats are computed in float32; results in float32 are then of the first's type.
+
+    Adding up in half precision loses what a runtime, which adds in a wider type, does not; the standard asks for no
+    order of additions, so the nearest to the exact result is the one to compare with.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*inputs: Any, **attributes: Any) -> Any:
+        first = next((each.dtype for each in inputs if isinstance(each, np.ndarray)), None)
+        if first not in SMALL_FLOATS:
+            return function(*inputs, **attributes)
+        results = function(*map(_widened, inputs), **attributes)
+        if isinstance(results, tuple):
+            return tuple(_narrowed(each, first) for each in results)
+        return _narrowed(results, first)
+
+    return wrapper
+
+
+def _widened(value: Any) -> Any:
+    return value.astype(np.float32) if isinstance(value, np.ndarray) and value.dtype in SMALL_FLOATS else value
+
+
+def _narrowed(value: Any, dtype: Any) -> Any:
+    return value.astype(dtype) if isinstance(value, np.ndarray | np.generic) and value.dtype == np.float32 else value

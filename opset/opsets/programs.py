@@ -1,0 +1,385 @@
+"""Plans of evaluation: what a body of nodes does, step by step, with kernels resolved and values freed at last use.
+
+A `Program` is one list of nodes that is run as a whole: the main graph, a subgraph, or a function with the attributes
+of a call. Values live in numbered slots of a frame. A graph's initializers are constants of its program, read when it
+is first run. What only a call can know of a function, its attributes, is bound when the call is first run, so functions
+that call each other in many ways cost nothing until they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from opset.errors import Finding, RunError, printable
+from opset.model.arrays import array_of, dense_of
+from opset.model.container import Model
+from opset.model.graph import Body, bodies_below, function_key, subgraphs
+from opset.opsets import kernels
+from opset.opsets.imports import imports_of
+from opset.opsets.registry import Registry
+from opset.schemas.model import OpSchema
+from opset.schemas.names import normalised, shown
+
+ABSENT = -1
+"""The slot of an input or output that is left out."""
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One node: slots that it reads and fills, slots that are free after it, and what computes it.
+
+    `call` gives the program of a model-local function. `attributes` are what the kernel takes by keyword; a `Program`
+    among them is run in the frame that it is found in. `seen` holds the input types that were found legal.
+    """
+
+    index: int
+    node: Any
+    schema: OpSchema | None
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    frees: tuple[int, ...] = ()
+    function: Callable[..., Any] | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+    takes_run: bool = False
+    is_generator: bool = False
+    call: Callable[[], Program] | None = None
+    seen: set[Any] = field(default_factory=set)
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """What a body does. A frame has `size` slots, the first of which are those of the inputs.
+
+    `captured` pairs slots of the frame around a subgraph with slots of its own; `constants` pairs a slot with a
+    function that reads its value; `unused` are slots of inputs that no step reads.
+    """
+
+    body: Body
+    inputs: tuple[str, ...]
+    size: int = 0
+    steps: list[Step] = field(default_factory=list)
+    outputs: tuple[int, ...] = ()
+    captured: tuple[tuple[int, int], ...] = ()
+    constants: list[tuple[int, Callable[[], Any]]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    loaded: list[tuple[int, Any]] | None = None
+
+    def place(self, step: Step) -> str:
+        """Give the path of a step's node, as messages show it."""
+        return self.body.place(step.index)
+
+
+class Programs:
+    """Compiles the bodies of one model, each when it is first run."""
+
+    def __init__(self, model: Model, registry: Registry, limit: Callable[[], int], everything: bool = False) -> None:
+        """Take the model; `limit` gives how many bytes a tensor may have; `everything` keeps steps nobody needs."""
+        self.model, self.registry, self.everything = model, registry, everything
+        self._limit = limit
+        self._functions = {function_key(function): function for function in model.proto.functions}
+        self._called: dict[Any, Program] = {}
+        self._arrays: dict[int, Any] = {}
+
+    def main(self, outputs: Iterable[str]) -> Program:
+        """Give the program that computes these values of the main graph, which need not be its outputs."""
+        proto = self.model.proto
+        imports = imports_of(proto, "opset_import", self.registry) if proto.opset_import else {"": 1}
+        body = Body(proto.graph, f"graph '{printable(proto.graph.name)}'")
+        return self._compile(body, list(outputs), imports, {})
+
+    def function(self, function: Any, given: Mapping[str, Any]) -> Program:
+        """Give the program of a function whose attributes are those of a call, or their defaults."""
+        defaults = {each.name: each for each in function.attribute_proto}
+        bound = {**defaults, **given}
+        attributes = {name: bound[name] for name in (*function.attribute, *defaults) if name in bound}
+        key = (function_key(function), *sorted((name, each.SerializeToString()) for name, each in attributes.items()))
+        if key not in self._called:
+            label = f"function '{printable(function.domain)}.{printable(function.name)}'"
+            body = Body(function, label, function=True)
+            imports = imports_of(function, label, self.registry)
+            self._called[key] = self._compile(body, list(function.output), imports, attributes)
+        return self._called[key]
+
+    def array(self, tensor: Any) -> Any:
+        """Give the array of an initializer, read once; of a sparse one the dense array."""
+        key = id(tensor)
+        if key not in self._arrays:
+            sparse = tensor.DESCRIPTOR.name == "SparseTensorProto"
+            self._arrays[key] = (dense_of if sparse else array_of)(self.model, tensor, self._limit())
+            self._arrays[key].flags.writeable = False
+        return self._arrays[key]
+
+    def _compile(
+        self, root: Body, outputs: list[str], imports: dict[str, int], bound: Mapping[str, Any]
+    ) -> Program:
+        """Compile a body and those inside it, the innermost first, so that it is known what they take from outside."""
+        inner: dict[int, Program] = {}
+        free: dict[int, tuple[str, ...]] = {}
+        program = None
+        for body in reversed(bodies_below(root)):
+            wanted = outputs if body is root else body.output_names()
+            compiler = _Compiler(self, body, imports, bound, inner, free)
+            program = compiler.run(wanted)
+            inner[id(body.proto)] = program
+            free[id(body.proto)] = tuple(compiler.outside)
+        assert program is not None
+        return program
+
+    def step_of(
+        self, body: Body, index: int, imports: Mapping[str, int], bound: Mapping[str, Any], inner: Mapping[int, Program]
+    ) -> Step:
+        """Give the step of one node, its slots not known yet. Raises RunError R201 or R202."""
+        node = body.proto.node[index]
+        attributes = _bound_attributes(node, bound)
+        local = self._functions.get(function_key(node))
+        if local is not None:
+            return Step(index, node, None, (), (), call=partial(self.function, local, attributes))
+        domain = normalised(node.domain)
+        version = imports.get(domain, 0)
+        schema = self.registry.schema(node.op_type, version, domain)
+        if schema is not None:
+            found = kernels.find(domain, node.op_type, schema.since_version, schema.family)
+        else:
+            found = kernels.find(domain, node.op_type, version)
+        if found is None or (schema is None and domain in self.registry.domains):
+            raise RunError(self._unknown(body.place(index), node, domain, imports, schema))
+        values = self._attributes(body, index, attributes, schema, inner)
+        if not found.any_attributes:
+            _check_known(body.place(index), values, found.attributes)
+            values = {name: each for name, each in values.items() if name in found.attributes}
+        return Step(
+            index, node, schema, (), (), (), found.function, values, found.takes_run, found.is_generator
+        )
+
+    def _unknown(
+        self, place: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
+    ) -> Finding:
+        name, where = printable(node.op_type), printable(shown(domain))
+        if schema is not None:
+            why = f"{where} {schema.name} {schema.since_version} has no kernel"
+            help = f"use {schema.replacement}" if schema.replacement else "register one: opset.opsets.kernels.kernel"
+        elif domain not in imports:
+            why, help = f"the domain {where} is not imported", "add it to opset_import"
+        elif versions := self.registry.versions(node.op_type, domain):
+            why = f"it came with version {versions[0].since_version} of {where}, and {imports[domain]} is imported"
+            help = "import a newer version"
+        else:
+            why = f"{where} {imports[domain]} has no such operator, and the model no such function"
+            help = "declare it and give it a kernel: docs/evaluating.md"
+        return Finding("R201", f"the operator {name} cannot be computed", place, why, help)
+
+    def _attributes(
+        self, body: Body, index: int, given: Mapping[str, Any], schema: OpSchema | None, inner: Mapping[int, Program]
+    ) -> dict[str, Any]:
+        """Give the attributes of a node as Python values, with the defaults of its schema."""
+        values = {
+            name: self.attribute_value(each, inner) for name, each in given.items() if name not in kernels.IGNORED
+        }
+        if schema is None:
+            return values
+        findings = []
+        for name, formal in schema.attributes.items():
+            if name in values or name in kernels.IGNORED:
+                continue
+            if formal.required:
+                message = f"{schema.name} has no attribute '{name}'"
+                findings.append(Finding("R202", message, body.place(index), "the operator asks for it"))
+            values[name] = formal.default
+        if findings:
+            raise RunError(findings)
+        return values
+
+    def attribute_value(self, attribute: Any, inner: Mapping[int, Program]) -> Any:
+        """Give an AttributeProto's value: a number, text, an array, a Program, a TypeProto, or a tuple of these."""
+        kind = attribute.type or _kind_of(attribute)
+        match kind:
+            case 1:
+                return attribute.f
+            case 2:
+                return attribute.i
+            case 3:
+                return _text(attribute.s)
+            case 4:
+                return self.array(attribute.t)
+            case 5:
+                return _inner(attribute, attribute.g, inner)
+            case 6:
+                return tuple(attribute.floats)
+            case 7:
+                return tuple(attribute.ints)
+            case 8:
+                return tuple(map(_text, attribute.strings))
+            case 9:
+                return tuple(map(self.array, attribute.tensors))
+            case 10:
+                return tuple(_inner(attribute, graph, inner) for graph in attribute.graphs)
+            case 11:
+                return self.array(attribute.sparse_tensor)
+            case 12:
+                return tuple(map(self.array, attribute.sparse_tensors))
+            case 13:
+                return attribute.tp
+            case 14:
+                return tuple(attribute.type_protos)
+        return None
+
+
+def _inner(attribute: Any, graph: Any, inner: Mapping[int, Program]) -> Program:
+    if id(graph) not in inner:
+        message = f"the graph '{printable(attribute.name)}' is an attribute of a function's call"
+        why = "which scope its names are of, the specification does not say"
+        raise RunError(Finding("R202", message, why=why, help="write the graph into the function"))
+    return inner[id(graph)]
+
+
+_FIELDS = "f i s t g floats ints strings tensors graphs sparse_tensor sparse_tensors tp type_protos".split()
+
+
+def _kind_of(attribute: Any) -> int:
+    """Give the type of an attribute of IR version 1, which did not write it: that of the field that is there."""
+    present = {descriptor.name for descriptor, _ in attribute.ListFields()}
+    return next((number for number, name in enumerate(_FIELDS, 1) if name in present), 0)
+
+
+def _text(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def _bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a node's attributes by name, references to the function's own resolved; those without value are absent."""
+    found = {}
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            given = bound.get(attribute.ref_attr_name)
+            if given is not None:
+                named = type(attribute)()
+                named.CopyFrom(given)
+                named.name = attribute.name
+                found[attribute.name] = named
+        else:
+            found[attribute.name] = attribute
+    return found
+
+
+def _check_known(place: str, values: Mapping[str, Any], known: frozenset[str]) -> None:
+    strange = [name for name, value in values.items() if name not in known and value is not None]
+    if strange:
+        raise RunError(
+            Finding("R202", f"the operator has no attribute '{printable(name)}'", place, help="leave it out")
+            for name in strange
+        )
+
+
+class _Compiler:
+    """Gives the slots of one body's values, and its steps."""
+
+    def __init__(
+        self,
+        programs: Programs,
+        body: Body,
+        imports: Mapping[str, int],
+        bound: Mapping[str, Any],
+        inner: Mapping[int, Program],
+        free: Mapping[int, tuple[str, ...]],
+    ) -> None:
+        self.programs, self.body, self.imports, self.bound = programs, body, imports, bound
+        self.inner, self.free = inner, free
+        self.slots: dict[str, int] = {}
+        self.outside: list[str] = []
+        self.program = Program(body, tuple(body.input_names()))
+
+    def run(self, wanted: list[str]) -> Program:
+        """Compile the steps that `wanted` needs. Raises RunError with all that is wrong."""
+        program, proto = self.program, self.body.proto
+        for name in program.inputs:
+            self._new(name)
+        if not self.body.function:
+            self._constants(proto)
+        needed = self._needed(wanted)
+        findings: list[Finding] = []
+        for index in needed:
+            try:
+                step = self.programs.step_of(self.body, index, self.imports, self.bound, self.inner)
+            except RunError as error:
+                findings += error.findings
+                continue
+            self._connect(step)
+            program.steps.append(step)
+        if findings:
+            raise RunError(findings)
+        program.outputs = tuple(self._slot(name) for name in wanted)
+        program.size = len(self.slots)
+        self._free_early()
+        return program
+
+    def _constants(self, proto: Any) -> None:
+        inputs = len(self.program.inputs)
+        for tensor in (*proto.initializer, *proto.sparse_initializer):
+            name = tensor.values.name if tensor.DESCRIPTOR.name == "SparseTensorProto" else tensor.name
+            known = self.slots.get(name)
+            slot = self._new(name) if known is None or known >= inputs else known
+            self.program.constants.append((slot, partial(self.programs.array, tensor)))
+
+    def _needed(self, wanted: Iterable[str]) -> list[int]:
+        """Give the nodes that the wanted values come from, in order."""
+        nodes = self.body.proto.node
+        if self.programs.everything:
+            return [*range(len(nodes))]
+        read = set(wanted)
+        needed = []
+        for index in range(len(nodes) - 1, -1, -1):
+            node = nodes[index]
+            if not read.isdisjoint(node.output):
+                needed.append(index)
+                read.update(node.input)
+                for _, graph in subgraphs(node):
+                    read.update(self.free[id(graph)])
+        needed.reverse()
+        return needed
+
+    def _connect(self, step: Step) -> None:
+        for _, graph in subgraphs(step.node):
+            program, names = self.inner[id(graph)], self.free[id(graph)]
+            program.captured = tuple(
+                (self._slot(name), inside) for name, (_, inside) in zip(names, program.captured, strict=True)
+            )
+        step.inputs = tuple(self._slot(name) for name in step.node.input)
+        while step.inputs and step.inputs[-1] == ABSENT:
+            step.inputs = step.inputs[:-1]
+        step.outputs = tuple(self._new(name) if name else ABSENT for name in step.node.output)
+
+    def _slot(self, name: str) -> int:
+        """Give the slot of a value that is read; one that is not defined here is taken from the frame around."""
+        if not name:
+            return ABSENT
+        if name not in self.slots:
+            self.outside.append(name)
+            self.program.captured += ((ABSENT, self._new(name)),)
+        return self.slots[name]
+
+    def _new(self, name: str) -> int:
+        self.program.names.append(name)
+        self.slots[name] = len(self.program.names) - 1
+        return self.slots[name]
+
+    def _free_early(self) -> None:
+        """Note after which step each slot is not needed any more."""
+        last: dict[int, Step] = {}
+        for step in self.program.steps:
+            read = [*step.inputs, *step.outputs]
+            for _, graph in subgraphs(step.node):
+                read += [slot for slot, _ in self.inner[id(graph)].captured]
+            for slot in read:
+                last[slot] = step
+        frees: dict[int, list[int]] = {}
+        for slot, step in last.items():
+            if slot != ABSENT and slot not in self.program.outputs:
+                frees.setdefault(id(step), []).append(slot)
+        for step in self.program.steps:
+            step.frees = tuple(frees.get(id(step), ()))
