@@ -36,7 +36,7 @@ ALLOWED = {
     "google": ("opset.model",),
     "click": ("opset.cli",),
     "yaml": ("opset.schemas.reader",),
-    "numpy": ("opset.model.arrays", "opset.opsets.kernels", "opset.opsets.evaluator", "opset.cli.run"),
+    "numpy": ("opset.model.arrays", "opset.opsets.kernels", "opset.opsets.evaluator", "opset.opsets.comparison", "opset.opsets.examples", "opset.cli.run"),
     "ml_dtypes": ("opset.model.arrays", "opset.opsets.kernels"),
     "re2": ("opset.opsets.kernels.text",),
     "PIL": ("opset.opsets.kernels.image",),

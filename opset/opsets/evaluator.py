@@ -13,7 +13,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -270,6 +270,10 @@ class _Frame:
     position: int = 0
     waiting: Generator[Any, Any, Any] | None = None
 
+    def current(self) -> Step:
+        """Give the step that is being run."""
+        return self.program.steps[self.position]
+
 
 @dataclass(eq=False)
 class Run:
@@ -291,6 +295,17 @@ class Run:
     def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Run a program to its end, and give its outputs. An input that is ABSENT has its default."""
         stack = [self._frame(program, inputs, None)]
+        try:
+            return self._drive(stack)
+        except RunError as error:
+            calls = [frame.program.place(step) for frame in stack[:-1] if (step := frame.current()).call is not None]
+            if not calls:
+                raise
+            # The innermost calls tell enough of a deep chain.
+            chain = "".join(f", called by {place}" for place in calls[:-4:-1])
+            raise RunError(replace(each, place=f"{each.place}{chain}") for each in error.findings) from error
+
+    def _drive(self, stack: list[_Frame]) -> list[Any]:
         while True:
             frame = stack[-1]
             steps = frame.program.steps
@@ -310,7 +325,7 @@ class Run:
             if not stack:
                 return outputs
             caller = stack[-1]
-            step = caller.program.steps[caller.position]
+            step = caller.current()
             if caller.waiting is None:  # a function has returned
                 self._store(caller, step, tuple(outputs))
                 caller.position += 1
@@ -431,14 +446,14 @@ class Run:
         schema = step.schema
         if schema is None:
             return
-        place, findings = frame.program.place(step), []
-        if not schema.min_input <= len(step.inputs) <= schema.max_input and len(step.inputs) > schema.max_input:
-            findings.append(Finding("R202", f"{len(inputs)} inputs are too many", place, f"{schema.max_input} at most"))
+        findings = []
+        if len(inputs) > schema.max_input:
+            findings.append(Finding("R202", f"{len(inputs)} inputs are too many", why=f"{schema.max_input} at most"))
         bound: dict[str, tuple[str, str]] = {}
         for position, formal in enumerate(schema.inputs):
             given = inputs[position:] if formal.option == "variadic" else inputs[position : position + 1]
             if formal.option == "single" and (not given or (given[0] is None and not _optional(schema, formal))):
-                findings.append(Finding("R202", f"the input '{formal.name}' is missing", place))
+                findings.append(Finding("R202", f"the input '{formal.name}' is missing"))
             for value in given:
                 actual = type_of(value)
                 if value is None or "?" in actual:
@@ -447,14 +462,15 @@ class Run:
                 if actual not in allowed and f"optional({actual})" not in allowed:
                     message = f"the input '{formal.name}' cannot be {actual}"
                     why = f"{schema.name} {schema.since_version} takes {', '.join(sorted(allowed))}"
-                    findings.append(Finding("R202", message, place, why))
+                    findings.append(Finding("R202", message, why=why))
                 elif formal.homogeneous and formal.type in schema.types:
                     first = bound.setdefault(formal.type, (formal.name, actual))
                     if first[1] != actual and "optional" not in f"{allowed}":
                         message = f"the input '{formal.name}' is {actual}, and '{first[0]}' is {first[1]}"
-                        findings.append(Finding("R202", message, place, f"both are of the type {formal.type}"))
+                        findings.append(Finding("R202", message, why=f"both are of the type {formal.type}"))
         if findings:
-            raise RunError(findings)
+            place = frame.program.place(step)
+            raise RunError(replace(each, place=place) for each in findings)
 
     def _failure(self, frame: _Frame, step: Step, inputs: Sequence[Any], error: Exception) -> BaseException:
         """Give what a kernel raised as an error that names the node, its inputs and the constraint."""

@@ -29,7 +29,7 @@ ABSENT = -1
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One node: slots that it reads and fills, slots that are free after it, and what computes it.
+    """One node: what computes it, slots that it reads and fills, slots that are free after it.
 
     `call` gives the program of a model-local function. `attributes` are what the kernel takes by keyword; a `Program`
     among them is run in the frame that it is found in. `seen` holds the input types that were found legal.
@@ -38,14 +38,25 @@ class Step:
     index: int
     node: Any
     schema: OpSchema | None
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    frees: tuple[int, ...] = ()
     function: Callable[..., Any] | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     takes_run: bool = False
     is_generator: bool = False
+    seen: set[Any] = field(default_factory=set)
     call: Callable[[], Program] | None = None
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    frees: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What nodes of one operator share at one version: schema, kernel, defaults, and the legal input types seen."""
+
+    schema: OpSchema | None
+    kernel: kernels.Kernel
+    defaults: dict[str, Any]
+    required: frozenset[str]
     seen: set[Any] = field(default_factory=set)
 
 
@@ -82,6 +93,7 @@ class Programs:
         self._functions = {function_key(function): function for function in model.proto.functions}
         self._called: dict[Any, Program] = {}
         self._arrays: dict[int, Any] = {}
+        self._meanings: dict[tuple[str, str, int], _Meaning] = {}
 
     def main(self, outputs: Iterable[str]) -> Program:
         """Give the program that computes these values of the main graph, which need not be its outputs."""
@@ -133,26 +145,55 @@ class Programs:
     ) -> Step:
         """Give the step of one node, its slots not known yet. Raises RunError R201 or R202."""
         node = body.proto.node[index]
-        attributes = _bound_attributes(node, bound)
-        local = self._functions.get(function_key(node))
-        if local is not None:
-            return Step(index, node, None, (), (), call=partial(self.function, local, attributes))
+        if self._functions and (local := self._functions.get(function_key(node))) is not None:
+            return Step(index, node, None, call=partial(self.function, local, _bound_attributes(node, bound)))
+        meaning = self._meaning(body, index, node, imports)
+        attributes = meaning.defaults
+        if node.attribute:
+            given = {
+                name: self._attribute_value(each, inner)
+                for name, each in _bound_attributes(node, bound).items()
+                if name not in kernels.IGNORED
+            }
+            attributes = {**attributes, **given}
+            if not meaning.kernel.any_attributes and not given.keys() <= meaning.kernel.attributes:
+                attributes = _known(body.place(index), attributes, meaning.kernel.attributes)
+        if not meaning.required <= attributes.keys():
+            missing = sorted(meaning.required - attributes.keys())
+            raise RunError(
+                Finding("R202", f"{printable(node.op_type)} has no attribute '{name}'", body.place(index), _ASKED)
+                for name in missing
+            )
+        kernel, schema = meaning.kernel, meaning.schema
+        return Step(
+            index, node, schema, kernel.function, attributes, kernel.takes_run, kernel.is_generator, meaning.seen
+        )
+
+    def _meaning(self, body: Body, index: int, node: Any, imports: Mapping[str, int]) -> _Meaning:
+        """Give what all nodes of an operator share, found once. Raises RunError R201."""
         domain = normalised(node.domain)
         version = imports.get(domain, 0)
-        schema = self.registry.schema(node.op_type, version, domain)
-        if schema is not None:
-            found = kernels.find(domain, node.op_type, schema.since_version, schema.family)
-        else:
-            found = kernels.find(domain, node.op_type, version)
-        if found is None or (schema is None and domain in self.registry.domains):
-            raise RunError(self._unknown(body.place(index), node, domain, imports, schema))
-        values = self._attributes(body, index, attributes, schema, inner)
-        if not found.any_attributes:
-            _check_known(body.place(index), values, found.attributes)
-            values = {name: each for name, each in values.items() if name in found.attributes}
-        return Step(
-            index, node, schema, (), (), (), found.function, values, found.takes_run, found.is_generator
-        )
+        key = (node.op_type, domain, version)
+        if key not in self._meanings:
+            schema = self.registry.schema(node.op_type, version, domain)
+            if schema is not None:
+                kernel = kernels.find(domain, node.op_type, schema.since_version, schema.family)
+            else:
+                kernel = kernels.find(domain, node.op_type, version)
+            if kernel is None or (schema is None and domain in self.registry.domains):
+                raise RunError(self._unknown(body.place(index), node, domain, imports, schema))
+            formal = schema.attributes if schema is not None else {}
+            self._meanings[key] = _Meaning(
+                schema,
+                kernel,
+                {
+                    name: each.default
+                    for name, each in formal.items()
+                    if not each.required and (kernel.any_attributes or name in kernel.attributes)
+                },
+                frozenset(name for name, each in formal.items() if each.required),
+            )
+        return self._meanings[key]
 
     def _unknown(
         self, place: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
@@ -160,7 +201,7 @@ class Programs:
         name, where = printable(node.op_type), printable(shown(domain))
         if schema is not None:
             why = f"{where} {schema.name} {schema.since_version} has no kernel"
-            help = f"use {schema.replacement}" if schema.replacement else "register one: opset.opsets.kernels.kernel"
+            help = f"use {schema.replacement}" if schema.replacement else "register one: docs/evaluating.md"
         elif domain not in imports:
             why, help = f"the domain {where} is not imported", "add it to opset_import"
         elif versions := self.registry.versions(node.op_type, domain):
@@ -171,28 +212,7 @@ class Programs:
             help = "declare it and give it a kernel: docs/evaluating.md"
         return Finding("R201", f"the operator {name} cannot be computed", place, why, help)
 
-    def _attributes(
-        self, body: Body, index: int, given: Mapping[str, Any], schema: OpSchema | None, inner: Mapping[int, Program]
-    ) -> dict[str, Any]:
-        """Give the attributes of a node as Python values, with the defaults of its schema."""
-        values = {
-            name: self.attribute_value(each, inner) for name, each in given.items() if name not in kernels.IGNORED
-        }
-        if schema is None:
-            return values
-        findings = []
-        for name, formal in schema.attributes.items():
-            if name in values or name in kernels.IGNORED:
-                continue
-            if formal.required:
-                message = f"{schema.name} has no attribute '{name}'"
-                findings.append(Finding("R202", message, body.place(index), "the operator asks for it"))
-            values[name] = formal.default
-        if findings:
-            raise RunError(findings)
-        return values
-
-    def attribute_value(self, attribute: Any, inner: Mapping[int, Program]) -> Any:
+    def _attribute_value(self, attribute: Any, inner: Mapping[int, Program]) -> Any:
         """Give an AttributeProto's value: a number, text, an array, a Program, a TypeProto, or a tuple of these."""
         kind = attribute.type or _kind_of(attribute)
         match kind:
@@ -235,6 +255,7 @@ def _inner(attribute: Any, graph: Any, inner: Mapping[int, Program]) -> Program:
     return inner[id(graph)]
 
 
+_ASKED = "the operator asks for it"
 _FIELDS = "f i s t g floats ints strings tensors graphs sparse_tensor sparse_tensors tp type_protos".split()
 
 
@@ -267,13 +288,15 @@ def _bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _check_known(place: str, values: Mapping[str, Any], known: frozenset[str]) -> None:
+def _known(place: str, values: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """Give the attributes that a kernel takes; others may only be there without a value."""
     strange = [name for name, value in values.items() if name not in known and value is not None]
     if strange:
         raise RunError(
             Finding("R202", f"the operator has no attribute '{printable(name)}'", place, help="leave it out")
             for name in strange
         )
+    return {name: value for name, value in values.items() if name in known}
 
 
 class _Compiler:
@@ -338,21 +361,23 @@ class _Compiler:
             if not read.isdisjoint(node.output):
                 needed.append(index)
                 read.update(node.input)
-                for _, graph in subgraphs(node):
+                for _, graph in subgraphs(node) if node.attribute else ():
                     read.update(self.free[id(graph)])
         needed.reverse()
         return needed
 
     def _connect(self, step: Step) -> None:
-        for _, graph in subgraphs(step.node):
+        node = step.node
+        for _, graph in subgraphs(node) if node.attribute else ():
             program, names = self.inner[id(graph)], self.free[id(graph)]
             program.captured = tuple(
                 (self._slot(name), inside) for name, (_, inside) in zip(names, program.captured, strict=True)
             )
-        step.inputs = tuple(self._slot(name) for name in step.node.input)
-        while step.inputs and step.inputs[-1] == ABSENT:
-            step.inputs = step.inputs[:-1]
-        step.outputs = tuple(self._new(name) if name else ABSENT for name in step.node.output)
+        inputs = [self._slot(name) for name in node.input]
+        while inputs and inputs[-1] == ABSENT:
+            inputs.pop()
+        step.inputs = tuple(inputs)
+        step.outputs = tuple([self._new(name) if name else ABSENT for name in node.output])
 
     def _slot(self, name: str) -> int:
         """Give the slot of a value that is read; one that is not defined here is taken from the frame around."""
@@ -364,22 +389,23 @@ class _Compiler:
         return self.slots[name]
 
     def _new(self, name: str) -> int:
+        slot = self.slots[name] = len(self.program.names)
         self.program.names.append(name)
-        self.slots[name] = len(self.program.names) - 1
-        return self.slots[name]
+        return slot
 
     def _free_early(self) -> None:
         """Note after which step each slot is not needed any more."""
         last: dict[int, Step] = {}
         for step in self.program.steps:
             read = [*step.inputs, *step.outputs]
-            for _, graph in subgraphs(step.node):
+            for _, graph in subgraphs(step.node) if step.node.attribute else ():
                 read += [slot for slot, _ in self.inner[id(graph)].captured]
             for slot in read:
                 last[slot] = step
         frees: dict[int, list[int]] = {}
+        kept = {ABSENT, *self.program.outputs}
         for slot, step in last.items():
-            if slot != ABSENT and slot not in self.program.outputs:
+            if slot not in kept:
                 frees.setdefault(id(step), []).append(slot)
         for step in self.program.steps:
             step.frees = tuple(frees.get(id(step), ()))

@@ -1,0 +1,46 @@
+"""Every example of every operator's YAML, at every version for which it holds, on the reference kernels."""
+
+import numpy as np
+import pytest
+
+from opset import ReferenceEvaluator, RunError
+from opset.opsets.comparison import differences
+from opset.opsets.examples import feeds_of, model_of, value_of
+from opset.opsets.registry import default_registry
+from opset.schemas.model import example_versions
+from opset.schemas.names import shown
+
+REGISTRY = default_registry()
+CASES = [
+    pytest.param(schema, example, id=f"{shown(domain)}-{name}-{schema.since_version}-{example.name}")
+    for domain in REGISTRY.domains
+    for name in REGISTRY.operators(domain)
+    for example in REGISTRY.examples(name, domain)
+    for schema in REGISTRY.versions(name, domain)
+    if schema.since_version in example_versions(example, [schema.since_version])
+]
+
+
+@pytest.mark.parametrize(("schema", "example"), CASES)
+def test_an_example_holds(schema, example):
+    evaluator = ReferenceEvaluator(model_of(schema, example), seed=0)
+    feeds = feeds_of(example)
+    for value in feeds.values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False  # a kernel that changed its input would be told
+    if example.error:
+        with pytest.raises(RunError) as caught:
+            evaluator.run(None, feeds)
+        assert caught.value.code == "R203", caught.value
+        assert caught.value.why.startswith(f"{example.error}: ")
+        return
+    actual = evaluator.run(None, feeds)
+    expected = [each for each in example.outputs if each is not None]
+    assert len(actual) == len(expected)
+    for want, have in zip(expected, actual, strict=True):
+        if want.content is None and want.shape is not None:
+            assert have.shape == want.shape
+            assert have.dtype == value_of(want).dtype
+        else:
+            found = differences(value_of(want), have, example.tolerance, example.tolerance)
+            assert [f"{each.where} {each.why}" for each in found if each.why] == []
