@@ -30,7 +30,7 @@ def dump_document(document: dict[str, Any]) -> str:
     for top, content in document.items():
         if top == "examples" and content:
             lines.append("examples:")
-            lines += [line for each in content for line in _wrapped(f"- {_flow(_ordered(each))}", "   ")]
+            lines += [line for each in content for line in _example(each)]
             continue
         if top != "versions":
             lines += _wrapped(f"{_key(top)}: {_flow(content)}", "  ")
@@ -44,8 +44,20 @@ def dump_document(document: dict[str, Any]) -> str:
     return "\n".join(lines).replace(_HELD, " ") + "\n"
 
 
-def _ordered(example: dict[str, Any]) -> dict[str, Any]:
-    return dict(sorted(example.items(), key=lambda each: _EXAMPLE_KEYS.index(each[0])))
+def _example(example: dict[str, Any]) -> list[str]:
+    """Print an example: on one line where it fits, else with inputs and outputs on lines of their own."""
+    ordered = sorted(example.items(), key=lambda each: _EXAMPLE_KEYS.index(each[0]))
+    line = f"- {_flow(dict(ordered))}"
+    if len(line) <= WIDTH:
+        return [line]
+    parts = [""]
+    for key, value in ordered:
+        if key in ("inputs", "outputs") and parts[-1]:
+            parts.append("")
+        parts[-1] += f"{' ' if parts[-1] else ''}{key}: {_flow(value)},"
+    parts[-1] = parts[-1][:-1] + "}"
+    starts = ["- {"] + ["   "] * len(parts)
+    return [line for start, part in zip(starts, parts, strict=False) for line in _wrapped(start + part, "     ")]
 
 
 def _entry(key: str, value: Any) -> list[str]:
