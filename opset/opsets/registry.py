@@ -10,14 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from opset.errors import Finding, SchemaError, UsageError
 from opset.opsets.releases import RELEASES
-from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema, standard_index, standard_prose
-from opset.schemas.model import Docs, OpSchema
+from opset.schemas.index import (
+    FOLDER,
+    compile_operators,
+    make_docs,
+    make_examples,
+    make_schema,
+    standard_examples,
+    standard_index,
+    standard_prose,
+)
+from opset.schemas.model import Docs, Example, OpSchema
 from opset.schemas.names import near_miss, normalised, shown
 
 if TYPE_CHECKING:
     from opset.schemas.loader import Operator
 
 ENTRY_POINTS = "opset.schemas"
+Source = tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any] | None]
+"""Compiled operators, with their prose and examples; None stands for those of the standard, read when needed."""
 
 
 class Registry:
@@ -26,14 +37,13 @@ class Registry:
     Schemas are made when they are first asked for, and the same object is given from then on.
     """
 
-    def __init__(self, indexes: Iterable[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
-        """Take compiled operators with their prose; None as prose stands for the standard's, read when needed."""
-        self._sources: dict[str, dict[str, tuple[dict[str, Any], dict[str, Any] | None]]] = {}
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._made: dict[tuple[str, str, int], OpSchema] = {}
-        for index, prose in indexes:
-            for domain, operators in index["operators"].items():
-                self._sources.setdefault(domain, {}).update(dict.fromkeys(operators, (index, prose)))
+        for source in sources:
+            for domain, operators in source[0]["operators"].items():
+                self._sources.setdefault(domain, {}).update(dict.fromkeys(operators, source))
 
     def schema(self, op_type: str, version: int, domain: str = "") -> OpSchema | None:
         """Give what the operator is at this version of its domain's operator set; None where there is none.
@@ -67,6 +77,14 @@ class Registry:
         prose = self._sources[schema.domain][schema.name][1]
         return make_docs(standard_prose() if prose is None else prose, schema.domain, schema.name, schema.since_version)
 
+    def examples(self, operator: str, domain: str = "") -> tuple[Example, ...]:
+        """Give the examples of an operator, in the order of its file; none where it is not known."""
+        domain = normalised(domain)
+        if operator not in self._sources.get(domain, {}):
+            return ()
+        examples = self._sources[domain][operator][2]
+        return make_examples(standard_examples() if examples is None else examples, domain, operator)
+
     def _versions_of(self, name: str, domain: str) -> list[int]:
         key = domain, name
         if key not in self._sinces:
@@ -86,7 +104,7 @@ class Registry:
 @lru_cache(maxsize=1)
 def default_registry() -> Registry:
     """Give the registry of the standard's operators."""
-    return Registry([(standard_index(), None)])
+    return Registry([(standard_index(), None, None)])
 
 
 def registry_with(folders: Iterable[Path | str]) -> Registry:
@@ -117,7 +135,7 @@ def registry_with(folders: Iterable[Path | str]) -> Registry:
         declared[key] = operator.path
     if findings:
         raise SchemaError(findings)
-    return Registry([(standard_index(), None), compile_operators(added)])
+    return Registry([(standard_index(), None, None), compile_operators(added)])
 
 
 def entry_point_folders() -> list[Path]:

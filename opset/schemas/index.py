@@ -4,6 +4,7 @@
 
 Versions stand oldest first; a key with its default is left out. `types` is a table of type lists, since few of them
 serve many versions. Prose is a second file with the same keys: {domain: {operator: {since: [doc, inputs, …]}}}.
+Examples are a third: {domain: {operator: [{name: …, inputs: [{type: …, content: …, shape: …}, …], …}, …]}}.
 
 In a checkout the files are built anew whenever a YAML file came, went or changed; a wheel holds them built.
 """
@@ -19,13 +20,24 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opset.schemas.model import Attribute, AttributeChange, Change, Docs, OpSchema, Parameter
+from opset.schemas.model import (
+    Attribute,
+    AttributeChange,
+    Change,
+    Docs,
+    Example,
+    ExampleValue,
+    OpSchema,
+    Parameter,
+)
 
 if TYPE_CHECKING:
     from opset.schemas.loader import Operator
 
 FOLDER = Path(__file__).parent
-_INDEX, _PROSE = "index.json", "prose.json"
+_INDEX, _PROSE, _EXAMPLES = "index.json", "prose.json", "examples.json"
+Compiled = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+"""Index, prose and examples."""
 _FLAGS = {"deprecated": False, "replacement": "", "experimental": False, "determinism": "deterministic"}
 
 
@@ -48,39 +60,67 @@ def standard_prose() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _build_standard() -> tuple[dict[str, Any], dict[str, Any]]:
+def standard_examples() -> dict[str, Any]:
+    """Give the standard's examples, compiled; they are built together with the index."""
+    stamp = standard_index()["stamp"]
+    examples = _read(FOLDER / _EXAMPLES)
+    return examples if examples is not None and examples["stamp"] == stamp else _build_standard()[2]
+
+
+@lru_cache(maxsize=1)
+def _build_standard() -> Compiled:
     return build(FOLDER)
 
 
-def build(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Compile a folder of operator YAML; write index and prose into it where that is allowed. Raises SchemaError."""
+def build(folder: Path) -> Compiled:
+    """Compile a folder of operator YAML; write the files into it where that is allowed. Raises SchemaError."""
     from opset.schemas.loader import load_folder
 
     stamp = _stamp(folder)
-    index, prose = compile_operators(load_folder(folder)[0])
-    index["stamp"] = prose["stamp"] = stamp
+    compiled = index, prose, examples = compile_operators(load_folder(folder)[0])
+    for each in compiled:
+        each["stamp"] = stamp
     try:
         _write(folder / _PROSE, prose)
+        _write(folder / _EXAMPLES, examples)
         _write(folder / _INDEX, index)
-    except OSError:  # an installation that cannot be written keeps both in memory
+    except OSError:  # an installation that cannot be written keeps them in memory
         pass
-    return index, prose
+    return compiled
 
 
-def compile_operators(operators: Iterable[Operator]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give index and prose of some operators."""
+def compile_operators(operators: Iterable[Operator]) -> Compiled:
+    """Give index, prose and examples of some operators."""
     index: dict[str, Any] = {"stamp": 0, "types": [], "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "operators": {}}
+    examples: dict[str, Any] = {"stamp": 0, "operators": {}}
     table: dict[tuple[str, ...], int] = {}
     for operator in operators:
         versions = [_version_data(schema, table) for schema in operator.schemas]
         index["operators"].setdefault(operator.domain, {})[operator.name] = [operator.family, versions]
         prose["operators"].setdefault(operator.domain, {})[operator.name] = {
-            str(schema.since_version): [docs.doc, docs.inputs, docs.outputs, docs.attributes]
+            str(schema.since_version): [docs.doc, docs.inputs, docs.outputs, docs.attributes, docs.constraints]
             for schema, docs in zip(operator.schemas, operator.docs, strict=True)
         }
+        if operator.examples:
+            examples["operators"].setdefault(operator.domain, {})[operator.name] = [
+                _example_data(each) for each in operator.examples
+            ]
     index["types"] = list(table)
-    return index, prose
+    return index, prose, examples
+
+
+def _example_data(example: Example) -> dict[str, Any]:
+    values = {key: getattr(example, key) for key in _EXAMPLE}
+    return {key: _plain(value) for key, value in values.items() if value != _EXAMPLE[key]}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, ExampleValue):
+        return {key: _plain(getattr(value, key)) for key in ("type", "content", "shape")}
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int]) -> dict[str, Any]:
@@ -108,6 +148,7 @@ _PARAMETER = {
 }  # fmt: skip
 _ATTRIBUTE = {"name": None, "type": None, "default": None, "required": False}
 _CHANGE = asdict(Change())
+_EXAMPLE = asdict(Example("", 0))
 
 
 def make_schema(index: dict[str, Any], domain: str, name: str, position: int) -> OpSchema:
@@ -132,6 +173,41 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
     """Give the prose of one compiled version."""
     return Docs(*prose["operators"][domain][name][str(since)])
+
+
+def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:
+    """Give the compiled examples of an operator, in the order of its file."""
+    return tuple(_example(**each) for each in examples["operators"].get(domain, {}).get(name, ()))
+
+
+def _example(
+    *,
+    attributes: dict[str, Any] | None = None,
+    inputs: Iterable[Any] = (),
+    outputs: Iterable[Any] | None = None,
+    **said: Any,
+) -> Example:
+    return Example(
+        attributes={key: _value(each) for key, each in (attributes or {}).items()},
+        inputs=tuple(map(_value, inputs)),
+        outputs=None if outputs is None else tuple(map(_value, outputs)),
+        **said,
+    )
+
+
+def _value(data: Any) -> Any:
+    """Give plain data with the values in it as such; a mapping is always one."""
+    if isinstance(data, list):
+        return [_value(each) for each in data]
+    if not isinstance(data, dict):
+        return data
+    type_, content, shape = data["type"], data["content"], data["shape"]
+    if type_.startswith("map("):
+        key_of = str if type_.startswith("map(string") else int
+        content = {key_of(key): _value(each) for key, each in content.items()}
+    elif not type_.startswith(("tensor(", "sparse_tensor(")):
+        content = _value(content)
+    return ExampleValue(type_, content, None if shape is None else tuple(shape))
 
 
 def _types(table: list[Any], number: int) -> tuple[str, ...]:

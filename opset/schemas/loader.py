@@ -22,19 +22,23 @@ versions:                              newest first
   types:
     T: floats                          a set of types.yaml, an element, a whole type, seq(...) or optional(...) of
     U: [floats, seq(floats), bool]     these, or a list
+  constraints:
+    C1: ...                            a condition that a node meets, in words or a formula
+examples: ...                          see examples.py
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from opset.errors import Finding, SchemaError
+from opset.schemas.examples import Examples
+from opset.schemas.fields import Fields
 from opset.schemas.model import (
     OPTIONAL,
     SINGLE,
@@ -43,10 +47,11 @@ from opset.schemas.model import (
     AttributeChange,
     Change,
     Docs,
+    Example,
     OpSchema,
     Parameter,
 )
-from opset.schemas.names import near_miss, normalised
+from opset.schemas.names import normalised
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import MAX_SIZE, Findings, Node, read
 from opset.schemas.types import ELEMENTS, TypeSets, expand, is_type
@@ -56,12 +61,11 @@ ATTRIBUTE_TYPES = (*_SINGLE_TYPES, *(f"{each}s" for each in _SINGLE_TYPES))
 DETERMINISM = ("deterministic", "nondeterministic", "unknown")
 TYPES_FILE = "types.yaml"
 MAX_TYPES = 2**20  # all lists of a file together, since a set of sets grows without end
-T = TypeVar("T")
 
-_OPERATOR_KEYS = ("operator", "family", "versions")
+_OPERATOR_KEYS = ("operator", "family", "versions", "examples")
 _VERSION_KEYS = (
     *("since", "change", "deprecated", "replacement", "experimental", "determinism"),
-    *("doc", "same_as", "inputs", "outputs", "attributes", "types"),
+    *("doc", "same_as", "inputs", "outputs", "attributes", "types", "constraints"),
 )
 _PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
 _ATTRIBUTE_KEYS = ("type", "default", "required", "doc")
@@ -70,18 +74,20 @@ _CHANGE_KEYS = (
     *("meaning", "clarified", "adapters"),
 )
 _ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", "old", "ignored", "input")
+_LABEL = re.compile(r"C[1-9][0-9]{0,3}")
 _ARITIES = (SINGLE, OPTIONAL, VARIADIC)
 
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator file: its schemas and their prose, oldest first, and the document as it was read."""
+    """One operator file: its schemas and their prose, oldest first, its examples, and the document as it was read."""
 
     domain: str
     name: str
     family: str
     schemas: tuple[OpSchema, ...]
     docs: tuple[Docs, ...]
+    examples: tuple[Example, ...]
     path: str
     root: Node
 
@@ -176,12 +182,6 @@ def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple
     return sets
 
 
-def float32(value: float) -> float:
-    """Give the float32 nearest to a value, as attributes hold it. Raises OverflowError beyond its range."""
-    nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    return nearest
-
-
 def _bytes(path: Path, findings: Findings) -> bytes:
     try:
         if path.is_file():  # a pipe would let the reader wait
@@ -194,71 +194,13 @@ def _bytes(path: Path, findings: Findings) -> bytes:
     raise SchemaError(findings)
 
 
-class _Reading:
-    """Reads one file's nodes; what is wrong goes to `findings`, and a neutral value stands in for it."""
+class _Reading(Fields):
+    """Reads one file's operator."""
 
     def __init__(self, findings: Findings, sets: TypeSets, domain: str = "") -> None:
-        self.findings, self.sets, self.domain = findings, sets, domain
+        super().__init__(findings)
+        self.sets, self.domain = sets, domain
         self.expansions = 0
-
-    # Parts that every level is made of.
-
-    def mapping(self, node: Node, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, Node]:
-        """Give a mapping's entries; without `known`, any key is accepted."""
-        if not isinstance(node.value, dict):
-            self.wrong(node, "a mapping")
-            return {}
-        for key, at in node.keys.items():
-            if known and key not in known:
-                self.findings.add("S103", f"the key {key!r} is not known here", at, near_miss(key, known))
-        for key in required:
-            if key not in node.value:
-                self.findings.add("S104", f"the key {key!r} is missing", node)
-        return {key: value for key, value in node.value.items() if not known or key in known}
-
-    def items(self, node: Node) -> list[Node]:
-        if isinstance(node.value, list):
-            return node.value
-        self.wrong(node, "a list")
-        return []
-
-    def text(self, node: Node | None) -> str:
-        if node is None:
-            return ""
-        if isinstance(node.value, str):
-            return node.value
-        self.wrong(node, "text", "quote it" if not isinstance(node.value, (list, dict)) else "")
-        return ""
-
-    def name(self, node: Node | None) -> str:
-        text = self.text(node)
-        if node is not None and node.value == "":
-            self.findings.add("S105", "a name must not be empty", node)
-        return text
-
-    def flag(self, node: Node | None) -> bool:
-        if node is None:
-            return False
-        if not isinstance(node.value, bool):
-            self.wrong(node, "true or false")
-        return node.value is True
-
-    def number(self, node: Node | None, default: int = 0) -> int:
-        if node is None:
-            return default
-        if isinstance(node.value, int) and not isinstance(node.value, bool):
-            return node.value
-        self.wrong(node, "a whole number")
-        return default
-
-    def choice(self, node: Node, choices: Sequence[str]) -> str:
-        text = self.text(node)
-        if text and text not in choices:
-            self.findings.add("S105", f"{text!r} is not one of {', '.join(choices)}", node, near_miss(text, choices))
-        return text
-
-    def wrong(self, node: Node, wanted: str, help: str = "") -> None:
-        self.findings.add("S105", f"{wanted} has to stand here", node, help)
 
     def types(self, node: Node) -> tuple[str, ...]:
         """Give the types that one expression, or a list of them, stands for; see `expand`."""
@@ -284,59 +226,10 @@ class _Reading:
             raise SchemaError(self.findings)
         return types
 
-    def undefined(self, node: Node, what: str, name: str, known: Iterable[str]) -> None:
-        self.findings.add("S107", f"there is no {what} {name!r}", node, near_miss(name, known))
-
-    def value(self, node: Node, type_: str) -> Any:
-        """Give an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds."""
-        if type_ in ("ints", "floats", "strings"):
-            return tuple(self.value(each, type_[:-1]) for each in self.items(node))
-        value = node.value
-        if type_ == "string":
-            return self.text(node)
-        if type_ == "int":
-            if not -(2**63) <= self.number(node) < 2**63:
-                self.wrong(node, "an integer of 64 bits")
-            return value
-        if type_ == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
-            return self.rounded(node, value)
-        self.wrong(node, "a number" if type_ == "float" else f"no default (an attribute of type {type_} has none)")
-        return None
-
-    def rounded(self, node: Node, value: float) -> float:
-        try:
-            return float32(value)
-        except OverflowError:
-            self.wrong(node, "a number that float32 can hold")
-            return 0.0
-
-    def any_value(self, node: Node) -> Any:
-        """Give a value whose type is not known here, with floats as float32 and lists as tuples."""
-        if isinstance(node.value, list):
-            return tuple(self.any_value(each) for each in node.value)
-        if isinstance(node.value, dict):
-            return {key: self.any_value(each) for key, each in node.value.items()}
-        return self.rounded(node, node.value) if isinstance(node.value, float) else node.value
-
-    def named(self, node: Node | None, read_one: Callable[[Node], T]) -> dict[str, T]:
-        """Give a mapping from any names to what `read_one` makes of their values."""
-        return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
-
-    def pair(self, read_one: Callable[[Node], Any]) -> Callable[[Node], list[Any]]:
-        """Give a reader of `[old, new]`."""
-
-        def read_pair(node: Node) -> list[Any]:
-            if isinstance(node.value, list) and len(node.value) == 2:
-                return [read_one(each) for each in node.value]
-            self.wrong(node, "a list of the old and the new value")
-            return []
-
-        return read_pair
-
     # The operator, from the outside in.
 
     def operator(self, root: Node) -> Operator:
-        fields = self.mapping(root, _OPERATOR_KEYS, _OPERATOR_KEYS)
+        fields = self.mapping(root, _OPERATOR_KEYS, _OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
         nodes = self.items(fields["versions"]) if "versions" in fields else []
         read_versions = [self.version(node, name, family) for node in nodes]
@@ -357,7 +250,8 @@ class _Reading:
             docs[version.schema.since_version] = self.docs(version, docs)
         schemas = tuple(version.schema for version in versions)
         prose = tuple(docs[schema.since_version] for schema in schemas)
-        return Operator(self.domain, name, family, schemas, prose, self.findings.file, root)
+        examples = Examples(self.findings, schemas, prose).read(fields["examples"]) if "examples" in fields else ()
+        return Operator(self.domain, name, family, schemas, prose, examples, self.findings.file, root)
 
     def version(self, node: Node, name: str, family: str) -> _Version | None:
         fields = self.mapping(node, _VERSION_KEYS, ("since",))
@@ -413,7 +307,16 @@ class _Reading:
             part: {name: version.docs[part].get(name) or getattr(shared, part).get(name, "") for name in names[part]}
             for part in names
         }
-        return Docs(self.text(own.get("doc")) or shared.doc, **said)
+        constraints = self.constraints(own["constraints"]) if "constraints" in own else shared.constraints
+        return Docs(self.text(own.get("doc")) or shared.doc, **said, constraints=constraints)
+
+    def constraints(self, node: Node) -> dict[str, str]:
+        """Give labelled conditions, in the order of their numbers."""
+        said = self.named(node, self.name)
+        for label in said:
+            if not _LABEL.fullmatch(label):
+                self.findings.add("S103", f"{label!r} is no label of a constraint", node.keys[label], "C1, C2, …")
+        return dict(sorted(said.items(), key=lambda each: (len(each[0]), each[0])))
 
     def parameters(
         self, node: Node | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]

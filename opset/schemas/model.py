@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,12 +119,59 @@ class OpSchema:
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """The prose of one version: what the operator does, and a phrase for every input, output and attribute."""
+    """The prose of one version: what the operator does, and a phrase for every input, output and attribute.
+
+    `constraints` maps labels, `C1` and on, to conditions that a node meets, in words or as a formula.
+    """
 
     doc: str
     inputs: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
+    constraints: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleValue:
+    """A value in an example, as plain data. `type` is spelled as in schemas; `shape` is said of tensors alone.
+
+    - `tensor(…)`: `content` is the flat list of elements in row-major order; or one element, which all are; or None
+      where any values of this shape are right. An element is a bool, a str, an int, a float (ints may stand among
+      floats), or for complex numbers a number or text such as `1+2j`.
+    - `seq(…)`: a list of values. `optional(…)`: a value, or None where there is none.
+    - `map(…)`: a dict from str or int keys to elements, or to values where the map's value type is a whole type.
+    - `sparse_tensor(…)`: {"values": [element, …], "indices": [int, …] or [[int, …], …]}.
+    """
+
+    type: str
+    content: Any
+    shape: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One use of an operator, which holds from version `since` to `until`, or to the newest.
+
+    `attributes` has plain values as its schema's types say: int, float, str, lists of these; an ExampleValue for a
+    tensor or sparse_tensor, text for a graph, a type string for a type_proto. None in `inputs` is an absent input, in
+    `outputs` one that is not asked for. `outputs` is None where the example breaks the constraint labelled `error`.
+    `tolerance` is relative and absolute; None stands for what is usual for the element type.
+    """
+
+    name: str
+    since: int
+    until: int | None = None
+    doc: str = ""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    inputs: tuple[ExampleValue | None, ...] = ()
+    outputs: tuple[ExampleValue | None, ...] | None = None
+    error: str = ""
+    tolerance: float | None = None
+
+
+def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
+    """Give those of an operator's versions for which an example holds."""
+    return [each for each in versions if example.since <= each and (example.until is None or each <= example.until)]
 
 
 def _arity(parameters: tuple[Parameter, ...]) -> tuple[int, int]:

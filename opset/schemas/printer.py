@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from opset.schemas.model import Example
 from opset.schemas.reader import scalar
 
 WIDTH = 120
@@ -16,6 +17,10 @@ WIDTH = 120
 _START = r"(?![-?:,\[\]{}#&*!|>'\"%@`\s])"
 _BLOCK_PLAIN = re.compile(_START + r"(?:[^\s:#]|:(?=\S)| (?![-?:#\s])|(?<!\s)#)+(?<!\s)")
 _PLAIN = re.compile(_START + r"(?:[^\s:#?,\[\]{}\"]|:(?=[^\s?,\[\]{}])| (?![-:#\s])|(?<!\s)#)+(?<!\s)")
+# Text that YAML 1.1 takes for something else, so that other readers read the same; a count `0..5` is no such.
+_OTHERWISE = re.compile(r"(?i:yes|no|on|off)|=|<<|(?![0-9]+\.\.[0-9]+$)[-+.0-9][-+.0-9_: TtZzEe]*|0[bx][0-9a-fA-F_]+")
+_HELD = "\0"  # a space in a key, where no line may end; as a character of text it is always escaped
+_EXAMPLE_KEYS = tuple(Example.__dataclass_fields__)
 _SIGNED = re.compile(r"[-+][a-z][a-z0-9_()]*")
 
 
@@ -23,8 +28,12 @@ def dump_document(document: dict[str, Any]) -> str:
     """Give the canonical text of an operator's document: one line a parameter, long prose folded at 120 columns."""
     lines: list[str] = []
     for top, content in document.items():
+        if top == "examples" and content:
+            lines.append("examples:")
+            lines += [line for each in content for line in _example(each)]
+            continue
         if top != "versions":
-            lines += _wrapped(f"{_key(top)}: {flow(content)}", "  ")
+            lines += _wrapped(f"{_key(top)}: {_flow(content)}", "  ")
             continue
         lines.append("versions:")
         for version in content:
@@ -32,11 +41,27 @@ def dump_document(document: dict[str, Any]) -> str:
             for key, value in version.items():
                 lines += _BLOCKS.get(key, _entry)(key, value) if value else _entry(key, value)
             lines[first] = "- " + lines[first][2:]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).replace(_HELD, " ") + "\n"
+
+
+def _example(example: dict[str, Any]) -> list[str]:
+    """Print an example: on one line where it fits, else with inputs and outputs on lines of their own."""
+    ordered = sorted(example.items(), key=lambda each: _EXAMPLE_KEYS.index(each[0]))
+    line = f"- {_flow(dict(ordered))}"
+    if len(line) <= WIDTH:
+        return [line]
+    parts = [""]
+    for key, value in ordered:
+        if key in ("inputs", "outputs") and parts[-1]:
+            parts.append("")
+        parts[-1] += f"{' ' if parts[-1] else ''}{key}: {_flow(value)},"
+    parts[-1] = parts[-1][:-1] + "}"
+    starts = ["- {"] + ["   "] * len(parts)
+    return [line for start, part in zip(starts, parts, strict=False) for line in _wrapped(start + part, "     ")]
 
 
 def _entry(key: str, value: Any) -> list[str]:
-    return _wrapped(f"  {_key(key)}: {flow(value)}", "    ")
+    return _wrapped(f"  {_key(key)}: {_flow(value)}", "    ")
 
 
 def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
@@ -53,13 +78,13 @@ def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
 
 
 def _parameters(key: str, value: list[Any]) -> list[str]:
-    return [f"  {key}:"] + [line for each in value for line in _wrapped(f"  - {flow(each)}", "     ")]
+    return [f"  {key}:"] + [line for each in value for line in _wrapped(f"  - {_flow(each)}", "     ")]
 
 
 def _mapping(key: str, value: dict[str, Any]) -> list[str]:
     lines = [f"  {key}:"]
     for name, each in value.items():
-        lines += _wrapped(f"    {_key(name)}: {flow(each)}", "      ")
+        lines += _wrapped(f"    {_key(name)}: {_flow(each)}", "      ")
     return lines
 
 
@@ -69,14 +94,18 @@ def _change(key: str, value: dict[str, Any]) -> list[str]:
         if isinstance(each, str):
             lines += _prose(name, each, "    ")
             continue
-        line = f"    {name}: {flow(each)}"
+        line = f"    {name}: {_flow(each)}"
         if len(line) <= WIDTH or not isinstance(each, dict):
             lines += _wrapped(line, "      ")
             continue
         lines.append(f"    {name}:")
         for inner, item in each.items():
-            lines += _wrapped(f"      {_key(inner)}: {flow(item)}", "        ")
+            lines += _wrapped(f"      {_key(inner)}: {_flow(item)}", "        ")
     return lines
+
+
+def _constraints(key: str, value: dict[str, Any]) -> list[str]:
+    return _mapping(key, dict(sorted(value.items(), key=lambda each: (len(each[0]), each[0]))))
 
 
 _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
@@ -86,15 +115,20 @@ _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
     "outputs": _parameters,
     "attributes": _mapping,
     "types": _mapping,
+    "constraints": _constraints,
 }
 
 
 def flow(value: Any) -> str:
     """Give a value in flow style, on one line. Nesting is what the loader accepts, so it is shallow."""
+    return _flow(value).replace(_HELD, " ")
+
+
+def _flow(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(key)}: {flow(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)}: {_flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(flow, value)) + "]"
+        return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, str):
         return value if _is_plain(value) else _quoted(value)
     if value is None or isinstance(value, bool):
@@ -105,14 +139,16 @@ def flow(value: Any) -> str:
 
 
 def _key(text: str) -> str:
-    """Give a key, in which no line may end: a space that could end one is escaped."""
-    return text if _is_plain(text) and " " not in text else _quoted(text).replace(" ", "\\x20")
+    """Give a key, in which no line may end."""
+    return text if _is_plain(text) and " " not in text else _quoted(text).replace(" ", _HELD)
 
 
 def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
     if _SIGNED.fullmatch(text):
         return True
-    return text.isprintable() and isinstance(scalar(text), str) and pattern.fullmatch(text) is not None
+    if not text.isprintable() or _OTHERWISE.fullmatch(text):
+        return False
+    return isinstance(scalar(text), str) and pattern.fullmatch(text) is not None
 
 
 def _quoted(text: str) -> str:

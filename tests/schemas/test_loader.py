@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from opset.errors import SchemaError
 from opset.schemas.diff import short_float
+from opset.schemas.fields import float32
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import dump_operator, float32, load_folder, load_operator, load_sets, operator_files
+from opset.schemas.loader import dump_operator, load_folder, load_operator, load_sets, operator_files
 from opset.schemas.model import Attribute, AttributeChange, Change, Docs, OpSchema, Parameter
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import Findings, read

@@ -1,0 +1,140 @@
+"""Parts that every level of operator YAML is made of; a reader of whole levels builds upon them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from opset.schemas.names import near_miss
+from opset.schemas.reader import Findings, Node
+
+T = TypeVar("T")
+
+
+def float32(value: float) -> float:
+    """Give the float32 nearest to a value, as attributes hold it. Raises OverflowError beyond its range."""
+    nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return nearest
+
+
+class Fields:
+    """Reads a file's nodes; what is wrong goes to `findings`, and a neutral value stands in for it."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+
+    def mapping(self, node: Node, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, Node]:
+        """Give a mapping's entries; without `known`, any key is accepted."""
+        if not isinstance(node.value, dict):
+            self.wrong(node, "a mapping")
+            return {}
+        for key, at in node.keys.items():
+            if known and key not in known:
+                self.findings.add("S103", f"the key {key!r} is not known here", at, near_miss(key, known))
+        for key in required:
+            if key not in node.value:
+                self.findings.add("S104", f"the key {key!r} is missing", node)
+        return {key: value for key, value in node.value.items() if not known or key in known}
+
+    def items(self, node: Node) -> list[Node]:
+        """Give the items of a list."""
+        if isinstance(node.value, list):
+            return node.value
+        self.wrong(node, "a list")
+        return []
+
+    def text(self, node: Node | None) -> str:
+        """Give text; none where nothing is said."""
+        if node is None:
+            return ""
+        if isinstance(node.value, str):
+            return node.value
+        self.wrong(node, "text", "quote it" if not isinstance(node.value, (list, dict)) else "")
+        return ""
+
+    def name(self, node: Node | None) -> str:
+        """Give text that is not empty; none where nothing is said."""
+        text = self.text(node)
+        if node is not None and node.value == "":
+            self.findings.add("S105", "a name must not be empty", node)
+        return text
+
+    def flag(self, node: Node | None) -> bool:
+        """Give true or false; false where nothing is said."""
+        if node is None:
+            return False
+        if not isinstance(node.value, bool):
+            self.wrong(node, "true or false")
+        return node.value is True
+
+    def number(self, node: Node | None, default: int = 0) -> int:
+        """Give a whole number; the default where nothing is said."""
+        if node is None:
+            return default
+        if isinstance(node.value, int) and not isinstance(node.value, bool):
+            return node.value
+        self.wrong(node, "a whole number")
+        return default
+
+    def choice(self, node: Node, choices: Sequence[str]) -> str:
+        """Give one of some words."""
+        text = self.text(node)
+        if text and text not in choices:
+            self.findings.add("S105", f"{text!r} is not one of {', '.join(choices)}", node, near_miss(text, choices))
+        return text
+
+    def wrong(self, node: Node, wanted: str, help: str = "") -> None:
+        """Note that something else has to stand here."""
+        self.findings.add("S105", f"{wanted} has to stand here", node, help)
+
+    def undefined(self, node: Node, what: str, name: str, known: Iterable[str]) -> None:
+        """Note that a name means nothing here."""
+        self.findings.add("S107", f"there is no {what} {name!r}", node, near_miss(name, known))
+
+    def value(self, node: Node, type_: str) -> Any:
+        """Give an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds."""
+        if type_ in ("ints", "floats", "strings"):
+            return tuple(self.value(each, type_[:-1]) for each in self.items(node))
+        value = node.value
+        if type_ == "string":
+            return self.text(node)
+        if type_ == "int":
+            if not -(2**63) <= self.number(node) < 2**63:
+                self.wrong(node, "an integer of 64 bits")
+            return value
+        if type_ == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.rounded(node, value)
+        self.wrong(node, "a number" if type_ == "float" else f"no default (an attribute of type {type_} has none)")
+        return None
+
+    def rounded(self, node: Node, value: float) -> float:
+        """Give the float32 nearest to a number."""
+        try:
+            return float32(value)
+        except OverflowError:
+            self.wrong(node, "a number that float32 can hold")
+            return 0.0
+
+    def any_value(self, node: Node) -> Any:
+        """Give a value whose type is not known here, with floats as float32 and lists as tuples."""
+        if isinstance(node.value, list):
+            return tuple(self.any_value(each) for each in node.value)
+        if isinstance(node.value, dict):
+            return {key: self.any_value(each) for key, each in node.value.items()}
+        return self.rounded(node, node.value) if isinstance(node.value, float) else node.value
+
+    def named(self, node: Node | None, read_one: Callable[[Node], T]) -> dict[str, T]:
+        """Give a mapping from any names to what `read_one` makes of their values."""
+        return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
+
+    def pair(self, read_one: Callable[[Node], Any]) -> Callable[[Node], list[Any]]:
+        """Give a reader of `[old, new]`."""
+
+        def read_pair(node: Node) -> list[Any]:
+            if isinstance(node.value, list) and len(node.value) == 2:
+                return [read_one(each) for each in node.value]
+            self.wrong(node, "a list of the old and the new value")
+            return []
+
+        return read_pair
