@@ -215,7 +215,8 @@ class Examples(Fields):
         keys = [key for key in fields if key not in others]
         if len(keys) == 1:
             return keys[0]
-        self.wrong(node, "one type with its content, such as {float: [1, 2]},")
+        if isinstance(node.value, dict):
+            self.wrong(node, "one type with its content, such as {float: [1, 2]},")
         return None
 
     def type(self, node: Node) -> str:

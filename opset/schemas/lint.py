@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from opset.schemas.diff import compact, signature_diff
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import TYPES_FILE, Operator, load_operator, load_sets, operator_files
 from opset.schemas.lock import Lock, read_lock, signature_hash
-from opset.schemas.model import AttributeChange, Change, OpSchema
+from opset.schemas.model import AttributeChange, Change, Docs, Example, OpSchema, example_versions
 from opset.schemas.names import near_miss, shown
 from opset.schemas.printer import flow
 from opset.schemas.reader import MAX_FINDINGS, Findings, Node, read
@@ -28,6 +28,10 @@ FAMILIES = (
 )
 Adapter = tuple[str, str, int, str]
 """Domain, operator, since_version and direction (`up` or `down`) of a written adapter."""
+Kernel = tuple[str, str, int]
+"""Domain, operator and since_version of a kernel, which serves later versions up to the next kernel."""
+PENDING = frozenset(("S220", "S221", "S222", "S223", "S224", "S225"))
+"""Rules that are not told yet, since the standard does not keep them everywhere."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Surroundings:
     lock: Lock
     names: Set[tuple[str, str]]
     written: Collection[Adapter] | None
+    kernels: Collection[Kernel] | None
 
 
 @dataclass(frozen=True)
@@ -52,18 +57,24 @@ class Transition:
 Rule = Callable[[Operator, Surroundings], Iterator[Finding]]
 
 
-def lint(folders: Iterable[Path | str] = (FOLDER,), written: Collection[Adapter] | None = None) -> list[Finding]:
+def lint(
+    folders: Iterable[Path | str] = (FOLDER,),
+    written: Collection[Adapter] | None = None,
+    kernels: Collection[Kernel] | None = None,
+) -> list[Finding]:
     """Give all findings about folders of operators; those of the loader stand first in each.
 
-    `written` names the registered adapters; without it, rules about adapters are left out.
+    `written` names the registered adapters, `kernels` the kernels; without them, the rules about them are left out.
     """
     findings: list[Finding] = []
     for folder in map(Path, folders):
-        findings += _lint_folder(folder, written)
-    return findings
+        findings += _lint_folder(folder, written, kernels)
+    return [finding for finding in findings if finding.code not in PENDING]
 
 
-def _lint_folder(folder: Path, written: Collection[Adapter] | None) -> list[Finding]:
+def _lint_folder(
+    folder: Path, written: Collection[Adapter] | None, kernels: Collection[Kernel] | None
+) -> list[Finding]:
     findings: list[Finding] = []
     operators: list[Operator] = []
     standard = folder.resolve() == FOLDER.resolve()
@@ -82,7 +93,7 @@ def _lint_folder(folder: Path, written: Collection[Adapter] | None) -> list[Find
     names = {(operator.domain, operator.name) for operator in operators}
     if not standard:
         names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
-    surroundings = Surroundings(sets, lock, names, written)
+    surroundings = Surroundings(sets, lock, names, written, kernels)
     for operator in operators:
         for check in RULES:
             findings += itertools.islice(check(operator, surroundings), MAX_FINDINGS)
@@ -90,6 +101,7 @@ def _lint_folder(folder: Path, written: Collection[Adapter] | None) -> list[Find
         findings += _lint_sets(own_sets, base, sets, operators)
     findings += _lost_versions(folder, lock, operators)
     findings += _undeclared_adapters(folder, operators, written)
+    findings += _lost_kernels(folder, operators, kernels)
     return findings
 
 
@@ -304,10 +316,76 @@ def _is_set(node: Node, sets: TypeSets) -> bool:
     return isinstance(node.value, str) and node.value in sets
 
 
+def has_examples(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Every operator has an example (S220)."""
+    if not operator.examples:
+        yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
+
+
+def constraints_broken(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Every constraint is broken by an example (S221). Where versions say the same, one example does."""
+    broken = {
+        (example.error, docs.constraints[example.error])
+        for example in operator.examples
+        if example.error
+        for docs in _docs_of(operator, example)
+    }
+    for schema, docs in reversed(list(zip(operator.schemas, operator.docs, strict=True))):
+        for constraint in docs.constraints.items() if operator.examples else ():
+            if constraint in broken:
+                continue
+            broken.add(constraint)
+            place = operator.place(schema.since_version, "constraints", constraint[0])
+            message = f"no example breaks {constraint[0]} of {operator.name} {schema.since_version}"
+            yield Finding("S221", message, place=place, help=f"add one with 'error: {constraint[0]}'")
+
+
+def _docs_of(operator: Operator, example: Example) -> list[Docs]:
+    docs = {schema.since_version: each for schema, each in zip(operator.schemas, operator.docs, strict=True)}
+    return [docs[since] for since in example_versions(example, docs)]
+
+
+def attributes_set(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Every attribute that has an effect is set by an example (S222)."""
+    done = {name for example in operator.examples for name in example.attributes}
+    done |= {name for name, declared, _ in _changed_attributes(operator) if declared.ignored}
+    for schema in reversed(operator.schemas if operator.examples else ()):
+        for name in sorted(schema.attributes.keys() - done):
+            place = operator.place(schema.since_version, "attributes", name)
+            yield Finding("S222", f"no example sets {name} of {operator.name}", place=place)
+        done |= schema.attributes.keys()
+
+
+def examples_differ(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """No two examples say the same (S223)."""
+    first: dict[str, str] = {}
+    for position, example in enumerate(operator.examples):
+        content = repr(replace(example, name="", doc=""))
+        if content in first:
+            node = operator.root.value["examples"].value[position]
+            place = f"{operator.path}:{node.line}:{node.column}"
+            yield Finding("S223", f"the example {example.name} is the same as {first[content]}", place=place)
+        first.setdefault(content, example.name)
+
+
+def kernels_exist(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Every version has a kernel, its own or that of an older one, unless it is deprecated (S224)."""
+    if around.kernels is None:
+        return
+    key = operator.domain, operator.name
+    first = min((since for *kernel, since in around.kernels if tuple(kernel) == key), default=None)
+    for schema in operator.schemas:
+        since = schema.since_version
+        if not schema.deprecated and (first is None or since < first):
+            message = f"no kernel is written for {operator.name} {since}"
+            yield Finding("S224", message, place=operator.place(since))
+
+
 RULES: tuple[Rule, ...] = (
     *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
     *(removed_attributes, added_attributes, facets_fit, constraints_used, everything_documented, replacements),
     *(names_fit, family_known, lists_that_are_sets),
+    *(has_examples, constraints_broken, attributes_set, examples_differ, kernels_exist),
 )
 
 
@@ -360,3 +438,15 @@ def _undeclared_adapters(
         if domain in domains and (domain, name, since) not in steps:
             message = f"an adapter {direction} is written for {name} {since}, which is no transition"
             yield Finding("S207", message, place=str(folder / shown(domain) / f"{name}.yaml"))
+
+
+def _lost_kernels(
+    folder: Path, operators: list[Operator], kernels: Collection[Kernel] | None
+) -> Iterator[Finding]:
+    """Every kernel belongs to a version (S225), in the domains of this folder."""
+    domains = {operator.domain for operator in operators}
+    versions = {(o.domain, o.name, schema.since_version) for o in operators for schema in o.schemas}
+    for domain, name, since in sorted(kernels or ()):
+        if domain in domains and (domain, name, since) not in versions:
+            message = f"a kernel is written for {name} {since}, which is no version"
+            yield Finding("S225", message, place=str(folder / shown(domain) / f"{name}.yaml"))

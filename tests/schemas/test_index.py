@@ -1,5 +1,6 @@
 """The compiled index: what it holds, and when it is built anew."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -8,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from opset.schemas.index import FOLDER, build, compile_operators, make_docs, make_schema
+from opset.schemas.index import FOLDER, build, compile_operators, make_docs, make_examples, make_schema
 from opset.schemas.loader import load_folder
 
 OPERATORS = load_folder(FOLDER)[0]
 
 
 def test_compiled_schemas_are_those_that_were_read():
-    index, prose = compile_operators(OPERATORS)
+    index, prose, examples = json.loads(json.dumps(compile_operators(OPERATORS)))
     for operator in OPERATORS:
+        assert repr(make_examples(examples, operator.domain, operator.name)) == repr(operator.examples)
         for position, (schema, docs) in enumerate(zip(operator.schemas, operator.docs, strict=True)):
             made = make_schema(index, operator.domain, operator.name, position)
             assert repr(made) == repr(schema)
@@ -76,6 +78,10 @@ def test_a_damaged_or_missing_index_is_built_anew(checkout):
     doc = "r.documentation(r.schema('Relu', 14)).inputs"
     assert ask(checkout, doc).startswith("{'X': ")
     assert (schemas / "prose.json").exists()
+    (schemas / "examples.json").unlink()
+    names = "[each.name for each in r.examples('Softmax')][:2]"
+    assert ask(checkout, names) == "['rows', 'last_axis'] True"
+    assert ask(checkout, names) == "['rows', 'last_axis'] False"
 
 
 def test_an_installed_package_is_not_built_anew(checkout):
@@ -93,9 +99,10 @@ def test_a_folder_that_cannot_be_written_keeps_the_index_in_memory(tmp_path, mon
         raise PermissionError
 
     monkeypatch.setattr(Path, "replace", refuse)
-    index, prose = build(tmp_path)
+    index, prose, examples = build(tmp_path)
     assert index["operators"] == {"com.acme": {"A": ["f", [{"since": 1}]]}}
-    assert prose["operators"] == {"com.acme": {"A": {"1": ["it", {}, {}, {}]}}}
+    assert prose["operators"] == {"com.acme": {"A": {"1": ["it", {}, {}, {}, {}]}}}
+    assert examples["operators"] == {}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["com.acme"]
 
 
@@ -118,4 +125,5 @@ hook.initialize("standard", {})
     subprocess.run(command, check=True, env=environment, cwd=checkout)
     assert (schemas / "index.json").exists()
     assert (schemas / "prose.json").exists()
+    assert (schemas / "examples.json").exists()
     assert ask(checkout) == "['Relu', 'Softmax', 'Tan'] False"

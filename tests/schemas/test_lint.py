@@ -6,9 +6,18 @@ import pytest
 
 from opset.errors import CODES
 from opset.schemas.index import FOLDER
-from opset.schemas.lint import FAMILIES, lint
+from opset.schemas.lint import FAMILIES
+from opset.schemas.lint import lint as lint_all
 from opset.schemas.loader import load_folder
 from opset.schemas.lock import lock_released
+
+ABOUT_EXAMPLES = {"S220", "S221", "S222", "S223"}
+
+
+def lint(*arguments):
+    """Give what is not about examples, which most files here have none of."""
+    return [finding for finding in lint_all(*arguments) if finding.code not in ABOUT_EXAMPLES]
+
 
 TEXT = """\
 operator: Scale
@@ -214,6 +223,64 @@ def test_s217_and_s218_type_sets(tmp_path):
     ]
 
 
+EXAMPLES = """\
+examples:
+- {name: plain, since: 1, inputs: [{float: 1}, {float: 2}], outputs: [{float: 2}]}
+- {name: axis, since: 2, attributes: {axis: 0}, inputs: [{float: [1]}, {float: 2}], outputs: [{float: [2]}]}
+- {name: wrong, since: 1, inputs: [{float: [1]}, {float: [2, 3]}], error: C1}
+"""
+CONSTRAINED = edited(
+    ("    T: floats_ir4\n", "    T: floats_ir4\n  constraints:\n    C1: by is a scalar\n    C2: axis is here\n"),
+    (GONE, GONE + "  constraints:\n    C1: by is a scalar\n"),
+)
+BOTH = CONSTRAINED + EXAMPLES
+REWORDED = BOTH.replace("C1: by is a scalar\n    C2", "C1: by is one number\n    C2")
+AXIS = "- {name: axis_wrong, since: 2, attributes: {axis: 9}, inputs: [{float: [1]}, {float: 2}], error: C2}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (BOTH + AXIS, []),
+        (CONSTRAINED, ["S220 1:1"]),
+        (BOTH, ["S221 21:9"]),
+        (REWORDED + AXIS, []),
+        (REWORDED.replace("since: 1, inp", "since: 2, inp") + AXIS, ["S221 32:9"]),
+        (
+            BOTH.replace("attributes: {axis: 0}, ", "") + AXIS.replace("attributes: {axis: 9}, ", ""),
+            ["S222 16:11"],
+        ),
+        (BOTH + AXIS + AXIS.replace("axis_wrong", "again").replace("error", "doc: it, error"), ["S223 38:3"]),
+    ],
+)
+def test_s220_to_s223_examples(text, found, tmp_path, monkeypatch):
+    monkeypatch.setattr("opset.schemas.lint.PENDING", frozenset())
+    path = write(tmp_path, text) / "com.acme" / "Scale.yaml"
+    assert [f"{each.code} {each.place.removeprefix(f'{path}:')}" for each in lint_all([tmp_path])] == found
+
+
+def test_s222_does_not_ask_for_an_attribute_without_effect(tmp_path, monkeypatch):
+    monkeypatch.setattr("opset.schemas.lint.PENDING", frozenset())
+    text = REMOVED + EXAMPLES.replace("error: C1", "outputs: [null]")
+    write(tmp_path, text.replace("{removed: int}", "{removed: int, ignored: true}"))
+    assert lint_all([tmp_path]) == []
+    write(tmp_path, text.replace("{removed: int}", "{removed: int, input: by}"))
+    assert codes(lint_all([tmp_path])) == ["S222"]
+
+
+def test_s224_and_s225_kernels_and_versions_agree(tmp_path, monkeypatch):
+    monkeypatch.setattr("opset.schemas.lint.PENDING", frozenset())
+    write(tmp_path)
+    first, second = ("com.acme", "Scale", 1), ("com.acme", "Scale", 2)
+    assert lint([tmp_path], None, [first, ("", "Softmax", 99)]) == []
+    assert codes(lint([tmp_path], None, [])) == ["S224", "S224"]
+    assert codes(lint([tmp_path], None, [second])) == ["S224"]
+    assert codes(lint([tmp_path], None, [first, ("com.acme", "Scale", 3)])) == ["S225"]
+    write(tmp_path, DEPRECATED.replace("  change", "  replacement: Mul\n  change"))
+    assert codes(lint([tmp_path], None, [])) == ["S224"]
+    assert lint([tmp_path]) == []
+
+
 def test_findings_of_the_loader_are_among_them(tmp_path):
     write(tmp_path, TEXT.replace("doc: Scales.", "dok: Scales."))
     write(tmp_path, TEXT.replace(", doc: where", ""), "Scale", "org.acme")
@@ -226,7 +293,7 @@ SETS = load_folder(FOLDER)[1]
 
 
 def test_the_standard_is_clean():
-    assert lint() == []
+    assert lint_all() == []
 
 
 def test_the_families_are_those_of_the_standard():

@@ -15,7 +15,7 @@ from opset.schemas.diff import short_float
 from opset.schemas.fields import float32
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import dump_operator, load_folder, load_operator, load_sets, operator_files
-from opset.schemas.model import Attribute, AttributeChange, Change, Docs, OpSchema, Parameter
+from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, OpSchema, Parameter
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import Findings, read
 from opset.schemas.types import ELEMENTS, expand, is_type, shortest
@@ -70,6 +70,9 @@ versions:
   types:
     I: bool
     T: [floats_to_32, seq(float)]
+  constraints:
+    C1: "-rank(input) <= axis < rank(input)"
+    C10: one of the ten
 - since: 1
   same_as: 2
   inputs:
@@ -149,15 +152,24 @@ def test_what_a_file_says(tmp_path):
         {"X": "what was scaled", "C": "one, or more"},
         {"Y": "what came of it"},
         {"axes": "where", "by": "factor", "unused": "nothing"},
+        {"C1": "-rank(input) <= axis < rank(input)", "C10": "one of the ten"},
     )
+
+
+def test_a_version_that_says_constraints_has_those_alone(tmp_path):
+    own = load(tmp_path, TWO + "  constraints:\n    C2: own\n    C1: first\n")
+    assert list(own.docs[0].constraints.items()) == [("C1", "first"), ("C2", "own")]
+    assert list(own.docs[1].constraints) == ["C1", "C10"]
+    assert dump_operator(own).endswith("    C1: first\n    C2: own\n")
+    assert load(tmp_path, TWO + "  constraints: {}\n").docs[0].constraints == {}
 
 
 def test_places_of_parts(tmp_path):
     operator = load(tmp_path, TWO)
     path = operator.path
     assert operator.place(2, "change", "types") == f"{path}:18:12"
-    assert operator.place(1, "inputs", "C") == f"{path}:39:5"
-    assert operator.place(1, "attributes", "not there") == f"{path}:43:5"
+    assert operator.place(1, "inputs", "C") == f"{path}:42:5"
+    assert operator.place(1, "attributes", "not there") == f"{path}:46:5"
 
 
 ONE = "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n"
@@ -214,6 +226,7 @@ BROKEN = {
     "signed type": (NEWER + "    types: {T: [+floatz]}\n" + OLD, ["S107 8:17"]),
     "new or gone": (NEWER + "    types: {T: old}\n" + OLD, ["S105 8:16"]),
     "change of a parameter": (NEWER + "    inputs: {moved: [X]}\n" + OLD, ["S103 8:14"]),
+    "label": (ONE + "  constraints:\n    C01: it\n    C1: 1\n    C2: ''\n", ["S105 8:9", "S105 9:9", "S103 7:5"]),
     "arity": (NEWER + "    inputs: {arity: {X: [single, many]}}\n" + OLD, ["S105 8:34"]),
 }
 
@@ -312,7 +325,7 @@ def test_another_yaml_reader_reads_the_same():
         if isinstance(ours, list):
             return len(ours) == len(theirs) and all(map(same, ours, theirs))
         # 1e-05 is a number in YAML 1.2 and text in 1.1.
-        return ours == (float(theirs) if isinstance(ours, float) else theirs)
+        return repr(ours) == repr(float(theirs) if isinstance(ours, float) else theirs)
 
     for path in FILES:
         theirs = yaml.load(path.read_bytes(), yaml.CSafeLoader)
@@ -356,14 +369,28 @@ VERSIONS = st.fixed_dictionaries(
         "inputs": st.lists(PHRASED, max_size=3),
         "attributes": st.dictionaries(KEYS, PHRASED, max_size=3),
         "types": st.dictionaries(KEYS, TEXTS | st.lists(TEXTS, max_size=3), max_size=3),
+        "constraints": st.dictionaries(st.sampled_from(["C1"]), TEXTS, max_size=1),
         "extra": NESTED,
     },
 )
+EXAMPLES = st.fixed_dictionaries(
+    {"name": TEXTS},
+    optional={
+        "since": st.integers(),
+        "attributes": st.dictionaries(KEYS, VALUES | st.lists(VALUES, max_size=40), max_size=3),
+        "inputs": st.lists(st.dictionaries(KEYS, st.lists(VALUES, max_size=80), max_size=2), max_size=3),
+        "outputs": NESTED,
+        "error": TEXTS,
+    },
+).map(lambda each: {key: each[key] for key in Example.__dataclass_fields__ if key in each})
 
 
 @settings(max_examples=250, deadline=None)
 @given(
-    st.fixed_dictionaries({"operator": TEXTS, "family": TEXTS, "versions": st.lists(VERSIONS, min_size=1, max_size=3)})
+    st.fixed_dictionaries(
+        {"operator": TEXTS, "family": TEXTS, "versions": st.lists(VERSIONS, min_size=1, max_size=3)},
+        optional={"examples": st.lists(EXAMPLES, max_size=3)},
+    )
 )
 @pytest.mark.parametrize("loader", [yaml.SafeLoader, yaml.CSafeLoader])
 def test_what_is_printed_reads_back(loader, document):
