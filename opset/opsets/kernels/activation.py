@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opset.opsets.kernels import Call, Function, Violation, kernel
+from opset.opsets.kernels import Function, Violation, kernel
 from opset.opsets.kernels.error_function import erf
 from opset.opsets.kernels.shared import Array, positive_axis, rounded_once
 
@@ -220,11 +220,12 @@ def _along_axis(function: Function) -> Function:
 
 
 def _along_rows(function: Function) -> Function:
-    """Give the kernel of versions before 13, for which all dimensions from `axis` on together are one row."""
+    """Give the kernel of versions before 13, for which all dimensions from `axis` on together are one row.
 
-    def along(x: Array, *, axis: int, run: Call) -> Array:
-        if axis < 0 and run.version < 11:
-            raise Violation("C1", f"axis {axis}, which counted from the front only")
+    Version 1 does not say what negative axes are. Models of its time have them, and mean what version 11 says.
+    """
+
+    def along(x: Array, *, axis: int) -> Array:
         axis = positive_axis(axis, x.ndim, "C1")
         return function(x.reshape(math.prod(x.shape[:axis]), -1), axis=1).reshape(x.shape) if x.size else x
 

@@ -54,14 +54,16 @@ def placed(a: Array, b: Array, axis: int | None) -> Array:
     """Give `b` with a shape that broadcasts as in numpy to that of `a`: its dimensions are those of `a` from `axis` on.
 
     Without an axis they are the last ones; a single element goes everywhere. Raises Violation C1 where `b` does not
-    fit; neither negative axes nor dimensions of 1 that stretch had been defined.
+    fit. The text of the time knew neither dimensions of 1 that are stretched nor negative axes; models of the time have
+    the first, and of the second the one that means the last dimensions.
     """
     if b.size == 1 and b.ndim <= a.ndim:
         return b.reshape(())
-    start = a.ndim - b.ndim if axis is None else axis
-    if start < 0 or a.shape[start : start + b.ndim] != b.shape:
+    last = a.ndim - b.ndim
+    start = last if axis is None or axis == -b.ndim else axis
+    if not 0 <= start <= last or any(size not in (1, a.shape[start + at]) for at, size in enumerate(b.shape)):
         raise Violation("C1", f"the shapes are {_shapes(a, b)}, axis is {'left out' if axis is None else axis}")
-    return b.reshape(b.shape + (1,) * (a.ndim - b.ndim - start))
+    return b.reshape(b.shape + (1,) * (last - start))
 
 
 def _shapes(*operands: Array) -> str:
