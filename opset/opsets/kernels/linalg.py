@@ -226,8 +226,8 @@ def _contracted(left: Operand, right: Operand, kept: set[int | str], run: Call) 
         y = y.reshape(*y.shape[: len(batch)], depth, width)
         product = _product(x, y)
     else:
-        x = x.reshape(*x.shape, *[1] * len(columns))
-        y = y.reshape(*y.shape[: len(batch)], *[1] * len(rows), *y.shape[len(batch) :])
+        x = x.reshape((*x.shape, *[1] * len(columns)))
+        y = y.reshape((*y.shape[: len(batch)], *[1] * len(rows), *y.shape[len(batch) :]))
         product = x * y
     return product.reshape(outer), [*batch, *rows, *columns]
 
