@@ -10,6 +10,7 @@ sent the outputs.
 from __future__ import annotations
 
 import os
+import sys
 import time
 import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -32,6 +33,7 @@ __all__ = ["Declared", "Limits", "ReferenceEvaluator"]
 
 Trace = Callable[[str, str, Any], None]
 _NEVER = float("inf")
+_OVERHEAD = 128  # bytes of an array beside its elements, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,12 +265,17 @@ def _owned(value: Any, given: set[int]) -> Any:
 
 @dataclass(eq=False, slots=True)
 class _Frame:
-    """A program that is being run; `waiting` is the generator that asked for it, if one did."""
+    """A program that is being run; `waiting` is the generator that asked for it, if one did.
+
+    `live` are the bytes of values that its steps computed and that it holds, `held` those that `waiting` holds.
+    """
 
     program: Program
     slots: list[Any]
     position: int = 0
     waiting: Generator[Any, Any, Any] | None = None
+    live: int = 0
+    held: int = 0
 
     def current(self) -> Step:
         """Give the step that is being run."""
@@ -322,6 +329,7 @@ class Run:
                 continue
             outputs = [frame.slots[slot] if slot != ABSENT else None for slot in frame.program.outputs]
             stack.pop()
+            self.live -= frame.live
             if not stack:
                 return outputs
             caller = stack[-1]
@@ -352,16 +360,7 @@ class Run:
 
     def _step(self, frame: _Frame, step: Step) -> _Frame | None:
         """Run a step; give the frame that has to be run before it is done, None where it is."""
-        self.steps += 1
-        if self.steps > self.max_steps:
-            raise RunError(
-                Finding(
-                    "R301", "the evaluation was stopped: too many steps", frame.program.place(step),
-                    f"{self.max_steps:,} nodes were run", "allow more: --max-steps, or Limits(max_steps=…)",
-                )
-            )
-        if self.deadline is not _NEVER:
-            self.check_time(frame, step)
+        self._count(frame, step)
         slots = frame.slots
         inputs = [slots[slot] if slot >= 0 else None for slot in step.inputs]
         if step.call is not None:
@@ -392,16 +391,16 @@ class Run:
         """Let the waiting kernel go on; give the frame of the graph that it asks for, or store its results."""
         assert frame.waiting is not None
         try:
-            self.steps += 1
             program, inputs = frame.waiting.send(outputs)
+            self._count(frame, step)
             if len(inputs) != len(program.inputs):
-                why = f"it has {len(program.inputs)} inputs, and {len(inputs)} are given"
-                raise RunError(Finding("R202", "the graph does not fit its node", program.body.label, why))
-            if self.steps > self.max_steps or self.deadline is not _NEVER:
-                self.check_time(frame, step)
+                inputs = program.completed(inputs)
             return self._frame(program, inputs, frame)
         except StopIteration as done:
             frame.waiting = None
+            self.live -= frame.held
+            frame.live -= frame.held
+            frame.held = 0
             self._store(frame, step, done.value)
             return None
         except Exception as error:
@@ -410,7 +409,7 @@ class Run:
 
     def _store(self, frame: _Frame, step: Step, result: Any) -> None:
         """Put results into their slots, free what nobody needs any more, and keep account of the bytes."""
-        slots, live = frame.slots, self.live
+        slots, live = frame.slots, 0
         if result.__class__ is not tuple:
             result = (result,)
         for slot, value in zip(step.outputs, result, strict=False):
@@ -419,17 +418,32 @@ class Run:
             if value.__class__ is not np.ndarray and isinstance(value, np.generic):
                 value = np.asarray(value)
             slots[slot] = value
-            live += value.nbytes if value.__class__ is np.ndarray else size_of(value)
+            live += size_of(value)
             if self.trace is not None:
                 self.trace(frame.program.place(step), frame.program.names[slot], value)
-        if live > self.max_bytes:
-            raise RunError(_no_memory(frame.program.place(step), f"{live:,} bytes of values would live at once"))
+        if self.live + live > self.max_bytes:
+            why = f"{self.live + live:,} bytes of values would live at once"
+            raise RunError(_no_memory(frame.program.place(step), why))
         for slot in step.frees:
             value = slots[slot]
             if value is not None:
-                live -= value.nbytes if value.__class__ is np.ndarray else size_of(value)
+                live -= size_of(value)
                 slots[slot] = None
-        self.live = live
+        self.live += live
+        frame.live += live
+
+    def _count(self, frame: _Frame, step: Step) -> None:
+        """Count a step. Raises RunError R301 where it is one too many, R303 where time is up."""
+        self.steps += 1
+        if self.steps > self.max_steps:
+            raise RunError(
+                Finding(
+                    "R301", "the evaluation was stopped: too many steps", frame.program.place(step),
+                    f"{self.max_steps:,} nodes were run", "allow more: --max-steps, or Limits(max_steps=…)",
+                )
+            )
+        if self.deadline is not _NEVER:
+            self.check_time(frame, step)
 
     def check_time(self, frame: _Frame, step: Step) -> None:
         """Raise RunError R303 where time is up."""
@@ -529,6 +543,16 @@ class CallOfStep:
             why = f"it needs {needed:,} bytes, and {self.run.max_bytes:,} are allowed in all"
             raise RunError(_no_memory(self.frame.program.place(self.step), why))
 
+    def hold(self, value: Any) -> None:
+        """Count a value as live until the node is done. Raises RunError R302 beyond the limit."""
+        size = size_of(value) + _OVERHEAD
+        self.run.live += size
+        self.frame.live += size
+        self.frame.held += size
+        if self.run.live > self.run.max_bytes:
+            why = f"{self.run.live:,} bytes of values would live at once"
+            raise RunError(_no_memory(self.frame.program.place(self.step), why))
+
     def check_time(self) -> None:
         """Raise RunError R303 where time is up."""
         self.run.check_time(self.frame, self.step)
@@ -557,9 +581,11 @@ def _no_memory(place: str, why: str) -> Finding:
 
 
 def size_of(value: Any) -> int:
-    """Give the bytes of a value's arrays; a map counts 64 for each entry."""
+    """Give the bytes of a value's arrays and texts; a map counts 64 for each entry."""
+    if value.__class__ is np.ndarray:
+        return value.nbytes + sum(map(sys.getsizeof, value.flat)) if value.dtype.hasobject else value.nbytes
     if isinstance(value, list):
-        return sum(each.nbytes if each.__class__ is np.ndarray else size_of(each) for each in value)
+        return sum(map(size_of, value))
     if isinstance(value, dict):
         return 64 * len(value)
     return int(getattr(value, "nbytes", 0))

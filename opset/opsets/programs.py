@@ -8,7 +8,7 @@ that call each other in many ways cost nothing until they do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -77,6 +77,18 @@ class Program:
     constants: list[tuple[int, Callable[[], Any]]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     loaded: list[tuple[int, Any]] | None = None
+
+    def completed(self, inputs: Sequence[Any]) -> list[Any]:
+        """Give inputs with ABSENT for those that have a default, which IR version 3 listed with the others.
+
+        Raises RunError R202 where that does not fit either.
+        """
+        defaults = {slot for slot, _ in self.constants}
+        if len(inputs) + sum(slot in defaults for slot in range(len(self.inputs))) != len(self.inputs):
+            why = f"it has {len(self.inputs)} inputs, and {len(inputs)} are given"
+            raise RunError(Finding("R202", "the graph does not fit its node", self.body.label, why))
+        given = iter(inputs)
+        return [ABSENT if slot in defaults else next(given) for slot in range(len(self.inputs))]
 
     def place(self, step: Step) -> str:
         """Give the path of a step's node, as messages show it."""
@@ -394,7 +406,7 @@ class _Compiler:
         return slot
 
     def _free_early(self) -> None:
-        """Note after which step each slot is not needed any more."""
+        """Note after which step each slot that a step fills is not needed any more; what is in others, others hold."""
         last: dict[int, Step] = {}
         for step in self.program.steps:
             read = [*step.inputs, *step.outputs]
@@ -403,9 +415,9 @@ class _Compiler:
             for slot in read:
                 last[slot] = step
         frees: dict[int, list[int]] = {}
-        kept = {ABSENT, *self.program.outputs}
+        freed = {slot for step in self.program.steps for slot in step.outputs} - {ABSENT, *self.program.outputs}
         for slot, step in last.items():
-            if slot not in kept:
+            if slot in freed:
                 frees.setdefault(id(step), []).append(slot)
         for step in self.program.steps:
             step.frees = tuple(frees.get(id(step), ()))

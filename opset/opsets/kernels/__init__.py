@@ -65,6 +65,12 @@ class Call(Protocol):
         Every kernel does so whose results or temporaries may be much larger than its inputs.
         """
 
+    def hold(self, value: Any) -> None:
+        """Count a value as live until the node is done. Raises RunError R302 beyond the limit.
+
+        A kernel that runs graphs does so for the results that it keeps while it goes on.
+        """
+
     def check_time(self) -> None:
         """Raise RunError R303 when time is up. Loops that may be long call it."""
 
