@@ -40,10 +40,10 @@ def model_of(schema: OpSchema, example: Example) -> Any:
         node.input.append(f"input_{place}" if value is not None else "")
         if value is not None:
             graph.input.add(name=f"input_{place}", type=type_proto(value.type, value.shape))
-    for place, value in enumerate(_outputs(schema, example)):
-        node.output.append(f"output_{place}" if value is not None else "")
-        if value is not None:
-            kind = type_proto(value.type) if isinstance(value, ExampleValue) else pb.TypeProto()
+    for place, output in enumerate(_outputs(schema, example)):
+        node.output.append(f"output_{place}" if output is not None else "")
+        if output is not None:
+            kind = type_proto(output.type) if isinstance(output, ExampleValue) else pb.TypeProto()
             graph.output.add(name=f"output_{place}", type=kind)
     for name, value in example.attributes.items():
         node.attribute.append(_attribute(name, schema.attributes[name].type, value))

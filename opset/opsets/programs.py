@@ -104,7 +104,7 @@ class Programs:
         self._limit = limit
         self._functions = {function_key(function): function for function in model.proto.functions}
         self._called: dict[Any, Program] = {}
-        self._arrays: dict[int, Any] = {}
+        self._arrays: dict[int, tuple[Any, Any]] = {}
         self._meanings: dict[tuple[str, str, int], _Meaning] = {}
 
     def main(self, outputs: Iterable[str]) -> Program:
@@ -127,14 +127,19 @@ class Programs:
             self._called[key] = self._compile(body, list(function.output), imports, attributes)
         return self._called[key]
 
-    def array(self, tensor: Any) -> Any:
-        """Give the array of an initializer, read once; of a sparse one the dense array."""
+    def initializer(self, tensor: Any) -> Any:
+        """Give the array of an initializer, read once."""
         key = id(tensor)
         if key not in self._arrays:
-            sparse = tensor.DESCRIPTOR.name == "SparseTensorProto"
-            self._arrays[key] = (dense_of if sparse else array_of)(self.model, tensor, self._limit())
-            self._arrays[key].flags.writeable = False
-        return self._arrays[key]
+            self._arrays[key] = (tensor, self._array(tensor))  # the tensor, too, for as long as its id counts
+        return self._arrays[key][1]
+
+    def _array(self, tensor: Any) -> Any:
+        """Give a tensor's array, of a sparse one the dense array; it cannot be written to."""
+        sparse = tensor.DESCRIPTOR.name == "SparseTensorProto"
+        array = (dense_of if sparse else array_of)(self.model, tensor, self._limit())
+        array.flags.writeable = False
+        return array
 
     def _compile(
         self, root: Body, outputs: list[str], imports: dict[str, int], bound: Mapping[str, Any]
@@ -235,7 +240,7 @@ class Programs:
             case 3:
                 return _text(attribute.s)
             case 4:
-                return self.array(attribute.t)
+                return self._array(attribute.t)
             case 5:
                 return _inner(attribute, attribute.g, inner)
             case 6:
@@ -245,13 +250,13 @@ class Programs:
             case 8:
                 return tuple(map(_text, attribute.strings))
             case 9:
-                return tuple(map(self.array, attribute.tensors))
+                return tuple(map(self._array, attribute.tensors))
             case 10:
                 return tuple(_inner(attribute, graph, inner) for graph in attribute.graphs)
             case 11:
-                return self.array(attribute.sparse_tensor)
+                return self._array(attribute.sparse_tensor)
             case 12:
-                return tuple(map(self.array, attribute.sparse_tensors))
+                return tuple(map(self._array, attribute.sparse_tensors))
             case 13:
                 return attribute.tp
             case 14:
@@ -359,7 +364,7 @@ class _Compiler:
             name = tensor.values.name if tensor.DESCRIPTOR.name == "SparseTensorProto" else tensor.name
             known = self.slots.get(name)
             slot = self._new(name) if known is None or known >= inputs else known
-            self.program.constants.append((slot, partial(self.programs.array, tensor)))
+            self.program.constants.append((slot, partial(self.programs.initializer, tensor)))
 
     def _needed(self, wanted: Iterable[str]) -> list[int]:
         """Give the nodes that the wanted values come from, in order."""
