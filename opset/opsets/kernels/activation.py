@@ -172,8 +172,8 @@ def gelu(x: Array, *, approximate: str) -> Array:
         result *= math.sqrt(2 / math.pi)
         np.tanh(result, out=result)
     result += 1
-    result *= x
     result *= 0.5
+    result *= x
     return result
 
 
