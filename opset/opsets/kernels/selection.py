@@ -22,6 +22,7 @@ def select(condition: Array, x: Array, y: Array) -> Array:
     mask = condition.astype(whole)
     np.negative(mask, out=mask)
     ours, others = x.view(whole), y.view(whole)
-    bits = np.bitwise_and(ours ^ others, mask)
+    bits = ours ^ others
+    bits = np.bitwise_and(bits, mask, out=mask if bits.shape == mask.shape else None)
     bits ^= others
     return bits.view(x.dtype)
