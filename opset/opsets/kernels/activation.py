@@ -8,6 +8,7 @@ import numpy as np
 
 from opset.opsets.kernels import Function, Violation, kernel
 from opset.opsets.kernels.error_function import erf
+from opset.opsets.kernels.selection import select
 from opset.opsets.kernels.shared import Array, positive_axis, rounded_once
 
 
@@ -100,7 +101,7 @@ def softsign(x: Array) -> Array:
 @rounded_once
 def leaky_relu(x: Array, *, alpha: float) -> Array:
     """Give alpha * x below 0, x elsewhere."""
-    return np.where(x < 0, x * x.dtype.type(alpha), x)
+    return select(x < 0, x * x.dtype.type(alpha), x)
 
 
 @kernel("PRelu", since=7)
@@ -109,7 +110,7 @@ def leaky_relu_by_tensor(x: Array, slope: Array) -> Array:
     """Give slope * x below 0, x elsewhere. Raises Violation C1 where `slope` does not broadcast to the shape of `x`."""
     if slope.ndim > x.ndim or any(size not in (1, x.shape[axis]) for axis, size in _from_the_end(slope.shape)):
         raise Violation("C1", f"the shapes are {list(x.shape)} and {list(slope.shape)}")
-    return np.where(x < 0, x * slope, x)
+    return select(x < 0, x * slope, x)
 
 
 @kernel("PRelu")
@@ -131,21 +132,21 @@ def _from_the_end(shape: tuple[int, ...]) -> enumerate[int]:
 @rounded_once
 def thresholded_relu(x: Array, *, alpha: float) -> Array:
     """Give x above alpha, 0 elsewhere and for NaN."""
-    return np.where(x > alpha, x, x.dtype.type(0))
+    return select(x > alpha, x, x.dtype.type(0))
 
 
 @kernel("Elu")
 @rounded_once
 def elu(x: Array, *, alpha: float) -> Array:
     """Give alpha * (exp(x) - 1) below 0, x elsewhere."""
-    return np.where(x < 0, np.expm1(x) * x.dtype.type(alpha), x)
+    return select(x < 0, np.expm1(x) * x.dtype.type(alpha), x)
 
 
 @kernel("Selu")
 @rounded_once
 def selu(x: Array, *, alpha: float, gamma: float) -> Array:
     """Give gamma * alpha * (exp(x) - 1) up to 0, gamma * x above."""
-    return np.where(x > 0, x, np.expm1(x) * x.dtype.type(alpha)) * x.dtype.type(gamma)
+    return select(x > 0, x, np.expm1(x) * x.dtype.type(alpha)) * x.dtype.type(gamma)
 
 
 @kernel("Celu")
@@ -172,8 +173,8 @@ def gelu(x: Array, *, approximate: str) -> Array:
         result *= math.sqrt(2 / math.pi)
         np.tanh(result, out=result)
     result += 1
-    result *= x
     result *= 0.5
+    result *= x
     return result
 
 
@@ -184,7 +185,7 @@ def shrink(x: Array, *, bias: float, lambd: float) -> Array:
     if x.dtype.kind in "iu" and bias != math.floor(bias):
         return shrink(x.astype(np.float64), bias=bias, lambd=lambd).astype(x.dtype)
     by = np.array(bias).astype(x.dtype)
-    return np.where(x < -lambd, x + by, np.where(x > lambd, x - by, x.dtype.type(0)))
+    return select(x < -lambd, x + by, select(x > lambd, x - by, x.dtype.type(0)))
 
 
 def softmax(x: Array, *, axis: int) -> Array:

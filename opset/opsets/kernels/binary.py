@@ -8,6 +8,7 @@ import numpy as np
 
 from opset.opsets.kernels import Call, Function, Violation, kernel
 from opset.opsets.kernels.broadcasting import broadcast, broadcast_from_axis, fit, same
+from opset.opsets.kernels.selection import select
 from opset.opsets.kernels.shared import Array, rounded_once
 
 
@@ -116,7 +117,7 @@ def where(condition: Array, x: Array, y: Array, *, run: Call) -> Array:
     """Give elements of `x` where the condition is true, of `y` elsewhere."""
     if not condition.shape == x.shape == y.shape:
         fit(run, condition, x, y)
-    return np.where(condition, x, y)
+    return select(condition, x, y)
 
 
 def _of_all(ufunc: Any) -> Function:
