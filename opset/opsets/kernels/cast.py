@@ -11,7 +11,7 @@ import numpy as np
 from opset.model.arrays import DTYPES
 from opset.model.elements import ELEMENTS
 from opset.opsets.kernels import Call, Violation, kernel
-from opset.opsets.kernels.conversion import NARROW_INTS, converted
+from opset.opsets.kernels.conversion import NARROW_FLOATS, NARROW_INTS, converted
 from opset.opsets.kernels.shared import Array
 
 _NUMBERS = {element.name: number for number, element in ELEMENTS.items()}
@@ -80,7 +80,7 @@ def _printed(x: Array, run: Call) -> Array:
     """Give each number in plain digits, as few as tell it from its neighbours of the same type; bool as 1 and 0."""
     if x.dtype in NARROW_INTS or x.dtype.kind == "b":
         x = x.astype(np.int8)
-    elif x.dtype.isbuiltin != 1:
+    elif x.dtype in NARROW_FLOATS:
         x = x.astype(np.float32)
     write = _plain if x.dtype.kind == "f" else str
     texts = np.empty(x.size, object)

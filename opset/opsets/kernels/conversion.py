@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opset.opsets.kernels.shared import Array
+from opset.opsets.kernels.shared import SMALL_FLOATS, Array
 
 FLOAT8 = frozenset(
     np.dtype(kind)
@@ -23,6 +23,7 @@ E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
 NARROW_INTS = frozenset(
     np.dtype(kind) for kind in (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)
 )
+NARROW_FLOATS = SMALL_FLOATS - {np.dtype(np.float16)}
 _MODES = ("up", "down", "nearest")
 _STICKY = 0x800
 _WIDE = frozenset(np.dtype(kind) for kind in (np.float64, np.int32, np.uint32, np.int64, np.uint64))
@@ -41,13 +42,15 @@ def converted(x: Array, dtype: np.dtype[Any], saturate: bool = True, round_mode:
     """
     if x.dtype == dtype:
         return x
-    if x.dtype.isbuiltin != 1:
-        x = x.astype(np.int8 if x.dtype in NARROW_INTS else np.float32)
-    if dtype.isbuiltin == 1:
-        return x.astype(dtype)
+    if x.dtype in NARROW_INTS:
+        x = x.astype(np.int8)
+    elif x.dtype in NARROW_FLOATS:
+        x = x.astype(np.float32)
     if dtype in NARROW_INTS:
         wide = x.astype(np.int64) if x.dtype.kind == "f" else x
         return wide.astype(np.int8).astype(dtype)
+    if dtype not in NARROW_FLOATS:
+        return x.astype(dtype)
     if dtype == E8M0:
         return _as_power(_as_double(x), saturate, round_mode)
     values = _rounded(_as_double(x), dtype) if x.dtype in _WIDE else x.astype(np.float32)

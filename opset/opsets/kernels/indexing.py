@@ -40,11 +40,11 @@ def gather_from_front(x: Array, indices: Array, *, axis: int, run: Call) -> Arra
 
 
 def _taken(x: Array, indices: Array, axis: int, run: Call) -> Array:
-    rest = x.shape[:axis] + x.shape[axis + 1 :]
-    run.reserve(indices.size * math.prod(rest), x.dtype)
-    if not indices.size:
-        return np.empty(x.shape[:axis] + indices.shape + x.shape[axis + 1 :], x.dtype)
-    return x.take(indices, axis)
+    shape = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
+    run.reserve(math.prod(shape), x.dtype)
+    if not indices.size:  # which numpy does not take from an empty dimension
+        return np.empty(shape, x.dtype)
+    return x.take(indices.reshape(-1), axis).reshape(shape)
 
 
 @kernel("GatherElements")
@@ -88,7 +88,7 @@ def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0, run: Call) -> Ar
     shared = [
         np.arange(size).reshape((-1,) + (1,) * (rank - 1 - axis)) for axis, size in enumerate(x.shape[:batch_dims])
     ]
-    return x[(*shared, *tuples)]
+    return x[(*shared, *tuples, ...)]  # an array also of rank 0
 
 
 def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ...]:

@@ -347,7 +347,7 @@ def _sliced(
     parts = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         parts[axis] = _bounded(start, end, step, x.shape[axis])
-    return x[tuple(parts)]
+    return x[(*parts, ...)]  # an array also of rank 0
 
 
 def _bounded(start: int, end: int, step: int, size: int) -> slice:

@@ -58,7 +58,7 @@ def _padded(x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, value
             raise Violation("C3", f"pads {begin} and {end}, dimension {size}")
         kept[axis] = slice(max(-begin, 0), size + min(end, 0))
         added[axis] = max(begin, 0), max(end, 0)
-    x = x[tuple(kept)]
+    x = x[(*kept, ...)]
     shape = [size + sum(each) for size, each in zip(x.shape, added, strict=True)]
     run.reserve(math.prod(shape), x.dtype)
     if mode == "constant":
