@@ -35,7 +35,7 @@ _LARGEST: dict[np.dtype[Any], float] = {
     np.dtype(ml_dtypes.float8_e5m2): 57344.0,
     np.dtype(ml_dtypes.float8_e5m2fnuz): 57344.0,
 }
-"""The largest number of types that can say that one is too large; narrower floats become their largest by themselves."""
+"""The largest number of each type that has another answer to larger ones; narrower types have none."""
 _NARROW_FLOATS = frozenset(_LARGEST) | _dtypes(
     ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn
 )
