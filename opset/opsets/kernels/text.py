@@ -86,9 +86,12 @@ def _separators(text: Text, delimiter: Text | None) -> int:
 
 
 def _split(text: Text, delimiter: Text | None, most: int) -> Sequence[Text]:
-    if isinstance(text, str) and (not delimiter or isinstance(delimiter, str)):
-        return text.split(delimiter or None, most)
-    return [*map(_decoded, _encoded(text).split(_encoded(delimiter) if delimiter else None, most))]
+    if isinstance(text, bytes) or isinstance(delimiter, bytes):
+        binary = _encoded(text)
+        parts = binary.split(_encoded(delimiter), most) if delimiter else binary.strip().split(None, most)
+        return [*map(_decoded, parts)]
+    # What the last split leaves would keep its white space at the end.
+    return text.split(delimiter, most) if delimiter else text.strip().split(None, most)
 
 
 @kernel("RegexFullMatch", since=20)
