@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from opset.opsets.kernels import Violation
+from opset.opsets.kernels.error_function import erf
 from opset.opsets.kernels.shared import Array
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -47,8 +48,6 @@ def probit(p: Array) -> Array:
     A rational first guess in sqrt(-2 log(p)) (Abramowitz and Stegun, 26.2.23, within 4.5e-4), then three steps of
     Halley's method on the distribution function, each of which triples the number of right digits.
     """
-    from opset.opsets.kernels.unary import erf
-
     tail = np.minimum(p, 1 - p)
     t = np.sqrt(-2 * np.log(tail))
     x = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
