@@ -1,0 +1,257 @@
+"""Kernels of linear models, support vector machines and scaling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opset.opsets.kernels import Call, Violation, kernel
+from opset.opsets.kernels.ml_scores import as_floats, class_labels, columns_of, logistic, transformed
+from opset.opsets.kernels.shared import Array
+
+ML = "ai.onnx.ml"
+Floats = tuple[float, ...] | None
+BLOCK = 1 << 22
+"""Products of rows and support vectors that are worked on together."""
+
+
+@kernel("LinearRegressor", domain=ML)
+def linear_regressor(
+    x: Array, *, coefficients: Floats, intercepts: Floats, post_transform: str, targets: int
+) -> Array:
+    """Give `x . transpose(coefficients) + intercepts`, after a transform."""
+    scores = _linear(x, coefficients, intercepts, targets)
+    return transformed(scores, post_transform, "C3").astype(np.float32)
+
+
+@kernel("LinearClassifier", domain=ML)
+def linear_classifier(
+    x: Array,
+    *,
+    classlabels_ints: tuple[int, ...] | None,
+    classlabels_strings: tuple[str, ...] | None,
+    coefficients: tuple[float, ...],
+    intercepts: Floats,
+    multi_class: int,
+    post_transform: str,
+) -> tuple[Array, Array]:
+    """Give the label of the greatest score of each row, and the scores after a transform."""
+    labels = class_labels(classlabels_strings, classlabels_ints, "C4")
+    features = columns_of(x, "C1").shape[1]
+    rows = len(coefficients) // features if features else len(labels)
+    scores = _linear(x, coefficients, intercepts, rows)
+    if rows == 1 and len(labels) == 2:
+        # One row of coefficients tells two classes apart: its score is that of the second against the first.
+        margin = scores[:, 0]
+        pair = transformed(np.stack([-margin, margin], axis=1), post_transform, "C3")
+        return labels[(margin > 0).astype(np.int64)], pair.astype(np.float32)
+    if rows != len(labels):
+        raise Violation("C5", f"{rows} rows of coefficients for {len(labels)} labels")
+    best = scores.argmax(axis=1) if rows else np.zeros(len(scores), np.int64)
+    return labels[best], transformed(scores, post_transform, "C3").astype(np.float32)
+
+
+def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int) -> Array:
+    values = as_floats(columns_of(x, "C1"))
+    flat = np.array(coefficients or (), np.float32)
+    if rows < 1 or len(flat) != rows * values.shape[1]:
+        raise Violation("C2", f"{len(flat)} coefficients for {rows} rows of {values.shape[1]} features")
+    scores = values @ flat.reshape(rows, -1).T.astype(values.dtype)
+    if intercepts:
+        if len(intercepts) != rows:
+            raise Violation("C2", f"{len(intercepts)} intercepts for {rows} rows")
+        scores = scores + np.array(intercepts, np.float32)
+    return scores
+
+
+@kernel("Scaler", domain=ML)
+def scaler(x: Array, *, offset: Floats, scale: Floats) -> Array:
+    """Give `(x - offset) * scale` as floats."""
+    columns = x.shape[-1] if x.ndim else 1
+    result = as_floats(x)
+    for values, combine in ((offset, np.subtract), (scale, np.multiply)):
+        if values:
+            if len(values) not in (1, columns):
+                raise Violation("C1", f"{len(values)} values for {columns} features")
+            result = combine(result, np.array(values, np.float32))
+    return result.astype(np.float32)
+
+
+@kernel("Normalizer", domain=ML)
+def normalizer(x: Array, *, norm: str) -> Array:
+    """Give rows divided by their greatest element, sum of absolute values or length; by none that is zero."""
+    values = as_floats(x)
+    if not values.size:
+        return values.astype(np.float32)
+    if norm == "MAX":
+        size = values.max(axis=-1, keepdims=True)
+    elif norm == "L1":
+        size = np.abs(values).sum(axis=-1, keepdims=True)
+    elif norm == "L2":
+        size = np.sqrt((values.astype(np.float64) ** 2).sum(axis=-1, keepdims=True)).astype(values.dtype)
+    else:
+        raise Violation("C1", f"norm {norm!r}")
+    return np.divide(values, size, out=values.copy(), where=size != 0).astype(np.float32)
+
+
+def _kernel_values(x: Array, vectors: Array, kind: str, parameters: Floats, run: Call) -> Any:
+    """Give the kernel function of each row with each support vector, in blocks of rows: (rows, values)."""
+    gamma, coef0, degree = (*(parameters or ()), 0.0, 0.0, 0.0)[:3]
+    block = max(1, BLOCK // max(len(vectors), 1))
+    run.reserve(min(len(x), block) * len(vectors), x.dtype)
+    for start in range(0, len(x), block):
+        run.check_time()
+        rows = x[start : start + block]
+        product = rows @ vectors.T
+        if kind == "POLY":
+            product = (gamma * product + coef0) ** degree
+        elif kind == "SIGMOID":
+            product = np.tanh(gamma * product + coef0)
+        elif kind == "RBF":
+            # From the differences themselves: lengths and products would cancel where rows are close to vectors.
+            product = np.empty_like(product)
+            for number, row in enumerate(rows):
+                product[number] = np.exp(-gamma * ((vectors - row) ** 2).sum(axis=1))
+        elif kind != "LINEAR":
+            raise Violation("C3", f"kernel_type {kind!r}")
+        yield slice(start, start + len(rows)), product
+
+
+@kernel("SVMRegressor", domain=ML)
+def svm_regressor(
+    x: Array,
+    *,
+    coefficients: Floats,
+    kernel_params: Floats,
+    kernel_type: str,
+    n_supports: int,
+    one_class: int,
+    post_transform: str,
+    rho: Floats,
+    support_vectors: Floats,
+    run: Call,
+) -> Array:
+    """Give the weighted sum of kernel values, plus rho; its sign for a machine of one class."""
+    values = columns_of(x, "C1").astype(np.float64)
+    weights = np.array(coefficients or (), np.float64)
+    if n_supports > 0:
+        vectors = _vectors(support_vectors, n_supports, values.shape[1])
+    else:
+        vectors, kernel_type = np.eye(values.shape[1]), "LINEAR"
+    if len(weights) != len(vectors):
+        raise Violation("C2", f"{len(weights)} coefficients for {len(vectors)} vectors or features")
+    score = np.zeros((len(values), 1))
+    for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, run):
+        score[rows, 0] = products @ weights
+    score += (rho or (0.0,))[0]
+    if one_class:
+        score = np.where(score > 0, 1.0, -1.0)
+    return transformed(score.astype(np.float32), post_transform, "C4").astype(np.float32)
+
+
+def _vectors(flat: Floats, count: int, features: int) -> Array:
+    vectors = np.array(flat or (), np.float64)
+    if len(vectors) != count * features:
+        raise Violation("C2", f"{len(vectors)} numbers for {count} support vectors of {features} features")
+    return vectors.reshape(count, features)
+
+
+@kernel("SVMClassifier", domain=ML)
+def svm_classifier(
+    x: Array,
+    *,
+    classlabels_ints: tuple[int, ...] | None,
+    classlabels_strings: tuple[str, ...] | None,
+    coefficients: Floats,
+    kernel_params: Floats,
+    kernel_type: str,
+    post_transform: str,
+    prob_a: Floats,
+    prob_b: Floats,
+    rho: Floats,
+    support_vectors: Floats,
+    vectors_per_class: tuple[int, ...] | None,
+    run: Call,
+) -> tuple[Array, Array]:
+    """Give labels and scores: votes of the pairs of classes, or one linear model for each class."""
+    labels = class_labels(classlabels_strings, classlabels_ints, "C5")
+    values = columns_of(x, "C1").astype(np.float64)
+    counts = vectors_per_class or ()
+    if not sum(counts):
+        return _linear_machine(values, labels, coefficients, rho, post_transform)
+    count, classes = sum(counts), len(counts)
+    pairs = classes * (classes - 1) // 2
+    if classes != len(labels) or min(counts) < 0:
+        raise Violation("C2", f"vectors of {classes} classes, and {len(labels)} labels")
+    vectors = _vectors(support_vectors, count, values.shape[1])
+    weights = np.array(coefficients or (), np.float64)
+    constants = np.array(rho or (), np.float64)
+    if len(weights) != count * (classes - 1) or len(constants) < pairs:
+        raise Violation("C2", f"{len(weights)} coefficients and {len(constants)} constants for {classes} classes")
+    if bool(prob_a) != bool(prob_b) or (prob_a and prob_b and (len(prob_a) < pairs or len(prob_b) < pairs)):
+        raise Violation("C2", f"{len(prob_a or ())} prob_a and {len(prob_b or ())} prob_b for {pairs} pairs")
+    weights = weights.reshape(classes - 1, count)
+    starts = np.cumsum([0, *counts])
+    decisions = np.zeros((len(values), pairs))
+    for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, run):
+        number = 0
+        for i in range(classes):
+            for j in range(i + 1, classes):
+                of_i, of_j = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
+                decisions[rows, number] = (
+                    products[:, of_i] @ weights[j - 1, of_i] + products[:, of_j] @ weights[i, of_j] + constants[number]
+                )
+                number += 1
+    votes = np.zeros((len(values), classes), np.int64)
+    first, second = np.triu_indices(classes, 1)
+    won = decisions > 0
+    for number in range(pairs):
+        votes[:, first[number]] += won[:, number]
+        votes[:, second[number]] += ~won[:, number]
+    best = votes.argmax(axis=1)
+    if prob_a and prob_b:
+        scores = _coupled(_pairwise(decisions, prob_a, prob_b), classes, run)
+        return labels[scores.argmax(axis=1)], transformed(scores, post_transform, "C4").astype(np.float32)
+    scores = decisions
+    if pairs == 1:
+        # The decision is for the first class of the pair; scores are given per class.
+        scores = np.stack([decisions[:, 0], -decisions[:, 0]], axis=1)
+    return labels[best], transformed(scores, post_transform, "C4").astype(np.float32)
+
+
+def _linear_machine(
+    values: Array, labels: Array, coefficients: Floats, rho: Floats, post_transform: str
+) -> tuple[Array, Array]:
+    weights = np.array(coefficients or (), np.float64)
+    if not len(labels) or len(weights) != len(labels) * values.shape[1]:
+        raise Violation("C2", f"{len(weights)} coefficients for {len(labels)} classes of {values.shape[1]} features")
+    scores = values @ weights.reshape(len(labels), -1).T + (rho or (0.0,))[0]
+    return labels[scores.argmax(axis=1)], transformed(scores, post_transform, "C4").astype(np.float32)
+
+
+def _pairwise(decisions: Array, prob_a: tuple[float, ...], prob_b: tuple[float, ...]) -> Array:
+    """Give the probability of the first class of each pair, by a sigmoid fitted to the decisions (Platt)."""
+    pairs = decisions.shape[1]
+    fitted = decisions * np.array(prob_a[:pairs]) + np.array(prob_b[:pairs])
+    return np.clip(logistic(-fitted), 1e-7, 1 - 1e-7)
+
+
+def _coupled(first_wins: Array, classes: int, run: Call) -> Array:
+    """Give probabilities of classes from those of pairs (Wu, Lin and Weng, 2004, second method).
+
+    They minimise the sum over i and j of (r_ji p_i - r_ij p_j)^2 with sum 1, the solution of a linear system.
+    """
+    run.reserve(len(first_wins) * (classes + 1) ** 2 * 2, np.float64)
+    r = np.zeros((len(first_wins), classes, classes))
+    first, second = np.triu_indices(classes, 1)
+    r[:, first, second] = first_wins
+    r[:, second, first] = 1 - first_wins
+    system = np.zeros((len(first_wins), classes + 1, classes + 1))
+    system[:, :classes, :classes] = -r * np.swapaxes(r, 1, 2)
+    diagonal = np.arange(classes)
+    system[:, diagonal, diagonal] = (np.swapaxes(r, 1, 2) ** 2).sum(axis=2)
+    system[:, classes, :classes] = system[:, :classes, classes] = 1
+    right = np.zeros((len(first_wins), classes + 1, 1))
+    right[:, classes] = 1
+    return np.linalg.solve(system, right)[:, :classes, 0]
