@@ -30,15 +30,18 @@ def _check_divisor(b: Array) -> None:
 def power(x: Array, y: Array) -> Array:
     """Give powers in the type of the bases; those of integers lose their fraction.
 
-    Integers with integers for exponents are exact, and wrap around. Raises Violation C2 where an integer 0 is divided
-    by.
+    Integers with integers for exponents are exact, and wrap around. Raises Violation C2 where an integer 0 is raised
+    to a negative power.
     """
     if y.size == 1 and y.ndim <= x.ndim and y.item() == 2:
         return np.square(x)
-    if x.dtype == y.dtype and x.dtype.kind != "i":
+    if x.dtype.kind == "i":
+        if ((x == 0) & (y < 0)).any():
+            raise Violation("C2", "0 is raised to a negative power")
+        if y.dtype.kind in "iu":
+            return _power_of_integers(x, y)
+    elif x.dtype == y.dtype:
         return np.power(x, y)
-    if x.dtype.kind == "i" and y.dtype.kind in "iu":
-        return _power_of_integers(x, y)
     wide = np.float32 if max(x.dtype.itemsize, y.dtype.itemsize) < 4 else np.float64
     return np.power(x.astype(wide), y.astype(wide)).astype(x.dtype)
 
@@ -46,12 +49,7 @@ def power(x: Array, y: Array) -> Array:
 def _power_of_integers(x: Array, y: Array) -> Array:
     # Unsigned, since numpy refuses negative exponents; what wraps around is the same.
     powers = np.power(x.astype(np.uint64), np.abs(y).astype(np.uint64)).astype(x.dtype)
-    inverse = y < 0
-    if not inverse.any():
-        return powers
-    if (inverse & (x == 0)).any():
-        raise Violation("C2", "0 is raised to a negative power")
-    return np.where(inverse & (np.abs(x) != 1), x.dtype.type(0), powers)
+    return np.where((y < 0) & (np.abs(x) != 1), x.dtype.type(0), powers)
 
 
 # Operators of two operands, and what they apply to elements. Those of the first table were there before version 7.

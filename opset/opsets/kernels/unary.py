@@ -80,7 +80,9 @@ def clip(x: Array, lower: Array | None = None, upper: Array | None = None) -> Ar
         if bound is not None and bound.ndim:
             raise Violation("C1", f"{name} has the shape {list(bound.shape)}")
     lowest, highest = _finite_range(x.dtype)
-    return np.clip(x, lowest if lower is None else lower, highest if upper is None else upper)
+    # Of bfloat16 numpy makes float32, which changes no value.
+    limited = np.clip(x, lowest if lower is None else lower, highest if upper is None else upper)
+    return limited.astype(x.dtype, copy=False)
 
 
 @kernel("Clip")
