@@ -214,9 +214,9 @@ def _in_type(x: Array, stash: np.dtype[Any], axes: tuple[int, ...], epsilon: flo
 @rounded_once
 def _affine(y: Array, scale: Array, bias: Array | None, places: int = 0) -> Array:
     """Give `y * scale + bias`, whose shapes are followed by so many dimensions of size 1."""
-    y = y * scale.reshape(*scale.shape, *[1] * places)
+    y = y * scale.reshape((*scale.shape, *[1] * places))
     if bias is not None:
-        y += bias.reshape(*bias.shape, *[1] * places)
+        y += bias.reshape((*bias.shape, *[1] * places))
     return y
 
 

@@ -111,32 +111,37 @@ def stft(
 @kernel("HannWindow", since=17)
 def hann_window(size: Array, *, output_datatype: int, periodic: int, run: Call) -> Array:
     """Give `0.5 - 0.5 * cos(2 * pi * n / M)`."""
-    return _window((0.5, -0.5), size, output_datatype, periodic, run)
+    return _window((0, 1, 0), size, output_datatype, periodic, run)
 
 
 @kernel("HammingWindow", since=17)
 def hamming_window(size: Array, *, output_datatype: int, periodic: int, run: Call) -> Array:
     """Give `a - (1 - a) * cos(2 * pi * n / M)` with `a = 25 / 46`."""
-    return _window((25 / 46, 25 / 46 - 1), size, output_datatype, periodic, run)
+    return _window((4 / 46, 42 / 46, 0), size, output_datatype, periodic, run)
 
 
 @kernel("BlackmanWindow", since=17)
 def blackman_window(size: Array, *, output_datatype: int, periodic: int, run: Call) -> Array:
     """Give `0.42 - 0.5 * cos(2 * pi * n / M) + 0.08 * cos(4 * pi * n / M)`."""
-    return _window((0.42, -0.5, 0.08), size, output_datatype, periodic, run)
+    return _window((0, 0.36, 0.64), size, output_datatype, periodic, run)
 
 
-def _window(factors: tuple[float, ...], size: Array, output_datatype: int, periodic: int, run: Call) -> Array:
-    """Give the sum of `factors[k] * cos(2 * pi * k * n / M)`; a symmetric window of one value is 1."""
+def _window(factors: tuple[float, float, float], size: Array, output_datatype: int, periodic: int, run: Call) -> Array:
+    """Give the polynomial of these factors in `s = sin(pi * n / M) ** 2`; a symmetric window of one value is 1.
+
+    By `cos(2 * x) = 1 - 2 * s` it is the sum of cosines, without subtracting what is nearly equal; its peak is 1.
+    """
     count = _scalar(size, "C1")
     if count < 0:
         raise Violation("C1", f"size {count}")
     dtype = _output_type(output_datatype)
-    run.reserve(3 * count, np.float64)
-    angles = 2 * np.pi * np.arange(count) / max(count if periodic else count - 1, 1)
+    run.reserve(4 * count, np.float64)
     if count == 1 and not periodic:
         return np.ones(1, dtype)
-    return sum((factor * np.cos(order * angles) for order, factor in enumerate(factors)), np.zeros(count)).astype(dtype)
+    place, whole = np.arange(count), count if periodic else count - 1
+    squares = np.sin(np.minimum(place, whole - place) / max(whole, 1) * np.pi) ** 2
+    constant, linear, quadratic = factors
+    return (constant + linear * squares + quadratic * squares**2).astype(dtype)
 
 
 def _output_type(number: int) -> np.dtype[Any]:
