@@ -14,13 +14,14 @@ from opset.opsets.kernels.windows import (
     Ints,
     Windows,
     add_windows,
+    inner,
     padded,
     places_of_tap,
     same_pads,
     view_of_windows,
     window_attributes,
     windows_over,
-)  # fmt: skip
+)
 
 BLOCK = 1 << 20
 """Elements of columns that are made at a time: as many as a processor's cache is likely to hold."""
@@ -79,7 +80,7 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
     addend = None if bias is None else bias.reshape(group, -1, 1)
     if math.prod(windows.kernel) == 1:
         # What a window of one element sees needs no columns, at most a copy without the elements between strides.
-        seen = x[(..., *places_of_tap(windows, (0,) * len(output)))].reshape(batch, group, each, -1)
+        seen = x[places_of_tap(windows, (0,) * len(output))].reshape(batch, group, each, -1)
         flat = result.reshape(batch, group, filters // group, -1)
         np.matmul(matrix, seen, out=flat)
         if addend is not None:
@@ -158,9 +159,9 @@ def conv_transpose(
     for tap in np.ndindex(windows.kernel):
         run.check_time()
         part = np.matmul(np.ascontiguousarray(turned[(..., *tap)]), values)
-        target = result[(..., *places_of_tap(windows, tap))]
+        target = result[places_of_tap(windows, tap)]
         target += part.reshape(target.shape)
-    result = result[(..., *(slice(b, b + size) for b, size in zip(windows.begins, shape, strict=True)))]
+    result = result[inner(windows.begins, shape)]
     return result if bias is None else result + bias.reshape(-1, *[1] * len(shape))
 
 

@@ -18,13 +18,9 @@ from opset.opsets.kernels.windows import (
     taps,
     window_attributes,
     windows_over,
-)  # fmt: skip
-
-DROPS_EMPTY = 22
-"""The version from which on a last window that starts in the padding at the end is left out."""
+)
 
 
-@kernel("MaxPool", since=22)
 @kernel("MaxPool")
 @rounded_once
 def max_pool(
@@ -40,10 +36,7 @@ def max_pool(
     run: Call,
 ) -> Any:
     """Give the maximum of each window, NaN where there is one, and the place of the first of them in the flat input."""
-    keep = run.version < DROPS_EMPTY
-    windows = windows_over(
-        x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode, keep_empty=keep
-    )
+    windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
     if run.wants(1):
         return _maxima_and_places(x, windows, storage_order, run)
     return reduce_windows(np.maximum, x, windows, _least(x.dtype), run)
@@ -60,7 +53,9 @@ def _maxima_and_places(x: Array, windows: Windows, storage_order: int, run: Call
     sizes = x.shape[2:]
     count = math.prod(sizes)
     run.reserve(x.size + count, np.int64)
-    places = np.broadcast_to(np.arange(count).reshape(sizes, order="CF"[storage_order]), x.shape)
+    numbers = np.arange(count)
+    numbers = numbers.reshape(sizes) if storage_order == 0 else numbers.reshape(sizes[::-1]).transpose()
+    places: Array = np.broadcast_to(numbers, x.shape)
     for axis in reversed(range(2, x.ndim)):
         kernel, stride, dilation, begin, _, count = (each[axis - 2] for each in windows)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
@@ -78,7 +73,6 @@ def _maxima_and_places(x: Array, windows: Windows, storage_order: int, run: Call
     return x, np.where(places < 0, -1, places + first)
 
 
-@kernel("AveragePool", since=22)
 @kernel("AveragePool")
 @rounded_once
 def average_pool(
@@ -94,10 +88,7 @@ def average_pool(
     run: Call,
 ) -> Array:
     """Give the mean of each window; what lies beyond the padding never counts."""
-    keep = run.version < DROPS_EMPTY
-    windows = windows_over(
-        x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode, keep_empty=keep
-    )
+    windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
     sums = reduce_windows(np.add, x, windows, 0, run)
     counts = np.ones((), x.dtype)
     for size, extent, stride, dilation, begin, end, count in zip(x.shape[2:], *windows, strict=True):
@@ -111,7 +102,6 @@ def average_pool(
     return sums
 
 
-@kernel("LpPool", since=22)
 @kernel("LpPool")
 @rounded_once
 def lp_pool(
@@ -127,10 +117,7 @@ def lp_pool(
     run: Call,
 ) -> Array:
     """Give the norm of order p of each window. Version 1 does not say what an absent `kernel_shape` is."""
-    keep = run.version < DROPS_EMPTY
-    windows = windows_over(
-        x.shape, kernel_shape or (), strides, dilations, pads, auto_pad, ceil_mode=ceil_mode, keep_empty=keep
-    )
+    windows = windows_over(x.shape, kernel_shape or (), strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
     return _root(reduce_windows(np.add, _powers(x, p, "C5"), windows, 0, run), p)
 
 

@@ -49,11 +49,11 @@ def windows_over(
     auto_pad: str = "NOTSET",
     *,
     ceil_mode: int = 0,
-    keep_empty: bool = False,
 ) -> Windows:
     """Give the windows over a tensor of this shape, batch and channels first.
 
-    `keep_empty` keeps a last window of `ceil_mode` that starts in the explicit padding at the end.
+    A last window of `ceil_mode` that starts in the padding at the end is left out. Only the pools of version 22 say so;
+    by the formula of those before it is kept, but neither runtimes nor the standard's test cases do that.
     """
     sizes, rank = shape[2:], len(kernel)
     if rank != len(sizes) or not rank:
@@ -73,7 +73,7 @@ def windows_over(
             if room < 0:
                 raise Violation("C4", f"a window of {reach} over {size} + {begin} + {end} on spatial axis {axis}")
             count = (-(-room // step) if ceil_mode else room // step) + 1
-            if ceil_mode and not (keep_empty and auto_pad != "VALID") and (count - 1) * step >= size + begin:
+            if ceil_mode and (count - 1) * step >= size + begin:
                 count -= 1
         begins.append(begin)
         ends.append(end)
@@ -108,8 +108,7 @@ def padded(x: Array, begins: Sequence[int], ends: Sequence[int], run: Call) -> A
     shape = (*x.shape[:2], *(b + size + e for b, size, e in zip(begins, x.shape[2:], ends, strict=True)))
     run.reserve(math.prod(shape), x.dtype)
     result = np.zeros(shape, x.dtype)
-    inside = tuple(slice(b, b + size) for b, size in zip(begins, x.shape[2:], strict=True))
-    result[(..., *inside)] = x
+    result[inner(begins, x.shape[2:])] = x
     return result
 
 
@@ -175,21 +174,25 @@ def _seeing(size: int, kernel: int, stride: int, dilation: int, begin: int, coun
 
 def add_windows(columns: Array, windows: Windows, shape: Sequence[int], run: Call) -> Array:
     """Give a tensor of this shape, without padding, to which windows (N, C, *kernel, *output) are added in place."""
-    rank = len(windows.kernel)
     sizes = [b + size + e for b, size, e in zip(windows.begins, shape[2:], windows.ends, strict=True)]
     run.reserve(math.prod(sizes) * math.prod(shape[:2]), columns.dtype)
     result = np.zeros((*shape[:2], *sizes), columns.dtype)
     for tap in np.ndindex(windows.kernel):
         run.check_time()
-        target = result[(..., *places_of_tap(windows, tap))]
+        target = result[places_of_tap(windows, tap)]
         target += columns[(slice(None), slice(None), *tap)]
-    inside = (slice(b, b + size) for b, size in zip(windows.begins, shape[2:], strict=True))
-    return result[(..., *inside)] if rank else result
+    return result[inner(windows.begins, shape[2:])]
 
 
-def places_of_tap(windows: Windows, tap: Sequence[int]) -> tuple[slice, ...]:
+def places_of_tap(windows: Windows, tap: Sequence[int]) -> tuple[Any, ...]:
     """Give where in the padded tensor an element of the window lies, for all windows."""
-    return tuple(
+    parts = (
         slice(at * dilation, at * dilation + (count - 1) * stride + 1 if count else at * dilation, stride)
         for at, stride, dilation, count in zip(tap, windows.strides, windows.dilations, windows.output, strict=True)
     )
+    return (..., *parts)
+
+
+def inner(begins: Sequence[int], sizes: Sequence[int]) -> tuple[Any, ...]:
+    """Give the index of the spatial part that starts at `begins` and has these sizes."""
+    return (..., *(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True)))
