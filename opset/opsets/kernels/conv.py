@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+import opset.opsets.kernels.deform  # noqa: F401  kernels of this family, too
 from opset.opsets.kernels import Call, Violation, kernel
 from opset.opsets.kernels.shared import Array, rounded_once
 from opset.opsets.kernels.windows import (

@@ -53,9 +53,8 @@ def _maxima_and_places(x: Array, windows: Windows, storage_order: int, run: Call
     sizes = x.shape[2:]
     count = math.prod(sizes)
     run.reserve(x.size + count, np.int64)
-    numbers = np.arange(count)
-    numbers = numbers.reshape(sizes) if storage_order == 0 else numbers.reshape(sizes[::-1]).transpose()
-    places: Array = np.broadcast_to(numbers, x.shape)
+    numbers: Array = np.arange(count).reshape(sizes if storage_order == 0 else sizes[::-1])
+    places: Array = np.broadcast_to(numbers if storage_order == 0 else numbers.transpose(), x.shape)
     for axis in reversed(range(2, x.ndim)):
         kernel, stride, dilation, begin, _, count = (each[axis - 2] for each in windows)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
