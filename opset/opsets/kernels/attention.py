@@ -126,7 +126,7 @@ def flex_attention(
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
     precision = wide if softmax_precision is None else _PRECISIONS.get(softmax_precision)
     if precision is None:
-        raise Violation("C9", f"softmax_precision {softmax_precision}")
+        raise Violation("C2", f"softmax_precision {softmax_precision}")
     run.reserve(3 * prod(q.shape[:3]) * k.shape[2], precision)
     factor = (1 / sqrt(q.shape[3]) if q.shape[3] else 1.0) if scale is None else scale
     wide = np.promote_types(wide, precision) if precision not in SMALL_FLOATS else wide
@@ -141,11 +141,11 @@ def flex_attention(
 
 
 def _edited(before: Array, outputs: list[Any]) -> Array:
-    """Give what a graph made of scores. Raises Violation C8 where it is not one tensor of their type and shape."""
+    """Give what a graph made of scores. Raises Violation C5 where it is not one tensor of their type and shape."""
     after = outputs[0] if len(outputs) == 1 else None
     if not isinstance(after, np.ndarray) or after.shape != before.shape or after.dtype != before.dtype:
         said = f"{after.dtype}{list(after.shape)}" if isinstance(after, np.ndarray) else f"{len(outputs)} outputs"
-        raise Violation("C8", f"it gives {said} for {before.dtype}{list(before.shape)}")
+        raise Violation("C5", f"it gives {said} for {before.dtype}{list(before.shape)}")
     return after
 
 

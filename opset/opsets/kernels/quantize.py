@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from opset.model.arrays import DTYPES
 from opset.opsets.kernels import Call, Violation, kernel
+from opset.opsets.kernels.conversion import FLOAT8, converted
 from opset.opsets.kernels.shared import SMALL_FLOATS, Array, positive_axis
 
 
@@ -29,16 +30,7 @@ _RANGES: dict[np.dtype[Any], tuple[int, int]] = {
     np.dtype(ml_dtypes.int2): (-2, 1),
     np.dtype(ml_dtypes.uint2): (0, 3),
 }
-_LARGEST: dict[np.dtype[Any], float] = {
-    np.dtype(ml_dtypes.float8_e4m3fn): 448.0,
-    np.dtype(ml_dtypes.float8_e4m3fnuz): 240.0,
-    np.dtype(ml_dtypes.float8_e5m2): 57344.0,
-    np.dtype(ml_dtypes.float8_e5m2fnuz): 57344.0,
-}
-"""The largest number of each type that has another answer to larger ones; narrower types have none."""
-_NARROW_FLOATS = frozenset(_LARGEST) | _dtypes(
-    ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn
-)
+_SMALL = FLOAT8 | _dtypes(ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)
 _RESULTS = _dtypes(np.float32, np.float16, ml_dtypes.bfloat16)
 _DIVISIONS = _RESULTS | _dtypes(np.float64)
 _MOST_OF_A_PRODUCT = 255 * 255
@@ -63,7 +55,7 @@ def quantize_linear(
     kind = zero_point.dtype if zero_point is not None else np.dtype(np.uint8)
     if output_dtype:
         stated = DTYPES.get(output_dtype)
-        known = stated in _RANGES or stated in _NARROW_FLOATS
+        known = stated in _RANGES or stated in _SMALL
         if stated is None or not known or (zero_point is not None and stated != kind):
             raise Violation("C4", f"output_dtype {output_dtype}")
         kind = stated
@@ -234,14 +226,10 @@ def quantized(quotient: Array, zero_point: Array | None, kind: np.dtype[Any], sa
 
     What is too large becomes the largest number, and NaN, where the type has none, the least, as implementations do.
     """
-    if kind in _NARROW_FLOATS:
-        values = quotient.astype(np.float32, copy=False)
+    if kind not in _RANGES:
         if zero_point is not None:
-            values = values + zero_point.astype(np.float32)
-        if saturate and kind in _LARGEST:
-            most = _LARGEST[kind]
-            values = np.clip(values, -most, most)
-        return values.astype(kind)
+            quotient = quotient.astype(np.float32) + zero_point.astype(np.float32)
+        return converted(quotient, kind, saturate)
     least, most = _RANGES[kind]
     rounded = np.rint(quotient)
     if rounded.dtype in SMALL_FLOATS:
