@@ -20,6 +20,8 @@ from opset.model.graph import Body, bodies_below, function_key, subgraphs
 from opset.opsets import kernels
 from opset.opsets.imports import imports_of
 from opset.opsets.registry import Registry
+from opset.opsets.slices import DOMAIN as TRAINING
+from opset.opsets.slices import is_gradient, slice_of
 from opset.schemas.model import OpSchema
 from opset.schemas.names import normalised, shown
 
@@ -148,14 +150,31 @@ class Programs:
         inner: dict[int, Program] = {}
         free: dict[int, tuple[str, ...]] = {}
         program = None
-        for body in reversed(bodies_below(root)):
+        found = bodies_below(root)
+        slices = self._slices(found, bound) if TRAINING in imports else {}
+        for body in reversed([*found, *bodies_below(*slices.values())]):
             wanted = outputs if body is root else body.output_names()
-            compiler = _Compiler(self, body, imports, bound, inner, free)
+            compiler = _Compiler(self, body, imports, bound, inner, free, slices)
             program = compiler.run(wanted)
             inner[id(body.proto)] = program
             free[id(body.proto)] = tuple(compiler.outside)
         assert program is not None
         return program
+
+    def _slices(self, found: Iterable[Body], bound: Mapping[str, Any]) -> dict[int, Body]:
+        """Give what each Gradient node differentiates, by the id of the node. Raises RunError with all findings."""
+        slices: dict[int, Body] = {}
+        findings: list[Finding] = []
+        for body in found:
+            for index, node in enumerate(body.proto.node):
+                if is_gradient(node) and function_key(node) not in self._functions:
+                    try:
+                        slices[id(node)] = slice_of(body, index, _bound_attributes(node, bound))
+                    except RunError as error:
+                        findings += error.findings
+        if findings:
+            raise RunError(findings)
+        return slices
 
     def step_of(
         self, body: Body, index: int, imports: Mapping[str, int], bound: Mapping[str, Any], inner: Mapping[int, Program]
@@ -327,9 +346,10 @@ class _Compiler:
         bound: Mapping[str, Any],
         inner: Mapping[int, Program],
         free: Mapping[int, tuple[str, ...]],
+        slices: Mapping[int, Body],
     ) -> None:
         self.programs, self.body, self.imports, self.bound = programs, body, imports, bound
-        self.inner, self.free = inner, free
+        self.inner, self.free, self.slices = inner, free, slices
         self.slots: dict[str, int] = {}
         self.outside: list[str] = []
         self.program = Program(body, tuple(body.input_names()))
@@ -349,6 +369,8 @@ class _Compiler:
             except RunError as error:
                 findings += error.findings
                 continue
+            if id(step.node) in self.slices:
+                step.attributes = {**step.attributes, "graph": self.inner[id(self.slices[id(step.node)].proto)]}
             self._connect(step)
             program.steps.append(step)
         if findings:
@@ -378,15 +400,22 @@ class _Compiler:
             if not read.isdisjoint(node.output):
                 needed.append(index)
                 read.update(node.input)
-                for _, graph in subgraphs(node) if node.attribute else ():
-                    read.update(self.free[id(graph)])
+                for key in self._inside(node):
+                    read.update(self.free[key])
         needed.reverse()
         return needed
 
+    def _inside(self, node: Any) -> list[int]:
+        """Give the ids of the graphs that a node may run."""
+        if not node.attribute:
+            return []
+        found = [id(graph) for _, graph in subgraphs(node)]
+        return [*found, id(self.slices[id(node)].proto)] if id(node) in self.slices else found
+
     def _connect(self, step: Step) -> None:
         node = step.node
-        for _, graph in subgraphs(node) if node.attribute else ():
-            program, names = self.inner[id(graph)], self.free[id(graph)]
+        for key in self._inside(node):
+            program, names = self.inner[key], self.free[key]
             program.captured = tuple(
                 (self._slot(name), inside) for name, (_, inside) in zip(names, program.captured, strict=True)
             )
@@ -415,8 +444,8 @@ class _Compiler:
         last: dict[int, Step] = {}
         for step in self.program.steps:
             read = [*step.inputs, *step.outputs]
-            for _, graph in subgraphs(step.node) if step.node.attribute else ():
-                read += [slot for slot, _ in self.inner[id(graph)].captured]
+            for key in self._inside(step.node):
+                read += [slot for slot, _ in self.inner[key].captured]
             for slot in read:
                 last[slot] = step
         frees: dict[int, list[int]] = {}

@@ -198,8 +198,8 @@ def _states(inputs: Sequence[Any], scans: int, body: Program, run: Call) -> int:
     """Give the number of states. Raises Violation C1 where inputs, outputs and the body do not fit together."""
     states = len(inputs) - scans
     if scans < 1 or states < 0 or len(body.outputs) < max(states, run.outputs) or len(body.inputs) < len(inputs):
-        why = f"{len(inputs)} inputs of which {scans} are scanned, a body of {len(body.inputs)} inputs and {_given(body)}"
-        raise Violation("C1", why)
+        scanned = f"{len(inputs)} inputs of which {scans} are scanned"
+        raise Violation("C1", f"{scanned}, a body of {len(body.inputs)} inputs and {_given(body)}")
     return states
 
 

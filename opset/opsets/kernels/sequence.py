@@ -91,7 +91,8 @@ def _without(shape: tuple[int, ...], axis: int, new_axis: int) -> tuple[int, ...
 def split(x: Array, lengths: Array | None = None, *, axis: int, keepdims: int, run: Call) -> list[Array]:
     """Give parts along an axis: of one length, of given lengths, or of length 1."""
     axis = positive_axis(axis, x.ndim, "C1")
-    size, front = x.shape[axis], (slice(None),) * axis
+    size = x.shape[axis]
+    front: tuple[Any, ...] = (slice(None),) * axis
     if lengths is None or not lengths.ndim:
         step = 1 if lengths is None else int(lengths)
         if step <= 0:

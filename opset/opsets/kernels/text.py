@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -100,10 +101,10 @@ def full_match(x: Array, *, pattern: Text | None, run: Call) -> Array:
     if pattern is None:
         raise Violation("C1")
     try:
-        import re2
+        import re2  # type: ignore[import-untyped]
     except ImportError as error:
-        help = "install it: pip install google-re2"
-        raise RunError(Finding("R205", "RegexFullMatch needs the package google-re2", why=str(error), help=help)) from error
+        message, help = "RegexFullMatch needs the package google-re2", "install it: pip install google-re2"
+        raise RunError(Finding("R205", message, why=str(error), help=help)) from error
     options = re2.Options()
     options.max_mem, options.log_errors, options.never_capture = _PROGRAM, False, True
     try:
@@ -145,7 +146,7 @@ def normalized(
 def _cases(locale: str | None) -> tuple[Callable[[Text], Text], Callable[[Text], Text]]:
     """Give what makes lower and upper case by Unicode's rules, in Turkish and Azeri with a dotless i beside the i."""
     if (locale or "").replace("-", "_").split("_")[0].lower() in ("tr", "az"):
-        to_lower, to_upper = str.maketrans({"I": "ı", "İ": "i"}), str.maketrans({"i": "İ"})
+        to_lower, to_upper = str.maketrans("I\u0130", "\u0131i"), str.maketrans("i", "\u0130")
         return (
             lambda text: text.translate(to_lower).lower() if isinstance(text, str) else text.lower(),
             lambda text: text.translate(to_upper).upper() if isinstance(text, str) else text.upper(),
@@ -179,7 +180,7 @@ def tf_idf(
     if not pool or (pool_int64s and pool_strings):
         raise Violation("C4", "strings are counted" if x.dtype.hasobject else "numbers are counted")
     bounds = [*ngram_counts, len(pool)]
-    sizes = [end - begin for begin, end in zip(bounds, bounds[1:], strict=False)]
+    sizes = [end - begin for begin, end in pairwise(bounds)]
     if bounds[0] != 0 or any(size < 0 or size % length for length, size in enumerate(sizes, 1)):
         raise Violation("C5", f"they begin at {bounds[:-1][:9]}, {len(pool)} elements in all")
     grams = sum(size // length for length, size in enumerate(sizes, 1))

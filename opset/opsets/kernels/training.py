@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from opset.opsets.kernels import Violation, kernel
+from opset.opsets.kernels.gradients import gradient as gradient  # registered by its import
 from opset.opsets.kernels.shared import Array
-
-DOMAIN = "ai.onnx.preview.training"
+from opset.opsets.slices import DOMAIN
 
 
 def _updated(
