@@ -52,33 +52,32 @@ def _power_of_integers(x: Array, y: Array) -> Array:
     return np.where((y < 0) & (np.abs(x) != 1), x.dtype.type(0), powers)
 
 
-# Operators of two operands, and what they apply to elements. Those of the first table were there before version 7.
-_OLD: dict[str, Function] = {
+# Operators of two operands, by what they apply to elements; those of the last two tables came after version 7.
+_ARITHMETIC: dict[str, Function] = {
     "Add": np.add,
     "And": np.logical_and,
     "Div": divide,
-    "Equal": np.equal,
-    "Greater": np.greater,
-    "Less": np.less,
     "Mul": np.multiply,
     "Or": np.logical_or,
     "Pow": power,
     "Sub": np.subtract,
     "Xor": np.logical_xor,
 }
-_NEW: dict[str, Function] = {
+_COMPARISON: dict[str, Function] = {"Equal": np.equal, "Greater": np.greater, "Less": np.less}
+_LATER: dict[str, Function] = {
     "BitwiseAnd": np.bitwise_and,
     "BitwiseOr": np.bitwise_or,
     "BitwiseXor": np.bitwise_xor,
-    "GreaterOrEqual": np.greater_equal,
-    "LessOrEqual": np.less_equal,
 }
+_LATER_COMPARISON: dict[str, Function] = {"GreaterOrEqual": np.greater_equal, "LessOrEqual": np.less_equal}
 
-for _name, _function in _OLD.items():
+for _name, _function in {**_ARITHMETIC, **_COMPARISON}.items():
     kernel(_name)(broadcast_from_axis(_function))
-    kernel(_name, since=7)(broadcast(_function))
-for _name, _function in _NEW.items():
+    kernel(_name, since=7)(broadcast(_function, np.bool_ if _name in _COMPARISON else None))
+for _name, _function in _LATER.items():
     kernel(_name)(broadcast(_function))
+for _name, _function in _LATER_COMPARISON.items():
+    kernel(_name)(broadcast(_function, np.bool_))
 
 
 @kernel("Mod", since=28)

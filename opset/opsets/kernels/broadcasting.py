@@ -5,30 +5,35 @@ Operands that do not fit break C1 of their operator.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from opset.opsets.kernels import Call, Function, Violation
 from opset.opsets.kernels.shared import Array
 
 
-def fit(run: Call, *operands: Array) -> None:
-    """Reserve what the last operand's type takes in the shape that all broadcast to. Raises Violation C1 without one.
+def fit(run: Call, *operands: Array, dtype: Any = None) -> None:
+    """Reserve a result of the shape that all operands broadcast to, and the last one's type or `dtype`.
 
-    Two short vectors may come to a large matrix.
+    Two short vectors may come to a large matrix. Raises Violation C1 where there is no such shape.
     """
     try:
         count = np.broadcast(*operands).size
     except ValueError:
         raise Violation("C1", f"the shapes are {_shapes(*operands)}") from None
-    run.reserve(count, operands[-1].dtype)
+    run.reserve(count, dtype or operands[-1].dtype)
 
 
-def broadcast(function: Function) -> Function:
-    """Give the kernel that applies a function to two operands whose shapes broadcast as in numpy."""
+def broadcast(function: Function, dtype: Any = None) -> Function:
+    """Give the kernel that applies a function to two operands whose shapes broadcast as in numpy.
+
+    Its results are of the operands' type, or of `dtype`.
+    """
 
     def broadcasting(a: Array, b: Array, *, run: Call) -> Array:
         if a.shape != b.shape:
-            fit(run, a, b)
+            fit(run, a, b, dtype=dtype)
         return function(a, b)
 
     return broadcasting

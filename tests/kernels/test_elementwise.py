@@ -1,0 +1,76 @@
+"""What the YAML examples of elementwise operators cannot show: accuracy, agreement with numpy, limits of memory."""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opset import ReferenceEvaluator, RunError
+from opset.model import proto as pb
+from opset.opsets.evaluator import Limits
+from opset.opsets.examples import type_proto
+from opset.opsets.kernels.error_function import erf
+from opset.opsets.kernels.selection import select
+
+
+@pytest.mark.parametrize(("dtype", "last_places"), [(np.float32, 0.53), (np.float64, 4)])
+def test_the_error_function_is_accurate(dtype, last_places):
+    rng = np.random.default_rng(0)
+    near_zero = 10.0 ** rng.uniform(-30, 0, 5_000)
+    x = np.concatenate([np.linspace(-6.5, 6.5, 40_001), np.linspace(1.2, 1.3, 10_001), near_zero, -near_zero])
+    x = x.astype(dtype)
+    exact = np.array([math.erf(each) for each in x])  # itself within one unit of the last place of a double
+    error = np.abs(erf(x).astype(np.float64) - exact) / np.spacing(np.abs(exact).astype(dtype))
+    assert error.max() <= last_places
+
+
+def test_the_error_function_keeps_signs_and_nan():
+    x = np.array([[np.inf, -np.inf, 0.0], [-0.0, np.nan, 1e300]])
+    assert np.array_equal(erf(x), [[1, -1, 0], [0, np.nan, 1]], equal_nan=True)
+    assert np.signbit(erf(x)).tolist() == [[False, True, False], [True, False, False]]
+    assert erf(np.zeros((0, 3), np.float32)).shape == (0, 3)
+
+
+TYPES = (np.bool_, np.int8, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.complex64, np.complex128, object)
+SHAPES = [((50, 60),) * 3, ((50, 60), (1, 60), (50, 1)), ((3000,), (), ()), ((50, 1, 60), (60, 1), ()), ((2, 2),) * 3]
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_selecting_is_what_numpy_does(dtype, shapes):
+    rng = np.random.default_rng(0)
+    condition = np.asarray(rng.random(shapes[0]) > 0.5)
+    x, y = (np.asarray(rng.integers(-9, 9, shape)).astype(dtype) for shape in shapes[1:])
+    expected, actual = np.where(condition, x, y), select(condition, x, y)
+    assert actual.dtype == expected.dtype == x.dtype
+    assert np.array_equal(actual, expected)
+
+
+@pytest.mark.parametrize(
+    ("operator", "version", "types"),
+    [
+        *(("Add", 14, "float float"), ("Equal", 13, "float float"), ("Max", 13, "float float")),
+        *(("Mod", 13, "int64 int64"), ("Pow", 15, "float int32"), ("BitShift", 11, "uint8 uint8")),
+        ("Where", 16, "bool float float"),
+    ],
+)
+def test_a_result_much_larger_than_its_operands_is_refused(operator, version, types):
+    model = pb.ModelProto(ir_version=8)
+    model.opset_import.add(version=version)
+    node = model.graph.node.add(op_type=operator, output=["z"])
+    if operator == "BitShift":
+        node.attribute.add(name="direction", type=3, s=b"LEFT")
+    feeds = {}
+    for place, kind in enumerate(types.split()):
+        shape = (2000, 1) if place % 2 else (1, 2000)
+        name = f"x{place}"
+        node.input.append(name)
+        model.graph.input.add(name=name, type=type_proto(f"tensor({kind})", shape))
+        feeds[name] = np.ones(shape, "float32" if kind == "float" else kind)
+    model.graph.output.add(name="z")
+    (z,) = ReferenceEvaluator(model).run(None, feeds)
+    assert z.shape == (2000, 2000)
+    with pytest.raises(RunError) as caught:
+        ReferenceEvaluator(model, limits=Limits(max_bytes=1_000_000)).run(None, feeds)
+    assert caught.value.code == "R302"
