@@ -212,11 +212,11 @@ def svm_classifier(
     best = votes.argmax(axis=1)
     if prob_a and prob_b:
         scores = _coupled(_pairwise(decisions, prob_a, prob_b), classes, run)
-        return labels[scores.argmax(axis=1)], transformed(scores, post_transform, "C4").astype(np.float32)
-    scores = decisions
-    if pairs == 1:
-        # The decision is for the first class of the pair; scores are given per class.
-        scores = np.stack([decisions[:, 0], -decisions[:, 0]], axis=1)
+    elif pairs == 1:
+        # A decision above 0 is for the first of two classes, and yet, as scikit-learn has it, the score of the second.
+        scores = np.concatenate([-decisions, decisions], axis=1)
+    else:
+        scores = decisions
     return labels[best], transformed(scores, post_transform, "C4").astype(np.float32)
 
 
