@@ -12,6 +12,7 @@ from opset import adapters
 from opset.cli import output
 from opset.cli.configuration import all_folders
 from opset.errors import Finding, UsageError
+from opset.opsets import kernels
 from opset.schemas import lint
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
@@ -29,7 +30,8 @@ def command(folders: tuple[Path, ...], lock: bool, form: str) -> int:
     packages are checked, or the standard's operators where there are none.
     """
     folders = folders or all_folders(()) or (FOLDER,)
-    findings = lint.lint(folders, adapters.written(list(lint.FAMILIES)))
+    families = list(lint.FAMILIES)
+    findings = lint.lint(folders, adapters.written(families), kernels.written(families))
     locked = [name for folder in folders for name in _lock(folder)] if lock and not findings else []
     data = {"findings": [asdict(finding) for finding in findings], "locked": locked}
     if form == "text" and findings:

@@ -514,7 +514,7 @@ class Run:
         return constraints.get(label, "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class CallOfStep:
     """What a kernel may ask of the run; see opset.opsets.kernels.Call."""
 
