@@ -29,8 +29,8 @@ FAMILIES = (
 Adapter = tuple[str, str, int, str]
 """Domain, operator, since_version and direction (`up` or `down`) of a written adapter."""
 Kernel = tuple[str, str, int]
-"""Domain, operator and since_version of a kernel, which serves later versions up to the next kernel."""
-PENDING = frozenset(("S220", "S221", "S222", "S223", "S224", "S225"))
+"""Domain, operator and version of a kernel, which serves later ones up to the next kernel; 0 stands for the first."""
+PENDING = frozenset(("S220",))
 """Rules that are not told yet, since the standard does not keep them everywhere."""
 
 
@@ -43,6 +43,8 @@ class Surroundings:
     names: Set[tuple[str, str]]
     written: Collection[Adapter] | None
     kernels: Collection[Kernel] | None
+    exemplary: bool
+    """Whether examples are asked for: in the standard, and in a folder where an operator has them."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ def _lint_folder(
     names = {(operator.domain, operator.name) for operator in operators}
     if not standard:
         names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
-    surroundings = Surroundings(sets, lock, names, written, kernels)
+    exemplary = standard or any(operator.examples for operator in operators)
+    surroundings = Surroundings(sets, lock, names, written, kernels, exemplary)
     for operator in operators:
         for check in RULES:
             findings += itertools.islice(check(operator, surroundings), MAX_FINDINGS)
@@ -317,8 +320,8 @@ def _is_set(node: Node, sets: TypeSets) -> bool:
 
 
 def has_examples(operator: Operator, around: Surroundings) -> Iterator[Finding]:
-    """Every operator has an example (S220)."""
-    if not operator.examples:
+    """Every operator has an example, where others have (S220)."""
+    if around.exemplary and not operator.examples:
         yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
 
 
@@ -369,8 +372,11 @@ def examples_differ(operator: Operator, around: Surroundings) -> Iterator[Findin
 
 
 def kernels_exist(operator: Operator, around: Surroundings) -> Iterator[Finding]:
-    """Every version has a kernel, its own or that of an older one, unless it is deprecated (S224)."""
-    if around.kernels is None:
+    """Every version has a kernel, its own or that of an older one, unless it is deprecated (S224).
+
+    A domain without any kernel is one that is not meant to be evaluated.
+    """
+    if around.kernels is None or not any(domain == operator.domain for domain, _, _ in around.kernels):
         return
     key = operator.domain, operator.name
     first = min((since for *kernel, since in around.kernels if tuple(kernel) == key), default=None)
@@ -445,8 +451,9 @@ def _lost_kernels(
 ) -> Iterator[Finding]:
     """Every kernel belongs to a version (S225), in the domains of this folder."""
     domains = {operator.domain for operator in operators}
-    versions = {(o.domain, o.name, schema.since_version) for o in operators for schema in o.schemas}
+    versions = {(o.domain, o.name, since) for o in operators for since in (0, *(s.since_version for s in o.schemas))}
     for domain, name, since in sorted(kernels or ()):
         if domain in domains and (domain, name, since) not in versions:
-            message = f"a kernel is written for {name} {since}, which is no version"
+            which = f"{name} {since}, which is no version" if since else f"{name}, which is no operator"
+            message = f"a kernel is written for {which}"
             yield Finding("S225", message, place=str(folder / shown(domain) / f"{name}.yaml"))

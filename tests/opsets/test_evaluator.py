@@ -119,7 +119,8 @@ def test_external_data_is_read(tmp_path):
 
 
 def test_sequences_optionals_and_narrow_types_go_in_and_out():
-    run = evaluator("""g (seq(float[N]) s, optional(float[N]) o, bfloat16[2] b) => (float[N] y, bool has, bfloat16[2] c) {
+    run = evaluator("""
+        g (seq(float[N]) s, optional(float[N]) o, bfloat16[2] b) => (float[N] y, bool has, bfloat16[2] c) {
         i = Constant <value_int = 1> ()  y = SequenceAt (s, i)  has = OptionalHasElement (o)  c = Neg (b) }""")
     two = np.array([1, 2], np.float32)
     y, has, c = run.run(None, {"s": [X[0], two], "o": None, "b": two.astype(ml_dtypes.bfloat16)})

@@ -242,7 +242,7 @@ AXIS = "- {name: axis_wrong, since: 2, attributes: {axis: 9}, inputs: [{float: [
     ("text", "found"),
     [
         (BOTH + AXIS, []),
-        (CONSTRAINED, ["S220 1:1"]),
+        (CONSTRAINED, []),
         (BOTH, ["S221 21:9"]),
         (REWORDED + AXIS, []),
         (REWORDED.replace("since: 1, inp", "since: 2, inp") + AXIS, ["S221 32:9"]),
@@ -259,6 +259,13 @@ def test_s220_to_s223_examples(text, found, tmp_path, monkeypatch):
     assert [f"{each.code} {each.place.removeprefix(f'{path}:')}" for each in lint_all([tmp_path])] == found
 
 
+def test_s220_asks_for_examples_where_others_have_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("opset.schemas.lint.PENDING", frozenset())
+    write(tmp_path, CONSTRAINED)
+    write(tmp_path, BOTH + AXIS, "Scale", "org.acme")
+    assert codes(lint_all([tmp_path])) == ["S220"]
+
+
 def test_s222_does_not_ask_for_an_attribute_without_effect(tmp_path, monkeypatch):
     monkeypatch.setattr("opset.schemas.lint.PENDING", frozenset())
     text = REMOVED + EXAMPLES.replace("error: C1", "outputs: [null]")
@@ -273,11 +280,14 @@ def test_s224_and_s225_kernels_and_versions_agree(tmp_path, monkeypatch):
     write(tmp_path)
     first, second = ("com.acme", "Scale", 1), ("com.acme", "Scale", 2)
     assert lint([tmp_path], None, [first, ("", "Softmax", 99)]) == []
-    assert codes(lint([tmp_path], None, [])) == ["S224", "S224"]
+    other = ("com.acme", "Other", 0)
+    assert lint([tmp_path], None, [("org.acme", "Other", 0)]) == []
+    assert codes(lint([tmp_path], None, [other])) == ["S224", "S224", "S225"]
     assert codes(lint([tmp_path], None, [second])) == ["S224"]
+    assert lint([tmp_path], None, [("com.acme", "Scale", 0)]) == []
     assert codes(lint([tmp_path], None, [first, ("com.acme", "Scale", 3)])) == ["S225"]
     write(tmp_path, DEPRECATED.replace("  change", "  replacement: Mul\n  change"))
-    assert codes(lint([tmp_path], None, [])) == ["S224"]
+    assert codes(lint([tmp_path], None, [other])) == ["S224", "S225"]
     assert lint([tmp_path]) == []
 
 

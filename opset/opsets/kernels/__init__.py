@@ -1,7 +1,7 @@
 """What operators compute: one plain function of arrays for every meaning that an operator ever had.
 
 `opset/opsets/kernels/<family>.py` holds the kernels of the operators of that family. A function is found by its
-decorator, and holds for every version from `since` on, until a later one is registered:
+decorator, and holds for every version from `since` on (without it, from the first), until a later one is registered:
 
     @kernel("Softmax", since=13)
     def softmax(x, *, axis): ...
@@ -89,8 +89,11 @@ class Kernel:
     is_generator: bool
 
 
-def kernel(*operators: str, since: int = 1, domain: str = "") -> Callable[[Function], Function]:
-    """Register the kernel of operators from version `since` on. Raises RuntimeError where there are two."""
+def kernel(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
+    """Register the kernel of operators from version `since` on, from the first on where nothing is said.
+
+    Raises RuntimeError where there are two.
+    """
 
     def register(function: Function) -> Function:
         entry = _described(function)
