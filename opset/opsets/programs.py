@@ -227,7 +227,7 @@ class Programs:
                     for name, each in formal.items()
                     if not each.required and (kernel.any_attributes or name in kernel.attributes)
                 },
-                frozenset(name for name, each in formal.items() if each.required),
+                frozenset(name for name, each in formal.items() if each.required) - kernels.IGNORED,
             )
         return self._meanings[key]
 

@@ -15,7 +15,7 @@ from opset.opsets.kernels.shared import Array, rounded_once
 EXACT = 2**53
 """Integers up to here are exact in double."""
 MANY = 12
-"""Operands of Einsum, from which on the best pair of all is no longer looked for."""
+"""Operands of Einsum, beyond which they are taken in order, and not the best pair of all."""
 
 Labels = Sequence[int | str]
 """The dimensions of an operand of Einsum: letters, and the numbers of those that an ellipsis stands for."""
@@ -121,17 +121,19 @@ def einsum(*inputs: Array, equation: str, run: Call) -> Array:
     if unknown := [each for each in wanted if each not in sizes]:
         raise Violation("C5", f"'{unknown[0]}' is in no term")
     operands = [_without_repeats(x, labels) for x, labels in zip(inputs, terms, strict=True)]
+    uses = Counter(label for _, labels in operands for label in labels)
     while len(operands) > 1:
         run.check_time()
-        count = len(operands)
-        pairs: Iterable[tuple[int, int]] = combinations(range(count), 2)
-        if count > MANY:
-            pairs = ((0, other) for other in range(1, count))
-        uses = Counter(label for _, labels in operands for label in labels)
+        pairs: Iterable[tuple[int, int]] = ((0, 1),)
+        if len(operands) <= MANY:
+            pairs = combinations(range(len(operands)), 2)
         first, second = min(pairs, key=lambda pair: _growth([operands[k] for k in pair], uses, wanted, sizes))
         right, left = operands.pop(second), operands.pop(first)
-        rest = {label for _, labels in operands for label in labels}
-        operands.insert(0, _contracted(left, right, rest.union(wanted), run))
+        both = [*left[1], *right[1]]
+        uses.subtract(both)
+        joined = _contracted(left, right, {label for label in both if uses[label] or label in wanted}, run)
+        uses.update(joined[1])
+        operands.insert(0, joined)
     x, labels = operands[0]
     x, labels = _summed(x, labels, wanted)
     return x.transpose([labels.index(label) for label in wanted])

@@ -334,7 +334,7 @@ def dropout(
 
 
 def _scalar(x: Array) -> Any:
-    if x.size != 1:
+    if x.ndim:
         raise Violation("C2", f"shape {list(x.shape)}")
     return x.item()
 
