@@ -97,8 +97,8 @@ def average_pool(
         first = np.maximum(-((starts - least) // dilation), 0)
         stop = np.minimum(-((starts - most) // dilation), extent)
         counts = np.multiply.outer(counts, np.maximum(stop - first, 0).astype(x.dtype))
-    sums /= counts
-    return sums
+    means: Array = sums / counts
+    return means
 
 
 @kernel("LpPool")

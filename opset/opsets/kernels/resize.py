@@ -166,7 +166,7 @@ POLICIES = ("stretch", "not_larger", "not_smaller")
 
 def _check(method: Method, policy: str, version: int) -> None:
     coordinates: tuple[str, ...] = COORDINATES
-    if version < 13:
+    if version < 18:  # version 13 no longer lists it, but a test case of the standard has it there
         coordinates = (*COORDINATES, "tf_half_pixel_for_nn")
     elif version >= 19:
         coordinates = (*COORDINATES, "half_pixel_symmetric")
@@ -203,7 +203,8 @@ def _resized(x: Array, axes: Sequence[Axis], method: Method, run: Call) -> Array
     if method.mode != "nearest":
         if kind.kind not in "fiuc":
             raise Violation("C8", f"mode '{method.mode}'")
-        x = x.astype(np.result_type(kind, F32 if kind.itemsize <= 4 else np.float64), copy=False)
+        # Integers are cut off at the end, so what is exact has to stay so.
+        x = x.astype(np.float64 if kind.kind in "iu" else kind, copy=False)
     for axis in sorted(axes, key=lambda axis: axis.output / axis.size):
         run.reserve(axis.output * 16, F32)
         at = _coordinates(axis, method.coordinates)
