@@ -273,8 +273,15 @@ def _interpolated(x: Array, axis: Axis, at: Array, method: Method, run: Call) ->
     places = np.clip(places, 0, axis.size - 1)
     weights = weights.astype(np.float64 if x.dtype.itemsize > 4 and x.dtype.kind != "c" else F32)
     shape = (*x.shape[: axis.number], axis.output, *x.shape[axis.number + 1 :])
-    run.reserve(2 * math.prod(shape), x.dtype)
+    run.reserve(2 * math.prod(shape) + 2 * x.size, x.dtype)
     result = np.zeros(shape, x.dtype)
+    if len(places) > axis.output:
+        for number in range(axis.output):
+            run.check_time()
+            part = x.take(places[:, number], axis.number)
+            target = result.swapaxes(0, axis.number)[number]
+            target += np.tensordot(part.swapaxes(0, axis.number), weights[:, number], (0, 0))
+        return result
     trailing = [1] * (x.ndim - 1 - axis.number)
     for place, weight in zip(places, weights, strict=True):
         run.check_time()

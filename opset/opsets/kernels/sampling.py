@@ -19,7 +19,8 @@ CUBIC = -0.75
 def grid_sample(x: Array, grid: Array, *, align_corners: int, mode: str, padding_mode: str, run: Call) -> Array:
     """Give the values of x at the places of `grid`, interpolated."""
     rank = x.ndim - 2
-    if rank < 1 or (run.version < 20 and rank != 2) or grid.ndim != x.ndim or grid.shape[-1] != rank or grid.shape[0] != x.shape[0]:
+    fits = grid.ndim == x.ndim and grid.shape[-1] == rank and grid.shape[0] == x.shape[0]
+    if rank < 1 or not fits or (run.version < 20 and rank != 2):
         raise Violation("C1", f"X of {x.shape}, grid of {grid.shape}")
     modes = ("bilinear", "nearest", "bicubic") if run.version < 20 else ("linear", "nearest", "cubic")
     if mode not in modes:
