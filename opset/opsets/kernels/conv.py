@@ -185,7 +185,7 @@ def _spread(
     if wanted is not None and len(wanted) == rank + 2:
         wanted = wanted[2:]
     if wanted is not None and (len(wanted) != rank or min(wanted) < 0):
-        raise Violation("C8", f"output_shape {wanted}, {rank} spatial axes")
+        raise Violation("C6", f"output_shape {wanted}, {rank} spatial axes")
     if wanted is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         wanted = tuple(size * step for size, step in zip(x.shape[2:], strides, strict=True))
     begins, ends, shape = [], [], []
@@ -215,7 +215,7 @@ def col2im(
     windows = windows_over((0, 0, *image), block, strides, dilations, pads)
     elements, places = math.prod(block), math.prod(windows.output)
     if x.ndim != 3 or x.shape[1] % elements or x.shape[2] != places:
-        raise Violation("C5", f"{places} places of blocks of {elements} elements")
+        raise Violation("C3", f"{places} places of blocks of {elements} elements")
     batch, channels = x.shape[0], x.shape[1] // elements
     columns = x.reshape(batch, channels, *block, *windows.output)
     return add_windows(columns, windows, (batch, channels, *image), run)

@@ -42,14 +42,14 @@ def deform_conv(
     if b is not None and b.shape != (filters,):
         raise Violation("C7", f"shape {b.shape}, {filters} output channels")
     if offset_group < 1 or channels % offset_group:
-        raise Violation("C8", f"{channels} channels, offset_group {offset_group}")
+        raise Violation("C3", f"{channels} channels, offset_group {offset_group}")
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads)
     elements, rank = math.prod(windows.kernel), x.ndim - 2
     expected = (batch, offset_group * elements * rank, *windows.output)
     if offset.shape != expected:
-        raise Violation("C9", f"offset of {offset.shape}, expected {expected}")
+        raise Violation("C8", f"offset of {offset.shape}, expected {expected}")
     if mask is not None and mask.shape != (batch, offset_group * elements, *windows.output):
-        raise Violation("C10", f"mask of {mask.shape}, expected {(batch, offset_group * elements, *windows.output)}")
+        raise Violation("C9", f"mask of {mask.shape}, expected {(batch, offset_group * elements, *windows.output)}")
     points = elements * math.prod(windows.output)
     run.reserve(batch * filters * math.prod(windows.output), x.dtype)
     run.reserve(channels * points * 2 + (offset_group * points << rank), np.int64)

@@ -37,6 +37,8 @@ def max_pool(
 ) -> Any:
     """Give the maximum of each window, NaN where there is one, and the place of the first of them in the flat input."""
     windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
+    if storage_order not in (0, 1):
+        raise Violation("C5", f"storage_order {storage_order}")
     if run.wants(1):
         return _maxima_and_places(x, windows, storage_order, run)
     return reduce_windows(np.maximum, x, windows, _least(x.dtype), run)
@@ -48,8 +50,6 @@ def _least(dtype: Any) -> Any:
 
 def _maxima_and_places(x: Array, windows: Windows, storage_order: int, run: Call) -> tuple[Array, Array]:
     """Give maxima and their places, axis by axis from the last, so that the first of equal ones in row order wins."""
-    if storage_order not in (0, 1):
-        raise Violation("C5", f"storage_order {storage_order}")
     sizes = x.shape[2:]
     count = math.prod(sizes)
     run.reserve(x.size + count, np.int64)
@@ -97,8 +97,8 @@ def average_pool(
         first = np.maximum(-((starts - least) // dilation), 0)
         stop = np.minimum(-((starts - most) // dilation), extent)
         counts = np.multiply.outer(counts, np.maximum(stop - first, 0).astype(x.dtype))
-    sums /= counts
-    return sums
+    means: Array = sums / counts
+    return means
 
 
 @kernel("LpPool")

@@ -24,10 +24,9 @@ def max_roi_pool(x: Array, rois: Array, *, pooled_shape: Sequence[int], spatial_
     if len(pooled_shape) != 2 or min(pooled_shape) < 1:
         raise Violation("C2", f"pooled_shape {tuple(pooled_shape)}")
     images = _whole(rois[:, 0], x.shape[0])
-    _finite(rois[:, 1:], "C4")
     run.reserve(len(rois) * x.shape[1] * math.prod(pooled_shape), x.dtype)
     result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
-    scaled = rois[:, 1:] * rois.dtype.type(spatial_scale)
+    scaled = _finite(rois[:, 1:] * rois.dtype.type(spatial_scale), "C4")
     corners = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
     for number, image in enumerate(images):
         left, top, right, bottom = map(int, corners[number])
@@ -59,9 +58,11 @@ def _whole(images: Array, batch: int) -> list[int]:
     return [int(image) for image in images]
 
 
-def _finite(corners: Array, label: str) -> None:
+def _finite(corners: Array, label: str) -> Array:
+    """Give the corners back. Raises Violation where one is infinite or no number."""
     if not np.isfinite(corners).all():
-        raise Violation(label, "a corner is no number")
+        raise Violation(label, f"corners {corners.ravel()[:8].tolist()}")
+    return corners
 
 
 @kernel("RoiAlign", since=16)
@@ -93,11 +94,10 @@ def roi_align(
     if mode not in ("avg", "max") or coordinate_transformation_mode not in ("half_pixel", "output_half_pixel"):
         raise Violation("C5", f"mode {mode}, coordinate_transformation_mode {coordinate_transformation_mode}")
     images = _whole(batch_indices, x.shape[0])
-    _finite(rois, "C4")
     run.reserve(len(rois) * x.shape[1] * output_height * output_width, x.dtype)
     result = np.zeros((len(rois), x.shape[1], output_height, output_width), x.dtype)
     half = coordinate_transformation_mode == "half_pixel"
-    scaled = rois * rois.dtype.type(spatial_scale) - rois.dtype.type(0.5 if half else 0)
+    scaled = _finite(rois * rois.dtype.type(spatial_scale), "C4") - rois.dtype.type(0.5 if half else 0)
     for number, image in enumerate(images):
         run.check_time()
         left, top, right, bottom = scaled[number]

@@ -47,7 +47,7 @@ class Axis(NamedTuple):
 def upsample_images(x: Array, *, height_scale: float, mode: str, width_scale: float, run: Call) -> Array:
     """Give images enlarged in height and width."""
     if x.ndim != 4:
-        raise Violation("C1", f"rank {x.ndim}")
+        raise Violation("C5", f"rank {x.ndim}")
     if mode not in ("nearest", "bilinear"):
         raise Violation("C3", f"mode '{mode}'")
     method = "linear" if mode == "bilinear" else mode
@@ -124,22 +124,22 @@ def resize(
         antialias,
     )  # fmt: skip
     _check(method, keep_aspect_ratio_policy, run.version)
-    numbers = [positive_axis(axis, x.ndim, "C1") for axis in axes] if axes else list(range(x.ndim))
+    numbers = [positive_axis(axis, x.ndim, "C8") for axis in axes] if axes else list(range(x.ndim))
     if len(set(numbers)) != len(numbers):
-        raise Violation("C1", f"axes {list(axes or ())}")
+        raise Violation("C8", f"axes {list(axes or ())}")
     factors = [] if scales is None else scales.reshape(-1).tolist()
     wanted = [] if sizes is None else sizes.reshape(-1).tolist()
     if bool(factors) == bool(wanted) and numbers:
-        raise Violation("C2", f"{len(factors)} scales and {len(wanted)} sizes")
+        raise Violation("C5", f"{len(factors)} scales and {len(wanted)} sizes")
     if len(factors or wanted) != len(numbers):
-        raise Violation("C3", f"{len(factors or wanted)} for {len(numbers)} axes")
+        raise Violation("C1", f"{len(factors or wanted)} for {len(numbers)} axes")
     if not all(math.isfinite(scale) and scale > 0 for scale in factors) or min(wanted, default=0) < 0:
-        raise Violation("C4", f"scales {factors}, sizes {wanted}")
+        raise Violation("C2", f"scales {factors}, sizes {wanted}")
     region = [0.0] * len(numbers) + [1.0] * len(numbers)
     if coordinate_transformation_mode == "tf_crop_and_resize":
         region = [] if roi is None else roi.reshape(-1).astype(F32).tolist()
         if len(region) != 2 * len(numbers) or not all(map(math.isfinite, region)):
-            raise Violation("C5", f"roi {region}, {len(numbers)} axes")
+            raise Violation("C6", f"roi {region}, {len(numbers)} axes")
     lengths = [x.shape[number] for number in numbers]
     if wanted:
         pairs = _sized(lengths, wanted, keep_aspect_ratio_policy)
@@ -166,7 +166,7 @@ POLICIES = ("stretch", "not_larger", "not_smaller")
 
 def _check(method: Method, policy: str, version: int) -> None:
     coordinates: tuple[str, ...] = COORDINATES
-    if version < 13:
+    if version < 18:  # version 13 no longer lists it, but a test case of the standard has it there
         coordinates = (*COORDINATES, "tf_half_pixel_for_nn")
     elif version >= 19:
         coordinates = (*COORDINATES, "half_pixel_symmetric")
@@ -174,7 +174,7 @@ def _check(method: Method, policy: str, version: int) -> None:
         (method.mode, MODES), (method.coordinates, coordinates), (method.nearest_mode, ROUNDINGS), (policy, POLICIES)
     ):  # fmt: skip
         if value not in known:
-            raise Violation("C6", f"'{value}' is none of {', '.join(known)}")
+            raise Violation("C3", f"'{value}' is none of {', '.join(known)}")
 
 
 def _sized(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[tuple[int, float]]:
@@ -202,8 +202,9 @@ def _resized(x: Array, axes: Sequence[Axis], method: Method, run: Call) -> Array
     outside: Array | None = None
     if method.mode != "nearest":
         if kind.kind not in "fiuc":
-            raise Violation("C8", f"mode '{method.mode}'")
-        x = x.astype(np.result_type(kind, F32 if kind.itemsize <= 4 else np.float64), copy=False)
+            raise Violation("C4", f"mode '{method.mode}'")
+        # Integers are cut off at the end, so what is exact has to stay so.
+        x = x.astype(np.float64 if kind.kind in "iu" else kind, copy=False)
     for axis in sorted(axes, key=lambda axis: axis.output / axis.size):
         run.reserve(axis.output * 16, F32)
         at = _coordinates(axis, method.coordinates)
@@ -272,8 +273,15 @@ def _interpolated(x: Array, axis: Axis, at: Array, method: Method, run: Call) ->
     places = np.clip(places, 0, axis.size - 1)
     weights = weights.astype(np.float64 if x.dtype.itemsize > 4 and x.dtype.kind != "c" else F32)
     shape = (*x.shape[: axis.number], axis.output, *x.shape[axis.number + 1 :])
-    run.reserve(2 * math.prod(shape), x.dtype)
+    run.reserve(2 * math.prod(shape) + 2 * x.size, x.dtype)
     result = np.zeros(shape, x.dtype)
+    if len(places) > axis.output:
+        for number in range(axis.output):
+            run.check_time()
+            part = x.take(places[:, number], axis.number)
+            target = result.swapaxes(0, axis.number)[number]
+            target += np.tensordot(part.swapaxes(0, axis.number), weights[:, number], (0, 0))
+        return result
     trailing = [1] * (x.ndim - 1 - axis.number)
     for place, weight in zip(places, weights, strict=True):
         run.check_time()

@@ -19,17 +19,16 @@ CUBIC = -0.75
 def grid_sample(x: Array, grid: Array, *, align_corners: int, mode: str, padding_mode: str, run: Call) -> Array:
     """Give the values of x at the places of `grid`, interpolated."""
     rank = x.ndim - 2
-    if rank < 1 or grid.ndim != x.ndim or grid.shape[-1] != rank or grid.shape[0] != x.shape[0]:
+    fits = grid.ndim == x.ndim and grid.shape[-1] == rank and grid.shape[0] == x.shape[0]
+    if rank < 1 or not fits or (run.version < 20 and rank != 2):
         raise Violation("C1", f"X of {x.shape}, grid of {grid.shape}")
-    if run.version < 20 and rank != 2:
-        raise Violation("C2", f"rank {x.ndim}")
     modes = ("bilinear", "nearest", "bicubic") if run.version < 20 else ("linear", "nearest", "cubic")
     if mode not in modes:
-        raise Violation("C3", f"mode '{mode}'")
+        raise Violation("C2", f"mode '{mode}'")
     if padding_mode not in ("zeros", "border", "reflection"):
-        raise Violation("C4", f"padding_mode '{padding_mode}'")
+        raise Violation("C3", f"padding_mode '{padding_mode}'")
     if mode != "nearest" and x.dtype.kind not in "fiuc":
-        raise Violation("C5", f"mode '{mode}' of elements that cannot be averaged")
+        raise Violation("C4", f"mode '{mode}' of elements that cannot be averaged")
     batch, channels, *sizes = x.shape
     output = grid.shape[1:-1]
     count = math.prod(output)
@@ -45,7 +44,7 @@ def grid_sample(x: Array, grid: Array, *, align_corners: int, mode: str, padding
         return result.reshape(batch, channels, *output).astype(x.dtype)
     if not math.prod(sizes):
         if padding_mode != "zeros":
-            raise Violation("C6", f"X of {x.shape}")
+            raise Violation("C5", f"X of {x.shape}")
         return result.reshape(batch, channels, *output).astype(x.dtype)
     for image in range(batch):
         axes = [

@@ -34,11 +34,6 @@ class Windows(NamedTuple):
     ends: tuple[int, ...]
     output: tuple[int, ...]
 
-    @property
-    def are_elements(self) -> bool:
-        """Whether each window is one element, and none of them padding."""
-        return max(self.kernel) == 1 and not any(self.begins) and not any(self.ends)
-
 
 def windows_over(
     shape: Sequence[int],
