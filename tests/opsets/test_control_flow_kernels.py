@@ -169,7 +169,8 @@ def test_what_a_loop_cannot_run_breaks_a_constraint(graph, label):
 
 # Scan.
 
-CUMULATIVE = """g (float[S] s, float[A, B, C] x, float[A, B, C] z) => (float[S] last, float[P, Q] sums, float[U, V, W] zs) {
+CUMULATIVE = """g (float[S] s, float[A,B,C] x, float[A,B,C] z) => (float[S] last, float[P, Q] sums, float[U, V, W] zs)
+    {
     last, sums, zs = Scan <num_scan_inputs = 2, %s body = b (float[S] a, float[T, S] r, float[T, S] q)
         => (float[S] c, float[S] d, float[T, S] e) {
         axes = Constant <value = int64[1] {0}> ()  sum = ReduceSum <keepdims = 0> (r, axes)
@@ -323,12 +324,13 @@ def differentiated(nodes, shapes, opset_version=21, extra="", low=-2.0, high=2.0
     rng = np.random.default_rng(7)
     names = "abc"[: len(shapes)]
     feeds = {name: rng.uniform(low, high, shape) for name, shape in zip(names, shapes, strict=True)}
-    inputs = ", ".join(f"double[{', '.join(map(str, shape))}] {name}" for name, shape in zip(names, shapes, strict=True))
+    inputs = ", ".join(f"double[{','.join(map(str, value.shape))}] {name}" for name, value in feeds.items())
     xs = ", ".join(f'"{name}"' for name in names)
-    outputs = ", ".join(f"double[?] d{name}" for name in names)
-    gradient = f'{", ".join(f"d{name}" for name in names)} = ai.onnx.preview.training.Gradient <xs = [{xs}], y = "y">'
-    text = f"g ({inputs}) => (double[?] y, {outputs}) {{ {extra} {nodes} y = Tanh (t) {gradient} ({', '.join(names)}) }}"
-    model = model_of(text.replace("double[?]", "double"), opset_version)
+    given, results = ", ".join(names), ", ".join(f"d{name}" for name in names)
+    outputs = ", ".join(f"double d{name}" for name in names)
+    gradient = f'{results} = ai.onnx.preview.training.Gradient <xs = [{xs}], y = "y"> ({given})'
+    text = f"g ({inputs}) => (double y, {outputs}) {{ {extra} {nodes} y = Tanh (t) {gradient} }}"
+    model = model_of(text, opset_version)
     for value in model.graph.output:
         value.type.tensor_type.ClearField("shape")
     evaluator = ReferenceEvaluator(model)

@@ -36,7 +36,10 @@ def _encoded(text: Text) -> bytes:
 @kernel("StringConcat", since=20)
 def concat(x: Array, y: Array, *, run: Call) -> Array:
     """Give x followed by y, element by element, with broadcasting."""
-    shape = np.broadcast_shapes(x.shape, y.shape)
+    try:
+        shape = np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        raise Violation("C1", f"the shapes are {list(x.shape)} and {list(y.shape)}") from None
     count = int(np.prod(shape, dtype=object))
     for each in (x, y):
         if each.size:
