@@ -36,7 +36,10 @@ def _encoded(text: Text) -> bytes:
 @kernel("StringConcat", since=20)
 def concat(x: Array, y: Array, *, run: Call) -> Array:
     """Give x followed by y, element by element, with broadcasting."""
-    shape = np.broadcast_shapes(x.shape, y.shape)
+    try:
+        shape = np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        raise Violation("C1", f"the shapes are {list(x.shape)} and {list(y.shape)}") from None
     count = int(np.prod(shape, dtype=object))
     for each in (x, y):
         if each.size:
@@ -62,14 +65,12 @@ def _decoded(text: bytes) -> Text:
 @kernel("StringSplit", since=20)
 def split(x: Array, *, delimiter: Text | None, maxsplit: int | None, run: Call) -> tuple[Array, Array]:
     """Give the parts of each string, filled up with empty strings, and how many each has."""
-    if maxsplit is not None and maxsplit < 0:
-        raise Violation("C1", f"maxsplit {maxsplit}")
-    most = sys.maxsize if maxsplit is None else maxsplit
+    most = sys.maxsize if maxsplit is None or maxsplit < 0 else min(maxsplit, sys.maxsize)
     parts, begun = [], 0
     for text in _texts(x, run):
         begun += _PART * (1 + min(most, _separators(text, delimiter)))
         run.reserve(begun, np.uint8)
-        parts.append(_split(text, delimiter, -1 if maxsplit is None else maxsplit))
+        parts.append(_split(text, delimiter, most))
     counts = np.fromiter(map(len, parts), np.int64, len(parts))
     widest = int(counts.max(initial=0))
     run.reserve(x.size * widest, object)
