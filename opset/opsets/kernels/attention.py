@@ -90,8 +90,10 @@ def attention(
         if attn_mask.dtype != np.bool_:
             scores += attn_mask.astype(wide)
             attn_mask, may_be_empty = None, True
-    seen = _visible(queries, total, past if past_key is not None else None, nonpad_kv_seqlen, is_causal,
-                    left_window_size, right_window_size)
+    before = past if past_key is not None else None
+    seen = _visible(
+        queries, total, before, nonpad_kv_seqlen, is_causal, left_window_size, right_window_size
+    )
     for allowed in (attn_mask, seen):
         if allowed is not None:
             np.copyto(scores, -np.inf, where=~allowed)
