@@ -48,11 +48,11 @@ def attention(
         if q.ndim == 4 and (q_num_heads is not None or kv_num_heads is not None):
             raise Violation("C2", "numbers of heads beside four dimensions")
         if run.wants(1) != run.wants(2):
-            raise Violation("C10", "one of both is named")
+            raise Violation("C10", "one of two present outputs is named")
         if nonpad_kv_seqlen is not None and (past_key is not None or run.wants(1)):
-            raise Violation("C11", "both are used")
+            raise Violation("C10", "nonpad_kv_seqlen beside a cache")
         if min(left_window_size, right_window_size) < -1:
-            raise Violation("C12", f"{left_window_size} and {right_window_size}")
+            raise Violation("C11", f"{left_window_size} and {right_window_size}")
     if qk_matmul_output_mode not in range(4):
         raise Violation("C8", f"qk_matmul_output_mode {qk_matmul_output_mode}")
     precision = q.dtype if softmax_precision is None else _PRECISIONS.get(softmax_precision)
