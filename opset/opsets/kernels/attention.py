@@ -48,11 +48,11 @@ def attention(
         if q.ndim == 4 and (q_num_heads is not None or kv_num_heads is not None):
             raise Violation("C2", "numbers of heads beside four dimensions")
         if run.wants(1) != run.wants(2):
-            raise Violation("C10", "one of both is named")
+            raise Violation("C10", "one of two present outputs is named")
         if nonpad_kv_seqlen is not None and (past_key is not None or run.wants(1)):
-            raise Violation("C11", "both are used")
+            raise Violation("C10", "nonpad_kv_seqlen beside a cache")
         if min(left_window_size, right_window_size) < -1:
-            raise Violation("C12", f"{left_window_size} and {right_window_size}")
+            raise Violation("C11", f"{left_window_size} and {right_window_size}")
     if qk_matmul_output_mode not in range(4):
         raise Violation("C8", f"qk_matmul_output_mode {qk_matmul_output_mode}")
     precision = q.dtype if softmax_precision is None else _PRECISIONS.get(softmax_precision)
@@ -84,21 +84,26 @@ def attention(
         scores = softcap * np.tanh(scores / softcap)
     if wanted == 1:
         stages[1] = scores.astype(q.dtype)
+    may_be_empty = False
     if attn_mask is not None:
         attn_mask = _whole_mask(attn_mask, scores.shape, run.version >= 24)
         if attn_mask.dtype != np.bool_:
-            scores = scores + attn_mask.astype(wide)
-            attn_mask = None
-    seen = _visible(queries, total, past if past_key is not None else None, nonpad_kv_seqlen, is_causal,
-                    left_window_size, right_window_size)
+            scores += attn_mask.astype(wide)
+            attn_mask, may_be_empty = None, True
+    before = past if past_key is not None else None
+    seen = _visible(
+        queries, total, before, nonpad_kv_seqlen, is_causal, left_window_size, right_window_size
+    )
     for allowed in (attn_mask, seen):
         if allowed is not None:
-            scores = np.where(allowed, scores, wide.type(-np.inf))
+            np.copyto(scores, -np.inf, where=~allowed)
+            may_be_empty = True
     if wanted == 2:
         stages[2] = scores.astype(q.dtype)
+    empty = scores.max(-1, keepdims=True) == -np.inf if may_be_empty and total else None
     weights = _softmax(scores, precision, q.dtype)
-    if total:
-        np.copyto(weights, 0, where=scores.max(-1, keepdims=True) == -np.inf)
+    if empty is not None:
+        np.copyto(weights, 0, where=empty)
     if wanted == 3:
         stages[3] = weights.astype(q.dtype)
     result = _by_groups(weights, values.astype(np.result_type(wide, values.dtype))).astype(q.dtype)
@@ -133,7 +138,7 @@ def flex_attention(
     scores = (_by_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3)) * factor).astype(precision, copy=False)
     if score_mod is not None:
         scores = _edited(scores, (yield score_mod, [scores]))
-    weights = _softmax(scores, precision, precision)
+    weights = _softmax(scores.copy(), precision, precision)  # a graph may have given what is not ours to change
     if prob_mod is not None:
         weights = weights.astype(precision, copy=False)
         weights = _edited(weights, (yield prob_mod, [weights]))
@@ -222,14 +227,17 @@ def _visible(
 
 
 def _softmax(scores: Array, precision: np.dtype[Any], kind: np.dtype[Any]) -> Array:
-    """Give the softmax of rows in a precision other than their own type `kind`, which small floats compute wider."""
+    """Give the softmax of rows in a precision, rounded to it where it is not that of their own type `kind`.
+
+    The scores may be overwritten.
+    """
     if not scores.size:
         return scores
     narrow = precision in SMALL_FLOATS and precision != kind
     if narrow:
         powers = scores.astype(precision).astype(np.float32)
     else:
-        powers = scores.astype(np.float32 if precision in SMALL_FLOATS else precision)
+        powers = scores.astype(np.float32 if precision in SMALL_FLOATS else precision, copy=False)
     powers -= powers.max(-1, keepdims=True)
     np.exp(powers, out=powers)
     powers /= powers.sum(-1, keepdims=True)

@@ -225,19 +225,21 @@ def quantized(quotient: Array, zero_point: Array | None, kind: np.dtype[Any], sa
     """Give quotients, rounded to the nearest with ties to even and shifted by the zero point, in a narrow type.
 
     What is too large becomes the largest number, and NaN, where the type has none, the least, as implementations do.
+    The quotients may be overwritten.
     """
     if kind not in _RANGES:
         if zero_point is not None:
             quotient = quotient.astype(np.float32) + zero_point.astype(np.float32)
         return converted(quotient, kind, saturate)
     least, most = _RANGES[kind]
-    rounded = np.rint(quotient)
+    rounded = np.rint(quotient, out=quotient)
     if rounded.dtype in SMALL_FLOATS:
         rounded = rounded.astype(np.float32)
     if zero_point is not None:
         rounded += zero_point.astype(rounded.dtype)
-    bounded: Array = np.minimum(np.fmax(rounded, least), most)
-    return bounded.astype(kind)
+    np.fmax(rounded, least, out=rounded)
+    np.minimum(rounded, most, out=rounded)
+    return rounded.astype(kind)
 
 
 def _type_of_division(scale: Array) -> np.dtype[Any]:

@@ -137,10 +137,21 @@ def lstm(
 
     def cell(number: int) -> Cell:
         weights, (f, g, last) = layer.recurrence(number), functions[number]
-        zero = x.dtype.type(0)
-        peep_i, peep_o, peep_f = np.split(p[number], 3) if p is not None else (zero, zero, zero)
 
-        def step(gates: Array, states: States) -> States:
+        def plain(gates: Array, states: States) -> States:
+            h, c = states
+            sums = gates + h @ weights
+            iof = f(sums[:, : 3 * size])
+            i, o = iof[:, :size], iof[:, size : 2 * size]
+            forget = 1 - i if input_forget else iof[:, 2 * size :]
+            c = forget * c + i * g(sums[:, 3 * size :])
+            return [o * last(c), c]
+
+        if p is None:
+            return plain
+        peep_i, peep_o, peep_f = np.split(p[number], 3)
+
+        def peeping(gates: Array, states: States) -> States:
             h, c = states
             i, o, forget, new = np.split(gates + h @ weights, 4, axis=1)
             i = f(i + peep_i * c)
@@ -148,7 +159,7 @@ def lstm(
             c = forget * c + i * g(new)
             return [f(o + peep_o * c) * last(c), c]
 
-        return step
+        return peeping
 
     return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, run)
 
