@@ -130,6 +130,8 @@ def random_normal_like(
 def _normal(
     shape: Sequence[int], dtype: np.dtype[Any], mean: float, scale: float, seed: float | None, run: Call
 ) -> Array:
+    if not scale >= 0:
+        raise Violation("C3", f"scale {scale}")
     count = _reserved(shape, dtype, run)
     return _drawn(count, dtype, lambda some: run.rng(seed).normal(mean, scale, some), run).reshape(shape)
 
