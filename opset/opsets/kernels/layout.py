@@ -307,7 +307,7 @@ def _parts(x: Array, sizes: list[int], axis: int, run: Call) -> tuple[Array, ...
 @kernel("Slice", since=11)
 def slice_(x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None) -> Array:
     """Give the elements from starts up to ends by steps."""
-    places = range(x.ndim) if axes is None else positive_axes(axes.reshape(-1).tolist(), x.ndim, "C2")
+    places = positive_axes(range(starts.size) if axes is None else _list(axes), x.ndim, "C2")
     return _sliced(x, _list(starts), _list(ends), places, None if steps is None else _list(steps))
 
 
@@ -316,7 +316,7 @@ def slice_along_front_axes(
     x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None
 ) -> Array:
     """Give `slice_`, axes counted from the front."""
-    places = range(x.ndim) if axes is None else [front_axis(each, x.ndim, "C2") for each in _list(axes)]
+    places = [front_axis(each, x.ndim, "C2") for each in (range(starts.size) if axes is None else _list(axes))]
     return _sliced(x, _list(starts), _list(ends), places, None if steps is None else _list(steps))
 
 
