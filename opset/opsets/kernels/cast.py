@@ -62,6 +62,8 @@ def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, run:
         raise Violation("C2", f"round_mode {round_mode!r}")
     if x.dtype == dtype:
         return x
+    # A string takes some 60 bytes, which nobody counts later.
+    run.reserve(x.size * (8 if dtype.kind == "O" else 1), np.int64 if dtype.kind == "O" else dtype)
     if x.dtype.kind == "O":
         return _parsed(x, dtype, saturate, round_mode, run)
     if dtype.kind == "O":

@@ -101,7 +101,7 @@ def range_(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, run
         if not math.isfinite(exact):
             raise Violation("C3", f"start {first}, limit {bound}, delta {step}")
         count = max(math.ceil(exact), 0)
-    run.reserve(2 * count, kind)
+    run.reserve(2 * count, np.int64)
     numbers = np.arange(count).astype(kind)
     numbers *= kind.type(step)
     numbers += kind.type(first)
@@ -130,6 +130,8 @@ def random_normal_like(
 def _normal(
     shape: Sequence[int], dtype: np.dtype[Any], mean: float, scale: float, seed: float | None, run: Call
 ) -> Array:
+    if not scale >= 0:
+        raise Violation("C3", f"scale {scale}")
     count = _reserved(shape, dtype, run)
     return _drawn(count, dtype, lambda some: run.rng(seed).normal(mean, scale, some), run).reshape(shape)
 
@@ -194,7 +196,7 @@ def multinomial(x: Array, *, dtype: int, sample_size: int, seed: float | None, r
         raise Violation("C2", f"sample_size {sample_size}")
     if dtype not in (6, 7):
         raise Violation("C3", f"dtype {dtype}")
-    run.reserve(len(x) * sample_size, DTYPES[dtype])
+    run.reserve((len(x) + 1) * sample_size, np.float64)
     output = np.empty((len(x), sample_size), DTYPES[dtype])
     for row, logarithms in zip(output, x, strict=True):
         run.check_time()

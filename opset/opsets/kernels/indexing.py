@@ -88,7 +88,8 @@ def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0, run: Call) -> Ar
     shared = [
         np.arange(size).reshape((-1,) + (1,) * (rank - 1 - axis)) for axis, size in enumerate(x.shape[:batch_dims])
     ]
-    return x[(*shared, *tuples, ...)]  # an array also of rank 0
+    places: Any = (*shared, *tuples, ...)  # with ..., an array also of rank 0
+    return x[places]
 
 
 def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ...]:
@@ -99,19 +100,11 @@ def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ..
     return tuples
 
 
-@kernel("Compress", since=11)
+@kernel("Compress")
 def compress(x: Array, condition: Array, *, axis: int | None) -> Array:
     """Give the slices along axis, or the elements, for which the condition holds."""
-    return _compressed(x, condition, None if axis is None else positive_axis(axis, x.ndim, "C1"))
-
-
-@kernel("Compress")
-def compress_from_front(x: Array, condition: Array, *, axis: int | None) -> Array:
-    """Give `compress`, axis counted from the front."""
-    return _compressed(x, condition, None if axis is None else front_axis(axis, x.ndim, "C1"))
-
-
-def _compressed(x: Array, condition: Array, axis: int | None) -> Array:
+    if axis is not None:
+        axis = positive_axis(axis, x.ndim, "C1")
     size = x.size if axis is None else x.shape[axis]
     if condition.ndim != 1 or len(condition) > size:
         raise Violation("C2", f"condition of shape {list(condition.shape)} for {size}")
@@ -119,8 +112,9 @@ def _compressed(x: Array, condition: Array, axis: int | None) -> Array:
 
 
 @kernel("NonZero")
-def non_zero(x: Array) -> Array:
+def non_zero(x: Array, *, run: Call) -> Array:
     """Give the coordinates of elements that are not zero, a row for each dimension."""
+    run.reserve(2 * int(np.count_nonzero(x)) * x.ndim, np.int64)
     return np.ascontiguousarray(np.argwhere(x).T, np.int64)
 
 
@@ -222,24 +216,27 @@ def _encoded(indices: Array, depth: int, values: Array, axis: int, run: Call) ->
 
 
 @kernel("TopK", since=10)
-def top_k(x: Array, k: Array, *, axis: int, largest: int = 1, sorted: int = 1) -> tuple[Array, Array]:
+def top_k(
+    x: Array, k: Array, *, axis: int, largest: int = 1, sorted: int = 1, run: Call
+) -> tuple[Array, Array]:
     """Give the k largest or smallest elements along axis and their positions, sorted always."""
     if k.size != 1:
         raise Violation("C3", f"shape {list(k.shape)}")
-    return _top(x, int(k.item()), axis, bool(largest))
+    return _top(x, int(k.item()), axis, bool(largest), run)
 
 
 @kernel("TopK")
-def top_k_by_attribute(x: Array, *, k: int, axis: int) -> tuple[Array, Array]:
+def top_k_by_attribute(x: Array, *, k: int, axis: int, run: Call) -> tuple[Array, Array]:
     """Give the k largest elements along axis and their positions."""
-    return _top(x, k, axis, True)
+    return _top(x, k, axis, True, run)
 
 
-def _top(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
+def _top(x: Array, k: int, axis: int, largest: bool, run: Call) -> tuple[Array, Array]:
     axis = positive_axis(axis, x.ndim, "C1")
     size = x.shape[axis]
     if not 0 <= k <= size:
         raise Violation("C2", f"K {k}, dimension {size}")
+    run.reserve(3 * x.size, np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
     if largest:
         # Sorted from the last to the first, so that the first of equal elements comes first when turned around.
@@ -251,12 +248,13 @@ def _top(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
 
 
 @kernel("Unique")
-def unique(x: Array, *, axis: int | None, sorted: int) -> tuple[Array, Array, Array, Array]:
+def unique(x: Array, *, axis: int | None, sorted: int, run: Call) -> tuple[Array, Array, Array, Array]:
     """Give distinct elements or slices, where each occurs first, which of them is where, and how often each occurs."""
     if axis is not None:
         axis = positive_axis(axis, x.ndim, "C1")
     if sorted not in (0, 1):
         raise Violation("C2", f"sorted {sorted}")
+    run.reserve(6 * x.size, np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
     first, inverse, counts = _distinct(keys, axis)
     if not sorted:

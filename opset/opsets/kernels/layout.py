@@ -197,7 +197,7 @@ def _image(x: Array, blocksize: int) -> tuple[int, ...]:
 
 
 @kernel("ReverseSequence")
-def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: int) -> Array:
+def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: int, run: Call) -> Array:
     """Give x with the first elements in time of each sequence reversed, as many as its length says."""
     if {batch_axis, time_axis} != {0, 1} or x.ndim < 2:
         raise Violation("C1", f"batch_axis {batch_axis}, time_axis {time_axis}, rank {x.ndim}")
@@ -206,6 +206,7 @@ def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: in
         raise Violation("C2", f"{list(lengths.shape)} lengths, {batch} sequences")
     if lengths.size and not 0 <= lengths.min() <= lengths.max() <= time:
         raise Violation("C3", f"lengths from {lengths.min()} to {lengths.max()}, dimension of time {time}")
+    run.reserve(3 * batch * time, np.int64)
     steps = np.arange(time)
     order = np.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
     which = np.arange(batch)
@@ -228,16 +229,16 @@ def trilu(x: Array, k: Array | None = None, *, upper: int) -> Array:
 # -- parts --
 
 
-@kernel("Concat", since=11)
+@kernel("Concat", since=4)
 def concat(*inputs: Array, axis: int, run: Call) -> Array:
     """Give the inputs joined along axis."""
     return _joined(inputs, positive_axis(axis, inputs[0].ndim, "C1"), run)
 
 
 @kernel("Concat")
-def concat_from_front(*inputs: Array, axis: int | None, run: Call) -> Array:
-    """Give `concat`, axis counted from the front, 1 where it is left out."""
-    return _joined(inputs, front_axis(1 if axis is None else axis, inputs[0].ndim, "C1"), run)
+def concat_along_columns(*inputs: Array, axis: int | None, run: Call) -> Array:
+    """Give `concat`, axis 1 where it is left out."""
+    return _joined(inputs, positive_axis(1 if axis is None else axis, inputs[0].ndim, "C1"), run)
 
 
 def _joined(inputs: Sequence[Array], axis: int, run: Call) -> Array:
@@ -272,18 +273,12 @@ def split_by_outputs(x: Array, sizes: Array | None = None, *, axis: int, run: Ca
     return _cut(x, sizes, positive_axis(axis, x.ndim, "C1"), run)
 
 
-@kernel("Split", since=11)
-def split_by_attribute(x: Array, *, axis: int, split: Sequence[int] | None, run: Call) -> tuple[Array, ...]:
-    """Give `split_by_outputs`, the sizes an attribute."""
-    return _cut(x, split, positive_axis(axis, x.ndim, "C1"), run)
-
-
 @kernel("Split")
-def split_from_front(
+def split_by_attribute(
     x: Array, sizes: Array | None = None, *, axis: int | None, split: Sequence[int] | None, run: Call
 ) -> tuple[Array, ...]:
-    """Give `split_by_outputs`, the sizes an attribute or an input, axis counted from the front, 0 if left out."""
-    return _cut(x, sizes if split is None else split, front_axis(axis or 0, x.ndim, "C1"), run)
+    """Give `split_by_outputs`, the sizes an attribute or an input of version 1, axis 0 if left out."""
+    return _cut(x, sizes if split is None else split, positive_axis(axis or 0, x.ndim, "C1"), run)
 
 
 def _cut(x: Array, sizes: Array | Sequence[int] | None, axis: int, run: Call) -> tuple[Array, ...]:
@@ -304,19 +299,10 @@ def _parts(x: Array, sizes: list[int], axis: int, run: Call) -> tuple[Array, ...
     return tuple(np.split(x, ends, axis))
 
 
-@kernel("Slice", since=11)
+@kernel("Slice", since=10)
 def slice_(x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None) -> Array:
     """Give the elements from starts up to ends by steps."""
-    places = range(x.ndim) if axes is None else positive_axes(axes.reshape(-1).tolist(), x.ndim, "C2")
-    return _sliced(x, _list(starts), _list(ends), places, None if steps is None else _list(steps))
-
-
-@kernel("Slice", since=10)
-def slice_along_front_axes(
-    x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None
-) -> Array:
-    """Give `slice_`, axes counted from the front."""
-    places = range(x.ndim) if axes is None else [front_axis(each, x.ndim, "C2") for each in _list(axes)]
+    places = positive_axes(range(starts.size) if axes is None else _list(axes), x.ndim, "C2")
     return _sliced(x, _list(starts), _list(ends), places, None if steps is None else _list(steps))
 
 
@@ -325,7 +311,7 @@ def slice_by_attributes(
     x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None
 ) -> Array:
     """Give the elements from starts up to ends, along the first dimensions where no axes are given."""
-    places = [front_axis(each, x.ndim, "C2") for each in (range(len(starts)) if axes is None else axes)]
+    places = positive_axes(range(len(starts)) if axes is None else axes, x.ndim, "C2")
     return _sliced(x, starts, ends, places, None)
 
 
@@ -344,7 +330,7 @@ def _sliced(
         raise Violation("C3", f"axes {list(axes)}")
     if 0 in steps:
         raise Violation("C4", f"steps {list(steps)}")
-    parts = [slice(None)] * x.ndim
+    parts: list[Any] = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         parts[axis] = _bounded(start, end, step, x.shape[axis])
     return x[(*parts, ...)]  # an array also of rank 0

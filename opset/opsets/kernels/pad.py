@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,8 @@ def _padded(x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, value
         raise Violation("C1", f"{len(pads)} pads for {len(axes)} axes")
     if len(set(axes)) < len(axes):
         raise Violation("C2", f"axes {list(axes)}")
-    kept, added = [slice(None)] * x.ndim, [(0, 0)] * x.ndim
+    kept: list[Any] = [slice(None)] * x.ndim
+    added = [(0, 0)] * x.ndim
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
         size = x.shape[axis]
         if size + min(begin, 0) + min(end, 0) < 0:
