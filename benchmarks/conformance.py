@@ -1,6 +1,7 @@
 """Runs test cases of the standard on the reference evaluator, each at its own opset, and tells which it gets right.
 
     python -m benchmarks.conformance [-k PATTERN] [--cases node,models] [--archive FOLDER] [--evaluator opset|onnx]
+                                     [-j 2] [--by opset,operator] [--json FILE]
 
 `node` are the cases that the installed onnx package generates, `models` the light, pytorch-converted, pytorch-operator
 and simple ones that it ships; `--archive` names a folder that `benchmarks.archive` fetched. A case passes when every
@@ -11,12 +12,15 @@ case fails that is not in WRONG.
 from __future__ import annotations
 
 import argparse
+import functools
+import json
 import re
 import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +29,15 @@ import onnx
 
 import opset
 from benchmarks.archive import archived_cases
-from benchmarks.judge import Case, difference, operators, run_evaluator
+from benchmarks.judge import Case, difference, operators, opset_of, run_evaluator
 from benchmarks.matrix import node_cases
 from benchmarks.models import GROUPS, cases_of
+from benchmarks.processes import Died, each
 
 # Cases that are wrong in themselves, or whose result the standard leaves open: a pattern of names, and the reason.
 # Those of the archive that no evaluator could pass are in benchmarks.archive.BROKEN.
 WRONG: dict[str, str] = {}
+SECONDS_PER_CASE = 600  # onnx's evaluator takes minutes for some models
 
 
 def with_opset(case: Case) -> Sequence[Any]:
@@ -96,6 +102,55 @@ def fits(case: Case, pattern: str) -> bool:
     return bool(re.search(pattern, case.name)) or any(re.fullmatch(pattern, name) for name in operators(case.model))
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case: `why` it fails ("" where it passes), `known` where it is wrong in itself; seconds."""
+
+    case: str
+    opset: str
+    operator: str
+    why: str
+    known: str
+    seconds: float
+
+    @property
+    def kind(self) -> str:
+        """Give passed, known or failed."""
+        return "passed" if not self.why else "known" if self.known else "failed"
+
+
+def job(cases: Sequence[Case], evaluator: str, number: int) -> Generator[str, None, tuple[str, float]]:
+    """Give why the case of a number fails, and how long that took."""
+    yield cases[number].name
+    begun = time.perf_counter()
+    why = judged(cases[number], evaluator)
+    return why, time.perf_counter() - begun
+
+
+def outcome_of(case: Case, result: tuple[str, float] | Died) -> Outcome:
+    """Give the outcome of a case; one of a single operator, its body or functions aside, has that one's name."""
+    why, seconds = (f"process: {result.why}", 0.0) if isinstance(result, Died) else result
+    known = next((reason for name, reason in WRONG.items() if re.fullmatch(name, case.name)), "")
+    imports = [("", opset_of(case.model)), *((e.domain, e.version) for e in case.model.opset_import if e.domain)]
+    opsets = " ".join(f"{domain} {version}".strip() for domain, version in imports if version is not None)
+    names = {node.op_type for node in case.model.graph.node}
+    return Outcome(case.name, opsets, names.pop() if len(names) == 1 else "(several)", why, known, seconds)
+
+
+def summary(outcomes: Sequence[Outcome], column: str) -> Iterator[str]:
+    """Give a line for each opset or operator, those that fail first."""
+    groups: dict[str, Counter[str]] = {}
+    for outcome in outcomes:
+        groups.setdefault(getattr(outcome, column), Counter())[outcome.kind] += 1
+    yield f"{column:>40} {'passed':>7} {'known':>7} {'failed':>7}"
+    for name, counts in sorted(groups.items(), key=lambda pair: (-pair[1]["failed"], order_of(pair[0]))):
+        yield f"{name:>40} {counts['passed']:>7,} {counts['known']:>7,} {counts['failed']:>7,}"
+
+
+def order_of(name: str) -> list[Any]:
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in name.split()]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases, and tell which fail."""
     about = (__doc__ or "").split("\n")[0]
@@ -105,23 +160,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--archive", type=Path, help="a folder that benchmarks.archive fetched")
     parser.add_argument("--evaluator", choices=[*EVALUATORS], default="opset")
     parser.add_argument("-v", dest="verbose", action="store_true", help="tell all of each failure, not one line")
+    parser.add_argument("-j", dest="processes", type=int, default=2, help="how many at once (default: 2)")
+    parser.add_argument("--by", default="", help="print a summary by opset, by operator, or both: opset,operator")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome here")
     options = parser.parse_args(arguments)
-    counts: Counter[str] = Counter()
-    spent = 0.0
-    for case in selected([name for name in options.cases.split(",") if name], options.archive, options.pattern):
-        begun = time.perf_counter()
-        why = judged(case, options.evaluator)
-        spent += time.perf_counter() - begun
-        known = next((reason for name, reason in WRONG.items() if re.fullmatch(name, case.name)), "")
-        counts["passed" if not why else "known" if known else "failed"] += 1
-        if why:
-            print(f"{case.name}: {why if options.verbose else why[:300].splitlines()[0]}{f' ({known})' * bool(known)}")
-    total = sum(counts.values())
+    sources = [name for name in options.cases.split(",") if name]
+    cases = list(selected(sources, options.archive, options.pattern))
+    outcomes = []
+    work = functools.partial(job, cases, options.evaluator)
+    for number, result in each(work, range(len(cases)), options.processes, SECONDS_PER_CASE):
+        outcome = outcome_of(cases[number], result)
+        outcomes.append(outcome)
+        if outcome.why:
+            why = outcome.why if options.verbose else outcome.why[:300].splitlines()[0]
+            print(f"{outcome.case}: {why}{f' ({outcome.known})' * bool(outcome.known)}")
+    for column in filter(None, options.by.split(",")):
+        print("\n".join(summary(outcomes, column)))
+    counts = Counter(outcome.kind for outcome in outcomes)
+    total, spent = len(outcomes), sum(outcome.seconds for outcome in outcomes)
     share = 100 * counts["passed"] / total if total else 100
     print(
         f"{options.evaluator} on onnx {onnx.__version__}: {total:,} cases, {counts['passed']:,} pass ({share:.2f} %), "
         f"{counts['known']:,} are wrong in themselves, {counts['failed']:,} fail; {spent:.1f} s"
     )
+    if options.json:
+        options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=0))
     return 1 if counts["failed"] else 0
 
 
