@@ -36,7 +36,24 @@ from benchmarks.processes import Died, each
 
 # Cases that are wrong in themselves, or whose result the standard leaves open: a pattern of names, and the reason.
 # Those of the archive that no evaluator could pass are in benchmarks.archive.BROKEN.
-WRONG: dict[str, str] = {}
+WRONG: dict[str, str] = {
+    r"test_attention_4d_causal_fp16_expanded": (
+        "two of 192 values are two steps of float16 off, and the tolerance is less than that"
+    ),
+    r"test_dft_inverse(_opset19)?": "outputs of single precision, up to 2e-7 where 0 is meant; the tolerance is 1e-7",
+    r"test_maxunpool_export_with_output_shape(@.*)?": (
+        "the indices are those of the default output of 4x4; the text counts in the output that is asked for, 5x5"
+    ),
+    r"test_resize_downsample_scales_(linear|cubic)_align_corners(@.*)?": (
+        "divides by input size times scale less 1, 1.4; the text says length_resized - 1, and that length is 2"
+    ),
+    r"test_shrink@1\.4\.0": "the model declares an input of [1, 5], the input is [5]",
+    r"test_castlike_FLOAT_to_BFLOAT16(_expanded)?@1\.1[24]\.0": "`like` has not the shape that the model declares",
+    r"test_mod_float_mixed_sign_example@1\.5\.0": "fmod is 0 for floats, which the operator forbids before version 28",
+    r"test_softplus(_example)?_expanded@1\.13\.0": "Add of opset 1 without `broadcast`, on shapes [3] and []",
+    r"test_(nesterov_)?momentum(_multiple)?@1\.7\.0": "the expected X_new is X itself",
+    r"test_adam_multiple@1\.7\.0": "the outputs are of epsilon 0.01, and the model leaves it out",
+}
 SECONDS_PER_CASE = 600  # onnx's evaluator takes minutes for some models
 
 

@@ -370,9 +370,9 @@ class Run:
                 raise RunError(Finding("R202", message, frame.program.place(step)))
             return self._frame(program, [*inputs, *[None] * (len(program.inputs) - len(inputs))], None)
         signature = tuple([each.dtype if each.__class__ is np.ndarray else type_of(each) for each in inputs])
-        if signature not in step.seen:
+        known = signature in step.seen
+        if not known:
             self._check_types(frame, step, inputs)
-            step.seen.add(signature)
         attributes = step.attributes
         if step.takes_run:
             attributes = {**attributes, "run": CallOfStep(self, frame, step)}
@@ -385,6 +385,9 @@ class Run:
         except Exception as error:
             raise self._failure(frame, step, inputs, error) from error
         self._store(frame, step, result)
+        if not known:
+            self._check_outputs(frame, step)
+            step.seen.add(signature)
         return None
 
     def _resume(self, frame: _Frame, step: Step, outputs: list[Any] | None) -> _Frame | None:
@@ -485,6 +488,19 @@ class Run:
         if findings:
             place = frame.program.place(step)
             raise RunError(replace(each, place=place) for each in findings)
+
+    def _check_outputs(self, frame: _Frame, step: Step) -> None:
+        """Raise RunError R202 where an attribute asked for a type that the operator does not give at this version."""
+        schema = step.schema
+        for slot, formal in zip(step.outputs, schema.outputs if schema is not None else (), strict=False):
+            value = frame.slots[slot] if slot >= 0 else None
+            allowed = schema.allowed(formal) if schema is not None else ()
+            if value.__class__ is np.ndarray and allowed and type_of(value) not in allowed:
+                if any(each.startswith("optional(") for each in allowed):
+                    continue
+                message = f"the output '{formal.name}' cannot be {type_of(value)}"
+                why = f"{schema.name} {schema.since_version} gives {', '.join(allowed)}" if schema else ""
+                raise RunError(Finding("R202", message, frame.program.place(step), why))
 
     def _failure(self, frame: _Frame, step: Step, inputs: Sequence[Any], error: Exception) -> BaseException:
         """Give what a kernel raised as an error that names the node, its inputs and the constraint."""

@@ -12,7 +12,7 @@ from opset.model.arrays import dtype_of_element, tensor_of
 from opset.model.syntax import parse_graph
 from opset.opsets.releases import RELEASES
 from opset.opsets.values import NUMBERS
-from opset.schemas.model import VARIADIC, Example, ExampleValue, OpSchema, Parameter
+from opset.schemas.model import Example, ExampleValue, OpSchema, Parameter
 
 _ATTRIBUTE_TYPES = {
     name: number
@@ -56,9 +56,8 @@ def feeds_of(example: Example) -> dict[str, Any]:
 
 
 def _outputs(schema: OpSchema, example: Example) -> Sequence[ExampleValue | Parameter | None]:
-    if example.outputs is not None:
-        return example.outputs
-    return [each for each in schema.outputs if each.option == "single" or each.option == VARIADIC] or schema.outputs[:1]
+    """Give the outputs that the node names: those of the example, or the least where it breaks a constraint."""
+    return schema.outputs[: max(schema.min_output, 1)] if example.outputs is None else example.outputs
 
 
 def _ir_version(schema: OpSchema) -> int:

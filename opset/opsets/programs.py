@@ -202,7 +202,9 @@ class Programs:
             )
         kernel, schema = meaning.kernel, meaning.schema
         return Step(
-            index, node, schema, kernel.function, attributes, kernel.takes_run, kernel.is_generator, meaning.seen
+            index, node, schema, kernel.function, attributes, kernel.takes_run, kernel.is_generator,
+            # An attribute may name the type of an output, so what was found legal holds for this node alone.
+            set() if node.attribute else meaning.seen,
         )
 
     def _meaning(self, body: Body, index: int, node: Any, imports: Mapping[str, int]) -> _Meaning:

@@ -253,21 +253,18 @@ AXIS = "- {name: axis_wrong, since: 2, attributes: {axis: 9}, inputs: [{float: [
         (BOTH + AXIS + AXIS.replace("axis_wrong", "again").replace("error", "doc: it, error"), ["S223 38:3"]),
     ],
 )
-def test_s220_to_s223_examples(text, found, tmp_path, monkeypatch):
-    monkeypatch.setattr("opset.schemas.lint.PENDING", frozenset())
+def test_s220_to_s223_examples(text, found, tmp_path):
     path = write(tmp_path, text) / "com.acme" / "Scale.yaml"
     assert [f"{each.code} {each.place.removeprefix(f'{path}:')}" for each in lint_all([tmp_path])] == found
 
 
-def test_s220_asks_for_examples_where_others_have_them(tmp_path, monkeypatch):
-    monkeypatch.setattr("opset.schemas.lint.PENDING", frozenset())
+def test_s220_asks_for_examples_where_others_have_them(tmp_path):
     write(tmp_path, CONSTRAINED)
     write(tmp_path, BOTH + AXIS, "Scale", "org.acme")
     assert codes(lint_all([tmp_path])) == ["S220"]
 
 
-def test_s222_does_not_ask_for_an_attribute_without_effect(tmp_path, monkeypatch):
-    monkeypatch.setattr("opset.schemas.lint.PENDING", frozenset())
+def test_s222_does_not_ask_for_an_attribute_without_effect(tmp_path):
     text = REMOVED + EXAMPLES.replace("error: C1", "outputs: [null]")
     write(tmp_path, text.replace("{removed: int}", "{removed: int, ignored: true}"))
     assert lint_all([tmp_path]) == []
@@ -275,8 +272,7 @@ def test_s222_does_not_ask_for_an_attribute_without_effect(tmp_path, monkeypatch
     assert codes(lint_all([tmp_path])) == ["S222"]
 
 
-def test_s224_and_s225_kernels_and_versions_agree(tmp_path, monkeypatch):
-    monkeypatch.setattr("opset.schemas.lint.PENDING", frozenset())
+def test_s224_and_s225_kernels_and_versions_agree(tmp_path):
     write(tmp_path)
     first, second = ("com.acme", "Scale", 1), ("com.acme", "Scale", 2)
     assert lint([tmp_path], None, [first, ("", "Softmax", 99)]) == []

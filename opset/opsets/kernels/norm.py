@@ -123,25 +123,29 @@ def batch_norm_of_places(
 @kernel("BatchNormalization", since=6)
 def batch_norm_by_flag(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
-    *, epsilon: float, momentum: float, spatial: int, is_test: int,
+    *, epsilon: float, momentum: float, spatial: int, is_test: int, run: Call,
 ) -> Outputs:  # fmt: skip
-    """Normalise channels by the batch's own statistics, or with `is_test` by the given ones."""
+    """Normalise channels by the given statistics, in training by the batch's own.
+
+    The text names two cases, five outputs in training and one in inference; so a node with one is not in training, even
+    where `is_test` has its default, as exporters wrote it.
+    """
     if x.ndim < 2:
         raise Violation("C1", f"the rank is {x.ndim}")
     _check_parameters(x.shape[1:2], scale, bias, mean, variance)
-    if is_test:
+    if is_test or run.outputs == 1:
         return (_scaled(x, scale, bias, mean, variance, epsilon),)
     if not spatial and x.ndim > 2:
-        raise Violation("C3", f"spatial is 0, and the rank {x.ndim}")
+        raise ValueError("in training with spatial 0, the shape of the statistics is not defined")
     return _of_batch(x, scale, bias, mean, variance, epsilon, momentum)
 
 
 @kernel("BatchNormalization")
-def batch_norm_of_images(x: Array, *parameters: Array, **attributes: Any) -> Outputs:
+def batch_norm_of_images(x: Array, *parameters: Array, run: Call, **attributes: Any) -> Outputs:
     """Give `batch_norm_by_flag` of images."""
     if x.ndim != 4:
         raise Violation("C1", f"the rank is {x.ndim}")
-    result: Outputs = batch_norm_by_flag(x, *parameters, **attributes)
+    result: Outputs = batch_norm_by_flag(x, *parameters, run=run, **attributes)
     return result
 
 
