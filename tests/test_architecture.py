@@ -37,7 +37,7 @@ ALLOWED = {
     "google": ("opset.model",),
     "click": ("opset.cli",),
     "yaml": ("opset.schemas.reader",),
-    "numpy": (*NUMBERS, "opset.opsets.comparison", "opset.opsets.examples"),
+    "numpy": (*NUMBERS, "opset.opsets.comparison", "opset.opsets.examples", "opset.opsets.random_inputs"),
     "ml_dtypes": ("opset.model.arrays", "opset.opsets.kernels"),
     "re2": ("opset.opsets.kernels.text",),
     "PIL": ("opset.opsets.kernels.image",),

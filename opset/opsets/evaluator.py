@@ -103,6 +103,12 @@ class ReferenceEvaluator:
         self.outputs = tuple(_declared(each) for each in proto.graph.output)
         self._programs = Programs(self.model, self.registry, self.limits.bytes, trace is not None)
         self._plans: dict[tuple[str, ...], Program] = {}
+        self._run: Run | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many nodes the run that is going on, or else the last one, has run."""
+        return self._run.steps if self._run is not None else 0
 
     @property
     def input_names(self) -> list[str]:
@@ -126,7 +132,7 @@ class ReferenceEvaluator:
         if names not in self._plans:
             self._plans[names] = self._programs.main(names)
         program = self._plans[names]
-        run = Run(self.limits, self._seed, self._trace, self.registry)
+        run = self._run = Run(self.limits, self._seed, self._trace, self.registry)
         try:
             with np.errstate(all="ignore"):
                 results = run.execute(program, [feeds.get(name, ABSENT) for name in program.inputs])

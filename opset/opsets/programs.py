@@ -53,10 +53,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class _Meaning:
-    """What nodes of one operator share at one version: schema, kernel, defaults, and the legal input types seen."""
+    """What nodes of one operator share at one version: schema, kernel, defaults, and the legal input types seen.
+
+    `known` are the attributes that a node may have, None where any is taken.
+    """
 
     schema: OpSchema | None
     kernel: kernels.Kernel
+    known: frozenset[str] | None
     defaults: dict[str, Any]
     required: frozenset[str]
     seen: set[Any] = field(default_factory=set)
@@ -192,8 +196,8 @@ class Programs:
                 if name not in kernels.IGNORED
             }
             attributes = {**attributes, **given}
-            if not meaning.kernel.any_attributes and not given.keys() <= meaning.kernel.attributes:
-                attributes = _known(body.place(index), attributes, meaning.kernel.attributes)
+            if meaning.known is not None and not given.keys() <= meaning.known:
+                attributes = _known(body.place(index), attributes, meaning.known)
         if not meaning.required <= attributes.keys():
             missing = sorted(meaning.required - attributes.keys())
             raise RunError(
@@ -221,13 +225,17 @@ class Programs:
             if kernel is None or (schema is None and domain in self.registry.domains):
                 raise RunError(self._unknown(body.place(index), node, domain, imports, schema))
             formal = schema.attributes if schema is not None else {}
+            known: frozenset[str] | None = kernel.attributes
+            if kernel.any_attributes:
+                known = frozenset(formal) if schema is not None else None
             self._meanings[key] = _Meaning(
                 schema,
                 kernel,
+                known,
                 {
                     name: each.default
                     for name, each in formal.items()
-                    if not each.required and (kernel.any_attributes or name in kernel.attributes)
+                    if not each.required and known is not None and name in known
                 },
                 frozenset(name for name, each in formal.items() if each.required) - kernels.IGNORED,
             )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -275,126 +275,56 @@ def _roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Ar
     return np.array(roots, np.int64)
 
 
-def _numbers(floats: tuple[float, ...] | None, tensor: Array | None) -> Array:
-    """Give numbers that are either a list of floats or a tensor."""
-    return np.array(floats or (), np.float32) if tensor is None else tensor.ravel()
+def _numbers(given: Mapping[str, Any], name: str) -> Array:
+    """Give numbers that are an attribute with a list of floats, or one with a tensor."""
+    tensor = given.get(f"{name}_as_tensor")
+    return np.array(given[name] or (), np.float32) if tensor is None else tensor.ravel()
 
 
-def _scores(x: Array, nodes: dict[str, Any], votes: dict[str, Any], count: int, aggregate: str, run: Call) -> Array:
-    """Give the aggregated votes of the old attributes, in the type in which the model computes."""
-    ids = nodes["nodeids"] or ()
-    shape = _forest(
-        nodes["treeids"] or (), ids, nodes["modes"] or (), nodes["featureids"] or (0,) * len(ids),
-        nodes["truenodeids"] or (0,) * len(ids), nodes["falsenodeids"] or (0,) * len(ids),
-        nodes["missing"] or (0,) * len(ids), votes["treeids"] or (), votes["nodeids"] or (), votes["ids"] or (),
-    )  # fmt: skip
-    splits, weights = nodes["values"], votes["weights"]
-    if len(splits) != len(ids) or len(weights) != len(shape.targets):
+def _scores(x: Array, votes: str, count: int, aggregate: str, given: Mapping[str, Any], run: Call) -> Array:
+    """Give the aggregated votes of the old attributes, in the type in which the model computes.
+
+    `given` are the attributes, `votes` is how the names of those of the votes begin.
+    """
+    size = len(given["nodes_nodeids"] or ())
+    listed = ("nodes_treeids", "nodes_nodeids", "nodes_modes", f"{votes}_treeids", f"{votes}_nodeids", f"{votes}_ids")
+    nodes = ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_missing_value_tracks_true")
+    trees, ids, modes, *of_votes = (given[name] or () for name in listed)
+    shape = _forest(trees, ids, modes, *(given[name] or (0,) * size for name in nodes), *of_votes)
+    splits, weights = _numbers(given, "nodes_values"), _numbers(given, f"{votes}_weights")
+    if len(splits) != size or len(weights) != len(shape.targets):
         raise Violation("C2", "there is not one value for each node, or not one weight for each vote")
     if len(shape.targets) and not 0 <= shape.targets.min() <= shape.targets.max() < count:
         raise Violation("C2", f"votes for {shape.targets.min()} to {shape.targets.max()}, and there are {count}")
     values = as_floats(columns_of(x, "C1"))
-    forest = Forest(
-        shape.roots, np.where(shape.modes == LEAF, 0, shape.features), splits, shape.modes, shape.true, shape.false,
-        shape.missing, shape.first, shape.targets, weights[shape.weights],
-    )  # fmt: skip
-    return aggregated(forest, values, count, aggregate, run).astype(values.dtype)
+    features = np.where(shape.modes == LEAF, 0, shape.features)
+    forest = replace(shape, features=features, splits=splits, weights=weights[shape.weights])
+    scores = aggregated(forest, values, count, aggregate, run).astype(values.dtype)
+    base = _numbers(given, "base_values")
+    if len(base) not in (0, count):
+        raise Violation("C5", f"{len(base)} base values, and {count} are needed")
+    return scores + base if len(base) else scores
 
 
 @kernel("TreeEnsembleRegressor", domain=ML)
-def tree_ensemble_regressor(
-    x: Array,
-    *,
-    aggregate_function: str,
-    base_values: tuple[float, ...] | None,
-    n_targets: int | None,
-    nodes_falsenodeids: tuple[int, ...] | None,
-    nodes_featureids: tuple[int, ...] | None,
-    nodes_hitrates: tuple[float, ...] | None,
-    nodes_missing_value_tracks_true: tuple[int, ...] | None,
-    nodes_modes: tuple[str, ...] | None,
-    nodes_nodeids: tuple[int, ...] | None,
-    nodes_treeids: tuple[int, ...] | None,
-    nodes_truenodeids: tuple[int, ...] | None,
-    nodes_values: tuple[float, ...] | None,
-    post_transform: str,
-    target_ids: tuple[int, ...] | None,
-    target_nodeids: tuple[int, ...] | None,
-    target_treeids: tuple[int, ...] | None,
-    target_weights: tuple[float, ...] | None,
-    base_values_as_tensor: Array | None = None,
-    nodes_hitrates_as_tensor: Array | None = None,
-    nodes_values_as_tensor: Array | None = None,
-    target_weights_as_tensor: Array | None = None,
-    run: Call,
-) -> Array:
+def tree_ensemble_regressor(x: Array, *, run: Call, **given: Any) -> Array:
     """Give the aggregated votes of the leaves that each row reaches, plus base values, after a transform."""
-    nodes = {
-        "treeids": nodes_treeids, "nodeids": nodes_nodeids, "modes": nodes_modes, "featureids": nodes_featureids,
-        "truenodeids": nodes_truenodeids, "falsenodeids": nodes_falsenodeids,
-        "missing": nodes_missing_value_tracks_true, "values": _numbers(nodes_values, nodes_values_as_tensor),
-    }  # fmt: skip
-    votes = {
-        "treeids": target_treeids, "nodeids": target_nodeids, "ids": target_ids,
-        "weights": _numbers(target_weights, target_weights_as_tensor),
-    }  # fmt: skip
-    count = n_targets if n_targets is not None else max(target_ids or (0,)) + 1
-    scores = _scores(x, nodes, votes, count, aggregate_function, run)
-    base = _numbers(base_values, base_values_as_tensor)
-    if len(base) not in (0, count):
-        raise Violation("C5", f"{len(base)} base values for {count} targets")
-    return transformed(scores + base if len(base) else scores, post_transform, "C3").astype(np.float32)
+    count = given["n_targets"] if given["n_targets"] is not None else max(given["target_ids"] or (0,)) + 1
+    scores = _scores(x, "target", count, given["aggregate_function"], given, run)
+    return transformed(scores, given["post_transform"], "C3").astype(np.float32)
 
 
 @kernel("TreeEnsembleClassifier", domain=ML)
-def tree_ensemble_classifier(
-    x: Array,
-    *,
-    base_values: tuple[float, ...] | None,
-    class_ids: tuple[int, ...] | None,
-    class_nodeids: tuple[int, ...] | None,
-    class_treeids: tuple[int, ...] | None,
-    class_weights: tuple[float, ...] | None,
-    classlabels_int64s: tuple[int, ...] | None,
-    classlabels_strings: tuple[str, ...] | None,
-    nodes_falsenodeids: tuple[int, ...] | None,
-    nodes_featureids: tuple[int, ...] | None,
-    nodes_hitrates: tuple[float, ...] | None,
-    nodes_missing_value_tracks_true: tuple[int, ...] | None,
-    nodes_modes: tuple[str, ...] | None,
-    nodes_nodeids: tuple[int, ...] | None,
-    nodes_treeids: tuple[int, ...] | None,
-    nodes_truenodeids: tuple[int, ...] | None,
-    nodes_values: tuple[float, ...] | None,
-    post_transform: str,
-    base_values_as_tensor: Array | None = None,
-    class_weights_as_tensor: Array | None = None,
-    nodes_hitrates_as_tensor: Array | None = None,
-    nodes_values_as_tensor: Array | None = None,
-    run: Call,
-) -> tuple[Array, Array]:
+def tree_ensemble_classifier(x: Array, *, run: Call, **given: Any) -> tuple[Array, Array]:
     """Give the label of the greatest score of each row, and the scores after a transform."""
-    nodes = {
-        "treeids": nodes_treeids, "nodeids": nodes_nodeids, "modes": nodes_modes, "featureids": nodes_featureids,
-        "truenodeids": nodes_truenodeids, "falsenodeids": nodes_falsenodeids,
-        "missing": nodes_missing_value_tracks_true, "values": _numbers(nodes_values, nodes_values_as_tensor),
-    }  # fmt: skip
-    weights = _numbers(class_weights, class_weights_as_tensor)
-    votes = {"treeids": class_treeids, "nodeids": class_nodeids, "ids": class_ids, "weights": weights}
-    labels = class_labels(classlabels_strings, classlabels_int64s, "C6")
-    base = _numbers(base_values, base_values_as_tensor)
-    ids = set(class_ids or ())
-    single = len(labels) == 2 and len(ids) == 1 and len(base) < 2
-    if single:
-        votes["ids"] = (0,) * len(class_ids or ())
-    scores = _scores(x, nodes, votes, 1 if single else len(labels), "SUM", run)
-    if len(base) not in (0, scores.shape[1]):
-        raise Violation("C5", f"{len(base)} base values for {len(labels)} classes")
-    if len(base):
-        scores = scores + base
-    if single:
-        return _of_one_score(scores[:, 0], labels, post_transform, bool((weights < 0).any()))
-    return labels[scores.argmax(axis=1)], transformed(scores, post_transform, "C3").astype(np.float32)
+    labels = class_labels(given["classlabels_strings"], given["classlabels_int64s"], "C6")
+    ids, transform = given["class_ids"] or (), given["post_transform"]
+    if len(labels) == 2 and len(set(ids)) == 1 and len(_numbers(given, "base_values")) < 2:
+        scores = _scores(x, "class", 1, "SUM", {**given, "class_ids": (0,) * len(ids)}, run)
+        signed = bool((_numbers(given, "class_weights") < 0).any())
+        return _of_one_score(scores[:, 0], labels, transform, signed)
+    scores = _scores(x, "class", len(labels), "SUM", given, run)
+    return labels[scores.argmax(axis=1)], transformed(scores, transform, "C3").astype(np.float32)
 
 
 def _of_one_score(score: Array, labels: Array, transform: str, signed: bool) -> tuple[Array, Array]:
