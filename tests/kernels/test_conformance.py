@@ -1,0 +1,25 @@
+"""The node test cases of the standard, and its small models, on the reference evaluator, each at its own opset."""
+
+import re
+
+import pytest
+
+from benchmarks.conformance import WRONG, judged, selected
+
+# Whole image networks take a second each; `python -m benchmarks.conformance` runs them.
+CASES = [case for case in selected(["node", "models"], None, "") if not case.name.startswith("light/")]
+PARTS = 16
+
+
+def known(case):
+    return any(re.fullmatch(pattern, case.name) for pattern in WRONG)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_case_that_is_right_in_itself_passes(part):
+    failures = {case.name: why for case in CASES[part::PARTS] if not known(case) and (why := judged(case, "opset"))}
+    assert failures == {}
+
+
+def test_every_case_that_is_listed_as_wrong_fails():
+    assert [case.name for case in CASES if known(case) and not judged(case, "opset")] == []
