@@ -22,7 +22,6 @@ from opset.errors import Finding, OpsetError, SchemaError
 # Once the verb `list` is imported, that name is its module here.
 VERBS = {
     "convert": "Move models to other operator set versions.",
-    "run": "Compute a model's outputs, and compare them.",
     "show": "Tell what an operator is, or what a model holds.",
     "list": "List operators, domains, releases or runtimes.",
     "diff": "Tell what changed between two versions of an operator.",
