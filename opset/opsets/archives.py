@@ -38,7 +38,8 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     count = math.prod(shape)
     needed = count * dtype.itemsize
     if needed != size - start:
-        raise ValueError(f"shape {_short(shape)} of {dtype} asks for {needed:,} bytes, and {size - start:,} are there")
+        asked = f"{needed:,}" if needed < 1 << 64 else "endless"
+        raise ValueError(f"shape {_short(shape)} of {dtype} asks for {asked} bytes, and {size - start:,} are there")
     if needed > limit:
         raise ValueError(f"it has {needed:,} bytes, and no more than {limit:,} were to be read")
     data = file.read(needed)
@@ -94,10 +95,13 @@ def _short(shape: tuple[int, ...]) -> str:
 def _texts(flat: Array) -> Array:
     """Give text as objects: str, or bytes where they are not valid UTF-8."""
     texts = np.empty(flat.size, object)
-    texts[:] = [text_of(each) for each in flat.tolist()] if flat.dtype.kind == "S" else flat.tolist()
-    for each in texts:
-        if isinstance(each, str):
-            each.encode()  # half a surrogate pair is no text; UnicodeEncodeError is a ValueError
+    if flat.dtype.kind == "S":
+        texts[:] = [text_of(each) for each in flat.tolist()]
+        return texts
+    codes = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
+    if np.any(codes > 0x10FFFF) or np.any((codes >= 0xD800) & (codes < 0xE000)):
+        raise ValueError("it holds numbers that are no characters of Unicode")
+    texts[:] = flat.tolist()
     return texts
 
 

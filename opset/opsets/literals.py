@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
@@ -27,6 +28,7 @@ from opset.model.tensor import make_tensor, text_of
 
 MOST: Final = 32 << 20
 """Bytes of the longest text that is read: as Python's objects it takes thirty times as much."""
+_HUGE: Final = sys.float_info.max
 _DIGITS: Final = 400
 _RANK: Final = 32
 _DEPTH: Final = 64
@@ -133,7 +135,7 @@ def _element(value: Any, dtype: np.dtype[Any]) -> Any:
     if kind == "i" and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind in "fc" and isinstance(value, int | float) and not isinstance(value, bool):
-        if not math.isfinite(value):
+        if not -_HUGE <= value <= _HUGE:
             raise ValueError("a number is out of range")
         return value
     if kind == "f" and isinstance(value, str) and value in _NUMBERS:
