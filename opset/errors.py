@@ -7,7 +7,7 @@
     ├── CheckError      G…      a model that breaks a rule of the specification                    (exit 1)
     ├── InferenceError  I…      types or shapes that contradict each other                         (exit 1)
     ├── ConversionError C…      a conversion that would not keep the meaning                       (exit 1)
-    └── RunError        R…      an evaluation that failed                                          (exit 1)
+    └── RunError        R…      an evaluation that failed; a file of values that cannot be read    (exit 1; 3)
 
 An exception carries every finding that it was raised for, and the first one's parts as its own attributes, so that a
 caller never parses a message.
@@ -214,4 +214,9 @@ class ConversionError(OpsetError):
 
 
 class RunError(OpsetError):
-    """An evaluation that failed."""
+    """An evaluation that failed. Where a file of values cannot be read (R105), that is an unreadable input: exit 3."""
+
+    def __init__(self, findings: Finding | Iterable[Finding]) -> None:
+        super().__init__(findings)
+        if any(finding.code == "R105" for finding in self.findings):
+            self.exit_status = 3

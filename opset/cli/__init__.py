@@ -1,7 +1,7 @@
 """The command line: one module a verb, imported when the verb is used; here is what all verbs share of their fate.
 
-Exit status: 0 done; 1 findings, or a conversion refused; 2 usage or configuration; 3 input unreadable or unsafe;
-70 internal error; 130 interrupted, 143 terminated, 141 when the reader of a pipe went away.
+Exit status: 0 done; 1 findings, a conversion refused, or an evaluation that failed; 2 usage or configuration; 3 input
+unreadable or unsafe; 70 internal error; 130 interrupted, 143 terminated, 141 when the reader of a pipe went away.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from opset.errors import Finding, OpsetError, SchemaError
 # Once the verb `list` is imported, that name is its module here.
 VERBS = {
     "convert": "Move models to other operator set versions.",
+    "run": "Run a model on the reference kernels.",
     "show": "Tell what an operator is, or what a model holds.",
     "list": "List operators, domains, releases or runtimes.",
     "diff": "Tell what changed between two versions of an operator.",

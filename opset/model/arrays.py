@@ -1,7 +1,7 @@
-"""Tensors as numpy arrays, and arrays as tensors.
+"""Tensors as numpy arrays, and arrays as tensors; sequences, optionals and maps of them as Python's.
 
 The types that numpy does not have are those of ml_dtypes; a string tensor is an array of objects, each a str, or bytes
-where it is not valid UTF-8.
+where it is not valid UTF-8. A sequence is a list, an optional its value or None, a map a dict.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from opset.errors import Finding, ModelError
 from opset.model import proto as pb
 from opset.model.container import Model
 from opset.model.elements import ELEMENTS, STRING, element_bits, element_count, misfit
-from opset.model.tensor import tensor_bytes, tensor_values
+from opset.model.tensor import tensor_bytes, tensor_values, text_of
 
 Array = NDArray[Any]
 
@@ -37,6 +37,8 @@ DTYPES: Final[dict[int, np.dtype[Any]]] = {
 
 # The words of type strings differ from the names in TensorProto in case alone.
 _WORDS: Final = {"string": STRING} | {element.name.lower(): number for number, element in ELEMENTS.items()}
+# The parts of SequenceProto and OptionalProto, in the numbers of their elem_type.
+_PARTS: Final = ("", "tensor_value", "sparse_tensor_value", "sequence_value", "map_value", "optional_value")
 _NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
 
 
@@ -60,8 +62,9 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
     """
     dims = tuple(tensor.dims)
     if tensor.data_type == STRING:
-        strings = np.empty(element_count(tensor), dtype=object)
-        strings[:] = tensor_values(model, tensor)
+        texts = tensor_values(model, tensor)  # first, as it holds the dims against what is there
+        strings = np.empty(len(texts), dtype=object)
+        strings[:] = texts
         return strings.reshape(dims)
     if tensor.data_type not in DTYPES:
         element_bits(tensor.data_type)  # tells what is wrong
@@ -90,6 +93,80 @@ def tensor_of(name: str, array: Array) -> Any:
         little = array.astype(dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype, copy=False)
         tensor.raw_data = little.tobytes()
     return tensor
+
+
+def value_of(message: Any, limit: int | None = None) -> Any:
+    """Give what a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto holds.
+
+    Raises ModelError M206 as `array_of` does, and where a map's keys do not fit its values. Protobuf reads no more than
+    100 messages in one another, so recursion is safe.
+    """
+    match message.DESCRIPTOR.name:
+        case "TensorProto":
+            return array_of(None, message, limit)
+        case "SparseTensorProto":
+            return dense_of(None, message, limit)
+        case "SequenceProto":
+            part = _part(message)
+            return [value_of(each, limit) for each in getattr(message, f"{part}s")] if part else []
+        case "OptionalProto":
+            part = _part(message)
+            return value_of(getattr(message, part), limit) if part and message.HasField(part) else None
+    keys = [text_of(key) for key in message.string_keys] if message.key_type == STRING else [*message.keys]
+    values = value_of(message.values, limit)
+    if len(keys) != len(values) or len({*keys}) != len(keys):
+        raise misfit(message, f"it has {len(values)} values, and {len({*keys})} different keys of {len(keys)}")
+    return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in zip(keys, values, strict=True)}
+
+
+def _part(message: Any) -> str:
+    """Give the field that holds the parts of a sequence or optional, "" where it is empty and does not say."""
+    if not 0 <= message.elem_type < len(_PARTS):
+        raise misfit(message, f"{message.elem_type} is no kind of its parts")
+    return _PARTS[message.elem_type]
+
+
+def message_of(name: str, value: Any, kind: str) -> Any:
+    """Give the TensorProto, SequenceProto, OptionalProto or MapProto of a value of the type string `kind`.
+
+    What is not known of an empty value, "seq(?)", is left open. Raises ModelError M206 where no message holds it.
+    """
+    wrapper, _, inner = kind.partition("(")
+    inner = inner[:-1]
+    if wrapper == "optional":
+        optional = pb.OptionalProto(name=name)
+        if value is not None:
+            part = _PARTS[_kind(inner)]
+            optional.elem_type = _kind(inner)
+            getattr(optional, part).CopyFrom(message_of("", value, inner))
+        return optional
+    if wrapper == "seq":
+        sequence = pb.SequenceProto(name=name, elem_type=_kind(inner))
+        if value:
+            getattr(sequence, f"{_PARTS[_kind(inner)]}s").extend(message_of("", each, inner) for each in value)
+        return sequence
+    if wrapper == "map":
+        key, _, element = inner.partition(", ")
+        mapping = pb.MapProto(name=name)
+        if key not in _WORDS:
+            raise misfit(mapping, "the types of its keys and values are not declared")
+        mapping.key_type = _WORDS[key]
+        if key == "string":
+            mapping.string_keys.extend(each if isinstance(each, bytes) else each.encode() for each in value)
+        else:
+            try:
+                mapping.keys.extend(map(int, value))
+            except ValueError as error:
+                raise misfit(mapping, f"a key is no integer of 64 bits: {error}") from error
+        element = element if "(" in element else f"tensor({element})"
+        mapping.values.CopyFrom(message_of("", [*value.values()], f"seq({element})"))
+        return mapping
+    return tensor_of(name, value if isinstance(value, np.ndarray) else np.asarray(value, dtype_of_element(inner)))
+
+
+def _kind(kind: str) -> int:
+    wrapper = {"seq": "sequence"}.get(word := kind.partition("(")[0], word)
+    return _PARTS.index(f"{wrapper}_value") if "(" in kind else 0
 
 
 def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Array:

@@ -26,7 +26,10 @@ from opset.model.source import BytesSource
 if TYPE_CHECKING:
     from opset.model.container import Model
 
-__all__ = ["data_range", "data_size", "element_bits", "element_count", "make_tensor", "tensor_bytes", "tensor_values"]
+__all__ = [
+    "data_range", "data_size", "element_bits", "element_count", "make_tensor", "tensor_bytes", "tensor_values",
+    "text_of",
+]  # fmt: skip
 
 
 def data_range(model: Model | None, tensor: Any) -> wire.Segment | None:
@@ -80,7 +83,7 @@ def tensor_values(model: Model | None, tensor: Any, max_elements: int | None = N
         raise misfit(tensor, "strings cannot be external")
     if len(tensor.string_data) != count:
         raise misfit(tensor, f"it has {len(tensor.string_data)} strings, and its dims ask for {count}")
-    return [_text(value) for value in tensor.string_data]
+    return [text_of(value) for value in tensor.string_data]
 
 
 def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence[Any]) -> Any:
@@ -104,7 +107,8 @@ def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence
     return tensor
 
 
-def _text(value: bytes) -> str | bytes:
+def text_of(value: bytes) -> str | bytes:
+    """Give a string of a model as text, or as it is where it is not valid UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:

@@ -12,7 +12,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -104,6 +104,24 @@ def write_stream(model: Model, file: IO[bytes], *, external: str = "keep") -> No
         raise
     except OSError as error:
         raise _cannot_write(str(getattr(file, "name", "")), error) from error
+
+
+def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
+    """Write files that belong together, all or none, making the folders that they lie in.
+
+    Raises UsageError U102 where one exists and `force` does not allow it, U104 where writing fails.
+    """
+    if existing := [path for path in files if os.path.lexists(path) and not force]:
+        raise UsageError(finding for path in existing for finding in _exists(path).findings)
+    path = ""
+    try:
+        with _Files(force) as together:
+            for path, data in files.items():
+                together.folder(os.path.dirname(os.path.abspath(path)))
+                together.write(path, [data])
+            together.commit()
+    except OSError as error:
+        raise _cannot_write(path, error) from error
 
 
 def chunks(pieces: Iterable[Piece]) -> Iterator[bytes]:

@@ -33,11 +33,18 @@ class Difference:
 
 
 def differences(
-    expected: Any, actual: Any, rtol: float | None = None, atol: float | None = None, where: str = ""
+    expected: Any,
+    actual: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    *,
+    where: str = "",
+    absolute: float = ABSOLUTE,
 ) -> Iterator[Difference]:
     """Give a Difference for each pair of tensors, or other leaves, of two values; the same ones included.
 
-    Without `rtol` and `atol`, the tolerance is that of the element type. NaN equals NaN, whichever its sign.
+    Without `rtol`, the tolerance is that of the element type; without `atol`, it is `absolute` of the relative one.
+    NaN equals NaN, whichever its sign.
     """
     pending = [(where, expected, actual)]
     while pending:
@@ -48,11 +55,12 @@ def differences(
         elif isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
             pending += reversed([(f"{where}[{key!r}]", each, actual[key]) for key, each in expected.items()])
         elif isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
-            yield _of_arrays(where, expected, actual, rtol, atol)
+            yield _of_arrays(where, expected, actual, rtol, atol, absolute)
         elif isinstance(expected, list | dict) and isinstance(actual, list | dict):
             yield Difference(where, f"it has {len(actual)} entries, or other keys, and {len(expected)} are expected")
         elif isinstance(expected, int | float | np.generic) and isinstance(actual, int | float | np.generic):
-            yield _of_arrays(where, np.asarray(expected), np.asarray(actual, np.asarray(expected).dtype), rtol, atol)
+            want = np.asarray(expected)
+            yield _of_arrays(where, want, np.asarray(actual, want.dtype), rtol, atol, absolute)
         else:
             same = type(expected) is type(actual) and expected == actual
             yield Difference(where, "" if same else f"it is {type_of(actual)}, and {type_of(expected)} is expected")
@@ -63,7 +71,9 @@ def tolerance_of(dtype: np.dtype[Any]) -> float:
     return TOLERANCES.get(dtype.name, 0.0)
 
 
-def _of_arrays(where: str, expected: Any, actual: Any, rtol: float | None, atol: float | None) -> Difference:
+def _of_arrays(
+    where: str, expected: Any, actual: Any, rtol: float | None, atol: float | None, absolute: float
+) -> Difference:
     if type_of(expected) != type_of(actual):
         return Difference(where, f"it is {type_of(actual)}, and {type_of(expected)} is expected")
     if expected.shape != actual.shape:
@@ -72,7 +82,7 @@ def _of_arrays(where: str, expected: Any, actual: Any, rtol: float | None, atol:
         wrong = np.asarray(expected != actual)
         return Difference(where, _first(wrong, expected, actual) if wrong.any() else "")
     rtol = tolerance_of(expected.dtype) if rtol is None else rtol
-    atol = rtol * ABSOLUTE if atol is None else atol
+    atol = rtol * absolute if atol is None else atol
     want, have = _wide(expected), _wide(actual)
     with np.errstate(all="ignore"):
         distance = np.abs(want - have)
@@ -80,8 +90,8 @@ def _of_arrays(where: str, expected: Any, actual: Any, rtol: float | None, atol:
         wrong = ~(same | (distance <= atol + rtol * np.abs(want)))
         distance = np.where(same, 0, distance)
         relative = distance / np.maximum(np.abs(want), np.finfo(np.float64).tiny)
-    absolute, greatest = (float(np.nanmax(each, initial=0.0)) for each in (distance, np.where(same, 0, relative)))
-    return Difference(where, _first(wrong, expected, actual) if wrong.any() else "", absolute, greatest)
+    greatest = (float(np.nanmax(each, initial=0.0)) for each in (distance, np.where(same, 0, relative)))
+    return Difference(where, _first(wrong, expected, actual) if wrong.any() else "", *greatest)
 
 
 def _wide(array: Any) -> Any:

@@ -1,0 +1,305 @@
+"""`opset run`: computes a model on the reference kernels, and compares the outputs with what is expected."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opset.cli import output
+from opset.cli.configuration import registry_for, schemas_option
+from opset.cli.inputs import STREAM
+from opset.errors import Finding, OpsetError, RunError, UsageError, printable
+from opset.model import load
+from opset.opsets import literals
+from opset.opsets.comparison import differences
+from opset.opsets.datafiles import form_of, read_values, typed, values_in_json, write_values
+from opset.opsets.evaluator import Declared, Limits, ReferenceEvaluator, type_of
+from opset.opsets.generated import generated
+from opset.opsets.summary import lines, summary
+from opset.text import styled
+
+_ABSOLUTE = 0.1  # of the relative tolerance: what is near 0 may be the difference of numbers around 1
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Give the number of bytes that 1000000, 512M or 2G stands for."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d{1,18})([KMGT]?)(?:i?B)?", value, re.IGNORECASE | re.ASCII)
+    if match is None:
+        raise click.BadParameter(f"{value!r} is no size such as 1000000, 512M or 2G")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is asked of the evaluation: where inputs come from, what is computed, what becomes of it."""
+
+    inputs: tuple[str, ...]
+    literals: tuple[str, ...]
+    random: bool
+    dims: dict[str, int]
+    seed: int
+    names: tuple[str, ...]
+    trace: bool
+    expected: str | None
+    rtol: float | None
+    atol: float | None
+    target: str | None
+    save_inputs: bool
+    force: bool
+
+
+@dataclass
+class Report:
+    """What came out, as data; text is made of it."""
+
+    model: str
+    data: dict[str, Any] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+@click.command(no_args_is_help=True)
+@click.argument("model")
+@click.argument("inputs", nargs=-1, metavar="[VALUES]...")
+@click.option("--set", "literals", multiple=True, metavar="NAME=JSON", help="The value of an input. Repeatable.")
+@click.option("--random", is_flag=True, help="Draw the inputs that are not given.")
+@click.option("--dim", "dims", multiple=True, metavar="NAME=N",
+              help="Size of a dimension that is drawn: of a variable, or x.0 of input x. Repeatable.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+              help="Where all that is random begins.")
+@click.option("--output", "names", multiple=True, metavar="NAME", help="Compute this value of the graph. Repeatable.")
+@click.option("--trace", is_flag=True, help="Tell of each value as it is computed.")
+@click.option("--compare", "expected", metavar="EXPECTED", help="Compare the outputs with those in a file or folder.")
+@click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance; that of the element type if not said.")
+@click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance.")
+@click.option("-o", "target", metavar="FILE|DIR/", help="Write the outputs: .npz, .json, or a folder.")
+@click.option("--save-inputs", is_flag=True, help="Write the inputs, too.")
+@click.option("--force", is_flag=True, help="Overwrite an output that exists.")
+@click.option("--max-steps", type=click.IntRange(min=1), default=Limits().max_steps, show_default=True, metavar="N",
+              help="Nodes that may be run.")
+@click.option("--max-bytes", callback=_size, metavar="SIZE", help="Memory that values may take: 512M, 2G.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+              help="Time that it may take.")
+@click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
+              help="Another folder that external data may lie in. Repeatable.")
+@schemas_option
+@click.option("-q", "--quiet", is_flag=True, help="Write no report, errors alone.")
+@output.format_option
+def command(
+    model: str, max_steps: int, max_bytes: int | None, timeout: float | None, roots: tuple[Path, ...],
+    folders: tuple[Path, ...], quiet: bool, form: str, dims: tuple[str, ...], **asked: Any,
+) -> int:  # fmt: skip
+    """Run a model on the reference kernels.
+
+    VALUES are the inputs: files .npz, .json, .pb or .npy, folders of test data (input_0.pb ...), or - for JSON on
+    stdin. NAME=FILE says which input a .npy or .pb file is for. --set takes precedence over files.
+    """
+    settings = Settings(**asked, dims=_dims(dims))
+    _check(settings, model)
+    limits = Limits(max_steps=max_steps, max_bytes=max_bytes, timeout=timeout)
+    report = Report(model)
+    trace = _Trace(settings, sys.stderr if form == "text" and not quiet else None)
+    registry = registry_for(folders)
+    try:
+        loaded = load(sys.stdin.buffer if model == STREAM else model, allow_external_roots=roots)
+        evaluator = ReferenceEvaluator(
+            loaded, registry=registry, limits=limits, seed=settings.seed,
+            trace=trace if settings.trace else None,
+        )  # fmt: skip
+        _run(evaluator, settings, report)
+        status = 1 if report.findings else 0
+    except OpsetError as error:
+        report.findings += [each if each.code[0] == "U" else each.in_file(model) for each in error.findings]
+        status = error.exit_status
+    if form == "json" and not quiet:
+        errors = [asdict(finding) for finding in report.findings]
+        data = {"model": model, **report.data, **({"trace": trace.found} if settings.trace else {})}
+        output.write_product({**data, "errors": errors, "exit_status": status}, list, form)
+        return status
+    if not quiet:
+        sys.stdout.write("".join(f"{line}\n" for line in _text(report)))
+    if report.findings:
+        output.write_errors(report.findings)
+    return status
+
+
+def _dims(dims: Iterable[str]) -> dict[str, int]:
+    found = {}
+    for each in dims:
+        name, _, size = each.rpartition("=")
+        if not name or not re.fullmatch(r"\d{1,18}", size, re.ASCII):
+            raise click.BadParameter(f"{each!r} is not NAME=N", param_hint="--dim")
+        found[name] = int(size)
+    return found
+
+
+def _check(settings: Settings, model: str) -> None:
+    """Raise UsageError U103 with all options that do not fit each other."""
+    findings = []
+    if [model, *settings.inputs].count(STREAM) > 1:
+        findings.append(Finding("U103", "stdin can be read once", help="name a file in place of -"))
+    if settings.dims and not settings.random:
+        findings.append(Finding("U103", "--dim is for inputs that are drawn", help="add --random"))
+    if settings.expected is None and (settings.rtol is not None or settings.atol is not None):
+        findings.append(Finding("U103", "--rtol and --atol are for --compare", help="add --compare EXPECTED"))
+    if settings.save_inputs and settings.target is None:
+        findings.append(Finding("U103", "--save-inputs is for -o", help="add -o FILE"))
+    if settings.target is not None:
+        form = form_of(settings.target)
+        if form != "/" and os.path.lexists(settings.target) and not settings.force:
+            help = "choose another name, or allow it: --force"
+            findings.append(Finding("U102", "the output exists already", help=help, file=settings.target))
+    if findings:
+        raise UsageError(findings)
+
+
+def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> None:
+    inputs = evaluator.inputs
+    feeds = _given(settings, inputs, evaluator.limits.bytes())
+    if settings.random:
+        needed = {each.name for each in inputs if not each.has_default}
+        protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
+        feeds |= generated(protos, feeds, settings.dims, settings.seed, evaluator.limits)
+        report.data["seed"] = settings.seed
+    report.data["inputs"] = {each.name: summary(feeds[each.name], each.type) for each in inputs if each.name in feeds}
+    known = {each.name: each for each in evaluator.outputs}
+    names = [*dict.fromkeys(settings.names or evaluator.output_names)]
+    values = dict(zip(names, evaluator.run(names, feeds), strict=True))
+    outputs = [known.get(name, Declared(name, None, None)) for name in names]
+    report.data["outputs"] = {each.name: summary(values[each.name], each.type) for each in outputs}
+    if settings.target is not None:
+        wanted = {"input": feeds, "output": values} if settings.save_inputs else {"output": values}
+        write_values(settings.target, wanted, {"input": inputs, "output": outputs}, settings.force)
+        report.data["written"] = settings.target
+    if settings.expected is not None:
+        typed_outputs = [each if each.type else replace(each, type=type_of(values[each.name])) for each in outputs]
+        wanted = read_values(settings.expected, typed_outputs, evaluator.limits.bytes(), "output", names[0])
+        report.data["comparison"] = _compared(wanted, values, settings, report.findings)
+
+
+def _given(settings: Settings, inputs: Sequence[Declared], limit: int) -> dict[str, Any]:
+    """Give the inputs that files, stdin and `--set` hold. Raises RunError with all that is wrong with them."""
+    found: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    findings: list[Finding] = []
+    arrays = iter(inputs)
+    for argument in settings.inputs:
+        path, name = _named(argument, inputs)
+        if not name and path.lower().endswith(".npy"):
+            name = next((each.name for each in arrays if each.name not in found), "")
+        try:
+            values = _stream(inputs) if path == STREAM else read_values(path, inputs, limit, "input", name)
+        except RunError as error:
+            findings += error.findings
+            continue
+        for name in values.keys() & found.keys():
+            why = f"{origin[name]} and {argument} both hold it"
+            findings.append(Finding("U103", f"the input '{printable(name)}' is given twice", why=why))
+        found |= values
+        origin |= dict.fromkeys(values, argument)
+    known = {each.name: each for each in inputs}
+    for literal in settings.literals:
+        name = next((each for each in _prefixes(literal, known)), literal.partition("=")[0])
+        if "=" not in literal or name not in known:
+            help = f"its inputs are {', '.join(map(printable, known)) or 'none'}"
+            findings.append(Finding("R102", f"--set {printable(literal[:60])} names no input", help=help))
+            continue
+        try:
+            found[name] = typed(literals.parse(literal[len(name) + 1 :]), known[name])
+        except ValueError as error:
+            findings.append(Finding("R105", f"the value of --set {printable(name)} cannot be read", why=str(error)))
+    if findings:
+        raise (UsageError if all(each.code == "U103" for each in findings) else RunError)(findings)
+    return found
+
+
+def _prefixes(argument: str, names: Iterable[str]) -> list[str]:
+    """Give the names that "NAME=…" may begin with, the longest first."""
+    return sorted((name for name in names if argument.startswith(f"{name}=")), key=len, reverse=True)
+
+
+def _named(argument: str, inputs: Sequence[Declared]) -> tuple[str, str]:
+    """Give the path and the input's name, "" where it does not say, of FILE or NAME=FILE."""
+    if os.path.lexists(argument) or "=" not in argument:
+        return argument, ""
+    name = next(iter(_prefixes(argument, [each.name for each in inputs])), argument.partition("=")[0])
+    return argument[len(name) + 1 :], name
+
+
+def _stream(inputs: Sequence[Declared]) -> dict[str, Any]:
+    try:
+        return values_in_json(sys.stdin.buffer.read(literals.MOST + 1), inputs, "input")
+    except ValueError as error:
+        raise RunError(Finding("R105", "the values cannot be read", why=str(error)[:1000], file="<stdin>")) from error
+
+
+def _compared(
+    expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: list[Finding]
+) -> dict[str, dict[str, Any]]:
+    """Give the verdict on each output, and add a finding for each that differs."""
+    verdicts: dict[str, dict[str, Any]] = {}
+    for name in expected.keys() - values.keys():
+        why = f"{settings.expected} holds it, and it was not computed"
+        findings.append(Finding("R401", f"there is no output '{printable(name)}' to compare", why=why))
+    for name, value in values.items():
+        if name not in expected:
+            verdicts[name] = {"verdict": "not compared"}
+            continue
+        found = [*differences(expected[name], value, settings.rtol, settings.atol, absolute=_ABSOLUTE)]
+        wrong = [each for each in found if each.why]
+        verdicts[name] = {
+            "verdict": "different" if wrong else "same",
+            "absolute": max((each.absolute for each in found), default=0.0),
+            "relative": max((each.relative for each in found), default=0.0),
+        }
+        if wrong:
+            message = f"the output '{printable(name)}' differs from what was expected"
+            why = "; ".join(f"{each.where}: {each.why}" if each.where else each.why for each in wrong[:3])
+            help = "where that is as it should be: --rtol, --atol" if verdicts[name]["absolute"] else ""
+            findings.append(Finding("R401", message, why=why, help=help))
+    if not findings and not any(each["verdict"] == "same" for each in verdicts.values()):
+        why = f"{settings.expected} holds none of the outputs"
+        findings.append(Finding("R401", "nothing was compared", why=why))
+    return verdicts
+
+
+class _Trace:
+    """Notes each value that is computed, as text as soon as it is there where there is a stream."""
+
+    def __init__(self, settings: Settings, stream: Any) -> None:
+        self.stream, self.found = stream, list[dict[str, Any]]()
+
+    def __call__(self, place: str, name: str, value: Any) -> None:
+        data = summary(value)
+        if self.stream is None:
+            self.found.append({"place": place, "name": name, **data})
+        else:
+            self.stream.write(f"{printable(place)}: {lines(name, data)[0]}\n")
+
+
+def _text(report: Report) -> list[str]:
+    """Give the report as lines."""
+    data = report.data
+    if "outputs" not in data:
+        return []
+    name = "stdin" if report.model == STREAM else printable(report.model)
+    head = f"{styled(name, 'bold', sys.stdout)}:"
+    found = [f"{head} inputs drawn with --seed {data['seed']}"] if "seed" in data else [head]
+    for each, value in data["outputs"].items():
+        found += [f"  {line}" for line in lines(each, value)]
+    for each, verdict in data.get("comparison", {}).items():
+        style = {"same": "green", "different": "red"}.get(verdict["verdict"], "dim")
+        line = f"  {printable(each)}: {styled(verdict['verdict'], style, sys.stdout)}"
+        if verdict.get("absolute"):
+            line += f", by {verdict['absolute']:.1e} at most ({verdict['relative']:.1e} relative)"
+        found.append(line)
+    return found + ([f"  wrote {printable(data['written'])}"] if "written" in data else [])

@@ -1,0 +1,201 @@
+"""Values in JSON: a tensor as nested lists, typed by what the model declares.
+
+    {"x": [[1, 2.5], ["nan", "-inf"]], "names": ["a", "b"], "empty": {"shape": [0, 3], "data": []}}
+
+A tensor is nested lists of its elements, or its shape and all elements in a row, which is the only way to write a shape
+that has no elements. A number that JSON does not have is a text, "nan", "inf", "-inf"; a complex one is as Python
+writes it, "1+2j". A sequence is a list, a map an object, an optional its value or null. Bytes that are not UTF-8 are
+the halves of surrogate pairs that Python's "surrogateescape" puts in their place.
+
+All functions raise ValueError with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opset.errors import ModelError, printable
+from opset.model.arrays import array_of, data_type_of, dtype_of_element
+from opset.model.tensor import make_tensor, text_of
+
+MOST: Final = 32 << 20
+"""Bytes of the longest text that is read: as Python's objects it takes thirty times as much."""
+_HUGE: Final = sys.float_info.max
+_DIGITS: Final = 400
+_RANK: Final = 32
+_DEPTH: Final = 64
+_NUMBERS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+def parse(text: bytes | str) -> Any:
+    """Give what JSON says; an object that has a key twice is refused, and so is what Python's dialect adds."""
+    if len(text) > MOST:
+        raise ValueError(f"it has {len(text):,} bytes, and of JSON no more than {MOST:,} are read: use .npz or .pb")
+    try:
+        return json.loads(text, parse_int=_integer, parse_constant=_no_constant, object_pairs_hook=_object)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError(f"a number has {len(digits)} digits")
+    return int(digits)
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f'{word} is not JSON: write it as text, "nan", "inf" or "-inf"')
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key '{printable(twice[:100])}' stands twice")
+    return found
+
+
+def value_of(data: Any, kind: str, depth: int = 0) -> Any:
+    """Give the value of a type string that parsed JSON stands for."""
+    if depth > _DEPTH:
+        raise ValueError("its type is nested too deeply")
+    wrapper, _, inner = kind.partition("(")
+    inner = inner[:-1]
+    if wrapper == "optional":
+        return None if data is None else value_of(data, inner, depth + 1)
+    if wrapper == "seq":
+        if not isinstance(data, list):
+            raise ValueError(f"{_shown(data)} is no list, and {kind} is asked for")
+        return [value_of(each, inner, depth + 1) for each in data]
+    if wrapper == "map":
+        key, _, element = inner.partition(", ")
+        if not isinstance(data, dict):
+            raise ValueError(f"{_shown(data)} is no object, and {kind} is asked for")
+        keys = [*data] if key == "string" else [*map(int, data)]
+        if len({*keys}) != len(keys):
+            raise ValueError("a key stands twice")
+        element = element if "(" in element else f"tensor({element})"
+        values = [value_of(each, element, depth + 1) for each in data.values()]
+        return {k: v[()] if isinstance(v, np.ndarray) and v.ndim == 0 else v for k, v in zip(keys, values, strict=True)}
+    if wrapper != "tensor" or inner == "?":
+        raise ValueError(f"JSON has no form for {kind}")
+    return _tensor(data, inner)
+
+
+def _tensor(data: Any, element: str) -> NDArray[Any]:
+    shape, flat = _flat(data)
+    dtype = dtype_of_element(element)
+    flat = [_element(each, dtype) for each in flat]
+    number = data_type_of(dtype)
+    assert number is not None
+    try:
+        return array_of(None, make_tensor("", number, shape, flat))
+    except ModelError as error:
+        raise ValueError(error.why) from error
+    except OverflowError as error:
+        raise ValueError(f"a number is out of the range of {element}") from error
+
+
+def _flat(data: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """Give the shape of nested lists and all that is in them, in order."""
+    if isinstance(data, dict):
+        if data.keys() != {"shape", "data"} or not all(isinstance(each, list) for each in data.values()):
+            raise ValueError('a tensor is nested lists, or {"shape": […], "data": […]}')
+        if len(data["shape"]) > _RANK or not all(type(each) is int and 0 <= each < 1 << 62 for each in data["shape"]):
+            raise ValueError("its shape is no list of sizes")
+        return tuple(data["shape"]), data["data"]
+    shape: list[int] = []
+    level = [data]
+    while level and isinstance(level[0], list):
+        size = len(level[0])
+        if len(shape) == _RANK:
+            raise ValueError(f"it has more than {_RANK} dimensions")
+        if not all(isinstance(each, list) and len(each) == size for each in level):
+            raise ValueError(f"its lists in dimension {len(shape)} are not all of {size} entries")
+        shape.append(size)
+        level = [each for part in level for each in part]
+    return tuple(shape), level
+
+
+def _element(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Give an element as Python's; what would have to change to be of the type is refused."""
+    kind = "c" if dtype.kind == "c" else _family(dtype)
+    if kind == "O" and isinstance(value, str):
+        return text_of(value.encode("utf-8", "surrogateescape"))
+    if kind == "b" and isinstance(value, bool):
+        return value
+    if kind == "i" and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind in "fc" and isinstance(value, int | float) and not isinstance(value, bool):
+        if not -_HUGE <= value <= _HUGE:
+            raise ValueError("a number is out of range")
+        return value
+    if kind == "f" and isinstance(value, str) and value in _NUMBERS:
+        return _NUMBERS[value]
+    if kind == "c" and isinstance(value, str):
+        return complex(value)
+    raise ValueError(f"{_shown(value)} is no element of {'text' if kind == 'O' else dtype.name}")
+
+
+def _family(dtype: np.dtype[Any]) -> str:
+    """Give "O" for text, "b", "i" for all integers, "f" for all floats."""
+    if dtype.kind in "Ob":
+        return dtype.kind
+    return "i" if dtype.name.startswith(("int", "uint")) else "f"
+
+
+def _shown(data: Any) -> str:
+    if isinstance(data, list | dict):
+        return f"a{'n object' if isinstance(data, dict) else ' list'} of {len(data)}"
+    return printable(json.dumps(data)[:60])
+
+
+def json_of(value: Any) -> Any:
+    """Give a value as what `json` writes, the inverse of `value_of`."""
+    if isinstance(value, list):
+        return [json_of(each) for each in value]
+    if isinstance(value, dict):
+        return {_key(key): json_of(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        flat = [_plain(each) for each in value.ravel().tolist()]
+        if value.size == 0 and value.ndim > 1:
+            return {"shape": [*value.shape], "data": flat}
+        return _nested(flat, value.shape)
+    return _plain(value)
+
+
+def _key(key: Any) -> str:
+    return key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else str(key)
+
+
+def _nested(flat: list[Any], shape: Sequence[int]) -> Any:
+    if not shape:
+        return flat[0]
+    for size in reversed(shape[1:]):
+        flat = [flat[start : start + size] for start in range(0, len(flat), size)]
+    return flat
+
+
+def _plain(value: Any) -> Any:
+    """Give an element as JSON has it."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, complex | np.complexfloating):
+        return str(complex(value)).strip("()")
+    if isinstance(value, np.bool_):
+        return bool(value)
+    dtype = np.dtype(type(value))
+    if _family(dtype) == "i":
+        return int(value)
+    number = float(value)
+    return number if math.isfinite(number) else str(number)

@@ -1,0 +1,169 @@
+"""Values as messages and back: every element type, sequences, optionals and maps; `onnx` is the judge."""
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opset.errors import ModelError
+from opset.model import proto as pb
+from opset.model.arrays import DTYPES, array_of, dense_of, message_of, tensor_of, value_of
+from opset.model.elements import ELEMENTS, STRING
+
+X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+TEXT = np.array(["a", "", "é\0"], object)
+
+
+@st.composite
+def arrays(draw):
+    """An array of any element type, of any bit patterns."""
+    number = draw(st.sampled_from([*DTYPES]))
+    shape = draw(st.lists(st.integers(0, 3), max_size=3))
+    count = int(np.prod(shape, dtype=int))
+    if number == STRING:
+        texts = draw(st.lists(st.text() | st.just(b"\xff\xfe"), min_size=count, max_size=count))
+        array = np.empty(count, object)
+        array[:] = texts
+        return array.reshape(shape)
+    size = -(-count * ELEMENTS[number].bits // 8)
+    raw = draw(st.binary(min_size=size, max_size=size))
+    return array_of(None, pb.TensorProto(data_type=number, dims=shape, raw_data=raw))
+
+
+def same(left, right):
+    """Whether two values are the same to the bit."""
+    if isinstance(left, list):
+        return isinstance(right, list) and len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict):
+        return isinstance(right, dict) and [*left] == [*right] and same([*left.values()], [*right.values()])
+    if left is None or right is None:
+        return left is right
+    left, right = np.asarray(left), np.asarray(right)
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return False
+    return left.tolist() == right.tolist() if left.dtype == object else left.tobytes() == right.tobytes()
+
+
+@settings(max_examples=150, deadline=None)
+@given(arrays())
+def test_a_tensor_of_an_array_holds_it_to_the_bit(array):
+    tensor = tensor_of("x", array)
+    assert same(array_of(None, tensor), array)
+    theirs = onnx.TensorProto.FromString(tensor.SerializeToString())
+    assert theirs.data_type == tensor.data_type
+    if array.dtype != object and array.dtype.itemsize >= 1 and ELEMENTS[tensor.data_type].bits >= 8:
+        assert onnx.numpy_helper.to_array(theirs).tobytes() == array.tobytes()
+
+
+VALUES = {
+    "tensor(float)": X,
+    "tensor(string)": TEXT,
+    "seq(tensor(float))": [X, X[:1], X[:0]],
+    "seq(tensor(string))": [TEXT],
+    "seq(seq(tensor(int64)))": [[np.array(1)], []],
+    "optional(tensor(float))": X,
+    "optional(seq(tensor(float)))": [X],
+    "seq(optional(tensor(float)))": [X, None],
+    "map(int64, float)": {3: np.float32(0.5), -1: np.float32(2)},
+    "map(string, int64)": {"a": np.int64(1), "é": np.int64(2)},
+    "map(int64, string)": {1: "one", 2: "two"},
+    "seq(map(string, float))": [{"a": np.float32(1)}, {"b": np.float32(2)}],
+    "map(int64, seq(tensor(float)))": {7: [X]},
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_message_holds_a_value_of_any_type(kind):
+    message = message_of("v", VALUES[kind], kind)
+    assert message.name == "v"
+    assert same(value_of(type(message).FromString(message.SerializeToString())), VALUES[kind])
+
+
+@pytest.mark.parametrize("kind", ["seq(tensor(float))", "optional(tensor(float))", "optional(seq(tensor(float)))"])
+@pytest.mark.parametrize("empty", [False, True])
+def test_empty_values_keep_what_is_known(kind, empty):
+    value = ([] if kind.startswith("seq") else None) if empty else VALUES[kind]
+    message = message_of("v", value, kind)
+    assert same(value_of(message), value)
+
+
+JUDGES = {"SequenceProto": "to_list", "OptionalProto": "to_optional", "MapProto": "to_dict", "TensorProto": "to_array"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["tensor(float)", "seq(tensor(float))", "seq(seq(tensor(int64)))", "optional(tensor(float))", "map(int64, float)"],
+)
+def test_onnx_reads_the_same(kind):
+    message = message_of("v", VALUES[kind], kind)
+    name = message.DESCRIPTOR.name
+    theirs = getattr(onnx, name).FromString(message.SerializeToString())
+    assert same(getattr(onnx.numpy_helper, JUDGES[name])(theirs), VALUES[kind])
+
+
+def test_what_onnx_writes_is_read():
+    for value, theirs in [
+        ([X, X], onnx.numpy_helper.from_list([X, X])),
+        ([], onnx.numpy_helper.from_list([])),
+        (X, onnx.numpy_helper.from_optional(X)),
+        (None, onnx.numpy_helper.from_optional(None)),
+        ({1: X[0, 0], 2: X[1, 1]}, onnx.numpy_helper.from_dict({1: X[0, 0], 2: X[1, 1]})),
+    ]:
+        kind = getattr(pb, type(theirs).__name__)
+        assert same(value_of(kind.FromString(theirs.SerializeToString())), value)
+
+
+def mapping(keys, values):
+    message = pb.MapProto(key_type=7, keys=keys)
+    message.values.CopyFrom(message_of("", [np.float32(each) for each in values], "seq(tensor(float))"))
+    return message
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        (mapping([1, 2], [1]), "1 values, and 2 different keys of 2"),
+        (mapping([1, 1], [1, 2]), "2 values, and 1 different keys of 2"),
+        (pb.SequenceProto(elem_type=77), "77 is no kind"),
+        (pb.OptionalProto(elem_type=-1), "-1 is no kind"),
+        (pb.TensorProto(data_type=8, dims=[1 << 40]), "it has 0 strings, and its dims ask for 1099511627776"),
+        (pb.TensorProto(data_type=1, dims=[1 << 40]), "it has 0 bytes, and dims and type ask for 4398046511104"),
+        (pb.TensorProto(data_type=99, dims=[1]), "99 is no element type"),
+    ],
+)
+def test_messages_that_do_not_fit_are_told(message, why):
+    with pytest.raises(ModelError) as caught:
+        value_of(message)
+    assert caught.value.code == "M206" and why in caught.value.why
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "why"),
+    [
+        ({1: np.float32(1)}, "map(?)", "not declared"),
+        ({1 << 70: np.float32(1)}, "map(int64, float)", "no integer of 64 bits"),
+    ],
+)
+def test_values_that_no_message_holds_are_told(value, kind, why):
+    with pytest.raises(ModelError) as caught:
+        message_of("v", value, kind)
+    assert caught.value.code == "M206" and why in caught.value.why
+
+
+def test_a_dtype_that_no_tensor_has_is_told():
+    with pytest.raises(ModelError, match="datetime64"):
+        tensor_of("x", np.array(["2020-01-01"], "datetime64[D]"))
+
+
+def test_a_limit_holds_for_each_tensor_and_what_a_sparse_one_unfolds_to():
+    with pytest.raises(ModelError, match="no more than 20 were to be read"):
+        value_of(message_of("v", [X], "seq(tensor(float))"), 20)
+    sparse = pb.SparseTensorProto(dims=[1 << 30])
+    sparse.values.CopyFrom(tensor_of("", X[0]))
+    sparse.indices.CopyFrom(tensor_of("", np.array([1, 3, 5])))
+    with pytest.raises(ModelError, match="no more than 1000 bytes"):
+        dense_of(None, sparse, 1000)
+    sparse.dims[:] = [2, 3]
+    assert value_of(sparse, 1000).tolist() == [[0, 1, 0], [2, 0, 3]]

@@ -1,0 +1,375 @@
+"""Files of values: what is written is read back, what numpy and onnx write is read, and nothing hostile does harm."""
+
+import io
+import json
+import math
+import os
+import pickle
+import struct
+import time
+import zipfile
+import zlib
+
+import numpy as np
+import onnx.numpy_helper
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opset.errors import OpsetError, RunError, UsageError
+from opset.model.arrays import DTYPES, message_of, tensor_of
+from opset.opsets import literals
+from opset.opsets.datafiles import read_values, write_values
+from opset.opsets.evaluator import Declared, type_of
+from tests.model.test_arrays import TEXT, VALUES, X, arrays, same
+
+LIMIT = 1 << 24
+FLOAT = Declared("x", "tensor(float)", None)
+
+
+def read(path, *declared, role="input", name="", limit=LIMIT):
+    return read_values(str(path), declared or (FLOAT,), limit, role, name)
+
+
+def refused(path, *declared, **also):
+    """What is said of a file that is not read, in no time."""
+    start = time.monotonic()
+    with pytest.raises(RunError) as caught:
+        read(path, *declared, **also)
+    assert time.monotonic() - start < 2
+    assert {each.code for each in caught.value.findings} == {"R105"} and caught.value.exit_status == 3
+    assert caught.value.file.startswith(str(path))
+    return caught.value.why
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("values")
+
+
+@settings(max_examples=100, deadline=None)
+@given(arrays(), st.sampled_from(["folder/", "v.npz", "v.json"]))
+def test_what_is_written_is_read_back(place, array, form):
+    declared = Declared("a/b", type_of(array), None)
+    path = f"{place}/{form}"
+    try:
+        write_values(path, {"input": {"a/b": array}, "output": {}}, {"input": [declared], "output": []}, True)
+    except UsageError as error:
+        assert error.code == "U103" and form == "v.npz"
+        assert array.dtype.kind == "V" or array.dtype == object or array.dtype.isbuiltin != 1
+        return
+    back = read(path, declared)["a/b"]
+    if form == "v.json":  # the bits of a NaN are not part of JSON
+        assert back.dtype == array.dtype and back.shape == array.shape
+        if array.dtype == object:
+            assert back.tolist() == array.tolist()
+        else:
+            wide = np.complex128 if array.dtype.kind == "c" else np.float64 if array.dtype.kind in "fV" else array.dtype
+            assert np.array_equal(back.astype(wide), array.astype(wide), equal_nan=array.dtype.kind in "fVc")
+    elif array.dtype == object:
+        assert back.tolist() == array.tolist()
+    else:
+        assert same(back, array)
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("form", ["folder/", "v.json"])
+def test_every_type_of_value_is_written_and_read(tmp_path, kind, form):
+    declared = Declared("v", kind, None)
+    path = f"{tmp_path}/{form}"
+    write_values(path, {"output": {"v": VALUES[kind]}}, {"output": [declared]}, False)
+    assert same(read(path, declared, role="output")["v"], VALUES[kind])
+
+
+def test_a_file_is_written_the_same_each_time(tmp_path):
+    for name in ("a.npz", "b.npz"):
+        write_values(f"{tmp_path}/{name}", {"output": {"x": X}}, {"output": [FLOAT]}, False)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    with np.load(tmp_path / "a.npz") as archive:
+        assert same(archive["x"], X)
+
+
+def test_what_numpy_and_onnx_write_is_read(tmp_path):
+    np.savez_compressed(tmp_path / "v.npz", **{"input/x": X, "output/y": X + 1})
+    assert same(read(tmp_path / "v.npz")["x"], X)
+    assert same(read(tmp_path / "v.npz", role="output"), {"y": X + 1})
+    for array in (X, np.asfortranarray(X), X[:, :0], X[0, 0], X > 2, X.astype(">f4"), X.astype(np.complex64)):
+        np.save(tmp_path / "v.npy", array)
+        assert np.array_equal(read(tmp_path / "v.npy", name="x")["x"], array)
+    np.save(tmp_path / "v.npy", np.array([["a", "é"]]))
+    assert read(tmp_path / "v.npy", name="x")["x"].tolist() == [["a", "é"]]
+    np.save(tmp_path / "v.npy", np.array([b"a", b"\xff"]))
+    assert read(tmp_path / "v.npy", name="x")["x"].tolist() == ["a", b"\xff"]
+    (tmp_path / "x.pb").write_bytes(onnx.numpy_helper.from_array(X, "x").SerializeToString())
+    assert same(read(tmp_path / "x.pb"), {"x": X})
+
+
+def test_a_message_is_for_the_name_that_is_said_its_number_or_its_own(tmp_path):
+    inputs = [Declared("a", "tensor(float)", None), Declared("s", "seq(tensor(float))", None)]
+    (tmp_path / "input_1.pb").write_bytes(message_of("a", [X], "seq(tensor(float))").SerializeToString())
+    (tmp_path / "any.pb").write_bytes(message_of("s", [X], "seq(tensor(float))").SerializeToString())
+    (tmp_path / "other.pb").write_bytes(tensor_of("b", X).SerializeToString())
+    assert same(read(tmp_path / "input_1.pb", *inputs), {"s": [X]})
+    assert same(read(tmp_path / "any.pb", *inputs), {"s": [X]})
+    assert same(read(tmp_path / "other.pb", *inputs, name="a"), {"a": X})
+    assert "write NAME=other.pb" in refused(tmp_path / "other.pb", *inputs)
+    assert "the model has only 1 inputs" in refused(tmp_path / "input_1.pb", inputs[0])
+
+
+def test_a_folder_tells_all_that_is_wrong_in_it(tmp_path):
+    assert "there is no input_0.pb in it" in refused(tmp_path)
+    (tmp_path / "input_0.pb").write_bytes(b"\xff\xff")
+    (tmp_path / "input_1.pb").write_bytes(tensor_of("y", X).SerializeToString()[:-3])
+    with pytest.raises(RunError) as caught:
+        read(tmp_path, FLOAT, Declared("y", "tensor(float)", None))
+    assert [os.path.basename(each.file) for each in caught.value.findings] == ["input_0.pb", "input_1.pb"]
+
+
+def test_a_folder_with_values_of_another_run_is_not_mixed_up(tmp_path):
+    declared = [FLOAT, Declared("y", "tensor(float)", None)]
+    write_values(f"{tmp_path}/d/", {"output": {"x": X, "y": X}}, {"output": declared}, False)
+    with pytest.raises(UsageError, match="exists already") as caught:
+        write_values(f"{tmp_path}/d", {"output": {"x": X, "y": X}}, {"output": declared}, False)
+    assert [each.code for each in caught.value.findings] == ["U102", "U102"]
+    write_values(f"{tmp_path}/d", {"output": {"x": X + 1, "y": X}}, {"output": declared}, True)
+    assert same(read(tmp_path / "d", *declared, role="output")["x"], X + 1)
+    with pytest.raises(UsageError, match="output_1.pb of another run"):
+        write_values(f"{tmp_path}/d", {"output": {"x": X}}, {"output": declared[:1]}, True)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ([X], "holds tensors alone"),
+        (X.astype(DTYPES[16]), "loses that type"),
+        (np.array(["a\0"], object), "text that a .npz file changes"),
+        (np.array([b"\xff"], object), "text that a .npz file changes"),
+        (np.array(["a" * 100_000, *["b"] * 1000], object), "the space of the longest"),
+    ],
+)
+def test_an_archive_does_not_hold_everything(tmp_path, value, why):
+    with pytest.raises(UsageError) as caught:
+        write_values(f"{tmp_path}/v.npz", {"output": {"x": value}}, {"output": [FLOAT]}, False)
+    assert caught.value.code == "U103" and why in caught.value.why and "-o FOLDER/" in caught.value.help
+    assert not (tmp_path / "v.npz").exists()
+
+
+class Evil:
+    """A pickle of this makes a file where it is loaded."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_nothing_is_unpickled(tmp_path):
+    mark = str(tmp_path / "mark")
+    np.save(tmp_path / "v.npy", np.array([Evil(mark)], object), allow_pickle=True)
+    assert "never loaded" in refused(tmp_path / "v.npy", name="x")
+    np.savez(tmp_path / "v.npz", x=np.array([Evil(mark)], object), allow_pickle=True)
+    assert "never loaded" in refused(tmp_path / "v.npz")
+    (tmp_path / "p.npy").write_bytes(pickle.dumps(Evil(mark)))
+    assert "does not begin" in refused(tmp_path / "p.npy", name="x")
+    assert not os.path.exists(mark)
+
+
+def npy(descr="<f4", shape="(2, 3)", data=bytes(24), version=b"\x01\x00", header=None):
+    header = header or f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    return b"\x93NUMPY" + version + struct.pack("<H" if version[0] == 1 else "<I", len(header)) + header + data
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "does not begin"),
+        (b"\x93NUMPY", "version"),
+        (npy(version=b"\x09\x00"), "version"),
+        (npy(shape="(1099511627776,)"), "asks for 4,398,046,511,104 bytes, and 24 are there"),
+        (npy(shape=f"({'1000000, ' * 600})"), "asks for endless bytes, and 24 are there"),
+        (npy(shape="(0, 9223372036854775807)", data=b""), "damaged"),
+        (npy(shape="(0, 4611686018427387903)", data=b""), "no array has the shape"),
+        (npy(shape="(0, " + "1, " * 100 + ")", data=b""), "no array has the shape"),
+        (npy(shape="(-1, -24)"), "shape is damaged"),
+        (npy(shape="(True, 24)"), "shape is damaged"),
+        (npy(shape="[2, 3]"), "shape is damaged"),
+        (npy(shape="(2.0, 3)"), "shape is damaged"),
+        (npy(descr="<U0", shape="(1099511627776,)", data=b""), "no size"),
+        (npy(descr="<U99999999"), "asks for 2,399,999,976 bytes"),
+        (npy(descr="<U999999999"), "no type of numpy's"),
+        (npy(descr="<V2"), "bfloat16"),
+        (npy(descr="<M8[ns]"), "no tensor has"),
+        (npy(descr="<f3"), "no type of numpy's"),
+        (npy(descr="<U1", shape="(1,)", data=b"\xff\xff\xff\xff"), "no characters of Unicode"),
+        (npy(descr="<U1", shape="(1,)", data=b"\x00\xd8\x00\x00"), "no characters of Unicode"),
+        (npy(header=b"(" * 5000), "header is damaged"),
+        (npy(header=b"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,)}"), "no tensor has"),
+        (npy(header=b"{}"), "header is damaged"),
+        (npy(header=b"__import__('os').system('false')"), "header is damaged"),
+        (npy(header=b" " * 9000, version=b"\x02\x00"), "no more than 8,192"),
+        (npy(version=b"\x03\x00", header=b"\xff"), "header is damaged"),
+        (npy()[:-1], "24 bytes, and 23 are there"),
+        (npy() + b"!", "24 bytes, and 25 are there"),
+    ],
+)
+def test_arrays_that_are_not_what_they_say_are_refused(tmp_path, data, why):
+    (tmp_path / "v.npy").write_bytes(data)
+    assert why in refused(tmp_path / "v.npy", name="x")
+    with zipfile.ZipFile(tmp_path / "v.npz", "w") as archive:
+        archive.writestr("x.npy", data)
+    assert why in refused(tmp_path / "v.npz")
+
+
+def zipped(*members, compression=zipfile.ZIP_STORED):
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", compression) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return whole.getvalue()
+
+
+BOMB = zipped(("x.npy", npy(shape="(67108864,)", data=bytes(1 << 28))), compression=zipfile.ZIP_DEFLATED)
+
+
+def lying(data, at, value):
+    """An archive whose central directory says something else of its first member."""
+    start = data.index(b"PK\x01\x02") + at
+    return data[:start] + value + data[start + len(value) :]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "no archive"),
+        (b"PK\x03\x04" + bytes(100), "no archive"),
+        (zipped(("x.npy", npy()))[:-10], "no archive"),
+        (zipped(("x.npy", npy()), ("x.npy", npy())), "twice"),
+        (zipped(("x.txt", b"")), "no .npy file"),
+        (BOMB, "it unpacks to 268,435,5"),
+        (lying(BOMB, 24, struct.pack("<I", (1 << 20) + 128)), "asks for 268,435,456 bytes"),
+        (lying(zipped(("x.npy", npy())), 24, struct.pack("<I", 1000)), "24 bytes, and"),
+        (lying(zipped(("x.npy", npy())), 16, b"\0\0\0\0"), "Bad CRC"),
+        (lying(zipped(("x.npy", npy())), 10, b"\x0c\0"), "compressed in a way"),
+        (lying(zipped(("x.npy", npy())), 8, b"\x01\0"), "encrypted"),
+        (zipped(("x.npy", npy()), compression=zipfile.ZIP_LZMA), "compressed in a way"),
+    ],
+)
+def test_archives_that_are_not_what_they_say_are_refused(tmp_path, data, why):
+    assert len(BOMB) < 1 << 20
+    (tmp_path / "v.npz").write_bytes(data)
+    assert why in refused(tmp_path / "v.npz")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[" * 200_000, "nested too deeply"),
+        ('{"a":' * 200_000, "nested too deeply"),
+        ("", "Expecting value"),
+        ("[1]", "no object of values by name"),
+        ('{"x": [1, [2]]}', "'x': "),
+        ('{"x": [[1], [2, 3]]}', "its lists in dimension 1 are not all of 1 entries"),
+        ('{"x": 1, "x": 2}', "the key 'x' stands twice"),
+        ('{"x": NaN}', "NaN is not JSON"),
+        ('{"x": 1e999}', "out of range"),
+        ('{"x": 1e300}', "does not fit FLOAT"),
+        ('{"x": true}', "true is no element of float32"),
+        ('{"x": "1"}', '"1" is no element of float32'),
+        ('{"x": null}', "null is no element of float32"),
+        ('{"x": {"shape": [1099511627776], "data": []}}', "there are 0 values"),
+        ('{"x": {"shape": [-1], "data": []}}', "no list of sizes"),
+        ('{"x": {"shape": [1]}}', "a tensor is nested lists"),
+        ('{"x": ' + "[" * 40 + "]" * 40 + "}", "more than 32 dimensions"),
+        ('{"x": ' + "9" * 5000 + "}", "a number has 5000 digits"),
+        ('{"x": ' + "9" * 350 + "}", "out of range"),
+        ("{" + ",".join(f'"{n}":0' for n in range(200_000)) + ',"7":1}', "the key '7' stands twice"),
+    ],
+)
+def test_json_that_is_no_value_is_refused(tmp_path, text, why):
+    (tmp_path / "v.json").write_text(text, encoding="utf-8")
+    assert why in refused(tmp_path / "v.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "why"),
+    [
+        ("[1.5]", "tensor(int64)", "1.5 is no element of int64"),
+        ("[true]", "tensor(int8)", "true is no element of int8"),
+        ("[300]", "tensor(uint8)", "does not fit UINT8"),
+        ("[8]", "tensor(int4)", "does not fit INT4"),
+        ("[1]", "tensor(bool)", "1 is no element of bool"),
+        ("[1]", "tensor(string)", "1 is no element of text"),
+        ('["\\ud800"]', "tensor(string)", "surrogates"),
+        ('["1+"]', "tensor(complex64)", "malformed"),
+        ('["inf"]', "tensor(float6e2m3)", "out of range"),
+        ("1", "seq(tensor(float))", "1 is no list"),
+        ("[]", "map(int64, float)", "a list of 0 is no object"),
+        ('{"a": 1}', "map(int64, float)", "invalid literal"),
+        ('{"1": 1, "01": 2}', "map(int64, float)", "a key stands twice"),
+        ("[]", "sparse_tensor(float)", "JSON has no form for"),
+    ],
+)
+def test_json_is_held_against_the_type(text, kind, why):
+    with pytest.raises(ValueError) as caught:
+        literals.value_of(literals.parse(text), kind)
+    assert why in str(caught.value)
+
+
+def test_json_holds_numbers_that_json_does_not_have():
+    array = literals.value_of(["nan", "inf", "-inf", -0.0], "tensor(float16)")
+    assert np.isnan(array[0]) and array[1] == math.inf and array[2] == -math.inf and math.copysign(1, array[3]) == -1
+    assert literals.json_of(array) == ["nan", "inf", "-inf", -0.0]
+    assert literals.value_of("nan+1j", "tensor(complex128)").imag == 1
+    assert json.loads(json.dumps(literals.json_of(TEXT))) == TEXT.tolist()
+
+
+def test_files_that_are_none_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    assert "no regular file" in refused(tmp_path / "pipe.npz")
+    (tmp_path / "zero.pb").symlink_to("/dev/zero")
+    assert "no regular file" in refused(tmp_path / "zero.pb")
+    assert "No such file" in refused(tmp_path / "absent.json")
+    (tmp_path / "large.pb").write_bytes(bytes(1000))
+    assert "no more than 999 were to be read" in refused(tmp_path / "large.pb", limit=999)
+    with pytest.raises(RunError, match="form of the file is not known"):
+        read(tmp_path / "v.csv")
+
+
+SEEDS = {
+    ".npy": npy(),
+    ".npz": zipped(("x.npy", npy()), compression=zipfile.ZIP_DEFLATED),
+    ".pb": tensor_of("x", X).SerializeToString(),
+    ".json": b'{"x": [[1.5, "nan"], [2, 3]]}',
+}
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from([*SEEDS]),
+    st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=4),
+    st.integers(0, 1 << 16),
+)
+def test_damaged_files_raise_nothing_but_our_own(place, form, edits, cut):
+    data = bytearray(SEEDS[form])
+    for position, value in edits:
+        data[position % len(data)] = value
+    path = place / f"fuzz{form}"
+    path.write_bytes(data[: cut % (2 * len(data)) + 1])
+    try:
+        found = read(path, name="x" if form == ".npy" else "")
+    except OpsetError as error:
+        assert error.code == "R105"
+    else:
+        assert found.keys() <= {*found}
+        for value in found.values():
+            assert value is not None
+
+
+def test_a_checksum_is_looked_at(tmp_path):
+    data = bytearray(SEEDS[".npz"])
+    body = data.index(zlib.compress(npy())[2:6])
+    data[body + 10] ^= 0xFF
+    (tmp_path / "v.npz").write_bytes(data)
+    assert refused(tmp_path / "v.npz")
