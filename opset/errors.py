@@ -61,8 +61,6 @@ CODES: dict[str, str] = {
     "M207": "external data has no location",
     "M208": "external data has keys without a clear meaning",
     "M301": "the text is not ONNX text syntax",
-    "M401": "a file of values cannot be read",
-    "M402": "a file of values is larger than its limit",
     "S101": "this is not YAML that the loader accepts",
     "S102": "the document is too large or too deep",
     "S103": "a key is not known here",
