@@ -219,8 +219,7 @@ class Programs:
         if key not in self._meanings:
             schema = self.registry.schema(node.op_type, version, domain)
             if schema is not None:
-                files = self.registry.kernel_files(domain)
-                kernel = kernels.find(domain, node.op_type, schema.since_version, schema.family, files)
+                kernel = kernels.find(domain, node.op_type, schema.since_version, schema.family)
             else:
                 kernel = kernels.find(domain, node.op_type, version)
             if kernel is None or (schema is None and domain in self.registry.domains):

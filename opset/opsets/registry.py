@@ -37,9 +37,7 @@ class Registry:
     Schemas are made when they are first asked for, and the same object is given from then on.
     """
 
-    def __init__(self, sources: Iterable[Source], folders: Iterable[Path] = ()) -> None:
-        """Take compiled operators, and the folders that those of users come from, whose kernels lie beside them."""
-        self._folders = tuple(folders)
+    def __init__(self, sources: Iterable[Source]) -> None:
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._made: dict[tuple[str, str, int], OpSchema] = {}
@@ -86,12 +84,6 @@ class Registry:
             return ()
         examples = self._sources[domain][operator][2]
         return make_examples(standard_examples() if examples is None else examples, domain, operator)
-
-    def kernel_files(self, domain: str) -> list[Path]:
-        """Give the files `<domain>/kernels.py` in users' folders. They are code that the user named, and trusted."""
-        if domain not in self._sources or not domain:
-            return []
-        return [path for folder in self._folders if (path := folder / domain / "kernels.py").is_file()]
 
     def _versions_of(self, name: str, domain: str) -> list[int]:
         key = domain, name
@@ -143,7 +135,7 @@ def registry_with(folders: Iterable[Path | str]) -> Registry:
         declared[key] = operator.path
     if findings:
         raise SchemaError(findings)
-    return Registry([(standard_index(), None, None), compile_operators(added)], map(Path, folders))
+    return Registry([(standard_index(), None, None), compile_operators(added)])
 
 
 def entry_point_folders() -> list[Path]:

@@ -16,9 +16,6 @@ are wanted, limits, chance. Inputs may be read-only and are never changed.
 - an attribute: int, float, str, tuples of these, an array (dense also where sparse), a TypeProto, or a graph;
 - a kernel that runs a graph is a generator: `outputs = yield graph, [inputs]`.
 
-The kernels of a user's own domain are registered in the same way: before a model is run, or in the file
-`<domain>/kernels.py` of a folder of operator YAML, which is imported when one of its operators is to be computed.
-
 A node that breaks a constraint of its operator's YAML raises `Violation("C1", "axis 2, rank 2")`; whatever numpy raises
 is told with the node, its types and shapes.
 """
@@ -27,17 +24,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import traceback
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-
-from opset.errors import Finding, RunError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,11 +37,7 @@ Function = Callable[..., Any]
 IGNORED = frozenset(("consumed_inputs",))
 """Attributes of the first versions that named buffers to reuse and never had a meaning."""
 
-Table = dict[tuple[str, str], list[tuple[int, "Kernel"]]]
-
-_kernels: Table = {}
-_filling: ContextVar[Table] = ContextVar("_filling", default=_kernels)
-"""Where kernels are registered: for all, or for those who use a file alone."""
+_kernels: dict[tuple[str, str], list[tuple[int, Kernel]]] = {}
 
 
 class Violation(Exception):
@@ -111,7 +98,7 @@ def kernel(*operators: str, since: int = 0, domain: str = "") -> Callable[[Funct
     def register(function: Function) -> Function:
         entry = _described(function)
         for operator in operators:
-            versions = _filling.get().setdefault((domain, operator), [])
+            versions = _kernels.setdefault((domain, operator), [])
             if any(each == since for each, _ in versions):
                 raise RuntimeError(f"two kernels for {operator} {since} of {domain or 'ai.onnx'}")
             versions.append((since, entry))
@@ -133,41 +120,13 @@ def _described(function: Function) -> Kernel:
     )
 
 
-def find(domain: str, operator: str, since: int, family: str = "", files: Sequence[Path] = ()) -> Kernel | None:
-    """Give the kernel of an operator at a version, None if there is none; those of `files` come first.
-
-    Raises RunError R201 where a file cannot be imported.
-    """
+def find(domain: str, operator: str, since: int, family: str = "") -> Kernel | None:
+    """Give the kernel of an operator at a version, None if there is none."""
     if family:
         load(family)
-    for table in (*map(load_file, files), _kernels):
-        versions = table.get((domain, operator), [])
-        position = bisect_right(versions, since, key=lambda pair: pair[0]) - 1
-        if position >= 0:
-            return versions[position][1]
-    return None
-
-
-@cache
-def load_file(path: Path) -> Table:
-    """Give the kernels that a Python file registers. Raises RunError R201 with the line that fails."""
-    table: Table = {}
-    token = _filling.set(table)
-    try:
-        code = compile(path.read_bytes(), str(path), "exec")
-        exec(code, {"__name__": f"{path.parent.name}.kernels", "__file__": str(path)})
-    except (Exception, SystemExit) as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        line = error.lineno if isinstance(error, SyntaxError) else next(reversed(lines), None)
-        why = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
-        place = f"{path}:{line}" if line else str(path)
-        raise RunError(Finding("R201", "a file of kernels cannot be imported", place, why[:500])) from error
-    finally:
-        _filling.reset(token)
-    if odd := sorted(name for domain, name in table if domain != path.parent.name):
-        help = f'write @kernel("{odd[0]}", domain="{path.parent.name}")'
-        raise RunError(Finding("R201", f"the kernel of {odd[0]} is not of the folder's domain", str(path), help=help))
-    return table
+    versions = _kernels.get((domain, operator), [])
+    position = bisect_right(versions, since, key=lambda pair: pair[0]) - 1
+    return versions[position][1] if position >= 0 else None
 
 
 def load(family: str) -> None:
