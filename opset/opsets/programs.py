@@ -112,6 +112,7 @@ class Programs:
         self._called: dict[Any, Program] = {}
         self._arrays: dict[int, tuple[Any, Any]] = {}
         self._meanings: dict[tuple[str, str, int], _Meaning] = {}
+        self._own: dict[str, kernels.Table | RunError] = {}
 
     def main(self, outputs: Iterable[str]) -> Program:
         """Give the program that computes these values of the main graph, which need not be its outputs."""
@@ -218,10 +219,11 @@ class Programs:
         key = (node.op_type, domain, version)
         if key not in self._meanings:
             schema = self.registry.schema(node.op_type, version, domain)
-            if schema is not None:
-                kernel = kernels.find(domain, node.op_type, schema.since_version, schema.family)
+            since = schema.since_version if schema is not None else version
+            if schema is not None and self.registry.is_standard(node.op_type, domain):
+                kernel = kernels.find(domain, node.op_type, since, schema.family)
             else:
-                kernel = kernels.find(domain, node.op_type, version)
+                kernel = kernels.find(domain, node.op_type, since, own=self._own_kernels(domain))
             if kernel is None or (schema is None and domain in self.registry.domains):
                 raise RunError(self._unknown(body.place(index), node, domain, imports, schema))
             formal = schema.attributes if schema is not None else {}
@@ -240,6 +242,18 @@ class Programs:
                 frozenset(name for name, each in formal.items() if each.required) - kernels.IGNORED,
             )
         return self._meanings[key]
+
+    def _own_kernels(self, domain: str) -> kernels.Table:
+        """Give the kernels that users' files hold for a domain; they are asked for once. Raises RunError R201."""
+        if domain not in self._own:
+            try:
+                self._own[domain] = kernels.of_files(self.registry.kernel_files(domain))
+            except RunError as error:
+                self._own[domain] = error
+        found = self._own[domain]
+        if isinstance(found, RunError):
+            raise RunError(found.findings) from found
+        return found
 
     def _unknown(
         self, place: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
@@ -384,7 +398,7 @@ class _Compiler:
             self._connect(step)
             program.steps.append(step)
         if findings:
-            raise RunError(findings)
+            raise RunError(dict.fromkeys(findings))  # one that is not of the node itself, once
         program.outputs = tuple(self._slot(name) for name in wanted)
         program.size = len(self.slots)
         self._free_early()

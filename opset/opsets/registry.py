@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from opset.schemas.loader import Operator
 
 ENTRY_POINTS = "opset.schemas"
+KERNELS_FILE = "kernels.py"
 Source = tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any] | None]
 """Compiled operators, with their prose and examples; None stands for those of the standard, read when needed."""
 
@@ -37,13 +38,19 @@ class Registry:
     Schemas are made when they are first asked for, and the same object is given from then on.
     """
 
-    def __init__(self, sources: Iterable[Source]) -> None:
+    def __init__(self, sources: Iterable[Source], folders: Iterable[Path | str] = ()) -> None:
+        """Take compiled operators, and the folders of users that they came from, whose domains may have kernels."""
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._made: dict[tuple[str, str, int], OpSchema] = {}
         for source in sources:
             for domain, operators in source[0]["operators"].items():
                 self._sources.setdefault(domain, {}).update(dict.fromkeys(operators, source))
+        # The files are listed, and no path is ever made of a domain's name, since a model chooses that.
+        found = [file for folder in folders for file in sorted(Path(folder).glob(f"*/{KERNELS_FILE}"))]
+        self._kernel_files: dict[str, list[Path]] = {}
+        for file in {file.resolve(): file for file in found if file.is_file()}.values():
+            self._kernel_files.setdefault(normalised(file.parent.name), []).append(file)
 
     def schema(self, op_type: str, version: int, domain: str = "") -> OpSchema | None:
         """Give what the operator is at this version of its domain's operator set; None where there is none.
@@ -71,6 +78,15 @@ class Registry:
             domain: max(newest.get(domain, 1), *(self._versions_of(name, domain)[-1] for name in names))
             for domain, names in sorted(self._sources.items())
         }
+
+    def is_standard(self, op_type: str, domain: str = "") -> bool:
+        """Say whether an operator is one of the standard."""
+        source = self._sources.get(normalised(domain), {}).get(op_type)
+        return source is not None and source[1] is None
+
+    def kernel_files(self, domain: str) -> tuple[Path, ...]:
+        """Give the `kernels.py` of a domain in users' folders, which nothing but an evaluation may run."""
+        return tuple(self._kernel_files.get(normalised(domain), ()))
 
     def documentation(self, schema: OpSchema) -> Docs:
         """Give the prose of a schema of this registry."""
@@ -135,7 +151,7 @@ def registry_with(folders: Iterable[Path | str]) -> Registry:
         declared[key] = operator.path
     if findings:
         raise SchemaError(findings)
-    return Registry([(standard_index(), None, None), compile_operators(added)])
+    return Registry([(standard_index(), None, None), compile_operators(added)], folders)
 
 
 def entry_point_folders() -> list[Path]:
