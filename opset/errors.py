@@ -112,6 +112,7 @@ CODES: dict[str, str] = {
     "R102": "the model has no such input",
     "R103": "an input does not fit its declaration",
     "R104": "the model computes no such value",
+    "R105": "a file of values cannot be read",
     "R201": "the operator cannot be computed",
     "R202": "the node does not fit its operator",
     "R203": "a constraint of the operator is broken",
