@@ -133,13 +133,14 @@ def loop(d: Draw) -> list[Given]:
     d.attributes["body"] = helper.make_graph(
         nodes, "body",
         [
-            info("turn", TensorProto.INT64, []), info("go", TensorProto.BOOL, []), *(info(s, number, None) for s in given),
+            info("turn", TensorProto.INT64, []), info("go", TensorProto.BOOL, []),
+            *(info(name, number, None) for name in given),
         ],
         [info("on", TensorProto.BOOL, []), *(info(name, number, None) for name in results)],
     )  # fmt: skip
     d.attributes["__outputs"] = len(results)
     turns = None if stop < 4 and "less" in str(nodes[2]) and d.chance(0.4) else d.side(d.pick(0, 1, 3, 5))
-    go = None if d.chance(0.4) else Argument(np.array(d.chance(0.8)), "bool")
+    go = None if turns is not None and d.chance(0.4) else Argument(np.array(d.chance(0.8)), "bool")
     return [turns, go, *(Argument(d.array(kind, shape), kind) for _ in range(states))]
 
 
@@ -397,7 +398,7 @@ def tf_idf(d: Draw) -> list[Given]:
     indexes = d.structure.sample(range(count), count)
     d.attributes |= {
         "mode": d.pick("TF", "IDF", "TFIDF"), "min_gram_length": low, "max_gram_length": high,
-        "max_skip_count": d.pick(0, 1, 2, 5), "ngram_counts": starts[:high] if d.chance(0.3) else starts,
+        "max_skip_count": d.pick(0, 1, 2, 5), "ngram_counts": starts,
         "ngram_indexes": indexes, "pool_strings" if kind == "string" else "pool_int64s": pool,
     }  # fmt: skip
     if d.chance(0.6):
