@@ -63,7 +63,7 @@ TOLERANCE = {
 SUMS = re.compile(
     r".*Conv.*|.*MatMul.*|Gemm|Einsum|Reduce.*|.*Norm.*|.*Pool|CumSum|DFT|STFT|.*Window|RNN|GRU|LSTM|Attention|Resize|"
     r"Upsample|GridSample|AffineGrid|RoiAlign|.*Loss|LRN|Mean|Sum|Det|.*Softmax|Col2Im|SVM.*|Tree.*|Linear.*|"
-    r"RotaryEmbedding|MelWeightMatrix|Scatter.*|Scaler|Celu|Gelu|Mish|Scan|.*Attention.*|Sigmoid|Swish|Tanh"
+    r"RotaryEmbedding|MelWeightMatrix|Scatter.*|Scaler|Celu|Gelu|Mish|Scan|.*Attention.*|Sigmoid|Swish|Tanh|Selu|Elu"
 )
 
 SINGLE = re.compile(r".*Norm.*|.*Window|DFT|STFT|Shrink|HardSwish|Attention|MelWeightMatrix|LRN|Resize|Upsample")
@@ -188,6 +188,8 @@ def first_of(wrong: Any, want: Any, have: Any) -> str:
 
 
 def shown(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(shown, value[:3]))}{', …' * (len(value) > 3)}]"
     text = f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else repr(value)
     return text if len(text) < 100 else f"{text[:100]}…"
 
@@ -258,7 +260,7 @@ def described(case: Case, outputs: Sequence[Any]) -> str:
             inputs.append("-" if given is None else given.element)
     stated = [f"{name}={value}" for name, value in drawn.attributes.items() if "Proto" not in type(value).__name__]
     made = ", ".join(map(shown, outputs))
-    return f"{case.operator}({', '.join(inputs)}) -> ({made}) {' '.join(sorted(stated, key=len))}"[:600]
+    return f"{case.operator}({', '.join(inputs)}) -> ({made}) {' '.join(sorted(stated, key=len))}"[:1000]
 
 
 def versions_in(case: Case) -> tuple[Key, ...]:

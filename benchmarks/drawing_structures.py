@@ -101,7 +101,8 @@ def constant_graph(name: str, arrays: list[np.ndarray]) -> GraphProto:
 
 @draws("If")
 def if_(d: Draw) -> list[Given]:
-    kinds = [d.pick("float", "int64", "bool", "double", "string", "uint8") for _ in range(d.structure.randint(1, 3))]
+    known = ["float", "double", *(["int64", "bool", "string", "uint8"] if d.opset >= 9 else [])]
+    kinds = [d.structure.choice(known) for _ in range(d.structure.randint(1, 3))]
     for branch in ("then_branch", "else_branch"):
         arrays = [d.array(kind, d.shape(None, 0, 3)) for kind in kinds]
         d.attributes[branch] = constant_graph(branch[:4], arrays)
