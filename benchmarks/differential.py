@@ -224,10 +224,11 @@ def examine(name: str) -> Generator[str, None, Trial]:
         said = " ".join(str(error).split())
     if not expected and ("NOT_IMPLEMENTED" in said or "is till opset" in said):
         return Trial("unknown", said)
-    node, ran = described(case, expected[0] if expected else ()), versions_in(case) if expected else ()
-    worst, told = "", ""
+    ran = versions_in(case) if expected else ()
+    worst, told, node = "", "", ""
     for number, feeds in enumerate(case.feeds[: max(1, len(expected))]):
         yield f"opset, run {number}"
+        node = described(case, number, expected[number] if expected else ())
         try:
             actual, wrong = ours(case, feeds, narrow)
         except opset.OpsetError as error:
@@ -248,9 +249,9 @@ def examine(name: str) -> Generator[str, None, Trial]:
     return Trial(worst, told, node, ran)
 
 
-def described(case: Case, outputs: Sequence[Any]) -> str:
-    """Give a case's node in one line: types and shapes of inputs and outputs in the first run, and attributes."""
-    drawn = draft(onnx.defs.get_schema(case.operator, case.version, case.domain), case.version, case.name, 0)
+def described(case: Case, number: int, outputs: Sequence[Any]) -> str:
+    """Give a case's node in one line: types and shapes of inputs and outputs in the run of a number, and attributes."""
+    drawn = draft(onnx.defs.get_schema(case.operator, case.version, case.domain), case.version, case.name, number)
     inputs = []
     for given in drawn.inputs:
         if isinstance(given, Argument):
