@@ -377,6 +377,7 @@ def string_split(d: Draw) -> list[Given]:
 @draws("StringNormalizer")
 def string_normalizer(d: Draw) -> list[Given]:
     d.attr("case_change_action", "LOWER", "UPPER", "NONE")
+    d.attr("locale", "C.UTF-8", stated=0.8)
     d.attr("is_case_sensitive", 0, 1)
     d.attr("stopwords", ["a", "Ab"], ["x y"], ["A", "B", "é"])
     return [words(d, [d.size()] if d.chance(0.5) else [1, d.size()], "a", "b", "Ab", "x y", "É", "A", "")]
