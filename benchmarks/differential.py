@@ -261,7 +261,7 @@ def described(case: Case, number: int, outputs: Sequence[Any]) -> str:
             inputs.append("-" if given is None else given.element)
     stated = [f"{name}={value}" for name, value in drawn.attributes.items() if "Proto" not in type(value).__name__]
     made = ", ".join(map(shown, outputs))
-    return f"{case.operator}({', '.join(inputs)}) -> ({made}) {' '.join(sorted(stated, key=len))}"[:1000]
+    return f"{case.operator}({', '.join(inputs)}) -> ({made}) {' '.join(sorted(stated, key=len))}"[:3000]
 
 
 def versions_in(case: Case) -> tuple[Key, ...]:
