@@ -39,7 +39,8 @@ import numpy as np
 import onnx
 
 import opset
-from benchmarks.drawing import NARROW
+from benchmarks.differential_decided import DECIDED
+from benchmarks.drawing import NARROW, Argument, draft
 from benchmarks.drawing_models import ML, Case, make_case, schema_at
 from benchmarks.fuzz import Session
 from benchmarks.judge import RANDOM
@@ -53,7 +54,8 @@ KINDS = ("exact", "near", "decided", "differ", "fails", "crash", "more", "neithe
 FAULTS = ("differ", "fails", "crash")
 
 # Relative tolerance by element type. Where a kernel adds up many products, the order of which is free, it is relative
-# to the greatest value of the output: what is left of terms that cancel has no digits of its own.
+# to the greatest value of the output: what is left of terms that cancel has no digits of its own. SINGLE are operators
+# that onnxruntime computes in single precision for DOUBLE, too, or whose attributes have no more.
 TOLERANCE = {
     "float64": 1e-10, "float32": 2e-5, "float16": 2**-9, "bfloat16": 2**-6, "float8_e4m3fn": 2**-3,
     "float8_e4m3fnuz": 2**-3, "float8_e5m2": 2**-2, "float8_e5m2fnuz": 2**-2,
@@ -61,12 +63,15 @@ TOLERANCE = {
 SUMS = re.compile(
     r".*Conv.*|.*MatMul.*|Gemm|Einsum|Reduce.*|.*Norm.*|.*Pool|CumSum|DFT|STFT|.*Window|RNN|GRU|LSTM|Attention|Resize|"
     r"Upsample|GridSample|AffineGrid|RoiAlign|.*Loss|LRN|Mean|Sum|Det|.*Softmax|Col2Im|SVM.*|Tree.*|Linear.*|"
-    r"RotaryEmbedding|MelWeightMatrix|Scatter.*|Scaler|Celu|Gelu|Mish|Scan|.*Attention.*"
+    r"RotaryEmbedding|MelWeightMatrix|Scatter.*|Scaler|Celu|Gelu|Mish|Scan|.*Attention.*|Sigmoid|Swish|Tanh|Selu|Elu"
 )
 
-# (operators, what is found in "operator version kind: difference", who is right and why): disagreements that were
-# decided from the specification.
-DECIDED: tuple[tuple[str, str, str], ...] = ()
+SINGLE = re.compile(r".*Norm.*|.*Window|DFT|STFT|Shrink|HardSwish|Attention|MelWeightMatrix|LRN|Resize|Upsample")
+SMALL = {True: 0.1, False: 1e-3}
+"""Least value that a tolerance is relative to, for sums and for others."""
+
+
+Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
@@ -78,10 +83,18 @@ class Finding:
     since: int
     kind: str
     why: str = ""
+    node: str = ""
     decided: str = ""
 
 
-Key = tuple[str, str, int]
+@dataclass(frozen=True)
+class Trial:
+    """What became of a case, its node with the types and shapes of inputs, and the versions that onnxruntime ran."""
+
+    kind: str
+    why: str
+    node: str = ""
+    ran: tuple[Key, ...] = ()
 
 
 def runtime_versions() -> dict[Key, range]:
@@ -125,7 +138,7 @@ def difference(case: Case, want: Sequence[Any], have: Sequence[Any], narrow: dic
     names = [value.name for value in case.model.graph.output]
     worst, told = "exact", ""
     for name, first, second in zip(names, want, have, strict=True):
-        tolerance = TOLERANCE.get(narrow.get(name, ""))
+        tolerance = TOLERANCE.get(narrow.get(name, ""), 1e-6 if SINGLE.fullmatch(case.operator) else 0.0)
         kind, why = of_values(first, second, tolerance, bool(SUMS.fullmatch(case.operator)), case.operator in RANDOM)
         if kind == "differ":
             return kind, f"{name}: {why}"
@@ -134,7 +147,7 @@ def difference(case: Case, want: Sequence[Any], have: Sequence[Any], narrow: dic
     return worst, told
 
 
-def of_values(want: Any, have: Any, tolerance: float | None, sums: bool, chance: bool) -> tuple[str, str]:
+def of_values(want: Any, have: Any, tolerance: float, sums: bool, chance: bool) -> tuple[str, str]:
     if isinstance(want, list | dict):
         if type(want) is not type(have) or len(want) != len(have):
             return "differ", f"{shown(have)} for {shown(want)}"
@@ -159,9 +172,9 @@ def of_values(want: Any, have: Any, tolerance: float | None, sums: bool, chance:
     a, b = want.astype(np.float64), have.astype(np.float64)
     with np.errstate(all="ignore"):
         equal = (a == b) | (np.isnan(a) & np.isnan(b))
-        rtol = max(TOLERANCE[want.dtype.name], tolerance or 0)
+        rtol = max(TOLERANCE[want.dtype.name], tolerance)
         finite = np.abs(a[np.isfinite(a)])
-        atol = rtol * (max(1e-3, float(finite.max(initial=0))) if sums else 1e-3)
+        atol = rtol * (max(SMALL[True], float(finite.max(initial=0))) if sums else SMALL[False])
         wrong = ~(equal | (np.abs(a - b) <= atol + rtol * np.abs(a)))
     if wrong.any():
         return "differ", first_of(wrong, want, have)
@@ -175,29 +188,31 @@ def first_of(wrong: Any, want: Any, have: Any) -> str:
 
 
 def shown(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(shown, value[:3]))}{', …' * (len(value) > 3)}]"
     text = f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else repr(value)
     return text if len(text) < 100 else f"{text[:100]}…"
 
 
-def ours(case: Case, feeds: dict[str, Any], narrow: dict[str, str]) -> list[Any]:
-    """Give the outputs by the evaluator; raises TypeError where a narrow one is of another type."""
+def ours(case: Case, feeds: dict[str, Any], narrow: dict[str, str]) -> tuple[list[Any], str]:
+    """Give the outputs by the evaluator, and what is wrong with the types of those that go through a Cast."""
     names = [value.name for value in case.model.graph.output]
     before = [name.removesuffix("_f") for name in narrow]
     values = opset.ReferenceEvaluator(case.model, seed=0, limits=LIMITS).run([*names, *before], feeds)
     for name, value, kind in zip(before, values[len(names) :], narrow.values(), strict=True):
         if value.dtype.name != kind:
-            raise TypeError(f"{name} is {value.dtype.name}, and {kind} is expected")
-    return values[: len(names)]
+            return values, f"{name}: {value.dtype.name} for {kind}"
+    return values[: len(names)], ""
 
 
-def examine(name: str) -> Generator[str, None, tuple[str, str, list[Key]]]:
-    """Give what becomes of a case: kind, difference, and the operator versions that onnxruntime ran in it."""
+def examine(name: str) -> Generator[str, None, Trial]:
+    """Give what becomes of a case."""
     yield "drawing"
     try:
         case = make_case(name)
         narrow = narrow_outputs(case.model)
     except Exception as error:  # a drawing that comes to nothing
-        return "undrawn", repr(error), []
+        return Trial("undrawn", repr(error))
     yield "onnxruntime"
     expected: list[list[Any]] = []
     said = ""
@@ -208,30 +223,48 @@ def examine(name: str) -> Generator[str, None, tuple[str, str, list[Key]]]:
     except Exception as error:  # the second drawing need not fit
         said = " ".join(str(error).split())
     if not expected and ("NOT_IMPLEMENTED" in said or "is till opset" in said):
-        return "unknown", said, []
-    worst, told = "", ""
+        return Trial("unknown", said)
+    ran = versions_in(case) if expected else ()
+    worst, told, node = "", "", ""
     for number, feeds in enumerate(case.feeds[: max(1, len(expected))]):
         yield f"opset, run {number}"
+        node = described(case, number, expected[number] if expected else ())
         try:
-            actual = ours(case, feeds, narrow)
+            actual, wrong = ours(case, feeds, narrow)
         except opset.OpsetError as error:
+            first = error.findings[0]
             if not expected:
-                return "neither", f"{said} | {error}", []
-            why = "; ".join(filter(None, (error.findings[0].message, error.findings[0].why)))
-            return "fails", f"run {number}: {error.findings[0].code}: {why}", versions_in(case)
+                return Trial("neither", f"{said} | {first.code}: {first.message}", node)
+            why = "; ".join(filter(None, (first.message, first.why)))
+            return Trial("fails", f"run {number}: {first.code}: {why}", node, ran)
         except Exception as error:
-            return "crash", f"run {number}: {error!r}", versions_in(case)
+            return Trial("crash", f"run {number}: {error!r}", node, ran)
         if not expected:
-            return "more", said, []
-        kind, why = difference(case, expected[number], actual, narrow)
+            return Trial("more", said, node)
+        kind, why = ("differ", wrong) if wrong else difference(case, expected[number], actual, narrow)
         if kind == "differ":
-            return kind, f"run {number}, {why}", versions_in(case)
+            return Trial(kind, f"run {number}, {why}", node, ran)
         if kind == "near" or not worst:
             worst, told = kind, why
-    return worst, told, versions_in(case)
+    return Trial(worst, told, node, ran)
 
 
-def versions_in(case: Case) -> list[Key]:
+def described(case: Case, number: int, outputs: Sequence[Any]) -> str:
+    """Give a case's node in one line: types and shapes of inputs and outputs in the run of a number, and attributes."""
+    drawn = draft(onnx.defs.get_schema(case.operator, case.version, case.domain), case.version, case.name, number)
+    inputs = []
+    for given in drawn.inputs:
+        if isinstance(given, Argument):
+            shape, values = list(given.value.shape), f"={given.value.tolist()}" if given.value.size < 9 else ""
+            inputs.append(f"{given.element}{shape}{values}")
+        else:
+            inputs.append("-" if given is None else given.element)
+    stated = [f"{name}={value}" for name, value in drawn.attributes.items() if "Proto" not in type(value).__name__]
+    made = ", ".join(map(shown, outputs))
+    return f"{case.operator}({', '.join(inputs)}) -> ({made}) {' '.join(sorted(stated, key=len))}"[:3000]
+
+
+def versions_in(case: Case) -> tuple[Key, ...]:
     """Give the operator versions that a case's model has anywhere."""
     imports = {entry.domain: entry.version for entry in case.model.opset_import}
     found: set[Key] = set()
@@ -241,7 +274,7 @@ def versions_in(case: Case) -> list[Key]:
             if node.domain in OPSETS:
                 found.add((node.domain, node.op_type, schema_at(node.domain, node.op_type, imports[node.domain])))
             pending += [attribute.g for attribute in node.attribute if attribute.HasField("g")]
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def names(versions: dict[Key, range], seed: int, rounds: int | None, seconds: float) -> Iterator[str]:
@@ -257,20 +290,17 @@ def names(versions: dict[Key, range], seed: int, rounds: int | None, seconds: fl
         number += 1
 
 
-def finding_of(name: str, result: tuple[str, str, list[Key]] | Died) -> Finding:
+def finding_of(name: str, trial: Trial | Died) -> Finding:
     """Give the finding of a case, with the decision where there is one."""
     domain, operator, opset_, _ = name.split("/")
     since = schema_at("" if domain == "ai.onnx" else domain, operator, int(opset_))
-    if isinstance(result, Died):
-        kind = "crash" if result.stage.startswith("opset") else "more"
-        why = f"{result.stage}: {result.why}"
-    else:
-        kind, why, _ = result
+    if isinstance(trial, Died):
+        trial = Trial("crash" if trial.stage.startswith("opset") else "more", f"{trial.stage}: {trial.why}")
     decided = ""
-    if kind in FAULTS:
-        text = f"{operator} {since} {kind}: {why}"
+    if trial.kind in FAULTS:
+        text = f"{operator} {since} {trial.kind}: {trial.why} | {trial.node}"
         decided = next((r for o, about, r in DECIDED if re.fullmatch(o, operator) and re.search(about, text)), "")
-    return Finding(name, operator, since, kind, why, decided)
+    return Finding(name, operator, since, trial.kind, trial.why, trial.node, decided)
 
 
 def table(found: Sequence[Finding]) -> Iterator[str]:
@@ -308,7 +338,8 @@ def disagreements(found: Sequence[Finding], listed: int) -> Iterator[str]:
         if number == listed:
             yield f"and {len(groups) - listed} more (--list, --json)"
             return
-        yield f"{kind} {operator} {since}, {len(members)} times: {members[0].case}: {members[0].why[:400]}"
+        first = members[0]
+        yield f"{kind} {operator} {since}, {len(members)} times: {first.case}: {first.why[:300]} | {first.node[:300]}"
 
 
 def show(name: str) -> int:
@@ -320,7 +351,7 @@ def show(name: str) -> int:
         print(f"run {number}")
         for key, value in feeds.items():
             print(f"  {key} = {value!r}")
-        for title, run in (("onnxruntime", Session(case.model).run), ("opset", lambda f: ours(case, f, narrow))):
+        for title, run in (("onnxruntime", Session(case.model).run), ("opset", lambda f: ours(case, f, narrow)[0])):
             try:
                 print(f"  {title}: {run(feeds)}")
             except Exception as error:
@@ -359,7 +390,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, result in each(examine, names(chosen, options.seed, options.count, options.seconds), options.processes):
         found.append(finding_of(name, result))
         if not isinstance(result, Died):
-            ran.update(result[2])
+            ran.update(result.ran)
     print("\n".join(table(found)))
     print("\n".join(disagreements(found, options.list)))
     missed = [f"{operator} {since}" for domain, operator, since in chosen if (domain, operator, since) not in ran]

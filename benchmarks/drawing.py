@@ -7,7 +7,7 @@ that the same structure can be drawn again with other sizes and values.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-__all__ = ["DRAWS", "Argument", "Draft", "Draw", "draft"]
+__all__ = ["DRAWS", "Argument", "Draft", "Draw", "Given", "Listed", "Mapped", "draft"]
 
 NARROW = {
     "bfloat16": ml_dtypes.bfloat16,
@@ -34,11 +34,6 @@ PLAIN = {"float": np.float32, "float16": np.float16, "double": np.float64, "bool
 }
 DTYPES: dict[str, Any] = {**PLAIN, **NARROW}
 SPECIAL = [float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1e-42, 3.0e38, 0.5, -0.5, 1.5, 2.5, 1e10]
-SKIPPED = {
-    "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli",
-    "StringConcat", "StringSplit", "RegexFullMatch", "ImageDecoder", "TfIdfVectorizer",
-}
-"""Operators whose results are random, and some of one version that are hard to draw."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +48,34 @@ class Argument:
         object.__setattr__(self, "value", np.asarray(self.value))
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A sequence, or an optional: "tensor" of the only value, "sequence" of all, or "nothing"."""
+
+    values: list[Argument]
+    element: str
+    optional: str = ""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A map, with the types of its keys and values."""
+
+    value: dict[Any, Any]
+    keys: str
+    element: str
+
+
+Given = Argument | Listed | Mapped | None
+"""An input of a node, None for one that is left out."""
+
+
 @dataclass
 class Draft:
-    """A node to be: attributes, inputs (None for absent ones), and how many outputs it names at most."""
+    """A node to be: attributes and inputs."""
 
     attributes: dict[str, Any]
-    inputs: list[Argument | None]
-    outputs: int | None = None
+    inputs: Sequence[Given]
 
 
 class Draw:
@@ -182,7 +198,7 @@ class Draw:
         return 0 if found is None else int(found)
 
 
-Drawer = Callable[[Draw], list[Argument | None]]
+Drawer = Callable[[Draw], Sequence[Given]]
 DRAWS: dict[str, Drawer] = {}
 
 

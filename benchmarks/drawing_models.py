@@ -14,8 +14,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from benchmarks.drawing import NARROW, Argument, draft
-from benchmarks.drawing_networks import DRAWS
+from benchmarks import drawing_ml, drawing_networks, drawing_structures  # noqa: F401  (they fill DRAWS)
+from benchmarks.drawing import DRAWS, NARROW, Argument, Given, Listed, Mapped, draft
 
 __all__ = ["DRAWS", "ML", "Case", "make_case", "schema_at"]
 
@@ -35,7 +35,7 @@ class Case:
     operator: str
     version: int
     model: onnx.ModelProto
-    feeds: list[dict[str, np.ndarray]]
+    feeds: list[dict[str, Any]]
 
 
 def schema_at(domain: str, name: str, version: int) -> int:
@@ -67,7 +67,7 @@ class Builder:
         self.inputs: list[onnx.ValueInfoProto] = []
         self.initializers: list[onnx.TensorProto] = []
         self.before: list[onnx.NodeProto] = []
-        self.feeds: list[dict[str, np.ndarray]] = [{}, {}]
+        self.feeds: list[dict[str, Any]] = [{}, {}]
 
     def value_info(self, name: str, element: str, arrays: Sequence[np.ndarray]) -> onnx.ValueInfoProto:
         """Give a declaration that the arrays of both runs fit, as far as that can be."""
@@ -135,12 +135,46 @@ class Builder:
             self.inputs.append(self.value_info(name, element, [first.value] * 2))
         return name
 
+    def give_any(self, position: int, first: Given, second: Given) -> str:
+        """Make an input of any kind available; give its name, "" for one that is left out."""
+        if isinstance(first, Argument):
+            return self.give(position, first, second if isinstance(second, Argument) else None)
+        if isinstance(first, Mapped):
+            name = f"i{position}"
+            value = helper.make_tensor_type_proto(TensorProto.DataType.Value(first.element.upper()), [])
+            kind = helper.make_map_type_proto(TensorProto.DataType.Value(first.keys.upper()), value)
+            self.inputs.append(helper.make_value_info(name, kind))
+            for feed in self.feeds:
+                feed[name] = first.value
+            return name
+        return "" if first is None else self.give_listed(position, first)
+
+    def give_listed(self, position: int, listed: Listed) -> str:
+        """Make a sequence or an optional available; give its name."""
+        name, number = f"i{position}", TensorProto.DataType.Value(listed.element.upper())
+        if listed.optional == "nothing":
+            kind = helper.make_tensor_type_proto(number, None)
+            self.before.append(helper.make_node("Optional", [], [name], type=kind))
+            return name
+        parts = [self.give(100 * (position + 1) + index, value, None) for index, value in enumerate(listed.values)]
+        if listed.optional == "tensor":
+            self.before.append(helper.make_node("Optional", parts, [name]))
+            return name
+        made = name if not listed.optional else f"{name}s"
+        if parts:
+            self.before.append(helper.make_node("SequenceConstruct", parts, [made]))
+        else:
+            self.before.append(helper.make_node("SequenceEmpty", [], [made], dtype=number))
+        if listed.optional:
+            self.before.append(helper.make_node("Optional", [made], [name]))
+        return name
+
     def build(self) -> tuple[onnx.ModelProto, list[dict[str, np.ndarray]]]:
         first, second = self.drafts
         if [a is None for a in first.inputs] != [a is None for a in second.inputs]:
             second = first
         names = [
-            "" if argument is None else self.give(position, argument, second.inputs[position])
+            self.give_any(position, argument, second.inputs[position])
             for position, argument in enumerate(first.inputs)
         ]
         if self.rng.random() < 0.7 or self.schema.name == "DFT":  # an axis "" is the end of onnxruntime

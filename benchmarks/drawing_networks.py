@@ -448,8 +448,11 @@ def trees(d: Draw) -> list[Argument | None]:
     d.attributes.update({f"{prefix}_{key}": values for key, values in leaves.items()})
     d.attributes["post_transform"] = d.pick("NONE", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO")
     if classes:
-        labels = list(range(targets))
-        if targets == 1 or d.chance(0.5):
+        # One score for two classes is what most converters write.
+        labels = list(range(2 if targets == 1 and d.chance(0.8) else targets))
+        if targets == 1 and d.chance(0.3):
+            d.attributes["class_ids"] = [1] * len(leaves["ids"])
+        if len(labels) == 1 or d.chance(0.5):
             d.attributes["classlabels_int64s"] = labels
         else:
             d.attributes["classlabels_strings"] = [f"c{label}" for label in labels]

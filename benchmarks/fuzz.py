@@ -27,7 +27,6 @@ import numpy as np
 import onnx
 
 import opset
-from benchmarks.drawing import SKIPPED
 from benchmarks.drawing_models import DRAWS, ML, Case, make_case, schema_at
 from benchmarks.judge import operators, opset_of, unchanged_between
 from opset.errors import OpsetError
@@ -37,6 +36,8 @@ TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-11}
 ROUGH = {"GroupNormalization": 1e-3, "BatchNormalization": 1e-3}
 """Least tolerance of operators that compute in FLOAT whatever the type, or subtract what is nearly equal."""
 SECONDS_PER_CASE = 60
+SKIPPED = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+"""Operators whose results are random."""
 FAULTS = ("wrong", "rejected", "exception", "sign")
 
 # (operators, what is found in "kind: difference", reason): differences that were looked into, in which the converter
