@@ -259,7 +259,7 @@ def _run(name: str, file: Path, source: bytes) -> None:
 
 
 def _check_domain(folder: str, table: Table) -> None:
-    """Raise RunError R201 where a file registers kernels of other domains than its folder's, which nobody would find."""
+    """Raise RunError R201 where a file has kernels of other domains than its folder's: nobody would find them."""
     findings = [
         Finding("R201", f"a kernel is registered for {operator} of {shown(domain)}", each.origin,
                 f"the file is for {folder}", f'name its domain: @kernel("{operator}", domain="{folder}")')
