@@ -265,6 +265,18 @@ def test_a_file_cannot_replace_kernels_of_the_standard(tmp_path, domain):
     assert result([], "y = Neg (x)") == [-1, -2]
 
 
+def test_kernels_of_a_file_are_of_its_domain(tmp_path):
+    source = KERNELS.replace('"Scale", domain="com.example"', '"Scale"').replace("com.example", "com.other")
+    error = failure([folder_of(tmp_path, source)])
+    places = [(each.message, each.place) for each in error.findings]
+    assert places == [
+        ("a kernel is registered for Scale of ai.onnx", f"{tmp_path}/com.example/kernels.py:3"),
+        ("a kernel is registered for Scale of com.other", f"{tmp_path}/com.example/kernels.py:9"),
+    ]
+    assert error.why == "the file is for com.example"
+    assert error.help == 'name its domain: @kernel("Scale", domain="com.example")'
+
+
 def test_a_folder_of_the_standards_domain_is_not_asked_for_the_standards_operators(tmp_path):
     folder = folder_of(tmp_path, "1 / 0", domain="ai.onnx")
     assert result([folder], "y = Relu (x)", domain="other") == [1, 2]

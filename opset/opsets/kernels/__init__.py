@@ -253,11 +253,23 @@ def _run(name: str, file: Path, source: bytes) -> None:
     _sources[name] = source
     try:
         exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
+        _check_domain(shown(normalised(file.parent.name)), _of_modules[name])
     except BaseException as error:
         del sys.modules[name], _of_modules[name], _sources[name]
         if isinstance(error, RunError) or not isinstance(error, Exception | SystemExit):
             raise
         raise RunError(_unusable(file, error)) from error
+
+
+def _check_domain(folder: str, table: Table) -> None:
+    """Raise RunError R201 where a file has kernels of other domains than its folder's: nobody would find them."""
+    findings = [
+        Finding("R201", f"a kernel is registered for {operator} of {shown(domain)}", each.origin,
+                f"the file is for {folder}", f'name its domain: @kernel("{operator}", domain="{folder}")')
+        for (domain, operator), versions in table.items() if shown(domain) != folder for each in versions.values()
+    ]  # fmt: skip
+    if findings:
+        raise RunError(findings)
 
 
 def _unusable(file: Path, error: BaseException) -> Finding:
