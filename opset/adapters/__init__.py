@@ -56,7 +56,7 @@ def find(domain: str, operator: str, since: int, direction: str, family: str) ->
 def load(family: str) -> None:
     """Import a family's adapters, if it has any."""
     name = f"{__name__}.{family}"
-    if find_spec(name) is not None:
+    if family.isidentifier() and find_spec(name) is not None:  # a user's family may be called anything
         importlib.import_module(name)
 
 

@@ -390,10 +390,10 @@ class Run:
                 return self._resume(frame, step, None)
         except Exception as error:
             raise self._failure(frame, step, inputs, error) from error
-        self._store(frame, step, result)
         if not known:
-            self._check_outputs(frame, step)
+            self._check_outputs(frame, step, result)
             step.seen.add(signature)
+        self._store(frame, step, result)
         return None
 
     def _resume(self, frame: _Frame, step: Step, outputs: list[Any] | None) -> _Frame | None:
@@ -495,18 +495,32 @@ class Run:
             place = frame.program.place(step)
             raise RunError(replace(each, place=place) for each in findings)
 
-    def _check_outputs(self, frame: _Frame, step: Step) -> None:
-        """Raise RunError R202 where an attribute asked for a type that the operator does not give at this version."""
+    def _check_outputs(self, frame: _Frame, step: Step, result: Any) -> None:
+        """Raise RunError where a kernel gives what its operator does not give at this version, or nothing.
+
+        R202 for a type that an attribute asks for and a newer version has, R204 for no value, or one that is no tensor.
+        """
         schema = step.schema
-        for slot, formal in zip(step.outputs, schema.outputs if schema is not None else (), strict=False):
-            value = frame.slots[slot] if slot >= 0 else None
-            allowed = schema.allowed(formal) if schema is not None else ()
-            if value.__class__ is np.ndarray and allowed and type_of(value) not in allowed:
-                if any(each.startswith("optional(") for each in allowed):
+        results = result if result.__class__ is tuple else (result,)
+        for number, slot in enumerate(step.outputs):
+            if schema is None or slot == ABSENT or not schema.outputs:
+                continue
+            formal = schema.outputs[min(number, len(schema.outputs) - 1)]
+            value = results[number] if number < len(results) else None
+            allowed = schema.allowed(formal)
+            actual = type_of(np.asarray(value) if isinstance(value, np.generic) else value)
+            if actual in allowed or any(each.startswith("optional(") for each in allowed):
+                continue
+            message, code = f"the output '{formal.name}' cannot be {actual}", "R202"
+            why = f"{schema.name} {schema.since_version} gives {', '.join(allowed)}"
+            if value is None:
+                message, code = f"there is no output '{formal.name}'", "R204"
+                why = f"{schema.name} {schema.since_version} does not give it on these inputs and attributes"
+            elif not isinstance(value, np.ndarray | np.generic):
+                if not all(each.startswith("tensor(") for each in allowed):
                     continue
-                message = f"the output '{formal.name}' cannot be {type_of(value)}"
-                why = f"{schema.name} {schema.since_version} gives {', '.join(allowed)}" if schema else ""
-                raise RunError(Finding("R202", message, frame.program.place(step), why))
+                code = "R204"
+            raise RunError(Finding(code, message, frame.program.place(step), why))
 
     def _failure(self, frame: _Frame, step: Step, inputs: Sequence[Any], error: Exception) -> BaseException:
         """Give what a kernel raised as an error that names the node, its inputs and the constraint."""

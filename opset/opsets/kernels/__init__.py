@@ -198,7 +198,7 @@ def find(domain: str, operator: str, since: int, family: str = "", own: Table | 
 def load(family: str) -> None:
     """Import a family's kernels, if it has any."""
     name = f"{__name__}.{family}"
-    if find_spec(name) is not None:
+    if family.isidentifier() and find_spec(name) is not None:
         importlib.import_module(name)
 
 
