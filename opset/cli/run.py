@@ -163,6 +163,9 @@ def _check(settings: Settings, model: str) -> None:
 
 
 def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> None:
+    if settings.expected is not None and not os.path.exists(settings.expected):  # before an evaluation that is long
+        why = "there is no such file or folder"
+        raise RunError(Finding("R105", "a file of values cannot be read", why=why, file=settings.expected))
     inputs = evaluator.inputs
     feeds = _given(settings, inputs, evaluator.limits.bytes())
     if settings.random:

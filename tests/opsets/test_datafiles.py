@@ -56,7 +56,7 @@ def test_what_is_written_is_read_back(place, array, form):
         write_values(path, {"input": {"a/b": array}, "output": {}}, {"input": [declared], "output": []}, True)
     except UsageError as error:
         assert error.code == "U103" and form == "v.npz"
-        assert array.dtype.kind == "V" or array.dtype == object or array.dtype.isbuiltin != 1
+        assert array.dtype == object or array.dtype != np.dtype(array.dtype.str)
         return
     back = read(path, declared)["a/b"]
     if form == "v.json":  # the bits of a NaN are not part of JSON
@@ -133,7 +133,7 @@ def test_a_folder_with_values_of_another_run_is_not_mixed_up(tmp_path):
     assert [each.code for each in caught.value.findings] == ["U102", "U102"]
     write_values(f"{tmp_path}/d", {"output": {"x": X + 1, "y": X}}, {"output": declared}, True)
     assert same(read(tmp_path / "d", *declared, role="output")["x"], X + 1)
-    with pytest.raises(UsageError, match="output_1.pb of another run"):
+    with pytest.raises(UsageError, match=r"output_1\.pb of another run"):
         write_values(f"{tmp_path}/d", {"output": {"x": X}}, {"output": declared[:1]}, True)
 
 
