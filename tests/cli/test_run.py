@@ -218,6 +218,16 @@ def test_what_cannot_be_compared_is_not_the_same(add, want, why):
     assert result.exit_code == 1 and "error[R401]" in result.stderr and why in result.stderr
 
 
+def test_one_file_is_compared_with_the_output_that_it_is_for(add):
+    np.save("want.npy", np.array([[4, -1]], np.float32))
+    assert run("run", add, "in.npz", "--compare", "want.npy").exit_code == 1
+    assert run("run", add, "in.npz", "--compare", "want.npy", "--output", "s").exit_code == 0
+    both = ["--output", "s", "--output", "z"]
+    assert "write NAME=want.npy" in run("run", add, "in.npz", "--compare", "want.npy", *both).stderr
+    assert "z: not compared" in run("run", add, "in.npz", "--compare", "s=want.npy", *both).stdout
+    assert run("run", add, "in.npz", "--compare", "data/output_0.pb").exit_code == 0
+
+
 def test_what_is_not_expected_is_not_compared(add):
     np.savez("want.npz", z=np.array([[4, 0]], np.float32))
     result = run("run", add, "in.npz", "--compare", "want.npz", "--output", "s", "--output", "z")
