@@ -173,16 +173,20 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
     report.data["inputs"] = {each.name: summary(feeds[each.name], each.type) for each in inputs if each.name in feeds}
     known = {each.name: each for each in evaluator.outputs}
     names = [*dict.fromkeys(settings.names or evaluator.output_names)]
-    values = dict(zip(names, evaluator.run(names, feeds), strict=True))
     outputs = [known.get(name, Declared(name, None, None)) for name in names]
+    path, of = _named(settings.expected, outputs) if settings.expected is not None else ("", "")
+    if path and not os.path.exists(path):  # told before an evaluation that may be long
+        why = "there is no such file or folder"
+        raise RunError(Finding("R105", "the file of values cannot be read", why=why, file=path))
+    values = dict(zip(names, evaluator.run(names, feeds), strict=True))
     report.data["outputs"] = {each.name: summary(values[each.name], each.type) for each in outputs}
     if settings.target is not None:
         wanted = {"input": feeds, "output": values} if settings.save_inputs else {"output": values}
         write_values(settings.target, wanted, {"input": inputs, "output": outputs}, settings.force)
         report.data["written"] = settings.target
-    if settings.expected is not None:
+    if path:
         typed_outputs = [each if each.type else replace(each, type=type_of(values[each.name])) for each in outputs]
-        wanted = read_values(settings.expected, typed_outputs, evaluator.limits.bytes(), "output", names[0])
+        wanted = read_values(path, typed_outputs, evaluator.limits.bytes(), "output", of)
         report.data["comparison"] = _compared(wanted, values, settings, report.findings)
 
 
@@ -227,11 +231,11 @@ def _prefixes(argument: str, names: Iterable[str]) -> list[str]:
     return sorted((name for name in names if argument.startswith(f"{name}=")), key=len, reverse=True)
 
 
-def _named(argument: str, inputs: Sequence[Declared]) -> tuple[str, str]:
-    """Give the path and the input's name, "" where it does not say, of FILE or NAME=FILE."""
+def _named(argument: str, declared: Sequence[Declared]) -> tuple[str, str]:
+    """Give the path and the value's name, "" where it does not say, of FILE or NAME=FILE."""
     if os.path.lexists(argument) or "=" not in argument:
         return argument, ""
-    name = next(iter(_prefixes(argument, [each.name for each in inputs])), argument.partition("=")[0])
+    name = next(iter(_prefixes(argument, [each.name for each in declared])), argument.partition("=")[0])
     return argument[len(name) + 1 :], name
 
 

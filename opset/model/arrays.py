@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
+from google.protobuf.message import DecodeError, EncodeError
 from numpy.typing import NDArray
 
 from opset.errors import Finding, ModelError
@@ -17,6 +18,7 @@ from opset.model import proto as pb
 from opset.model.container import Model
 from opset.model.elements import ELEMENTS, STRING, element_bits, element_count, misfit
 from opset.model.tensor import tensor_bytes, tensor_values, text_of
+from opset.model.wire import too_large
 
 Array = NDArray[Any]
 
@@ -93,6 +95,26 @@ def tensor_of(name: str, array: Array) -> Any:
         little = array.astype(dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype, copy=False)
         tensor.raw_data = little.tobytes()
     return tensor
+
+
+def decoded(kind: str, data: bytes) -> Any:
+    """Give the message of a kind, such as "TensorProto", that bytes hold. Raises ModelError M103 or M106."""
+    try:
+        return getattr(pb, kind).FromString(data)
+    except DecodeError as error:
+        why = f"it is no {kind}, or damaged: {error}"
+        raise ModelError(Finding("M103", "the file is damaged or cut short", why=why)) from error
+    except UnicodeDecodeError as error:
+        raise ModelError(Finding("M106", "a name is not valid UTF-8", why=str(error))) from error
+
+
+def encoded(message: Any) -> bytes:
+    """Give a message as bytes. Raises ModelError M111 where it is larger than protobuf can hold."""
+    try:
+        data: bytes = message.SerializeToString()
+    except (EncodeError, ValueError) as error:
+        raise too_large(message.ByteSize(), "") from error
+    return data
 
 
 def value_of(message: Any, limit: int | None = None) -> Any:

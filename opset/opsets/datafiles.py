@@ -16,14 +16,11 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from google.protobuf.message import DecodeError, EncodeError
-
 from opset.errors import Finding, ModelError, RunError, UsageError, printable
-from opset.model import proto as pb
-from opset.model.arrays import message_of, value_of
+from opset.model.arrays import decoded, encoded, message_of, value_of
 from opset.model.source import NO_WAIT, OPEN
 from opset.model.writing import write_files
 from opset.opsets import archives, literals
@@ -42,8 +39,10 @@ def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, 
     """Give the values in a file or folder by the names of inputs or outputs that they are for.
 
     `declared` are the inputs or outputs, in order, whose types decide how .pb and .json are read; `role` is "input" or
-    "output", and `limit` how many bytes may be read. A .npy file, or a .pb file whose own name does not tell, is for
-    `name`. Raises RunError R105 with all that is wrong.
+    "output", and `limit` how many bytes may be read. A .npy or .pb file is for `name`, where that is said; else the
+    number in a .pb file's name or the name in its message tells, or there is only one that it can be for.
+
+    Raises RunError R105 with all that is wrong.
     """
     if os.path.isdir(path):
         return _folder(path, declared, limit, role)
@@ -56,8 +55,7 @@ def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, 
             case ".npz":
                 return archives.read_archive(file, limit, lambda names: _chosen(names, declared, role))
             case ".npy":
-                if not name:
-                    raise ValueError(f"it does not say which {role} it is for; write NAME={path}")
+                name = name or _only(declared, role, path)
                 return {name: archives.read_array(file, size, limit)}
             case ".json":
                 return values_in_json(file.read(size), declared, role)
@@ -134,30 +132,24 @@ def _message(
         if int(numbered[2]) >= len(declared):
             raise ValueError(f"the model has only {len(declared)} {role}s")
         name = declared[int(numbered[2])].name
+    name = name or next((each for each in _names(data) if each in known), "") or _only(declared, role, file)
     kind = known[name].type if name in known else None
-    try:
-        if not name:  # a message's name has the same field number in each, but for the TensorProto's
-            name = next((each for each in _names(data) if each in known), "")
-            kind = known[name].type if name else None
-        if not name:
-            raise ValueError(f"neither its name nor the message says which {role} it is for; write NAME={file}")
-        message = getattr(pb, _MESSAGES[(kind or "tensor(").partition("(")[0]]).FromString(data)
-    except DecodeError as error:
-        raise ValueError(f"it is no message of {kind or 'a tensor'}, or damaged: {error}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError("a name in it is not valid UTF-8") from error
-    value = value_of(message, limit)
-    return name, value
+    message = decoded(_MESSAGES[(kind or "tensor(").partition("(")[0]], data)
+    return name, value_of(message, limit)
+
+
+def _only(declared: Sequence[Declared], role: str, file: str) -> str:
+    if len(declared) != 1:
+        raise ValueError(f"it does not say which {role} it is for; write NAME={file}")
+    return declared[0].name
 
 
 def _names(data: bytes) -> list[str]:
-    """Give the names that the bytes have as each kind of message."""
+    """Give the names that the bytes have as each kind of message that they may be."""
     names = []
     for kind in _MESSAGES.values():
-        try:
-            names.append(getattr(getattr(pb, kind).FromString(data), "name", ""))
-        except (DecodeError, UnicodeDecodeError):
-            continue
+        with suppress(ModelError):
+            names.append(getattr(decoded(kind, data), "name", ""))
     return names
 
 
@@ -225,7 +217,7 @@ def write_values(
         else:
             text = json.dumps({name: literals.json_of(value) for name, value in named.items()})
             files = {path: f"{text}\n".encode()}
-    except (ValueError, ModelError, EncodeError) as error:
+    except (ValueError, ModelError) as error:
         why = error.why if isinstance(error, ModelError) else str(error)
         help = "write a folder, which holds every value: -o FOLDER/"
         raise UsageError(Finding("U103", "the file cannot hold a value", why=why, help=help, file=path)) from error
@@ -233,8 +225,7 @@ def write_values(
 
 
 def _bytes_of(declared: Declared, value: Any) -> bytes:
-    data: bytes = message_of(declared.name, value, declared.type or type_of(value)).SerializeToString()
-    return data
+    return encoded(message_of(declared.name, value, declared.type or type_of(value)))
 
 
 def _check_folder(path: str, files: Iterable[str]) -> None:

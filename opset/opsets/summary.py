@@ -33,7 +33,7 @@ def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
     data["shape"] = [*value.shape]
     if value.size and value.dtype.kind not in "ObcSU":
         data |= _statistics(value)
-    return {**data, "value": literals.json_of(value)} if value.size <= SMALL else data
+    return {**data, "value": literals.json_of(value)} if 0 < value.size <= SMALL else data
 
 
 def _statistics(array: Any) -> dict[str, Any]:
@@ -66,25 +66,27 @@ def lines(name: str, data: dict[str, Any]) -> list[str]:
     found = ["  ".join(parts)]
     for number, entry in enumerate(data.get("entries", ())):
         found += [f"  {line}" for line in lines(f"[{number}]", entry)]
-    if "value" in data and data.get("shape", [1]) != []:
-        found += [f"  {line}" for line in _rows(data["value"])]
-    elif "value" in data:
-        found[0] = f"{found[0].split('  min ')[0]}  {_word(data['value'])}"
-    return found
+    if "value" not in data:
+        return found
+    quoted = "string" in data["type"]
+    if data.get("shape") == [] or data["value"] is None:
+        return [f"{'  '.join(parts[:2])}  {_word(data['value'], quoted)}"]
+    return [*found, *(f"  {line}" for line in _rows(data["value"], quoted))]
 
 
-def _rows(value: Any) -> list[str]:
+def _rows(value: Any, quoted: bool) -> list[str]:
     """Give nested lists with a line for each of the innermost; a map with a line for each key."""
-    if isinstance(value, dict) and value.keys() != {"shape", "data"}:
-        return [f"{printable(key)}: {_word(each)}" for key, each in value.items()]
+    if isinstance(value, dict):
+        return [f"{printable(key)}: {_word(each, quoted)}" for key, each in value.items()]
     if isinstance(value, list) and any(isinstance(each, list) for each in value):
-        return [line for each in value for line in _rows(each)]
-    return [_word(value)]
+        return [line for each in value for line in _rows(each, quoted)]
+    return [_word(value, quoted)]
 
 
-def _word(value: Any) -> str:
+def _word(value: Any, quoted: bool = False) -> str:
+    """Give a value of JSON in a few characters; text in quotes, but for what stands for a number."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_word, value))}]"
+        return f"[{', '.join(_word(each, quoted) for each in value)}]"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return printable(repr(value) if isinstance(value, str) else "nothing" if value is None else str(value))
+    return printable(repr(value) if quoted and isinstance(value, str) else "nothing" if value is None else str(value))

@@ -56,7 +56,7 @@ def test_what_is_written_is_read_back(place, array, form):
         write_values(path, {"input": {"a/b": array}, "output": {}}, {"input": [declared], "output": []}, True)
     except UsageError as error:
         assert error.code == "U103" and form == "v.npz"
-        assert array.dtype.kind == "V" or array.dtype == object or array.dtype.isbuiltin != 1
+        assert array.dtype == object or array.dtype != np.dtype(array.dtype.str)
         return
     back = read(path, declared)["a/b"]
     if form == "v.json":  # the bits of a NaN are not part of JSON
@@ -112,6 +112,7 @@ def test_a_message_is_for_the_name_that_is_said_its_number_or_its_own(tmp_path):
     assert same(read(tmp_path / "input_1.pb", *inputs), {"s": [X]})
     assert same(read(tmp_path / "any.pb", *inputs), {"s": [X]})
     assert same(read(tmp_path / "other.pb", *inputs, name="a"), {"a": X})
+    assert same(read(tmp_path / "other.pb", inputs[0]), {"a": X})
     assert "write NAME=other.pb" in refused(tmp_path / "other.pb", *inputs)
     assert "the model has only 1 inputs" in refused(tmp_path / "input_1.pb", inputs[0])
 
@@ -133,7 +134,7 @@ def test_a_folder_with_values_of_another_run_is_not_mixed_up(tmp_path):
     assert [each.code for each in caught.value.findings] == ["U102", "U102"]
     write_values(f"{tmp_path}/d", {"output": {"x": X + 1, "y": X}}, {"output": declared}, True)
     assert same(read(tmp_path / "d", *declared, role="output")["x"], X + 1)
-    with pytest.raises(UsageError, match="output_1.pb of another run"):
+    with pytest.raises(UsageError, match=r"output_1\.pb of another run"):
         write_values(f"{tmp_path}/d", {"output": {"x": X}}, {"output": declared[:1]}, True)
 
 
@@ -238,14 +239,13 @@ def lying(data, at, value):
     return data[:start] + value + data[start + len(value) :]
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(
     ("data", "why"),
     [
         (b"", "no archive"),
         (b"PK\x03\x04" + bytes(100), "no archive"),
         (zipped(("x.npy", npy()))[:-10], "no archive"),
-        (zipped(("x.npy", npy()), ("x.npy", npy())), "twice"),
+        (zipped(("x.npy", npy()), ("y.npy", npy())).replace(b"y.npy", b"x.npy"), "twice"),
         (zipped(("x.txt", b"")), "no .npy file"),
         (BOMB, "it unpacks to 268,435,5"),
         (lying(BOMB, 24, struct.pack("<I", (1 << 20) + 128)), "asks for 268,435,456 bytes"),
