@@ -32,7 +32,9 @@ BELOW = {
     "__main__": ["cli"],
 }
 NUMBERS = ("opset.model.arrays", "opset.cli.run", "opset.opsets.kernels", "opset.opsets.evaluator")
-VALUES = tuple(f"opset.opsets.{each}" for each in "archives comparison datafiles examples generated literals summary".split())
+VALUES = tuple(
+    f"opset.opsets.{each}" for each in "archives comparison datafiles examples generated literals summary".split()
+)
 # Which modules may import a package that is not part of Python; none may import onnx or onnxruntime.
 ALLOWED = {
     "google": ("opset.model",),
