@@ -152,7 +152,7 @@ def archive_bytes(arrays: Mapping[str, Array]) -> bytes:
 
 def _storable(name: str, array: Array) -> Array:
     """Give an array in a type that .npy files know. What would come back as something else is refused."""
-    if array.dtype.kind in "biufc" and array.dtype == np.dtype(array.dtype.str):
+    if array.dtype.kind in "biufc" and array.dtype.type.__module__ == "numpy":
         return array
     if array.dtype.kind != "O":
         raise ValueError(f"'{name}' is {array.dtype}, and a .npz file loses that type")
