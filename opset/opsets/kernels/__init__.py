@@ -59,12 +59,15 @@ _sources: dict[str, bytes] = {}
 _running = RLock()
 
 
+_TOLD = 500  # characters of a detail that are told
+
+
 class Violation(Exception):
-    """A node breaks the constraint of its operator with this label; `detail` says by what."""
+    """A node breaks the constraint of its operator with this label; `detail` says by what, and is cut where long."""
 
     def __init__(self, label: str, detail: str = "") -> None:
-        self.label, self.detail = label, detail
-        super().__init__(f"{label}: {detail}")
+        self.label, self.detail = label, detail if len(detail) <= _TOLD else f"{detail[:_TOLD]}…"
+        super().__init__(f"{label}: {self.detail}")
 
 
 class Call(Protocol):

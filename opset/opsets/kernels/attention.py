@@ -71,7 +71,7 @@ def attention(
     _check_together(queries, keys, values)
     batch, heads, length, size = queries.shape
     total = keys.shape[2]
-    run.reserve(3 * batch * heads * length * total, q.dtype)
+    run.reserve(batch * heads * length * (3 * total + values.shape[3]), q.dtype)
 
     root = float(np.sqrt((1 / sqrt(size) if size else 1.0) if scale is None else scale))
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
@@ -132,7 +132,7 @@ def flex_attention(
     precision = wide if softmax_precision is None else _PRECISIONS.get(softmax_precision)
     if precision is None:
         raise Violation("C2", f"softmax_precision {softmax_precision}")
-    run.reserve(3 * prod(q.shape[:3]) * k.shape[2], precision)
+    run.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
     factor = (1 / sqrt(q.shape[3]) if q.shape[3] else 1.0) if scale is None else scale
     wide = np.promote_types(wide, precision) if precision not in SMALL_FLOATS else wide
     scores = (_by_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3)) * factor).astype(precision, copy=False)
@@ -175,6 +175,8 @@ def _by_groups(a: Array, b: Array) -> Array:
     """Give the products of heads; consecutive heads of a share one of b."""
     batch, heads, length, size = a.shape
     groups = b.shape[1]
+    if not a.size or not b.size:  # numpy would go through all matrices, also those without elements
+        return np.zeros((batch, heads, length, b.shape[3]), np.result_type(a, b))
     joined = a.reshape(batch, groups, heads // groups * length, size)
     return np.asarray((joined @ b).reshape(batch, heads, length, b.shape[3]))
 

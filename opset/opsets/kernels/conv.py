@@ -9,7 +9,7 @@ import numpy as np
 
 import opset.opsets.kernels.deform  # noqa: F401  kernels of this family, too
 from opset.opsets.kernels import Call, Violation, kernel
-from opset.opsets.kernels.shared import Array, rounded_once
+from opset.opsets.kernels.shared import Array, rounded_once, sizes_of
 from opset.opsets.kernels.windows import (
     AUTO_PADS,
     Ints,
@@ -157,7 +157,7 @@ def conv_transpose(
     result = np.zeros((batch, filters, *sizes), x.dtype)
     values = x.reshape(batch, group, channels // group, math.prod(x.shape[2:]))
     turned = w.reshape(group, channels // group, w.shape[1], *w.shape[2:]).swapaxes(1, 2)
-    for tap in np.ndindex(windows.kernel):
+    for tap in np.ndindex(windows.kernel) if values.size and turned.size else ():
         run.check_time()
         part = np.matmul(np.ascontiguousarray(turned[(..., *tap)]), values)
         target = result[places_of_tap(windows, tap)]
@@ -209,7 +209,7 @@ def col2im(
     x: Array, image_shape: Array, block_shape: Array, *, dilations: Ints, pads: Ints, strides: Ints, run: Call
 ) -> Array:
     """Give the image whose windows are the columns of x, elements that several windows share added up."""
-    image, block = (tuple(map(int, each)) for each in (image_shape, block_shape))
+    image, block = (tuple(sizes_of(each)) for each in (image_shape, block_shape))
     if len(image) != len(block) or not image or min(image) < 0:
         raise Violation("C1", f"image of {image}, blocks of {block}")
     windows = windows_over((0, 0, *image), block, strides, dilations, pads)

@@ -11,7 +11,7 @@ import numpy as np
 from opset.model.arrays import DTYPES
 from opset.opsets.kernels import Call, Violation, kernel
 from opset.opsets.kernels.conversion import converted
-from opset.opsets.kernels.shared import SMALL_FLOATS, Array
+from opset.opsets.kernels.shared import SMALL_FLOATS, Array, sizes_of
 
 _DRAWN_AT_ONCE = 1 << 20
 
@@ -63,7 +63,7 @@ def constant_of_shape(shape: Array, *, value: Array | None, run: Call) -> Array:
     filling = np.zeros(1, np.float32) if value is None else value
     if filling.size != 1:
         raise Violation("C2", f"{filling.size} elements")
-    dims = shape.tolist()
+    dims = sizes_of(shape)
     if shape.ndim != 1 or any(each < 0 for each in dims):
         raise Violation("C1", f"input {dims}")
     run.reserve(math.prod(dims), filling.dtype)
@@ -162,7 +162,7 @@ def _uniform(
 def _reserved(shape: Sequence[int], dtype: np.dtype[Any], run: Call) -> int:
     if any(each < 0 for each in shape):
         raise Violation("C1", f"shape {list(shape)}")
-    count = math.prod(shape)
+    count = math.prod(sizes_of(shape))
     run.reserve(count, dtype)
     return count
 

@@ -42,7 +42,7 @@ def gather_from_front(x: Array, indices: Array, *, axis: int, run: Call) -> Arra
 def _taken(x: Array, indices: Array, axis: int, run: Call) -> Array:
     shape = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
     run.reserve(math.prod(shape), x.dtype)
-    if not indices.size:  # which numpy does not take from an empty dimension
+    if not math.prod(shape):  # numpy takes nothing from an empty dimension, and long to take empty slices
         return np.empty(shape, x.dtype)
     return x.take(indices.reshape(-1), axis).reshape(shape)
 
@@ -51,7 +51,7 @@ def _taken(x: Array, indices: Array, axis: int, run: Call) -> Array:
 def gather_elements(x: Array, indices: Array, *, axis: int) -> Array:
     """Give for each index the element at its own position, with the index in place of the coordinate along axis."""
     axis = _checked_elements(x, indices, axis)
-    return x[_places(indices, axis)]
+    return x[_places(indices, axis)] if indices.size else np.empty(indices.shape, x.dtype)
 
 
 def _checked_elements(x: Array, indices: Array, axis: int) -> int:
@@ -130,7 +130,8 @@ def scatter_elements(
     axis = _checked_elements(x, indices, axis)
     if updates.shape != indices.shape:
         raise Violation("C4", f"shapes {list(indices.shape)} and {list(updates.shape)}")
-    return _written(x, _places(indices, axis), updates, _reduction(reduction, run))
+    function = _reduction(reduction, run)
+    return _written(x, _places(indices, axis), updates, function) if indices.size else x
 
 
 @kernel("Scatter")
@@ -236,6 +237,9 @@ def _top(x: Array, k: int, axis: int, largest: bool, run: Call) -> tuple[Array, 
     size = x.shape[axis]
     if not 0 <= k <= size:
         raise Violation("C2", f"K {k}, dimension {size}")
+    if not x.size or not k:
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+        return np.empty(shape, x.dtype), np.empty(shape, np.int64)
     run.reserve(3 * x.size, np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
     if largest:
@@ -254,7 +258,7 @@ def unique(x: Array, *, axis: int | None, sorted: int, run: Call) -> tuple[Array
         axis = positive_axis(axis, x.ndim, "C1")
     if sorted not in (0, 1):
         raise Violation("C2", f"sorted {sorted}")
-    run.reserve(6 * x.size, np.int64)
+    run.reserve(6 * max(x.size, 0 if axis is None else x.shape[axis]), np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
     first, inverse, counts = _distinct(keys, axis)
     if not sorted:
@@ -272,8 +276,11 @@ def _distinct(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
     if axis is None:
         return first, inverse.reshape(-1), counts
     # Elements are replaced by their ranks, which compare as they do, whatever the type; slices by rows of these.
-    rows = np.moveaxis(inverse.reshape(x.shape), axis, 0).reshape(x.shape[axis], -1)
-    order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+    width = math.prod(x.shape[:axis] + x.shape[axis + 1 :])
+    rows = np.moveaxis(inverse.reshape(x.shape), axis, 0).reshape(x.shape[axis], width)
+    # Big-endian bytes of numbers that are not negative compare as the numbers do, and whole rows as their bytes.
+    words = np.ascontiguousarray(rows, ">i8").view(f"V{8 * width}").reshape(-1) if rows.size else np.arange(len(rows))
+    order = words.argsort(kind="stable")
     ranked = rows[order]
     begins = np.ones(len(rows), bool)
     begins[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)

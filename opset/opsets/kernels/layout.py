@@ -11,7 +11,7 @@ import numpy as np
 from opset.opsets.kernels import Call, Violation, kernel
 from opset.opsets.kernels import pad as pad  # kernels of this family, too
 from opset.opsets.kernels.axes import front_axis, positive_axes, zero_of
-from opset.opsets.kernels.shared import Array, positive_axis
+from opset.opsets.kernels.shared import Array, positive_axis, sizes_of
 
 
 @kernel("Identity")
@@ -44,13 +44,13 @@ def size(x: Array) -> Array:
 @kernel("Reshape", since=5)
 def reshape(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
     """Give the elements in another shape, in which one dimension may be left to find and others taken over."""
-    return _reshaped(x, shape.reshape(-1).tolist(), bool(allowzero))
+    return _reshaped(x, sizes_of(shape), bool(allowzero))
 
 
 @kernel("Reshape")
 def reshape_by_attribute(x: Array, *, shape: Sequence[int] | None) -> Array:
     """Give `reshape`, the shape an attribute; an absent one is the same as an empty one."""
-    return _reshaped(x, list(shape or ()), False)
+    return _reshaped(x, sizes_of(shape or ()), False)
 
 
 def _reshaped(x: Array, dims: list[int], zeros: bool) -> Array:
@@ -206,6 +206,8 @@ def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: in
         raise Violation("C2", f"{list(lengths.shape)} lengths, {batch} sequences")
     if lengths.size and not 0 <= lengths.min() <= lengths.max() <= time:
         raise Violation("C3", f"lengths from {lengths.min()} to {lengths.max()}, dimension of time {time}")
+    if not x.size:
+        return x
     run.reserve(3 * batch * time, np.int64)
     steps = np.arange(time)
     order = np.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
@@ -220,6 +222,8 @@ def trilu(x: Array, k: Array | None = None, *, upper: int) -> Array:
         raise Violation("C1", f"rank {x.ndim}")
     if k is not None and k.size != 1:
         raise Violation("C2", f"{k.size} values")
+    if not x.size:
+        return x
     rows, columns = x.shape[-2:]
     diagonal = min(max(int(k.item()), -rows), columns) if k is not None else 0
     below = np.tri(rows, columns, diagonal - 1 if upper else diagonal, dtype=bool)
@@ -264,6 +268,8 @@ def split(x: Array, sizes: Array | None = None, *, axis: int, num_outputs: int |
     last = total - each * (num_outputs - 1)
     if num_outputs < 1 or last < 0:
         raise Violation("C2", f"num_outputs {num_outputs}, dimension {total}")
+    if num_outputs != run.outputs:
+        raise Violation("C2", f"num_outputs {num_outputs}, {run.outputs} outputs")
     return _parts(x, [each] * (num_outputs - 1) + [last], axis, run)
 
 
@@ -351,7 +357,7 @@ def _bounded(start: int, end: int, step: int, size: int) -> slice:
 @kernel("CenterCropPad")
 def center_crop_pad(x: Array, shape: Array, *, axes: Sequence[int] | None, run: Call) -> Array:
     """Give x cropped and padded with zeros about its centre."""
-    sizes = _list(shape)
+    sizes = sizes_of(shape)
     places = range(x.ndim) if axes is None else positive_axes(axes, x.ndim, "C2")
     if len(sizes) != len(places):
         raise Violation("C1", f"{len(sizes)} sizes for {len(places)} axes")
@@ -380,7 +386,7 @@ def center_crop_pad(x: Array, shape: Array, *, axes: Sequence[int] | None, run: 
 @kernel("Tile", since=6)
 def tile(x: Array, repeats: Array, *, run: Call) -> Array:
     """Give x repeated along each dimension."""
-    return _tiled(x, _list(repeats), run)
+    return _tiled(x, sizes_of(repeats), run)
 
 
 @kernel("Tile")
@@ -406,7 +412,7 @@ def _tiled(x: Array, repeats: list[int], run: Call) -> Array:
 @kernel("Expand")
 def expand(x: Array, shape: Array, *, run: Call) -> Array:
     """Give x broadcast with a shape."""
-    dims = _list(shape)
+    dims = sizes_of(shape)
     if any(each < 0 for each in dims):
         raise Violation("C1", f"shape {dims}")
     rank = max(x.ndim, len(dims))

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from opset.opsets.kernels import Call, Violation, kernel
-from opset.opsets.kernels.shared import Array, rounded_once
+from opset.opsets.kernels.shared import Array, reserve_reduced, rounded_once
 
 EXACT = 2**53
 """Integers up to here are exact in double."""
@@ -23,8 +23,6 @@ Labels = Sequence[int | str]
 
 def integer_product(a: Array, b: Array) -> Array:
     """Give the product of integer matrices in their type, where sums wrap; by BLAS where double holds all sums."""
-    if not a.size or not b.size:
-        return np.matmul(a, b)
     bound = max(abs(int(a.min())), abs(int(a.max()))) * max(abs(int(b.min())), abs(int(b.max())))
     if bound * a.shape[-1] < EXACT:
         return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype)
@@ -32,6 +30,10 @@ def integer_product(a: Array, b: Array) -> Array:
 
 
 def _product(a: Array, b: Array) -> Array:
+    if not a.size or not b.size:
+        # In numpy, which goes through all matrices, also those without elements, this could take forever.
+        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:-1], *b.shape[1:][-1:])
+        return np.zeros(shape, a.dtype)
     return np.matmul(a, b) if a.dtype.kind == "f" else integer_product(a, b)
 
 
@@ -105,10 +107,11 @@ def gemm_with_flag(
 
 @kernel("Det")
 @rounded_once
-def determinant(x: Array) -> Array:
+def determinant(x: Array, *, run: Call) -> Array:
     """Give the determinants of the matrices in the last two dimensions."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise Violation("C1", f"shape {list(x.shape)}")
+    reserve_reduced(x, (x.ndim - 2, x.ndim - 1), run)
     return np.asarray(np.linalg.det(x.astype(np.float64)), x.dtype)
 
 
@@ -135,7 +138,7 @@ def einsum(*inputs: Array, equation: str, run: Call) -> Array:
         uses.update(joined[1])
         operands.insert(0, joined)
     x, labels = operands[0]
-    x, labels = _summed(x, labels, wanted)
+    x, labels = _summed(x, labels, wanted, run)
     return x.transpose([labels.index(label) for label in wanted])
 
 
@@ -210,8 +213,8 @@ def _growth(pair: Sequence[Operand], uses: Counter[int | str], wanted: Labels, s
 
 def _contracted(left: Operand, right: Operand, kept: set[int | str], run: Call) -> Operand:
     """Give the product of two operands, summed over the labels that neither another operand nor the output has."""
-    x, xs = _summed(*left, kept.union(right[1]))
-    y, ys = _summed(*right, kept.union(xs))
+    x, xs = _summed(*left, kept.union(right[1]), run)
+    y, ys = _summed(*right, kept.union(xs), run)
     batch = [label for label in xs if label in ys and label in kept]
     inner = [label for label in xs if label in ys and label not in kept]
     rows = [label for label in xs if label not in ys]
@@ -234,8 +237,9 @@ def _contracted(left: Operand, right: Operand, kept: set[int | str], run: Call) 
     return product.reshape(outer), [*batch, *rows, *columns]
 
 
-def _summed(x: Array, labels: Labels, kept: Collection[int | str]) -> Operand:
+def _summed(x: Array, labels: Labels, kept: Collection[int | str], run: Call) -> Operand:
     """Sum over the labels that are not kept."""
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     rest = [label for label in labels if label in kept]
+    reserve_reduced(x, axes, run)
     return (np.add.reduce(x, axes, x.dtype) if axes else x), rest

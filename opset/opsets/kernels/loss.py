@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from opset.opsets.kernels import Call, Violation, kernel
-from opset.opsets.kernels.shared import Array, rounded_once
+from opset.opsets.kernels.shared import Array, reserve_reduced, rounded_once
 
 
 @kernel("NegativeLogLikelihoodLoss", since=12)
@@ -53,6 +53,7 @@ def softmax_cross_entropy(
     """Give the negative log likelihood of the softmax over the classes, and its logarithms."""
     if scores.ndim < 2:
         raise Violation("C1", f"shapes {list(scores.shape)} and {list(labels.shape)}")
+    reserve_reduced(scores, (1,), run)
     logs = scores - scores.max(1, keepdims=True, initial=-np.inf)
     logs -= np.log(np.exp(logs).sum(1, keepdims=True))
     loss = negative_log_likelihood(logs, labels, weights, ignore_index=ignore_index, reduction=reduction)

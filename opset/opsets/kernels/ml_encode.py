@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ ML = "ai.onnx.ml"
 
 
 @kernel("ArrayFeatureExtractor", domain=ML)
-def array_feature_extractor(x: Array, y: Array) -> Array:
+def array_feature_extractor(x: Array, y: Array, *, run: Call) -> Array:
     """Give the entries of the last dimension at the positions `y`."""
     columns = x.shape[-1] if x.ndim else 0
     positions = y.ravel()
@@ -22,6 +23,7 @@ def array_feature_extractor(x: Array, y: Array) -> Array:
         raise Violation("C1", "there are no positions")
     if positions.min() < 0 or positions.max() >= columns:
         raise Violation("C2", f"positions {positions.min()} to {positions.max()}, and {columns} entries")
+    run.reserve(math.prod(x.shape[:-1]) * positions.size, x.dtype)
     chosen = x[..., positions]
     return chosen.reshape(1, -1) if x.ndim == 1 else chosen
 
@@ -101,7 +103,8 @@ def dict_vectorizer(
     if bool(int64_vocabulary) == bool(string_vocabulary):
         raise Violation("C1", "both vocabularies are given" if int64_vocabulary else "no vocabulary is given")
     vocabulary: Sequence[Any] = int64_vocabulary or string_vocabulary or ()
-    unknown = [key for key in x if key not in set(vocabulary)]
+    known = set(vocabulary)
+    unknown = [key for key in x if key not in known]
     if unknown:
         raise Violation("C2", f"the key {unknown[0]!r} is not in the vocabulary")
     values = [np.asarray(value) for value in x.values()]
@@ -114,13 +117,15 @@ def dict_vectorizer(
 
 
 @kernel("FeatureVectorizer", domain=ML)
-def feature_vectorizer(*inputs: Array, inputdimensions: tuple[int, ...] | None) -> Array:
+def feature_vectorizer(*inputs: Array, inputdimensions: tuple[int, ...] | None, run: Call) -> Array:
     """Give all inputs as floats, joined along the second dimension."""
     if inputdimensions is not None and len(inputdimensions) != len(inputs):
         raise Violation("C1", f"{len(inputdimensions)} numbers of features for {len(inputs)} inputs")
-    parts = []
+    parts, total = [], 0
     for number, each in enumerate(inputs):
-        rows = each.reshape(1, -1) if each.ndim < 2 else each.reshape(len(each), -1)
+        rows = each.reshape(1, -1) if each.ndim < 2 else each.reshape(len(each), math.prod(each.shape[1:]))
+        total += len(rows) * (rows.shape[1] if inputdimensions is None else max(inputdimensions[number], 0))
+        run.reserve(3 * total)
         if inputdimensions is not None:
             # A longer row is cut, a shorter one filled with zeros, as the number of features asks for.
             missing = inputdimensions[number] - rows.shape[1]
@@ -225,7 +230,11 @@ def label_encoder(
 def _one_of(*forms: Any) -> Array:
     """Give the one list or tensor that is given, as an array of one dimension."""
     dtypes = (np.float32, np.int64, object, None)
-    given = [(form, dtype) for form, dtype in zip(forms, dtypes, strict=False) if form is not None and len(form)]
+    given = [
+        (form, dtype)
+        for form, dtype in zip(forms, dtypes, strict=False)
+        if form is not None and (form.size if isinstance(form, np.ndarray) else len(form))
+    ]
     if len(given) != 1:
         raise Violation("C1", f"{len(given) or 'none'} of the forms of keys or values are given")
     form, dtype = given[0]
@@ -265,7 +274,7 @@ def one_hot_encoder(
 
 @kernel("ZipMap", domain=ML)
 def zip_map(
-    x: Array, *, classlabels_int64s: tuple[int, ...] | None, classlabels_strings: tuple[str, ...] | None
+    x: Array, *, classlabels_int64s: tuple[int, ...] | None, classlabels_strings: tuple[str, ...] | None, run: Call
 ) -> list[dict[Any, Any]]:
     """Give for each row a map from labels to its elements."""
     labels: Sequence[Any] = classlabels_strings or classlabels_int64s or ()
@@ -274,4 +283,5 @@ def zip_map(
     rows = x.reshape(1, -1) if x.ndim < 2 else x
     if rows.ndim != 2 or rows.shape[1] != len(labels):
         raise Violation("C2", f"{len(labels)} labels for shape {list(x.shape)}")
+    run.reserve(128 * rows.size, np.uint8)
     return [dict(zip(labels, row, strict=True)) for row in rows]

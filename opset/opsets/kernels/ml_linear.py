@@ -14,14 +14,15 @@ ML = "ai.onnx.ml"
 Floats = tuple[float, ...] | None
 BLOCK = 1 << 22
 """Products of rows and support vectors that are worked on together."""
+_CHECKED = 1 << 10  # rows between two looks at the clock
 
 
 @kernel("LinearRegressor", domain=ML)
 def linear_regressor(
-    x: Array, *, coefficients: Floats, intercepts: Floats, post_transform: str, targets: int
+    x: Array, *, coefficients: Floats, intercepts: Floats, post_transform: str, targets: int, run: Call
 ) -> Array:
     """Give `x . transpose(coefficients) + intercepts`, after a transform."""
-    scores = _linear(x, coefficients, intercepts, targets)
+    scores = _linear(x, coefficients, intercepts, targets, run)
     return transformed(scores, post_transform, "C3").astype(np.float32)
 
 
@@ -35,12 +36,13 @@ def linear_classifier(
     intercepts: Floats,
     multi_class: int,
     post_transform: str,
+    run: Call,
 ) -> tuple[Array, Array]:
     """Give the label of the greatest score of each row, and the scores after a transform."""
     labels = class_labels(classlabels_strings, classlabels_ints, "C4")
     features = columns_of(x, "C1").shape[1]
     rows = len(coefficients) // features if features else len(labels)
-    scores = _linear(x, coefficients, intercepts, rows)
+    scores = _linear(x, coefficients, intercepts, rows, run)
     if rows == 1 and len(labels) == 2:
         # One row of coefficients tells two classes apart: its score is that of the second against the first.
         margin = scores[:, 0]
@@ -52,11 +54,12 @@ def linear_classifier(
     return labels[best], transformed(scores, post_transform, "C3").astype(np.float32)
 
 
-def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int) -> Array:
+def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, run: Call) -> Array:
     values = as_floats(columns_of(x, "C1"))
     flat = np.array(coefficients or (), np.float32)
     if rows < 1 or len(flat) != rows * values.shape[1]:
         raise Violation("C2", f"{len(flat)} coefficients for {rows} rows of {values.shape[1]} features")
+    run.reserve(2 * len(values) * rows, values.dtype)
     scores = values @ flat.reshape(rows, -1).T.astype(values.dtype)
     if intercepts:
         if len(intercepts) != rows:
@@ -112,6 +115,8 @@ def _kernel_values(x: Array, vectors: Array, kind: str, parameters: Floats, run:
             # From the differences themselves: lengths and products would cancel where rows are close to vectors.
             product = np.empty_like(product)
             for number, row in enumerate(rows):
+                if not number % _CHECKED:
+                    run.check_time()
                 product[number] = np.exp(-gamma * ((vectors - row) ** 2).sum(axis=1))
         elif kind != "LINEAR":
             raise Violation("C3", f"kernel_type {kind!r}")
@@ -135,15 +140,17 @@ def svm_regressor(
     """Give the weighted sum of kernel values, plus rho; its sign for a machine of one class."""
     values = columns_of(x, "C1").astype(np.float64)
     weights = np.array(coefficients or (), np.float64)
+    count = n_supports if n_supports > 0 else values.shape[1]
+    if len(weights) != count:
+        raise Violation("C2", f"{len(weights)} coefficients for {count} vectors or features")
+    run.reserve(4 * len(values), np.float64)
+    score = np.zeros((len(values), 1))
     if n_supports > 0:
         vectors = _vectors(support_vectors, n_supports, values.shape[1])
+        for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, run):
+            score[rows, 0] = products @ weights
     else:
-        vectors, kernel_type = np.eye(values.shape[1]), "LINEAR"
-    if len(weights) != len(vectors):
-        raise Violation("C2", f"{len(weights)} coefficients for {len(vectors)} vectors or features")
-    score = np.zeros((len(values), 1))
-    for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, run):
-        score[rows, 0] = products @ weights
+        score[:, 0] = values @ weights
     score += (rho or (0.0,))[0]
     if one_class:
         score = np.where(score > 0, 1.0, -1.0)
@@ -193,6 +200,7 @@ def svm_classifier(
         raise Violation("C2", f"{len(prob_a or ())} prob_a and {len(prob_b or ())} prob_b for {pairs} pairs")
     weights = weights.reshape(classes - 1, count)
     starts = np.cumsum([0, *counts])
+    run.reserve(3 * len(values) * pairs, np.float64)
     decisions = np.zeros((len(values), pairs))
     for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, run):
         number = 0

@@ -10,7 +10,7 @@ import numpy as np
 from opset.model.arrays import DTYPES
 from opset.opsets.kernels import Call, Violation, kernel
 from opset.opsets.kernels.linalg import broadcasts
-from opset.opsets.kernels.shared import SMALL_FLOATS, Array, positive_axis, rounded_once
+from opset.opsets.kernels.shared import SMALL_FLOATS, Array, positive_axis, reserve_reduced, rounded_once
 
 Outputs = tuple[Array | None, ...]
 
@@ -44,8 +44,9 @@ def _scaled(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, e
     return y.astype(x.dtype, copy=False)
 
 
-def _moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
+def _moments(x: Array, axes: tuple[int, ...], run: Call) -> tuple[Array, Array]:
     """Give mean and variance along `axes`, which stay with size 1; the variance is the mean of squared distances."""
+    reserve_reduced(x, axes, run)
     mean = x.mean(axes, keepdims=True)
     centred = x - mean
     return mean, np.square(centred).mean(axes, keepdims=True)
@@ -58,7 +59,7 @@ def _updated(old: Array, batch: Array, momentum: float) -> Array:
 
 def _of_batch(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
-    epsilon: float, momentum: float, shared: bool = True,
+    epsilon: float, momentum: float, run: Call, shared: bool = True,
 ) -> Outputs:  # fmt: skip
     """Give the values normalised by the batch's own statistics, the running ones, and the batch's.
 
@@ -66,7 +67,7 @@ def _of_batch(
     """
     wide = x.astype(_working(x.dtype), copy=False)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1) if shared else (0,)
-    kept, spread = (each.reshape(scale.shape) for each in _moments(wide, axes))
+    kept, spread = (each.reshape(scale.shape) for each in _moments(wide, axes, run))
     y = _scaled(x, scale, bias, kept, spread, epsilon)
     saved = kept.astype(mean.dtype), spread.astype(variance.dtype)
     return y, _updated(mean, kept, momentum), _updated(variance, spread, momentum), *saved
@@ -75,14 +76,14 @@ def _of_batch(
 @kernel("BatchNormalization", since=14)
 def batch_norm(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
-    *, epsilon: float, momentum: float, training_mode: int,
+    *, epsilon: float, momentum: float, training_mode: int, run: Call,
 ) -> Outputs:  # fmt: skip
     """Normalise channels by the given statistics, or with `training_mode` by the batch's own."""
     wide = _channels(x)
     _check_parameters(wide.shape[1:2], scale, bias, mean, variance)
     if not training_mode:
         return (_scaled(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
-    y, *statistics = _of_batch(wide, scale, bias, mean, variance, epsilon, momentum)
+    y, *statistics = _of_batch(wide, scale, bias, mean, variance, epsilon, momentum, run)
     assert y is not None
     return y.reshape(x.shape), *statistics[:2]
 
@@ -101,7 +102,7 @@ def batch_norm_by_outputs(
     _check_parameters(wide.shape[1:2], scale, bias, mean, variance)
     if not _is_training(run):
         return (_scaled(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
-    y, *statistics = _of_batch(wide, scale, bias, mean, variance, epsilon, momentum)
+    y, *statistics = _of_batch(wide, scale, bias, mean, variance, epsilon, momentum, run)
     assert y is not None
     return y.reshape(x.shape), *statistics
 
@@ -117,7 +118,7 @@ def batch_norm_of_places(
     _check_parameters(x.shape[1:2] if spatial else x.shape[1:], scale, bias, mean, variance)
     if not _is_training(run):
         return (_scaled(x, scale, bias, mean, variance, epsilon),)
-    return _of_batch(x, scale, bias, mean, variance, epsilon, momentum, spatial != 0)
+    return _of_batch(x, scale, bias, mean, variance, epsilon, momentum, run, spatial != 0)
 
 
 @kernel("BatchNormalization", since=6)
@@ -137,7 +138,7 @@ def batch_norm_by_flag(
         return (_scaled(x, scale, bias, mean, variance, epsilon),)
     if not spatial and x.ndim > 2:
         raise ValueError("in training with spatial 0, the shape of the statistics is not defined")
-    return _of_batch(x, scale, bias, mean, variance, epsilon, momentum)
+    return _of_batch(x, scale, bias, mean, variance, epsilon, momentum, run)
 
 
 @kernel("BatchNormalization")
@@ -151,29 +152,30 @@ def batch_norm_of_images(x: Array, *parameters: Array, run: Call, **attributes: 
 
 @kernel("InstanceNormalization", since=6)
 @rounded_once
-def instance_norm(x: Array, scale: Array, bias: Array, *, epsilon: float) -> Array:
+def instance_norm(x: Array, scale: Array, bias: Array, *, epsilon: float, run: Call) -> Array:
     """Normalise each channel of each instance over its places."""
     if x.ndim < 2:
         raise Violation("C1", f"the rank is {x.ndim}")
     _check_parameters(x.shape[1:2], scale, bias)
     ones = (1,) * (x.ndim - 2)
-    y = _normal(x, tuple(range(2, x.ndim)), epsilon)[0]
+    y = _normal(x, tuple(range(2, x.ndim)), epsilon, run)[0]
     y *= scale.reshape(-1, *ones)
     y += bias.reshape(-1, *ones)
     return y
 
 
 @kernel("InstanceNormalization")
-def instance_norm_of_images(x: Array, scale: Array, bias: Array, *, epsilon: float) -> Array:
+def instance_norm_of_images(x: Array, scale: Array, bias: Array, *, epsilon: float, run: Call) -> Array:
     """Give `instance_norm` of images."""
     if x.ndim != 4:
         raise Violation("C1", f"the rank is {x.ndim}")
-    result: Array = instance_norm(x, scale, bias, epsilon=epsilon)
+    result: Array = instance_norm(x, scale, bias, epsilon=epsilon, run=run)
     return result
 
 
-def _normal(x: Array, axes: tuple[int, ...], epsilon: float) -> tuple[Array, Array, Array]:
+def _normal(x: Array, axes: tuple[int, ...], epsilon: float, run: Call) -> tuple[Array, Array, Array]:
     """Give `(x - mean) / sqrt(variance + epsilon)` along `axes`, the means, and the inverse deviations."""
+    reserve_reduced(x, axes, run)
     mean = x.mean(axes, keepdims=True)
     y = x - mean
     inverse = 1 / np.sqrt(np.square(y).mean(axes, keepdims=True) + epsilon)
@@ -182,35 +184,39 @@ def _normal(x: Array, axes: tuple[int, ...], epsilon: float) -> tuple[Array, Arr
 
 
 @kernel("GroupNormalization", since=21)
-def group_norm(x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, stash_type: int) -> Array:
+def group_norm(
+    x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, stash_type: int, run: Call
+) -> Array:
     """Normalise groups of channels in the type that `stash_type` names; scale and bias are those of each channel."""
-    y = _groups(x, epsilon, num_groups, _stash(stash_type, "C4"))
+    y = _groups(x, epsilon, num_groups, _stash(stash_type, "C4"), run)
     _check_parameters(x.shape[1:2], scale, bias)
     return _affine(y.reshape(x.shape), scale, bias, x.ndim - 2)
 
 
 @kernel("GroupNormalization")
-def group_norm_by_groups(x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int) -> Array:
+def group_norm_by_groups(x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, run: Call) -> Array:
     """Normalise groups of channels; scale and bias are those of each group."""
-    y = _groups(x, epsilon, num_groups, x.dtype)
+    y = _groups(x, epsilon, num_groups, x.dtype, run)
     _check_parameters((num_groups,), scale, bias)
     return _affine(y, scale, bias, 1).reshape(x.shape)
 
 
-def _groups(x: Array, epsilon: float, count: int, stash: np.dtype[Any]) -> Array:
+def _groups(x: Array, epsilon: float, count: int, stash: np.dtype[Any], run: Call) -> Array:
     """Give the values of each group of each instance as a row, normalised in a type."""
     if x.ndim < 2:
         raise Violation("C1", f"the rank is {x.ndim}")
     if count < 1 or x.shape[1] % count:
         raise Violation("C3", f"{count} groups, {x.shape[1]} channels")
     rows = x.reshape(x.shape[0], count, prod(x.shape[1:]) // count)
-    return _in_type(rows, stash, (2,), epsilon)[0]
+    return _in_type(rows, stash, (2,), epsilon, run)[0]
 
 
-def _in_type(x: Array, stash: np.dtype[Any], axes: tuple[int, ...], epsilon: float) -> tuple[Array, Array, Array]:
+def _in_type(
+    x: Array, stash: np.dtype[Any], axes: tuple[int, ...], epsilon: float, run: Call
+) -> tuple[Array, Array, Array]:
     """Give `_normal` as computed in the type `stash`, its first result cast back."""
     wide = x if stash == x.dtype else x.astype(stash)
-    y, mean, inverse = _normal(wide.astype(_working(stash), copy=False), axes, epsilon)
+    y, mean, inverse = _normal(wide.astype(_working(stash), copy=False), axes, epsilon, run)
     y, mean, inverse = (each.astype(stash, copy=False) for each in (y, mean, inverse))
     return y.astype(x.dtype, copy=False), mean, inverse
 
@@ -234,24 +240,25 @@ def _stash(number: int, label: str) -> np.dtype[Any]:
 
 @kernel("LayerNormalization", since=17)
 def layer_norm(
-    x: Array, scale: Array, bias: Array | None = None, *, axis: int, epsilon: float, stash_type: int
+    x: Array, scale: Array, bias: Array | None = None, *, axis: int, epsilon: float, stash_type: int, run: Call
 ) -> tuple[Array, Array, Array]:
     """Normalise over all dimensions from `axis` on in the type that `stash_type` names."""
     axes = tuple(range(positive_axis(axis, x.ndim, "C1"), x.ndim))
     for each in (scale, bias):
         if each is not None and not broadcasts(each.shape, x.shape):
             raise Violation("C2", f"shape {list(each.shape)}, and the input has {list(x.shape)}")
-    y, mean, inverse = _in_type(x, _stash(stash_type, "C3"), axes, epsilon)
+    y, mean, inverse = _in_type(x, _stash(stash_type, "C3"), axes, epsilon, run)
     return _affine(y, scale, bias), mean, inverse
 
 
 @kernel("RMSNormalization", since=23)
-def rms_norm(x: Array, scale: Array, *, axis: int, epsilon: float, stash_type: int) -> Array:
+def rms_norm(x: Array, scale: Array, *, axis: int, epsilon: float, stash_type: int, run: Call) -> Array:
     """Divide by the root of the mean of squares over all dimensions from `axis` on."""
     axes = tuple(range(positive_axis(axis, x.ndim, "C1"), x.ndim))
     if not broadcasts(scale.shape, x.shape):
         raise Violation("C2", f"shape {list(scale.shape)}, and the input has {list(x.shape)}")
     stash = _stash(stash_type, "C3")
+    reserve_reduced(x, axes, run)
     wide = x.astype(stash, copy=False).astype(_working(stash), copy=False)
     y = wide / np.sqrt(np.square(wide).mean(axes, keepdims=True) + epsilon)
     y = y.astype(stash, copy=False).astype(x.dtype, copy=False)
@@ -304,11 +311,12 @@ def _neighbours(x: Array, before: int, after: int, run: Call) -> Array:
 
 @kernel("LpNormalization")
 @rounded_once
-def lp_norm(x: Array, *, axis: int, p: int) -> Array:
+def lp_norm(x: Array, *, axis: int, p: int, run: Call) -> Array:
     """Divide by the L1 or L2 norm along an axis; zero where that is zero."""
     axis = positive_axis(axis, x.ndim, "C1")
     if p not in (1, 2):
         raise Violation("C2", f"p is {p}")
+    reserve_reduced(x, (axis,), run)
     if p == 1:
         norm = np.abs(x).sum(axis, keepdims=True)
     else:
@@ -318,9 +326,9 @@ def lp_norm(x: Array, *, axis: int, p: int) -> Array:
 
 @kernel("MeanVarianceNormalization", since=9)
 @rounded_once
-def mean_variance_norm(x: Array, *, axes: tuple[int, ...]) -> Array:
+def mean_variance_norm(x: Array, *, axes: tuple[int, ...], run: Call) -> Array:
     """Give `(x - mean) / (sqrt(variance) + 1e-9)` along some dimensions."""
-    mean, variance = _moments(x, tuple([positive_axis(axis, x.ndim, "C1") for axis in axes]))
+    mean, variance = _moments(x, tuple([positive_axis(axis, x.ndim, "C1") for axis in axes]), run)
     return (x - mean) / (np.sqrt(variance) + x.dtype.type(1e-9))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import opset.opsets.kernels.regions  # noqa: F401  kernels of this family, too
 from opset.opsets.kernels import Call, Violation, kernel
-from opset.opsets.kernels.shared import Array, rounded_once
+from opset.opsets.kernels.shared import Array, reserve_reduced, rounded_once, sizes_of
 from opset.opsets.kernels.windows import (
     Ints,
     Windows,
@@ -88,6 +88,7 @@ def average_pool(
 ) -> Array:
     """Give the mean of each window; what lies beyond the padding never counts."""
     windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
+    run.reserve(4 * max(windows.output) + math.prod(windows.output), np.int64)
     sums = reduce_windows(np.add, x, windows, 0, run)
     counts = np.ones((), x.dtype)
     for size, extent, stride, dilation, begin, end, count in zip(x.shape[2:], *windows, strict=True):
@@ -132,18 +133,19 @@ def _root(sums: Array, p: float) -> Array:
     return root
 
 
-def _channels(x: Array) -> tuple[Array, tuple[int, ...]]:
+def _channels(x: Array, run: Call) -> tuple[Array, tuple[int, ...]]:
     """Give each channel as one row, and the shape that a value of each has."""
     if x.ndim < 3:
         raise Violation("C1", f"rank {x.ndim}")
+    reserve_reduced(x, range(2, x.ndim), run)
     return x.reshape(*x.shape[:2], math.prod(x.shape[2:])), (*x.shape[:2], *[1] * (x.ndim - 2))
 
 
 @kernel("GlobalAveragePool")
 @rounded_once
-def global_average_pool(x: Array) -> Array:
+def global_average_pool(x: Array, *, run: Call) -> Array:
     """Give the mean of each channel, NaN of an empty one."""
-    rows, shape = _channels(x)
+    rows, shape = _channels(x, run)
     sums = rows.sum(2)
     sums /= rows.dtype.type(rows.shape[2])
     return sums.reshape(shape)
@@ -151,17 +153,17 @@ def global_average_pool(x: Array) -> Array:
 
 @kernel("GlobalMaxPool")
 @rounded_once
-def global_max_pool(x: Array) -> Array:
+def global_max_pool(x: Array, *, run: Call) -> Array:
     """Give the maximum of each channel, minus infinity of an empty one."""
-    rows, shape = _channels(x)
+    rows, shape = _channels(x, run)
     return rows.max(2, initial=-np.inf).reshape(shape)
 
 
 @kernel("GlobalLpPool")
 @rounded_once
-def global_lp_pool(x: Array, *, p: float) -> Array:
+def global_lp_pool(x: Array, *, p: float, run: Call) -> Array:
     """Give the norm of order p of each channel."""
-    rows, shape = _channels(x)
+    rows, shape = _channels(x, run)
     return _root(_powers(rows, p, "C2").sum(2), p).reshape(shape)
 
 
@@ -191,7 +193,7 @@ def max_unpool(
     )
     shape = (*x.shape[:2], *inferred)
     if output_shape is not None:
-        shape = tuple(map(int, output_shape))
+        shape = tuple(sizes_of(output_shape))
         if len(shape) != x.ndim or shape[:2] != x.shape[:2]:
             raise Violation("C4", f"output_shape {shape}, values of {x.shape}")
     if min(shape) < 0:

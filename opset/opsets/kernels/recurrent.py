@@ -38,7 +38,7 @@ def rnn(
     run: Call,
 ) -> tuple[Array | None, ...]:
     """Give the hidden states of a simple recurrence: of all steps, and the last."""
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 1, direction, hidden_size, layout)
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 1, direction, hidden_size, layout, run)
     if len(layer.directions) == 1 and len(activations) == 2:
         activations = activations[:1]  # the default is one for each of two directions
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Tanh",))
@@ -74,7 +74,7 @@ def gru(
     """Give the hidden states of a gated recurrent unit: of all steps, and the last."""
     if run.version == 1 and direction == "foward":  # so the default was spelt
         direction = "forward"
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 3, direction, hidden_size, layout)
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 3, direction, hidden_size, layout, run)
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh"))
     size = layer.hidden_size
     biases = [layer.bias(number) for number in range(len(layer.directions))]
@@ -129,7 +129,7 @@ def lstm(
     run: Call,
 ) -> tuple[Array | None, ...]:
     """Give the hidden states of a long short-term memory: of all steps, and the last; and its last cell state."""
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h, initial_c], 4, direction, hidden_size, layout)
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h, initial_c], 4, direction, hidden_size, layout, run)
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh", "Tanh"))
     size = layer.hidden_size
     if p is not None:
@@ -208,6 +208,7 @@ def _layer(
     direction: str,
     hidden_size: int | None,
     layout: int,
+    run: Call,
 ) -> _Layer:
     """Give the inputs of a layer. Raises Violation C1 to C5 where they do not agree."""
     if direction not in _DIRECTIONS:
@@ -227,6 +228,7 @@ def _layer(
     _check_shape("R", r, (len(directions), gates * hidden, hidden), "C3")
     if b is not None:
         _check_shape("B", b, (len(directions), 2 * gates * hidden), "C3")
+    run.reserve(len(initial) * len(directions) * batch * hidden, x.dtype)
     states = []
     for name, state in zip(("initial_h", "initial_c"), initial, strict=False):
         shape = (len(directions), batch, hidden)

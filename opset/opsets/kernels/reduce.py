@@ -8,8 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opset.opsets.kernels import Violation, kernel
-from opset.opsets.kernels.shared import Array, positive_axis, rounded_once
+from opset.opsets.kernels import Call, Violation, kernel
+from opset.opsets.kernels.shared import Array, positive_axis, reserve_reduced, rounded_once
 
 Axes = tuple[int, ...] | None
 Reduction = Callable[[Array, Axes, bool], Array]
@@ -99,27 +99,34 @@ def _by_floats(x: Array, compute: Callable[[Array], Array]) -> Array:
 def _register(operator: str, reduction: Reduction, since: int) -> None:
     """Register a reduction: its axes were an attribute, from the front at first, and are an input from `since` on."""
 
+    def reduced(data: Array, axes: Axes, keepdims: int, run: Call) -> Array:
+        reserve_reduced(data, axes, run)
+        return reduction(data, axes, keepdims != 0)
+
     @kernel(operator, since=since)
     @rounded_once
-    def by_input(data: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int) -> Array:
+    def by_input(
+        data: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int, run: Call
+    ) -> Array:
         if axes is None or not axes.size:
-            return reduction(data, () if noop_with_empty_axes else None, keepdims != 0)
+            return reduced(data, () if noop_with_empty_axes else None, keepdims, run)
         if axes.ndim != 1:
             raise Violation("C2", f"its rank is {axes.ndim}")
-        return reduction(data, tuple([positive_axis(axis, data.ndim, "C1") for axis in axes.tolist()]), keepdims != 0)
+        chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes.tolist()])
+        return reduced(data, chosen, keepdims, run)
 
     @kernel(operator, since=11)
     @rounded_once
-    def by_attribute(data: Array, *, axes: Axes, keepdims: int) -> Array:
+    def by_attribute(data: Array, *, axes: Axes, keepdims: int, run: Call) -> Array:
         chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes]) if axes else None
-        return reduction(data, chosen, keepdims != 0)
+        return reduced(data, chosen, keepdims, run)
 
     @kernel(operator)
     @rounded_once
-    def from_the_front(data: Array, *, axes: Axes, keepdims: int) -> Array:
+    def from_the_front(data: Array, *, axes: Axes, keepdims: int, run: Call) -> Array:
         for axis in axes or ():
             front_axis(axis, data.ndim, "C1")
-        return reduction(data, axes or None, keepdims != 0)
+        return reduced(data, axes or None, keepdims, run)
 
 
 _register("ReduceSum", sum_of, 13)

@@ -28,6 +28,9 @@ def max_roi_pool(x: Array, rois: Array, *, pooled_shape: Sequence[int], spatial_
     result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
     scaled = _finite(rois[:, 1:] * rois.dtype.type(spatial_scale), "C4")
     corners = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
+    if not result.size:
+        return result
+    run.reserve(128 * sum(pooled_shape), np.uint8)
     for number, image in enumerate(images):
         left, top, right, bottom = map(int, corners[number])
         rows = _cells(top, bottom, pooled_shape[0], x.shape[2], x.dtype)
@@ -181,18 +184,22 @@ def non_max_suppression(
         raise Violation("C3", f"iou_threshold {overlap}")
     if center_point_box not in (0, 1):
         raise Violation("C4", f"center_point_box {center_point_box}")
-    taken = []
+    taken: list[tuple[int, int, int]] = []
+    if not scores.size:
+        return np.zeros((0, 3), np.int64)
     for batch, corners in enumerate(_corners(boxes, center_point_box)):
         low, high = corners[:, :2], corners[:, 2:]
         areas = np.prod(high - low, axis=1)
         for label, score in enumerate(scores[batch]):
+            run.check_time()
             order = np.argsort(-score, kind="stable")
             order = order[score[order] >= least]
             chosen = 0
             while len(order) and chosen < most:
                 run.check_time()
+                run.reserve(128 * len(taken), np.uint8)
                 best, order = order[0], order[1:]
-                taken.append((batch, label, best))
+                taken.append((batch, label, int(best)))
                 chosen += 1
                 sides = np.minimum(high[best], high[order]) - np.maximum(low[best], low[order])
                 common = np.prod(np.maximum(sides, 0), axis=1)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from opset.opsets.kernels import Call, Violation, kernel
-from opset.opsets.kernels.shared import Array, rounded_once
+from opset.opsets.kernels.shared import Array, rounded_once, sizes_of
 
 CUBIC = -0.75
 """The coefficient of the cubic kernel, which GridSample has no attribute for."""
@@ -135,7 +135,7 @@ def cubic(distance: Array, a: float) -> Array:
 @rounded_once
 def affine_grid(theta: Array, size: Array, *, align_corners: int, run: Call) -> Array:
     """Give each position of an even grid over [-1, 1], innermost dimension first, extended by 1, times `theta`."""
-    shape = tuple(map(int, size.reshape(-1)))
+    shape = tuple(sizes_of(size))
     rank = len(shape) - 2
     if rank not in (2, 3) or min(shape) < 0:
         raise Violation("C1", f"size {shape}")

@@ -107,7 +107,7 @@ def split(x: Array, lengths: Array | None = None, *, axis: int, keepdims: int, r
             parts.append(x[(*front, begin, ...)] if drop else x[(*front, slice(begin, begin + step))])
         return parts
     if lengths.ndim != 1 or (lengths < 0).any() or sum(map(int, lengths)) != size:
-        raise Violation("C3", f"lengths {lengths.tolist()[:9]} of a dimension of {size}")
+        raise Violation("C3", f"lengths {lengths.reshape(-1)[:9].tolist()} of a dimension of {size}")
     run.reserve(lengths.size, _ENTRY)
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     return [x[(*front, slice(begin, end))] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from opset.opsets.kernels import Function, Violation
+from opset.opsets.kernels import Call, Function, Violation
 
 Array = NDArray[Any]
 
@@ -23,12 +25,32 @@ SMALL_FLOATS = frozenset(
     )
 )
 
+MOST_DIMENSIONS = 64
+"""Dimensions that an array of numpy has at most."""
+
 
 def positive_axis(axis: int, rank: int, label: str) -> int:
     """Give an axis counted from the front. Raises Violation of `label` where the tensor has no such axis."""
     if not -rank <= axis < rank:
         raise Violation(label, f"axis {axis}, rank {rank}")
     return axis % rank
+
+
+def sizes_of(given: Array | Sequence[int]) -> list[int]:
+    """Give the sizes of dimensions. Raises ValueError where they are more than the dimensions that an array can have.
+
+    Products and messages of a million sizes would take long, and no limit would have been asked.
+    """
+    count = given.size if isinstance(given, np.ndarray) else len(given)
+    if count > MOST_DIMENSIONS:
+        raise ValueError(f"there are {count:,} sizes, and arrays have at most {MOST_DIMENSIONS} dimensions")
+    return [int(each) for each in np.ravel(given)] if isinstance(given, np.ndarray) else list(given)
+
+
+def reserve_reduced(x: Array, axes: Collection[int] | None, run: Call) -> None:
+    """Reserve what a reduction along axes gives: of an empty tensor it may be more elements than there are."""
+    if not x.size and axes is not None:
+        run.reserve(2 * math.prod(size for axis, size in enumerate(x.shape) if axis not in axes), np.float64)
 
 
 def rounded_once(function: Function) -> Function:

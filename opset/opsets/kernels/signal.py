@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def _transform(x: Array, dft_length: Array | None, axis: int, inverse: int, ones
         raise Violation("C3", f"length {length}")
     if onesided and not inverse and parts == 2:
         raise Violation("C5", f"shape {list(x.shape)}")
-    run.reserve(x.size // max(size, 1) * length * 2, np.float64)
+    run.reserve(prod(x.shape[:axis] + x.shape[axis + 1 :]) * length * 2, np.float64)
     signal = _complex(x)
     if not onesided:
         transform = np.fft.ifft if inverse else np.fft.fft

@@ -23,7 +23,7 @@ Text = str | bytes
 
 def _texts(x: Array, run: Call) -> Iterator[Text]:
     """Give the elements in order, and look at the clock between them."""
-    for number, each in enumerate(x.flat):
+    for number, each in enumerate(x.ravel()):
         if not number % _CHECKED:
             run.check_time()
         yield each
@@ -43,7 +43,7 @@ def concat(x: Array, y: Array, *, run: Call) -> Array:
     count = int(np.prod(shape, dtype=object))
     for each in (x, y):
         if each.size:
-            run.reserve(sum(map(sys.getsizeof, each.flat)) * (count // each.size), np.uint8)
+            run.reserve(sum(map(sys.getsizeof, each.ravel())) * (count // each.size), np.uint8)
     joined: Callable[[Array, Array], Any] = np.frompyfunc(_joined, 2, 1)
     return np.asarray(joined(x, y), object)
 
@@ -138,7 +138,12 @@ def normalized(
     kept: Iterable[Text] = (each for each in _texts(x, run) if compared(each) not in dropped)
     if case_change_action != "NONE":
         kept = map(lower if case_change_action == "LOWER" else upper, kept)
-    left = [*kept] or [""]
+    left, held = [], 0
+    for each in kept:
+        held += sys.getsizeof(each)
+        run.reserve(held, np.uint8)
+        left.append(each)
+    left = left or [""]
     result = np.empty(len(left), object)
     result[:] = left
     return result.reshape(1, -1) if x.ndim == 2 else result

@@ -172,7 +172,7 @@ def add_windows(columns: Array, windows: Windows, shape: Sequence[int], run: Cal
     sizes = [b + size + e for b, size, e in zip(windows.begins, shape[2:], windows.ends, strict=True)]
     run.reserve(math.prod(sizes) * math.prod(shape[:2]), columns.dtype)
     result = np.zeros((*shape[:2], *sizes), columns.dtype)
-    for tap in np.ndindex(windows.kernel):
+    for tap in np.ndindex(windows.kernel) if columns.size else ():
         run.check_time()
         target = result[places_of_tap(windows, tap)]
         target += columns[(slice(None), slice(None), *tap)]
