@@ -115,11 +115,18 @@ def test_a_linear_machine_needs_no_matrix_of_its_features():
 
 # -- time --
 
+BLOCKED = (empty(HUGE, 4, 0).astype(np.int8), empty(HUGE, 2, 0)), {"block_size": 2, "axis": 1}
 WITHOUT_ELEMENTS = [
     ("MatMul", 13, (empty(HUGE, 10**6, 0, 0), empty(HUGE, 10**6, 0, 0)), {}, [(HUGE, 10**6, 0, 0)]),
     ("Gather", 13, (empty(HUGE, 1, 0), np.zeros(1000, np.int64)), {"axis": 1}, [(HUGE, 1000, 0)]),
     ("GatherElements", 13, (empty(HUGE, 0), np.zeros((HUGE, 0), np.int64)), {}, [(HUGE, 0)]),
     ("TopK", 11, (empty(HUGE, 0), np.array([0])), {}, [(HUGE, 0)] * 2),
+    ("Pad", 21, (empty(HUGE, 1, 0), np.array([0, 2, 0, 0, 0, 0])), {"mode": "edge"}, [(HUGE, 3, 0)]),
+    ("Compress", 11, (empty(HUGE, 1, 0), np.array([True])), {"axis": 1}, [(HUGE, 1, 0)]),
+    ("Unique", 11, (empty(HUGE, 1, 0),), {"axis": 1}, [(HUGE, 1, 0)]),
+    ("Conv", 22, (empty(HUGE, 0, 1), empty(0, 0, 1)), {}, [(HUGE, 0, 1)]),
+    ("MatMulInteger", 10, (empty(HUGE, 10**6, 0, 0).astype(np.int8),) * 2, {}, [(HUGE, 10**6, 0, 0)]),
+    ("DequantizeLinear", 21, *BLOCKED, [(HUGE, 4, 0)]),
     ("Trilu", 14, (empty(0, HUGE),), {}, [(0, HUGE)]),
     ("ReverseSequence", 10, (empty(0, HUGE), np.zeros(0, np.int64)), {"batch_axis": 0, "time_axis": 1}, [(0, HUGE)]),
     ("ConvTranspose", 22, (empty(1, 0, 2), empty(0, 0, HUGE)), {}, [(1, 0, HUGE + 1)]),

@@ -156,6 +156,7 @@ def scan_of_batch(
     batch, longest = inputs[states].shape[:2]
     if any(x.shape[0] != batch for x in inputs):
         raise Violation("C7", f"batches of {[x.shape[0] for x in inputs]}")
+    run.reserve(6 * batch, np.int64)
     ends = np.full(batch, longest, np.int64) if lengths is None else lengths
     if ends.shape != (batch,) or ((ends < 0) | (ends > longest)).any():
         raise Violation("C8", f"lengths {ends.tolist()[:9]}, a batch of {batch} with {longest} steps")
