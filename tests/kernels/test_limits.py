@@ -7,6 +7,7 @@ import pytest
 
 from opset import Limits, ReferenceEvaluator, RunError
 from opset.model import proto as pb
+from opset.model.syntax import parse_model
 from opset.opsets.kernels import Violation
 
 ML = "ai.onnx.ml"
@@ -104,6 +105,31 @@ LARGER_THAN_INPUTS = [
 @pytest.mark.parametrize(("operator", "version", "domain", "inputs", "attributes"), LARGER_THAN_INPUTS)
 def test_what_is_much_larger_than_the_inputs_is_announced(operator, version, domain, inputs, attributes):
     assert "it needs" in refused("R302", operator, *inputs, version=version, domain=domain, **attributes)
+
+
+ROTATING = """
+<ir_version: 8, opset_import: ["": 21]> g (int64 n, bool c, float[1] z) => (float[n] a, float[n] b, float[n] d) {
+  a, b, d = Loop (n, c, z, z, z) <body = body (int64 i, bool go, float[n] p, float[n] q, float[n] r)
+    => (bool again, float[n] new, float[n] p, float[n] q) {
+      again = Identity (go)
+      size = Constant <value_ints = [100000]> ()
+      new = ConstantOfShape (size)
+  }>
+}
+"""
+
+
+@pytest.mark.parametrize(("most", "fits"), [(1_000_000, False), (1_500_000, True)])
+def test_values_that_iterations_hand_on_count(most, fits):
+    """Each iteration makes 400,000 bytes and hands on what the two before it made."""
+    evaluator = ReferenceEvaluator(parse_model(ROTATING), limits=Limits(max_bytes=most))
+    feeds = {"n": np.array(3), "c": np.array(True), "z": np.zeros(1, np.float32)}
+    if fits:
+        assert [each.shape for each in evaluator.run(None, feeds)] == [(100_000,)] * 3
+        return
+    with pytest.raises(RunError) as caught:
+        evaluator.run(None, feeds)
+    assert "it needs 1,200,000 bytes" in str(caught.value)
 
 
 def test_a_linear_machine_needs_no_matrix_of_its_features():
