@@ -126,6 +126,12 @@ def test_a_folder_tells_all_that_is_wrong_in_it(tmp_path):
     assert [os.path.basename(each.file) for each in caught.value.findings] == ["input_0.pb", "input_1.pb"]
 
 
+def test_a_folder_of_a_model_without_inputs_has_none(tmp_path):
+    (tmp_path / "output_0.pb").write_bytes(tensor_of("y", X).SerializeToString())
+    assert read(tmp_path) == {}
+    assert same(read(tmp_path, role="output"), {"x": X})
+
+
 def test_a_folder_with_values_of_another_run_is_not_mixed_up(tmp_path):
     declared = [FLOAT, Declared("y", "tensor(float)", None)]
     write_values(f"{tmp_path}/d/", {"output": {"x": X, "y": X}}, {"output": declared}, False)
