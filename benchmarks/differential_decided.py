@@ -31,7 +31,12 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
         "there is no greatest or least of no elements, and an axis is one number; onnxruntime gives an empty output",
     ),
     (
-        "GatherND|Einsum|MatMul|PRelu|NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss|Attention|CenterCropPad",
+        "Attention",
+        "fails: .*C10",
+        "present_key and present_value are named together, and not beside nonpad_kv_seqlen; onnxruntime does not ask",
+    ),
+    (
+        "GatherND|Einsum|MatMul|PRelu|NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss|CenterCropPad",
         "fails: .*R20[34]",
         "sizes that do not agree, or that may not be broadcast, are not valid; onnxruntime does not compare them",
     ),
@@ -72,7 +77,7 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
         "a sum of no products is 0; onnxruntime leaves the memory as it was, or beta out",
     ),
     (
-        "BatchNormalization|ReduceMean|DynamicQuantizeLinear|InstanceNormalization|GroupNormalization",
+        "BatchNormalization|ReduceMean|InstanceNormalization|GroupNormalization",
         r"differ: .*\[(\d+, )*0[],]|nan for|for nan|\[(\d+, )*0[],].*\) ",
         "the mean of no elements is not defined; onnxruntime gives 0",
     ),
@@ -133,8 +138,12 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
     (
         "Attention",
         r"differ: .*is_causal=1",
-        "the causal mask is aligned as the versions say, at the upper left or behind the past; onnxruntime always "
-        "aligns it at the lower right",
+        "a query sees the past, and of the new keys those up to its own; onnxruntime lets a single query see them all",
+    ),
+    (
+        "Attention",
+        r"differ: .*o3: .*-inf for -(6\.55|3\.4)",
+        "what the mask excludes has a score of minus infinity; onnxruntime gives the least number of the type",
     ),
     (
         ".*Pool|Conv|ConvInteger|QLinearConv|ConvTranspose",
