@@ -63,7 +63,7 @@ TOLERANCE = {
 SUMS = re.compile(
     r".*Conv.*|.*MatMul.*|Gemm|Einsum|Reduce.*|.*Norm.*|.*Pool|CumSum|DFT|STFT|.*Window|RNN|GRU|LSTM|Attention|Resize|"
     r"Upsample|GridSample|AffineGrid|RoiAlign|.*Loss|LRN|Mean|Sum|Det|.*Softmax|Col2Im|SVM.*|Tree.*|Linear.*|"
-    r"RotaryEmbedding|MelWeightMatrix|Scatter.*|Scaler|Celu|Gelu|Mish|Scan|.*Attention.*|Sigmoid|Swish|Tanh|Selu|Elu"
+    r"RotaryEmbedding|MelWeightMatrix|Scatter.*|Scaler|Celu|Gelu|Mish|Scan|.*Attention.*|Sigmoid|Swish|Tanh|Selu|Elu|HardSwish"
 )
 
 SINGLE = re.compile(r".*Norm.*|.*Window|DFT|STFT|Shrink|HardSwish|Attention|MelWeightMatrix|LRN|Resize|Upsample")

@@ -50,6 +50,7 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
         "fails: .*C3: pads",
         "what is cut off has to be there; onnxruntime adds what the other side gets first",
     ),
+    ("Pad", "fails: .*C6: axis", "there is nothing to reflect; onnxruntime gives an empty output"),
     (
         "DictVectorizer",
         "fails: .*not in the vocabulary",
@@ -158,6 +159,11 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
         "and rounded by onnxruntime",
     ),
     (
+        "BatchNormalization",
+        r"differ: .*\bzo[12]\w*: float16",
+        "a second node has the running statistics that are given; onnxruntime has written the first one's over them",
+    ),
+    (
         "Col2Im",
         "differ: .*dilations=",
         "onnxruntime places the blocks wrongly where there are three axes and dilations",
@@ -218,7 +224,7 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "LayerNormalization|RMSNormalization",
-        r"differ: .*\b(nan|inf)\b|differ: .*e\+(09|10|38)|differ: .*9999220736|: 0\.0 for",
+        r"differ: .*\b(nan|inf)\b|differ: .*e\+(09|10|38)|differ: .*9999220736|: -?0\.(0|5) for",
         "a variance beyond FLOAT, which is what stash_type asks for, is infinite; onnxruntime computes in DOUBLE",
     ),
     (
