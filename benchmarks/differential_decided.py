@@ -224,7 +224,7 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "LayerNormalization|RMSNormalization",
-        r"differ: .*\b(nan|inf)\b|differ: .*e\+(09|10|38)|differ: .*9999220736|: -?0\.(0|5) for",
+        r"differ: .*extreme",
         "a variance beyond FLOAT, which is what stash_type asks for, is infinite; onnxruntime computes in DOUBLE",
     ),
     (
