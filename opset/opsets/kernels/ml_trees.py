@@ -15,7 +15,7 @@ from opset.opsets.kernels.shared import Array
 
 ML = "ai.onnx.ml"
 BLOCK = 1 << 21
-"""Pairs of row and tree that are worked on together."""
+"""Triples of row, tree and vote that are worked on together, at most."""
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF")
 MEMBER, LEAF = 6, 7
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
@@ -98,7 +98,7 @@ def aggregated(forest: Forest, x: Array, count: int, aggregate: str | bytes, run
         raise Violation("C4", f"features {forest.features.min()} to {forest.features.max()}, and {x.shape[1]} columns")
     run.reserve(len(x) * count, np.float64)
     scores = np.zeros((len(x), count))
-    block = max(1, BLOCK // max(len(forest.roots), 1))
+    block = max(1, BLOCK // max(len(forest.roots) * int(np.diff(forest.first).max(initial=1)), 1))
     for start in range(0, len(x), block):
         part = x[start : start + block]
         leaves = forest.leaves(part, run)
