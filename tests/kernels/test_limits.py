@@ -79,11 +79,14 @@ LARGER_THAN_EMPTY_INPUTS = [
     ("FlexAttention", 1, (empty(1, 1, 10**5, 1), empty(1, 1, 0, 1), empty(1, 1, 0, HUGE)), {}),
     ("Attention", 23, (empty(1, 1, 10**5, 1), empty(1, 1, 0, 1), empty(1, 1, 0, HUGE)), {}),
     ("LinearRegressor", 1, (empty(HUGE, 0),), {}),
+    ("SVMClassifier", 1, (empty(HUGE, 0),), {"classlabels_ints": [0, 1], "rho": [0.0]}),
+    ("TensorScatter", 24, (empty(HUGE, 3, 0), empty(HUGE, 2, 0)), {"axis": 1}),
+    ("OneHot", 11, (empty(0), np.array(HUGE), np.zeros(2)), {}),
 ]
 
 
 def domain_of(operator):
-    return {"LinearRegressor": ML, "FlexAttention": "ai.onnx.preview"}.get(operator, "")
+    return {"LinearRegressor": ML, "SVMClassifier": ML, "FlexAttention": "ai.onnx.preview"}.get(operator, "")
 
 
 @pytest.mark.parametrize(("operator", "version", "inputs", "attributes"), LARGER_THAN_EMPTY_INPUTS)
@@ -213,6 +216,12 @@ MANY = np.full(10**6, 3)
 def test_a_million_sizes_are_refused_unread(operator, inputs):
     start = time.monotonic()
     assert "1,000,000 sizes" in refused("R204", operator, *inputs)
+    assert time.monotonic() - start < 2
+
+
+def test_many_new_axes_are_refused_in_time():
+    start = time.monotonic()
+    refused("R204", "Unsqueeze", empty(1), np.arange(100_000))
     assert time.monotonic() - start < 2
 
 
