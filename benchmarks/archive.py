@@ -53,7 +53,6 @@ BROKEN: dict[str, str] = {
     r"test_cast_(FLOAT_to_STRING|STRING_to_FLOAT)@1\.4\.0": "the strings stored are addresses in memory",
     r"test_castlike_BFLOAT16_to_FLOAT(_expanded)?@1\.(12|14)\.0": "`like` has not the rank that the model declares",
     r"test_rotary_embedding_\w*rotary_dim@1\.18\.0": "caches of 4 columns where rotary_embedding_dim / 2 is 2",
-    r"test_convtranspose_output_shape@1\.3\.0": "output_shape lists batch and channels, too",
     # Outputs of something else than what the model says.
     r"test_resize_upsample_sizes_nearest_(ceil_half_pixel|floor_align_corners|round_prefer_ceil_asymmetric)@1\.6\.0": (
         "the outputs are of the nearest_mode in the name, which the model leaves out"

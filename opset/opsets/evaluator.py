@@ -10,7 +10,6 @@ sent the outputs.
 from __future__ import annotations
 
 import os
-import sys
 import time
 import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -25,6 +24,7 @@ from opset.model.container import ModelLike, load
 from opset.model.graph import bodies, call_order, verify
 from opset.opsets.imports import check_model_head
 from opset.opsets.kernels import Violation
+from opset.opsets.kernels.shared import size_of
 from opset.opsets.programs import ABSENT, Program, Programs, Step
 from opset.opsets.registry import Registry, default_registry
 from opset.opsets.values import ELEMENTS, Shape, shape_of, type_string
@@ -615,17 +615,6 @@ def _optional(schema: Any, formal: Any) -> bool:
 def _no_memory(place: str, why: str) -> Finding:
     help = "allow more: --max-bytes, or Limits(max_bytes=…)"
     return Finding("R302", "the evaluation was stopped: too much memory", place, why, help)
-
-
-def size_of(value: Any) -> int:
-    """Give the bytes of a value's arrays and texts; a map counts 64 for each entry."""
-    if value.__class__ is np.ndarray:
-        return value.nbytes + sum(map(sys.getsizeof, value.flat)) if value.dtype.hasobject else value.nbytes
-    if isinstance(value, list):
-        return sum(map(size_of, value))
-    if isinstance(value, dict):
-        return 64 * len(value)
-    return int(getattr(value, "nbytes", 0))
 
 
 def outline(value: Any) -> str:

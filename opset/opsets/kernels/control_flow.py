@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from opset.model.arrays import DTYPES
-from opset.opsets.evaluator import size_of
 from opset.opsets.kernels import Call, Violation, kernel
-from opset.opsets.kernels.shared import Array, positive_axis
+from opset.opsets.kernels.shared import Array, positive_axis, size_of
 from opset.opsets.programs import Program
 from opset.opsets.values import shape_of
 

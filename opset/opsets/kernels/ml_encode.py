@@ -119,12 +119,12 @@ def dict_vectorizer(
 @kernel("FeatureVectorizer", domain=ML)
 def feature_vectorizer(*inputs: Array, inputdimensions: tuple[int, ...] | None, run: Call) -> Array:
     """Give all inputs as floats, joined along the second dimension."""
-    if inputdimensions is not None and len(inputdimensions) != len(inputs):
-        raise Violation("C1", f"{len(inputdimensions)} numbers of features for {len(inputs)} inputs")
+    if inputdimensions is not None and (len(inputdimensions) != len(inputs) or min(inputdimensions) < 0):
+        raise Violation("C1", f"inputdimensions {list(inputdimensions)}, {len(inputs)} inputs")
     parts, total = [], 0
     for number, each in enumerate(inputs):
         rows = each.reshape(1, -1) if each.ndim < 2 else each.reshape(len(each), math.prod(each.shape[1:]))
-        total += len(rows) * (rows.shape[1] if inputdimensions is None else max(inputdimensions[number], 0))
+        total += len(rows) * (rows.shape[1] if inputdimensions is None else inputdimensions[number])
         run.reserve(3 * total)
         if inputdimensions is not None:
             # A longer row is cut, a shorter one filled with zeros, as the number of features asks for.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opset.opsets.kernels import Call, Violation, kernel
-from opset.opsets.kernels.shared import Array, positive_axis
+from opset.opsets.kernels.shared import Array, Tensors, positive_axis, size_of
 
 _ENTRY = np.dtype("V128")  # what an array in a list takes beside its elements, about
 _CHECKED = 1 << 16  # parts between two looks at the clock
@@ -42,7 +42,7 @@ def erase(sequence: list[Array], position: Array | None = None) -> list[Array]:
     """Give the sequence without one tensor, the last where nothing is said."""
     count = len(sequence)
     where = _position(np.array(-1) if position is None else position, count, count - 1)
-    return sequence[:where] + sequence[where + 1 :]
+    return Tensors([*sequence[:where], *sequence[where + 1 :]], size_of(sequence) - size_of(sequence[where]))
 
 
 @kernel("SequenceInsert", since=11)
@@ -52,7 +52,7 @@ def insert(sequence: list[Array], tensor: Array, position: Array | None = None) 
         raise Violation("C2", f"{tensor.dtype} does not go into a sequence of {sequence[0].dtype}")
     count = len(sequence)
     where = count if position is None else _position(position, count, count)
-    return [*sequence[:where], tensor, *sequence[where:]]
+    return Tensors([*sequence[:where], tensor, *sequence[where:]], size_of(sequence) + size_of(tensor))
 
 
 def _position(given: Array, count: int, last: int) -> int:

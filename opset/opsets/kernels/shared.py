@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection, Sequence
+import sys
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -79,3 +80,27 @@ def _widened(value: Any) -> Any:
 
 def _narrowed(value: Any, dtype: Any) -> Any:
     return value.astype(dtype) if isinstance(value, np.ndarray | np.generic) and value.dtype == np.float32 else value
+
+
+class Tensors(list[Array]):
+    """A sequence that knows how many bytes its tensors have, so that one more is counted without all others.
+
+    Sequences are made of plain lists too; only what grows or shrinks one by one has to be quick.
+    """
+
+    __slots__ = ("size",)
+
+    def __init__(self, tensors: Iterable[Array], size: int) -> None:
+        super().__init__(tensors)
+        self.size = size
+
+
+def size_of(value: Any) -> int:
+    """Give the bytes of a value's arrays and texts; a map counts 64 for each entry."""
+    if value.__class__ is np.ndarray:
+        return value.nbytes + sum(map(sys.getsizeof, value.ravel())) if value.dtype.hasobject else value.nbytes
+    if isinstance(value, list):
+        return value.size if isinstance(value, Tensors) else sum(map(size_of, value))
+    if isinstance(value, dict):
+        return 64 * len(value)
+    return int(getattr(value, "nbytes", 0))
