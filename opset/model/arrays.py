@@ -120,22 +120,27 @@ def encoded(message: Any) -> bytes:
 def value_of(message: Any, limit: int | None = None) -> Any:
     """Give what a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto holds.
 
-    Raises ModelError M206 as `array_of` does, and where a map's keys do not fit its values. Protobuf reads no more than
-    100 messages in one another, so recursion is safe.
+    Raises ModelError M206 as `array_of` does, where all arrays together have more than `limit` bytes, and where a map's
+    keys do not fit its values. Protobuf reads no more than 100 messages in one another, so recursion is safe.
     """
+    return _value(message, [limit])
+
+
+def _value(message: Any, left: list[int | None]) -> Any:
+    """Give what a message holds, and take the bytes of its arrays off what is `left`."""
     match message.DESCRIPTOR.name:
-        case "TensorProto":
-            return array_of(None, message, limit)
-        case "SparseTensorProto":
-            return dense_of(None, message, limit)
+        case "TensorProto" | "SparseTensorProto" as form:
+            array = (array_of if form == "TensorProto" else dense_of)(None, message, left[0])
+            left[0] = None if left[0] is None else max(left[0] - array.nbytes, 0)
+            return array
         case "SequenceProto":
             part = _part(message)
-            return [value_of(each, limit) for each in getattr(message, f"{part}s")] if part else []
+            return [_value(each, left) for each in getattr(message, f"{part}s")] if part else []
         case "OptionalProto":
             part = _part(message)
-            return value_of(getattr(message, part), limit) if part and message.HasField(part) else None
+            return _value(getattr(message, part), left) if part and message.HasField(part) else None
     keys = [text_of(key) for key in message.string_keys] if message.key_type == STRING else [*message.keys]
-    values = value_of(message.values, limit)
+    values = _value(message.values, left)
     if len(keys) != len(values) or len({*keys}) != len(keys):
         raise misfit(message, f"it has {len(values)} values, and {len({*keys})} different keys of {len(keys)}")
     return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in zip(keys, values, strict=True)}

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opset.model.tensor import text_of
+from opset.opsets.evaluator import size_of
 
 Array = NDArray[Any]
 
@@ -29,6 +30,7 @@ _HEADER: Final = 8192
 """Bytes of the longest header that is read; numpy writes some hundred."""
 _DTYPE: Final = re.compile(r"[<>|=]?[biufcSU]\d{1,9}")
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
+_TEXT: Final = 64  # bytes that a text takes beside its characters, about
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values give the same bytes
 
 
@@ -40,8 +42,8 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     if needed != size - start:
         asked = f"{needed:,}" if needed < 1 << 64 else "endless"
         raise ValueError(f"shape {_short(shape)} of {dtype} asks for {asked} bytes, and {size - start:,} are there")
-    if needed > limit:
-        raise ValueError(f"it has {needed:,} bytes, and no more than {limit:,} were to be read")
+    if (taken := needed + (count * _TEXT if dtype.kind in "SU" else 0)) > limit:
+        raise ValueError(f"it takes {taken:,} bytes, and no more than {limit:,} were to be read")
     data = file.read(needed)
     if len(data) != needed:
         raise ValueError(f"it ends after {len(data):,} of {needed:,} bytes")
@@ -118,7 +120,11 @@ def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapp
             names = wanted([*members])
             if (size := sum(members[name].file_size for name in names)) > limit:
                 raise ValueError(f"it unpacks to {size:,} bytes, and no more than {limit:,} were to be read")
-            return {called: _member(archive, members[name], limit) for name, called in names.items()}
+            found: dict[str, Array] = {}
+            for name, called in names.items():
+                found[called] = _member(archive, members[name], limit)
+                limit -= size_of(found[called])
+            return found
     except _DAMAGED as error:
         raise ValueError(f"it is no archive as numpy writes them, or damaged: {error}") from error
 

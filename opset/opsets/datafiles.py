@@ -24,7 +24,7 @@ from opset.model.arrays import decoded, encoded, message_of, value_of
 from opset.model.source import NO_WAIT, OPEN
 from opset.model.writing import write_files
 from opset.opsets import archives, literals
-from opset.opsets.evaluator import Declared, type_of
+from opset.opsets.evaluator import Declared, size_of, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,7 +165,9 @@ def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> d
     findings: list[Finding] = []
     for file in files:
         try:
-            found.update(read_values(os.path.join(path, file), declared, limit, role))
+            read = read_values(os.path.join(path, file), declared, limit, role)
+            limit = max(limit - sum(map(size_of, read.values())), 0)
+            found.update(read)
         except RunError as error:
             findings += error.findings
     if findings:
