@@ -39,6 +39,8 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     shape, dtype, fortran, start = _header(file)
     count = math.prod(shape)
     needed = count * dtype.itemsize
+    if count and not needed:
+        raise ValueError("its elements have no size")
     if needed != size - start:
         asked = f"{needed:,}" if needed < 1 << 64 else "endless"
         raise ValueError(f"shape {_short(shape)} of {dtype} asks for {asked} bytes, and {size - start:,} are there")
@@ -47,8 +49,6 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     data = file.read(needed)
     if len(data) != needed:
         raise ValueError(f"it ends after {len(data):,} of {needed:,} bytes")
-    if count and not needed:
-        raise ValueError("its elements have no size")
     flat: Array = np.frombuffer(data, np.uint8 if dtype.kind == "b" else dtype) if needed else np.empty(0, dtype)
     if dtype.kind == "b":
         flat = flat.astype(bool)
