@@ -174,22 +174,28 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
         feeds |= generated(protos, feeds, settings.dims, settings.seed, evaluator.limits)
         report.data["seed"] = settings.seed
     report.data["inputs"] = {each.name: summary(feeds[each.name], each.type) for each in inputs if each.name in feeds}
-    known = {each.name: each for each in evaluator.outputs}
     names = [*dict.fromkeys(settings.names or evaluator.output_names)]
-    outputs = [known.get(name, Declared(name, None, None)) for name in names]
+    inside = [name for name in names if name not in evaluator.output_names]
+    outputs = [*evaluator.outputs, *(Declared(name, None, None) for name in inside)]
     path, of = _named(settings.expected, outputs) if settings.expected is not None else ("", "")
+    if not of and path.lower().endswith(".npy") and len(names) == 1:
+        of = names[0]
     if path and not os.path.exists(path):  # told before an evaluation that may be long
         why = "there is no such file or folder"
         raise RunError(Finding("R105", "the file of values cannot be read", why=why, file=path))
     values = dict(zip(names, evaluator.run(names, feeds), strict=True))
-    report.data["outputs"] = {each.name: summary(values[each.name], each.type) for each in outputs}
+    kinds = {each.name: each.type for each in outputs}
+    report.data["outputs"] = {name: summary(value, kinds[name]) for name, value in values.items()}
     if settings.target is not None:
         wanted = {"input": feeds, "output": values} if settings.save_inputs else {"output": values}
         write_values(settings.target, wanted, {"input": inputs, "output": outputs}, settings.force)
         report.data["written"] = settings.target
     if path:
-        typed_outputs = [each if each.type else replace(each, type=type_of(values[each.name])) for each in outputs]
-        wanted = read_values(path, typed_outputs, evaluator.limits.bytes(), "output", of)
+        computed = {name: kinds[name] or type_of(value) for name, value in values.items()}
+        outputs = [replace(each, type=computed.get(each.name, each.type)) for each in outputs]
+        wanted = read_values(path, outputs, evaluator.limits.bytes(), "output", of)
+        for name in kinds.keys() - values.keys():
+            wanted.pop(name, None)  # an output that was not asked for
         report.data["comparison"] = _compared(wanted, values, settings, report.findings)
 
 

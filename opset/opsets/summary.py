@@ -72,7 +72,7 @@ def lines(name: str, data: dict[str, Any]) -> list[str]:
     if "value" not in data:
         return found
     quoted = "string" in data["type"]
-    if data.get("shape") == [] or data["value"] is None:
+    if data["value"] is None or math.prod(data.get("shape", [0])) == 1:
         return [f"{'  '.join(parts[:2])}  {_word(data['value'], quoted)}"]
     return [*found, *(f"  {line}" for line in _rows(data["value"], quoted))]
 

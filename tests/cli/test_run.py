@@ -224,6 +224,23 @@ def test_one_file_is_compared_with_the_output_that_it_is_for(add):
     assert run("run", add, "in.npz", "--compare", "want.npy", "--output", "s").exit_code == 0
     both = ["--output", "s", "--output", "z"]
     assert "write NAME=want.npy" in run("run", add, "in.npz", "--compare", "want.npy", *both).stderr
+    assert run("run", add, "in.npz", "-o", "both/", *both).exit_code == 0
+    assert sorted(path.name for path in Path("both").iterdir()) == ["output_0.pb", "output_1.pb"]
+    data = run_json("run", add, "in.npz", "--compare", "both", *both)
+    assert [each["verdict"] for each in data["comparison"].values()] == ["same", "same"] and data["errors"] == []
+
+
+def test_an_output_that_was_not_asked_for_is_not_missed(folder):
+    model, values = EXAMPLES / "forest_opset9.onnx", EXAMPLES / "forest_opset9.npz"
+    assert run("run", model, values, "-o", "all/").exit_code == 0
+    for expected in (values, "all"):
+        data = run_json("run", model, values, "--output", "label", "--compare", expected)
+        assert [*data["comparison"]] == ["label"] and data["exit_status"] == 0
+
+
+def test_one_file_is_compared_by_name(add):
+    np.save("want.npy", np.array([[4, -1]], np.float32))
+    both = ["--output", "s", "--output", "z"]
     assert "z: not compared" in run("run", add, "in.npz", "--compare", "s=want.npy", *both).stdout
     assert run("run", add, "in.npz", "--compare", "data/output_0.pb").exit_code == 0
 
