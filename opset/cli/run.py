@@ -19,7 +19,7 @@ from opset.errors import Finding, OpsetError, RunError, UsageError, printable
 from opset.model import load
 from opset.opsets import literals
 from opset.opsets.comparison import differences
-from opset.opsets.datafiles import form_of, read_values, typed, values_in_json, write_values
+from opset.opsets.datafiles import check_form, form_of, read_values, typed, values_in_json, write_values
 from opset.opsets.evaluator import Declared, Limits, ReferenceEvaluator, size_of, type_of
 from opset.opsets.generated import generated
 from opset.opsets.summary import lines, summary
@@ -183,6 +183,9 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
     if path and not os.path.exists(path):  # told before an evaluation that may be long
         why = "there is no such file or folder"
         raise RunError(Finding("R105", "the file of values cannot be read", why=why, file=path))
+    if settings.target is not None:
+        written = [each for each in outputs if each.name in names]
+        check_form(settings.target, [*inputs, *written] if settings.save_inputs else written)
     values = dict(zip(names, evaluator.run(names, feeds), strict=True))
     kinds = {each.name: each.type for each in outputs}
     report.data["outputs"] = {name: summary(value, kinds[name]) for name, value in values.items()}

@@ -44,6 +44,9 @@ _PARTS: Final = ("", "tensor_value", "sparse_tensor_value", "sequence_value", "m
 _NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
 
 
+_PIECE: Final = 1 << 20  # elements; a multiple of 8, so that each piece ends with a whole byte
+
+
 def data_type_of(dtype: np.dtype[Any]) -> int | None:
     """Give the TensorProto.DataType of a dtype in any byte order, STRING for text; None where there is none."""
     if dtype.kind in "US":
@@ -72,6 +75,8 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
         element_bits(tensor.data_type)  # tells what is wrong
     bits, dtype = ELEMENTS[tensor.data_type].bits, DTYPES[tensor.data_type]
     data = tensor_bytes(model, tensor, limit)
+    if limit is not None and bits < 8 and element_count(tensor) > limit:
+        raise misfit(tensor, f"it has {element_count(tensor)} elements of a byte each, and {limit} bytes are allowed")
     if bits >= 8:
         if dtype.kind == "b":
             return np.frombuffer(data, np.uint8).astype(bool).reshape(dims)
@@ -223,8 +228,13 @@ def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Arra
 
 def _unpacked(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array:
     """Give elements of 2, 4 or 6 bits that form one stream, the first in the lowest bits of the first byte."""
-    stream = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[: count * bits].reshape(count, bits)
-    codes: Array = np.packbits(stream, axis=1, bitorder="little").reshape(count)
+    packed = np.frombuffer(data, np.uint8)
+    codes: Array = np.empty(count, np.uint8)
+    # Piece by piece: a bit by itself takes a byte.
+    for start in range(0, count, _PIECE):
+        part = codes[start : start + _PIECE]
+        stream = np.unpackbits(packed[start * bits // 8 : (start + _PIECE) * bits // 8], bitorder="little")
+        part[:] = np.packbits(stream[: part.size * bits].reshape(-1, bits), axis=1, bitorder="little")[:, 0]
     if dtype.name.startswith("int"):
         return (codes.astype(np.int8) - ((codes >> (bits - 1)).astype(np.int8) << bits)).astype(dtype)
     return codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)
@@ -233,5 +243,9 @@ def _unpacked(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array
 def _packed(array: Array, bits: int) -> bytes:
     flat = np.ascontiguousarray(array).reshape(-1)
     codes = flat.astype(np.int8).view(np.uint8) if "int" in flat.dtype.name else flat.view(np.uint8)
-    stream = np.unpackbits(codes.reshape(-1, 1), axis=1, count=bits, bitorder="little")
-    return np.packbits(stream.reshape(-1), bitorder="little").tobytes()
+    parts = []
+    for start in range(0, codes.size, _PIECE):
+        part = codes[start : start + _PIECE].reshape(-1, 1)
+        stream = np.unpackbits(part, axis=1, count=bits, bitorder="little")
+        parts.append(np.packbits(stream.reshape(-1), bitorder="little").tobytes())
+    return b"".join(parts)

@@ -156,12 +156,17 @@ def archive_bytes(arrays: Mapping[str, Array]) -> bytes:
     return whole.getvalue()
 
 
+def has_type(dtype: np.dtype[Any]) -> bool:
+    """Say whether these files keep a type: numpy's own, and text."""
+    return dtype.kind in "biufcO" and dtype.type.__module__ == "numpy"
+
+
 def _storable(name: str, array: Array) -> Array:
     """Give an array in a type that .npy files know. What would come back as something else is refused."""
-    if array.dtype.kind in "biufc" and array.dtype.type.__module__ == "numpy":
-        return array
-    if array.dtype.kind != "O":
+    if not has_type(array.dtype):
         raise ValueError(f"'{name}' is {array.dtype}, and a .npz file loses that type")
+    if array.dtype.kind != "O":
+        return array
     texts = array.ravel().tolist()
     if not all(isinstance(each, str) and not each.endswith("\0") for each in texts):
         raise ValueError(f"'{name}' holds text that a .npz file changes: bytes, or an end in NUL")

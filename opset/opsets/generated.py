@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import zlib
 from collections.abc import Iterable, Mapping
@@ -50,7 +51,7 @@ def generated(
         message = f"the size of {', '.join(map(printable, drawn.missing))} is not known"
         findings.append(Finding("U103", message, help=f"say: {options}"))
     if findings:
-        raise UsageError(findings)
+        raise UsageError(dict.fromkeys(findings))  # the entries of a sequence are told of once
     return values
 
 
@@ -69,8 +70,8 @@ def _sizes_of(inputs: Iterable[Any], given: Mapping[str, Any]) -> dict[str, int]
 class _Drawn:
     """Draws values, and collects what stands against it: sizes that are missing, and findings."""
 
-    def __init__(self, sizes: Mapping[str, int], findings: list[Finding], most: int) -> None:
-        self.sizes, self.findings, self.most = sizes, findings, most
+    def __init__(self, sizes: Mapping[str, int], findings: list[Finding], limit: int) -> None:
+        self.sizes, self.findings, self.left = sizes, findings, limit
         self.missing: dict[str, None] = {}
         self.used: set[str] = set()
 
@@ -86,7 +87,11 @@ class _Drawn:
                 return self.value(name, kind.optional_type.elem_type, rng)
             case "map_type":
                 keys: Any = _WORDS if element_name(kind.map_type.key_type) == "string" else range(_ENTRIES)
-                values = [self.value(name, kind.map_type.value_type, rng) for _ in range(_ENTRIES)]
+                inner = kind.map_type.value_type
+                if inner.WhichOneof("value") == "tensor_type" and not inner.tensor_type.HasField("shape"):
+                    inner = copy.deepcopy(inner)
+                    inner.tensor_type.shape.SetInParent()  # the standard's maps hold single elements
+                values = [self.value(name, inner, rng) for _ in range(_ENTRIES)]
                 pairs = zip(keys[:_ENTRIES], values, strict=True)
                 return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in pairs}
         self._impossible(name, f"it is {type_string(kind) or 'of a type that the model does not tell'}")
@@ -114,10 +119,11 @@ class _Drawn:
 
     def _tensor(self, shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
         # Numbers are drawn in 64 bits and then rounded.
-        if (needed := math.prod(shape) * max(dtype.itemsize, 8)) > self.most:
-            why = f"it needs {needed:,} bytes, and {self.most:,} are allowed in all"
+        if (needed := math.prod(shape) * max(dtype.itemsize, 8)) > self.left:
+            why = f"one of them needs {needed:,} bytes, and {self.left:,} are left of what is allowed in all"
             message, help = "the inputs would take too much memory", "smaller sizes: --dim; or more: --max-bytes"
             raise RunError(Finding("R302", message, why=why, help=help))
+        self.left -= needed
         if dtype.kind == "O":
             return np.array(_WORDS, object)[rng.integers(len(_WORDS), size=shape)].reshape(shape)
         if dtype.kind == "b":

@@ -80,7 +80,7 @@ def lines(name: str, data: dict[str, Any]) -> list[str]:
 def _rows(value: Any, quoted: bool) -> list[str]:
     """Give nested lists with a line for each of the innermost; a map with a line for each key."""
     if isinstance(value, dict):
-        return [f"{printable(key)}: {_word(each, quoted)}" for key, each in value.items()]
+        return [f"{_word(key)}: {_word(each, quoted)}" for key, each in value.items()]
     if isinstance(value, list) and any(isinstance(each, list) for each in value):
         return [line for each in value for line in _rows(each, quoted)]
     return [_word(value, quoted)]
