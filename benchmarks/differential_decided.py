@@ -251,7 +251,7 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
     (
         "TreeEnsembleClassifier",
         r"differ: .*o1.*class_ids=\[(?=[^]]*0)(?=[^]]*1)[^]2-9]*\]",
-        "a class that no leaf of a row names scores 0; onnxruntime gives it minus the other's score where there are two",
+        "a class that no leaf of a row names scores 0; of two, onnxruntime gives it minus the score of the other",
     ),
     (
         "TreeEnsembleClassifier",

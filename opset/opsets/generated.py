@@ -15,7 +15,7 @@ from opset.model.arrays import data_type_of, dtype_of_element
 from opset.opsets.evaluator import Limits
 from opset.opsets.values import element_name, type_string
 
-_ENTRIES = 2  # of a sequence or map
+_ENTRIES = 2  # of a sequence or map of tensors; of one that holds others 1, as they would multiply
 _WORDS = ("one", "two", "three", "four", "five", "six")
 
 
@@ -24,10 +24,12 @@ def generated(
 ) -> dict[str, Any]:
     """Give values for the inputs, ValueInfoProtos, that are not among the given ones.
 
-    Floats are normally distributed around 0, integers 0 to 3 (of two bits less), text is short words; a sequence or map
-    has two entries, an optional has its value. `sizes` are those of dimensions, by the variable's name, or "x.0" for
-    one without a name; a given value tells those of its own. Raises UsageError U103 with all sizes that have to be
-    told or contradict each other, RunError R302 where there are too many elements.
+    Floats are normally distributed around 0, integers 0 to 3 (as far as the type has them), text is short words; a
+    sequence or map of tensors has two entries, an optional has its value. `sizes` are those of dimensions, by the
+    variable's name, or "x.0" for one without a name; a given value tells those of its own.
+
+    Raises UsageError U103 with all sizes that have to be told or contradict each other, RunError R302 where there are
+    too many elements.
     """
     inputs = [*inputs]
     known = {**_sizes_of(inputs, given)}
@@ -67,6 +69,10 @@ def _sizes_of(inputs: Iterable[Any], given: Mapping[str, Any]) -> dict[str, int]
     return sizes
 
 
+def _entries(kind: Any) -> int:
+    return _ENTRIES if kind.WhichOneof("value") == "tensor_type" else 1
+
+
 class _Drawn:
     """Draws values, and collects what stands against it: sizes that are missing, and findings."""
 
@@ -82,7 +88,8 @@ class _Drawn:
                 shape = self._shape(name, kind.tensor_type)
                 return self._tensor(shape, dtype_of_element(str(type_string(kind))[7:-1]), rng)
             case "sequence_type":
-                return [self.value(name, kind.sequence_type.elem_type, rng) for _ in range(_ENTRIES)]
+                inner = kind.sequence_type.elem_type
+                return [self.value(name, inner, rng) for _ in range(_entries(inner))]
             case "optional_type":
                 return self.value(name, kind.optional_type.elem_type, rng)
             case "map_type":
@@ -91,8 +98,8 @@ class _Drawn:
                 if inner.WhichOneof("value") == "tensor_type" and not inner.tensor_type.HasField("shape"):
                     inner = copy.deepcopy(inner)
                     inner.tensor_type.shape.SetInParent()  # the standard's maps hold single elements
-                values = [self.value(name, inner, rng) for _ in range(_ENTRIES)]
-                pairs = zip(keys[:_ENTRIES], values, strict=True)
+                values = [self.value(name, inner, rng) for _ in range(_entries(inner))]
+                pairs = zip(keys[: len(values)], values, strict=True)
                 return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in pairs}
         self._impossible(name, f"it is {type_string(kind) or 'of a type that the model does not tell'}")
         return None
@@ -125,7 +132,7 @@ class _Drawn:
             raise RunError(Finding("R302", message, why=why, help=help))
         self.left -= needed
         if dtype.kind == "O":
-            return np.array(_WORDS, object)[rng.integers(len(_WORDS), size=shape)].reshape(shape)
+            return np.array(_WORDS, object)[rng.integers(len(_WORDS), size=math.prod(shape))].reshape(shape)
         if dtype.kind == "b":
             return np.asarray(rng.integers(2, size=shape)).astype(bool)
         if dtype.name.startswith(("int", "uint")):

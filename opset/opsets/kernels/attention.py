@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from opset.opsets.kernels import Call, Violation, kernel
+from opset.opsets.kernels.linalg import matrix_product
 from opset.opsets.kernels.shared import SMALL_FLOATS, Array, rounded_once
 
 _PRECISIONS: dict[int, np.dtype[Any]] = {
@@ -178,7 +179,7 @@ def _by_groups(a: Array, b: Array) -> Array:
     if not a.size or not b.size:  # numpy would go through all matrices, also those without elements
         return np.zeros((batch, heads, length, b.shape[3]), np.result_type(a, b))
     joined = a.reshape(batch, groups, heads // groups * length, size)
-    return np.asarray((joined @ b).reshape(batch, heads, length, b.shape[3]))
+    return matrix_product(joined, b).reshape(batch, heads, length, b.shape[3])
 
 
 def _whole_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Array:
@@ -294,7 +295,7 @@ def linear_attention(
             raise Violation("C6", f"shape(beta) = {None if beta is None else list(beta.shape)}")
         rates = beta.astype(np.float32).swapaxes(0, 1)[..., None]
     results = np.empty((*q.shape[:-1], v_size), np.float32)
-    for token in range(length):
+    for token in range(length) if results.size else ():
         run.check_time()
         if kept is not None:
             state *= kept[token]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from opset.model.arrays import DTYPES
+from opset.opsets.evaluator import size_of
 from opset.opsets.kernels import Call, Violation, kernel
 from opset.opsets.kernels.shared import Array, positive_axis
 from opset.opsets.programs import Program
@@ -42,11 +43,13 @@ def loop(
     condition: Any = np.array(True) if cond is None else cond
     shape = _shape_of_number(body)
     stacks: list[list[Array]] = [[] for _ in body.outputs[states + 1 :]]
+    sizes = dict.fromkeys(map(id, carried), 0)
     # A range, unlike a count, has an end; its numbers, unlike those of numpy, do not overflow.
     for number in count() if trips is None else range(int(trips.item())):
         if not going:
             break
         outputs = yield body, [np.full(shape, number, np.int64), condition, *values]
+        sizes = _carried(outputs[1 : states + 1], sizes, run)
         condition, values = outputs[0], _same_types(values, outputs[1 : states + 1], "C4")
         if cond is not None:
             going = _truth(condition, "C1")
@@ -54,6 +57,17 @@ def loop(
             _keep(stack, value, run)
     declared = body.body.proto.output[states + 1 :]
     return (*values, *(_stacked(stack, each, 0, run) for stack, each in zip(stacks, declared, strict=True)))
+
+
+def _carried(values: Sequence[Any], sizes: Mapping[int, int], run: Call) -> dict[int, int]:
+    """Reserve what is carried to the next iteration; give the size of each value by its identity.
+
+    No graph holds these values between two iterations, and each iteration may add one to those that it only hands on.
+    `sizes` are those of the values before, which still live, 0 for what came from outside and is counted there.
+    """
+    found = {id(each): sizes[id(each)] if id(each) in sizes else size_of(each) for each in values}
+    run.reserve(sum(found.values()), np.uint8)
+    return found
 
 
 def _shape_of_number(body: Program) -> tuple[int, ...]:
@@ -156,6 +170,7 @@ def scan_of_batch(
     batch, longest = inputs[states].shape[:2]
     if any(x.shape[0] != batch for x in inputs):
         raise Violation("C7", f"batches of {[x.shape[0] for x in inputs]}")
+    run.reserve(6 * batch, np.int64)
     ends = np.full(batch, longest, np.int64) if lengths is None else lengths
     if ends.shape != (batch,) or ((ends < 0) | (ends > longest)).any():
         raise Violation("C8", f"lengths {ends.tolist()[:9]}, a batch of {batch} with {longest} steps")
@@ -220,10 +235,12 @@ def _scanned(
         raise Violation("C4", f"lengths {[len(x) for x in scanned]}")
     states = len(values)
     stacks: list[list[Array]] = [[] for _ in body.outputs[states:]]
+    sizes = dict.fromkeys(map(id, values), 0)
     views = [x[::-1] if reverse else x for x, reverse in zip(scanned, backwards, strict=True)]
     for number in range(length):
         # The ellipsis keeps scalars arrays.
         outputs = yield body, [*values, *[x[number, ...] for x in views]]
+        sizes = _carried(outputs[:states], sizes, run)
         values = _same_types(values, outputs[:states], "C6")
         for stack, value in zip(stacks, outputs[states:], strict=True):
             _keep(stack, value, run)

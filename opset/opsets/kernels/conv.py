@@ -77,6 +77,8 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
     filters, each, output = w.shape[0], channels // group, windows.output
     run.reserve(batch * filters * math.prod(output), x.dtype)
     result = np.empty((batch, group, filters // group, *output), x.dtype)
+    if not result.size:
+        return result.reshape(batch, filters, *output)
     matrix = w.reshape(group, filters // group, -1)
     addend = None if bias is None else bias.reshape(group, -1, 1)
     if math.prod(windows.kernel) == 1:

@@ -101,14 +101,15 @@ def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ..
 
 
 @kernel("Compress")
-def compress(x: Array, condition: Array, *, axis: int | None) -> Array:
+def compress(x: Array, condition: Array, *, axis: int | None, run: Call) -> Array:
     """Give the slices along axis, or the elements, for which the condition holds."""
     if axis is not None:
         axis = positive_axis(axis, x.ndim, "C1")
     size = x.size if axis is None else x.shape[axis]
     if condition.ndim != 1 or len(condition) > size:
         raise Violation("C2", f"condition of shape {list(condition.shape)} for {size}")
-    return x.compress(condition, axis)
+    places = np.flatnonzero(condition)
+    return x.reshape(-1)[places] if axis is None else _taken(x, places, axis, run)
 
 
 @kernel("NonZero")
@@ -266,7 +267,7 @@ def unique(x: Array, *, axis: int | None, sorted: int, run: Call) -> tuple[Array
         first, counts, rank = first[order], counts[order], np.empty_like(order)
         rank[order] = np.arange(len(order))
         inverse = rank[inverse]
-    values = x.reshape(-1)[first] if axis is None else x.take(first, axis)
+    values = x.reshape(-1)[first] if axis is None else _taken(x, first, axis, run)
     return values, first.astype(np.int64), inverse.astype(np.int64), counts.astype(np.int64)
 
 

@@ -29,11 +29,11 @@ def integer_product(a: Array, b: Array) -> Array:
     return np.matmul(a, b)
 
 
-def _product(a: Array, b: Array) -> Array:
+def matrix_product(a: Array, b: Array) -> Array:
+    """Give the products of matrices as `np.matmul` does, at once where there are no elements."""
     if not a.size or not b.size:
-        # In numpy, which goes through all matrices, also those without elements, this could take forever.
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:-1], *b.shape[1:][-1:])
-        return np.zeros(shape, a.dtype)
+        return np.zeros(shape, np.result_type(a, b))
     return np.matmul(a, b) if a.dtype.kind == "f" else integer_product(a, b)
 
 
@@ -49,8 +49,8 @@ def matmul(a: Array, b: Array, *, run: Call) -> Array:
     run.reserve(prod((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:-1], *b.shape[1:][-1:])), a.dtype)
     if a.ndim > 2 and b.ndim == 2 and a.size:
         # One large product is quicker than many small ones.
-        return _product(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[-1])
-    return _product(a, b)
+        return matrix_product(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[-1])
+    return matrix_product(a, b)
 
 
 @kernel("Gemm", since=7)
@@ -68,7 +68,7 @@ def gemm(
     if c is not None and not broadcasts(c.shape, shape):
         raise Violation("C3", f"shape {list(c.shape)}, and the product has {list(shape)}")
     run.reserve(shape[0] * shape[1], a.dtype)
-    y = _product(a, b)
+    y = matrix_product(a, b)
     if y.dtype.kind != "f":
         return _scaled_integers(y, c, alpha, beta)
     if alpha != 1:
@@ -229,7 +229,7 @@ def _contracted(left: Operand, right: Operand, kept: set[int | str], run: Call) 
         height, width = prod(outer[len(batch) : len(batch) + len(rows)]), prod(outer[len(batch) + len(rows) :])
         x = x.reshape(*x.shape[: len(batch)], height, depth)
         y = y.reshape(*y.shape[: len(batch)], depth, width)
-        product = _product(x, y)
+        product = matrix_product(x, y)
     else:
         x = x.reshape((*x.shape, *[1] * len(columns)))
         y = y.reshape((*y.shape[: len(batch)], *[1] * len(rows), *y.shape[len(batch) :]))

@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from opset.model.arrays import DTYPES
 from opset.opsets.kernels import Call, Violation, kernel
 from opset.opsets.kernels.conversion import FLOAT8, converted
+from opset.opsets.kernels.linalg import matrix_product
 from opset.opsets.kernels.shared import SMALL_FLOATS, Array, positive_axis
 
 
@@ -273,6 +274,8 @@ def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int)
     if block_size and values.ndim == rank:
         if values.shape != (*shape[:axis], ceil(shape[axis] / block_size), *shape[axis + 1 :]):
             raise Violation("C2", said)
+        if not prod(shape):  # numpy takes long to take empty slices
+            return np.empty(shape, values.dtype)
         indices = np.arange(shape[axis]) // block_size
         return np.take(values, indices, axis)
     if values.ndim != 1 or rank == 0 or values.size != shape[axis]:
@@ -333,7 +336,7 @@ def _product(a: Array, a_zero_point: Array | None, b: Array, b_zero_point: Array
     kind = _exact_type(a.shape[-1]) if a.dtype in _INT8 and b.dtype in _INT8 else np.float64
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     run.reserve(prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ()), kind)
-    return np.asarray(_shifted(a, a_zero_point, kind) @ _shifted(b, b_zero_point, kind))
+    return np.asarray(matrix_product(_shifted(a, a_zero_point, kind), _shifted(b, b_zero_point, kind)))
 
 
 def _convolution(
@@ -378,7 +381,7 @@ def _convolution(
     order = (0, 1, *(axis + 2 + len(window) for axis in spatial), *(axis + 2 for axis in spatial))
     columns = views.transpose(order).reshape(batch, group, prod(w.shape[1:]), prod(places))
     weights = _shifted(w, w_zero_point, kind).reshape(group, filters // group, prod(w.shape[1:]))
-    return _int32((weights @ columns).reshape(batch, filters, *places))
+    return _int32(matrix_product(weights, columns).reshape(batch, filters, *places))
 
 
 def _geometry(

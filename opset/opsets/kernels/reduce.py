@@ -97,7 +97,7 @@ def _by_floats(x: Array, compute: Callable[[Array], Array]) -> Array:
 
 
 def _register(operator: str, reduction: Reduction, since: int) -> None:
-    """Register a reduction: its axes were an attribute, from the front at first, and are an input from `since` on."""
+    """Register a reduction: its axes were an attribute, and are an input from `since` on."""
 
     def reduced(data: Array, axes: Axes, keepdims: int, run: Call) -> Array:
         reserve_reduced(data, axes, run)
@@ -115,18 +115,11 @@ def _register(operator: str, reduction: Reduction, since: int) -> None:
         chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes.tolist()])
         return reduced(data, chosen, keepdims, run)
 
-    @kernel(operator, since=11)
+    @kernel(operator)
     @rounded_once
     def by_attribute(data: Array, *, axes: Axes, keepdims: int, run: Call) -> Array:
         chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes]) if axes else None
         return reduced(data, chosen, keepdims, run)
-
-    @kernel(operator)
-    @rounded_once
-    def from_the_front(data: Array, *, axes: Axes, keepdims: int, run: Call) -> Array:
-        for axis in axes or ():
-            front_axis(axis, data.ndim, "C1")
-        return reduced(data, axes or None, keepdims, run)
 
 
 _register("ReduceSum", sum_of, 13)
@@ -139,13 +132,6 @@ _register("ReduceL2", l2_of, 18)
 _register("ReduceSumSquare", squares_of, 18)
 _register("ReduceLogSum", log_sum_of, 18)
 _register("ReduceLogSumExp", log_sum_exp_of, 18)
-
-
-def front_axis(axis: int, rank: int, label: str) -> int:
-    """Give an axis that may not count from the end. Raises Violation of `label` where the tensor has no such axis."""
-    if not 0 <= axis < rank:
-        raise Violation(label, f"axis {axis}, rank {rank}")
-    return axis
 
 
 def _register_position(operator: str, find: Callable[..., Array]) -> None:
@@ -166,13 +152,9 @@ def _register_position(operator: str, find: Callable[..., Array]) -> None:
     def with_choice(data: Array, *, axis: int, keepdims: int, select_last_index: int) -> Array:
         return position(data, positive_axis(axis, data.ndim, "C1"), keepdims, select_last_index != 0)
 
-    @kernel(operator, since=11)
+    @kernel(operator)
     def first(data: Array, *, axis: int, keepdims: int) -> Array:
         return position(data, positive_axis(axis, data.ndim, "C1"), keepdims)
-
-    @kernel(operator)
-    def from_the_front(data: Array, *, axis: int, keepdims: int) -> Array:
-        return position(data, front_axis(axis, data.ndim, "C1"), keepdims)
 
 
 _register_position("ArgMax", np.argmax)

@@ -1,0 +1,226 @@
+"""No input makes a kernel take memory that it has not announced, or time without looking at the clock."""
+
+import time
+
+import numpy as np
+import pytest
+
+from opset import Limits, ReferenceEvaluator, RunError
+from opset.model import proto as pb
+from opset.model.syntax import parse_model
+from opset.opsets.kernels import Violation
+
+ML = "ai.onnx.ml"
+HUGE = 10**9
+MEGABYTE = 1 << 20
+ATTRIBUTES = {int: (2, "i"), float: (1, "f"), str: (3, "s")}
+LISTS = {int: (7, "ints"), float: (6, "floats"), str: (8, "strings")}
+
+
+def empty(*shape):
+    """Give a tensor without elements, which takes no memory whatever its other dimensions are."""
+    return np.zeros(shape, np.float32)
+
+
+def computed(operator, *inputs, version=23, domain="", outputs=1, **attributes):
+    """Give the outputs of one node, which may take a megabyte and five seconds."""
+    model = pb.ModelProto(ir_version=10)
+    model.opset_import.add(domain=domain, version=version)
+    node = model.graph.node.add(op_type=operator, domain=domain)
+    for place, value in enumerate(inputs):
+        node.input.append("" if value is None else f"x{place}")
+        if value is not None:
+            model.graph.input.add(name=f"x{place}")
+    for place in range(outputs):
+        node.output.append(f"y{place}")
+        model.graph.output.add(name=f"y{place}")
+    for name, value in attributes.items():
+        listed = isinstance(value, list)
+        number, field = (LISTS if listed else ATTRIBUTES)[type(value[0] if listed else value)]
+        attribute = node.attribute.add(name=name, type=number)
+        encoded = [each.encode() if isinstance(each, str) else each for each in (value if listed else [value])]
+        if listed:
+            getattr(attribute, field).extend(encoded)
+        else:
+            setattr(attribute, field, encoded[0])
+    feeds = {f"x{place}": value for place, value in enumerate(inputs) if value is not None}
+    return ReferenceEvaluator(model, limits=Limits(max_bytes=MEGABYTE, timeout=5)).run(None, feeds)
+
+
+def refused(code, *arguments, **options):
+    """Give the text of the error that a node ends with."""
+    with pytest.raises(RunError) as caught:
+        computed(*arguments, **options)
+    assert caught.value.code == code
+    return str(caught.value)
+
+
+# -- memory --
+
+REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+LARGER_THAN_EMPTY_INPUTS = [
+    *((f"Reduce{each}", 11, (empty(HUGE, 0),), {"axes": [1]}) for each in REDUCTIONS),
+    *((f"Global{each}Pool", 23, (empty(HUGE, 1, 0),), {}) for each in ("Average", "Max", "Lp")),
+    ("LpNormalization", 22, (empty(HUGE, 0),), {}),
+    ("MeanVarianceNormalization", 13, (empty(HUGE, 0),), {"axes": [1]}),
+    ("InstanceNormalization", 22, (empty(HUGE, 3, 0), empty(3), empty(3)), {}),
+    ("GroupNormalization", 21, (empty(1, 0, 2), empty(0), empty(0)), {"num_groups": 2**31}),
+    ("LayerNormalization", 17, (empty(HUGE, 0), empty(0)), {}),
+    ("RMSNormalization", 23, (empty(HUGE, 0), empty(0)), {}),
+    ("SoftmaxCrossEntropyLoss", 13, (empty(HUGE, 0), np.zeros(0, np.int64)), {}),
+    ("Det", 22, (empty(HUGE, 0, 0),), {}),
+    ("Einsum", 12, (empty(HUGE, 0),), {"equation": "ij->i"}),
+    ("DFT", 20, (empty(HUGE, 0, 1), np.array(5)), {}),
+    ("RNN", 22, (empty(0, HUGE, 1), empty(1, 1, 1), empty(1, 1, 1)), {"hidden_size": 1}),
+    ("Unique", 11, (empty(HUGE, 0),), {"axis": 0}),
+    ("AveragePool", 22, (empty(0, 1, HUGE),), {"kernel_shape": [2]}),
+    ("FlexAttention", 1, (empty(1, 1, 10**5, 1), empty(1, 1, 0, 1), empty(1, 1, 0, HUGE)), {}),
+    ("Attention", 23, (empty(1, 1, 10**5, 1), empty(1, 1, 0, 1), empty(1, 1, 0, HUGE)), {}),
+    ("LinearRegressor", 1, (empty(HUGE, 0),), {}),
+]
+
+
+def domain_of(operator):
+    return {"LinearRegressor": ML, "FlexAttention": "ai.onnx.preview"}.get(operator, "")
+
+
+@pytest.mark.parametrize(("operator", "version", "inputs", "attributes"), LARGER_THAN_EMPTY_INPUTS)
+def test_what_comes_of_tensors_without_elements_is_announced(operator, version, inputs, attributes):
+    said = refused("R302", operator, *inputs, version=version, domain=domain_of(operator), **attributes)
+    assert "it needs" in said
+
+
+TEXT = np.full(10_000, "x" * 1_000, object)
+LARGER_THAN_INPUTS = [
+    ("ArrayFeatureExtractor", 1, ML, (np.zeros((1000, 1), np.float32), np.zeros(1000, np.int64)), {}),
+    ("FeatureVectorizer", 1, ML, (np.zeros((1, 1), np.float32),), {"inputdimensions": [2**40]}),
+    ("LinearRegressor", 1, ML, (empty(5, 0),), {"targets": 2**40}),
+    ("ZipMap", 1, ML, (np.zeros((1000, 100), np.float32),), {"classlabels_int64s": [*range(100)]}),
+    ("StringNormalizer", 10, "", (TEXT,), {"case_change_action": "UPPER"}),
+    ("MaxRoiPool", 22, "", (np.zeros((1, 1, 1, 1), np.float32), empty(1, 5)), {"pooled_shape": [10_000, 1]}),
+    ("ConstantOfShape", 23, "", (np.array([2**62] * 60),), {}),
+]
+
+
+@pytest.mark.parametrize(("operator", "version", "domain", "inputs", "attributes"), LARGER_THAN_INPUTS)
+def test_what_is_much_larger_than_the_inputs_is_announced(operator, version, domain, inputs, attributes):
+    assert "it needs" in refused("R302", operator, *inputs, version=version, domain=domain, **attributes)
+
+
+ROTATING = """
+<ir_version: 8, opset_import: ["": 21]> g (int64 n, bool c, float[1] z) => (float[n] a, float[n] b, float[n] d) {
+  a, b, d = Loop (n, c, z, z, z) <body = body (int64 i, bool go, float[n] p, float[n] q, float[n] r)
+    => (bool again, float[n] new, float[n] p, float[n] q) {
+      again = Identity (go)
+      size = Constant <value_ints = [100000]> ()
+      new = ConstantOfShape (size)
+  }>
+}
+"""
+
+
+@pytest.mark.parametrize(("most", "fits"), [(1_000_000, False), (1_500_000, True)])
+def test_values_that_iterations_hand_on_count(most, fits):
+    """Each iteration makes 400,000 bytes and hands on what the two before it made."""
+    evaluator = ReferenceEvaluator(parse_model(ROTATING), limits=Limits(max_bytes=most))
+    feeds = {"n": np.array(3), "c": np.array(True), "z": np.zeros(1, np.float32)}
+    if fits:
+        assert [each.shape for each in evaluator.run(None, feeds)] == [(100_000,)] * 3
+        return
+    with pytest.raises(RunError) as caught:
+        evaluator.run(None, feeds)
+    assert "it needs 1,200,000 bytes" in str(caught.value)
+
+
+def test_a_linear_machine_needs_no_matrix_of_its_features():
+    x = np.ones((2, 20_000), np.float32)
+    weights = [1.0] * 20_000
+    (scores,) = computed("SVMRegressor", x, version=1, domain=ML, coefficients=weights, rho=[0.5])
+    assert scores.tolist() == [[20_000.5], [20_000.5]]
+
+
+# -- time --
+
+BLOCKED = (empty(HUGE, 4, 0).astype(np.int8), empty(HUGE, 2, 0)), {"block_size": 2, "axis": 1}
+WITHOUT_ELEMENTS = [
+    ("MatMul", 13, (empty(HUGE, 10**6, 0, 0), empty(HUGE, 10**6, 0, 0)), {}, [(HUGE, 10**6, 0, 0)]),
+    ("Gather", 13, (empty(HUGE, 1, 0), np.zeros(1000, np.int64)), {"axis": 1}, [(HUGE, 1000, 0)]),
+    ("GatherElements", 13, (empty(HUGE, 0), np.zeros((HUGE, 0), np.int64)), {}, [(HUGE, 0)]),
+    ("TopK", 11, (empty(HUGE, 0), np.array([0])), {}, [(HUGE, 0)] * 2),
+    ("Pad", 21, (empty(HUGE, 1, 0), np.array([0, 2, 0, 0, 0, 0])), {"mode": "edge"}, [(HUGE, 3, 0)]),
+    ("Compress", 11, (empty(HUGE, 1, 0), np.array([True])), {"axis": 1}, [(HUGE, 1, 0)]),
+    ("Unique", 11, (empty(HUGE, 1, 0),), {"axis": 1}, [(HUGE, 1, 0)]),
+    ("Conv", 22, (empty(HUGE, 0, 1), empty(0, 0, 1)), {}, [(HUGE, 0, 1)]),
+    ("MatMulInteger", 10, (empty(HUGE, 10**6, 0, 0).astype(np.int8),) * 2, {}, [(HUGE, 10**6, 0, 0)]),
+    ("DequantizeLinear", 21, *BLOCKED, [(HUGE, 4, 0)]),
+    ("Trilu", 14, (empty(0, HUGE),), {}, [(0, HUGE)]),
+    ("ReverseSequence", 10, (empty(0, HUGE), np.zeros(0, np.int64)), {"batch_axis": 0, "time_axis": 1}, [(0, HUGE)]),
+    ("ConvTranspose", 22, (empty(1, 0, 2), empty(0, 0, HUGE)), {}, [(1, 0, HUGE + 1)]),
+    ("NonMaxSuppression", 11, (empty(1, 0, 4), empty(1, HUGE, 0), np.array(9)), {}, [(0, 3)]),
+    ("MaxRoiPool", 22, (empty(1, 0, 1, 1), empty(1, 5)), {"pooled_shape": [HUGE, 1]}, [(1, 0, HUGE, 1)]),
+    ("FeatureVectorizer", 1, (empty(0, 3),), {}, [(0, 3)]),
+]
+
+
+@pytest.mark.parametrize(("operator", "version", "inputs", "attributes", "shapes"), WITHOUT_ELEMENTS)
+def test_tensors_without_elements_are_computed_at_once(operator, version, inputs, attributes, shapes):
+    start = time.monotonic()
+    domain = ML if operator == "FeatureVectorizer" else ""
+    results = computed(operator, *inputs, version=version, domain=domain, outputs=len(shapes), **attributes)
+    assert [each.shape for each in results] == shapes
+    assert time.monotonic() - start < 2
+
+
+def test_attention_without_elements_is_computed_at_once():
+    shape = (HUGE, HUGE, 0, 0)
+    assert computed("Attention", *[empty(*shape)] * 3)[0].shape == shape
+
+
+MANY = np.full(10**6, 3)
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs"),
+    [
+        *(("ConstantOfShape", (MANY,)), ("Reshape", (empty(0), MANY)), ("Expand", (empty(0), MANY))),
+        *(("Tile", (empty(0), MANY)), ("CenterCropPad", (empty(0), MANY))),
+        *(("AffineGrid", (empty(0, 2, 3), MANY)), ("Col2Im", (empty(1, 0, 1), MANY, MANY))),
+    ],
+)
+def test_a_million_sizes_are_refused_unread(operator, inputs):
+    start = time.monotonic()
+    assert "1,000,000 sizes" in refused("R204", operator, *inputs)
+    assert time.monotonic() - start < 2
+
+
+def test_a_shape_without_elements_but_of_several_dimensions_is_not_spelled_out():
+    said = refused("R203", "ConstantOfShape", np.zeros((HUGE, 10**6, 0), np.int64))
+    assert len(said) < 1_000
+    said = refused("R203", "SplitToSequence", np.zeros(2), np.zeros((HUGE, 10**6, 0), np.int64))
+    assert len(said) < 1_000
+
+
+def test_long_details_of_a_violation_are_cut():
+    assert Violation("C1", "short").detail == "short"
+    assert len(Violation("C1", "x" * 10**6).detail) < 1_000
+
+
+def test_many_keys_of_a_map_are_looked_up_quickly():
+    keys = [f"k{each}" for each in range(50_000)]
+    model = {key: np.float32(number) for number, key in enumerate(keys[:10_000])}
+    start = time.monotonic()
+    (row,) = computed("DictVectorizer", model, version=1, domain=ML, string_vocabulary=keys)
+    assert row.shape == (1, 50_000)
+    assert row[0, 9_999] == 9_999
+    assert row[0, 10_000] == 0
+    assert time.monotonic() - start < 3
+
+
+@pytest.mark.parametrize("shape", [(40, 3), (3, 400), (300, 1)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_distinct_slices_are_what_numpy_finds(shape, axis):
+    x = np.random.default_rng(0).integers(-2, 2, shape)
+    expected = np.unique(x, axis=axis, return_index=True, return_inverse=True, return_counts=True)
+    actual = computed("Unique", x, outputs=4, axis=axis)
+    for mine, theirs in zip(actual, expected, strict=True):
+        assert np.array_equal(mine, theirs.reshape(mine.shape))

@@ -1,0 +1,76 @@
+"""Inputs that are drawn are of the declared type and shape, the same for a seed, and never too many."""
+
+import time
+
+import numpy as np
+import pytest
+
+from opset.errors import UsageError
+from opset.model import proto as pb
+from opset.opsets.evaluator import Declared, Limits, fitted
+from opset.opsets.examples import type_proto
+from opset.opsets.generated import generated
+from opset.opsets.values import ELEMENTS
+
+
+def drawn(*kinds, seed=0, shape=(2, 3)):
+    inputs = []
+    for number, kind in enumerate(kinds):
+        inputs.append(pb.ValueInfoProto(name=f"v{number}", type=type_proto(kind, shape)))
+    return [*generated(inputs, {}, {}, seed, Limits()).values()]
+
+
+@pytest.mark.parametrize("element", ELEMENTS[1:])
+def test_a_tensor_is_what_is_declared(element):
+    kind = f"tensor({element})"
+    (array,), (again,), (other,) = drawn(kind), drawn(kind), drawn(kind, seed=1)
+    assert fitted(array, Declared("v0", kind, (2, 3)))[1] == ""
+    assert array.tolist() == again.tolist()
+    assert array.tolist() != other.tolist()
+    if element.startswith(("int", "uint")):
+        assert 0 <= array.astype(int).min() <= array.astype(int).max() <= 3
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "seq(tensor(float))", "optional(tensor(float))", "optional(seq(tensor(string)))", "map(int64, float)",
+        "map(string, int64)", "seq(map(string, float))", "seq(seq(tensor(int64)))",
+    ],
+)  # fmt: skip
+def test_other_values_are_what_is_declared(kind):
+    (value,) = drawn(kind, shape=())
+    assert fitted(value, Declared("v0", kind, None))[1] == ""
+
+
+def test_maps_and_sequences_have_two_entries():
+    mapping, texts, sequence = drawn("map(int64, float)", "map(string, int64)", "seq(tensor(float))", shape=())
+    assert [*mapping] == [0, 1] and [*texts] == ["one", "two"] and len(sequence) == 2
+    assert isinstance(mapping[0], np.float32)
+
+
+def test_two_inputs_of_one_type_differ():
+    left, right = drawn("tensor(float)", "tensor(float)")
+    assert not np.array_equal(left, right)
+
+
+def test_nested_sequences_do_not_multiply():
+    start = time.monotonic()
+    (value,) = drawn("seq(" * 40 + "tensor(float)" + ")" * 40)
+    assert time.monotonic() - start < 1
+    for _ in range(39):
+        assert len(value) == 1
+        value = value[0]
+    assert len(value) == 2
+
+
+def test_what_cannot_be_drawn_is_told_at_once():
+    inputs = [pb.ValueInfoProto(name="s", type=type_proto("sparse_tensor(float)")), pb.ValueInfoProto(name="u")]
+    inputs.append(pb.ValueInfoProto(name="r", type=type_proto("tensor(float)")))
+    with pytest.raises(UsageError) as caught:
+        generated(inputs, {}, {}, 0, Limits())
+    assert [(each.code, each.message, each.why) for each in caught.value.findings] == [
+        ("U103", "no value can be drawn for 's'", "it is sparse_tensor(float)"),
+        ("U103", "no value can be drawn for 'u'", "it is of a type that the model does not tell"),
+        ("U103", "no value can be drawn for 'r'", "the model does not tell how many dimensions it has"),
+    ]
