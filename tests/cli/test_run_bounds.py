@@ -2,12 +2,14 @@
 
 import json
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 
 from opset.cli import run as verb
 from opset.errors import ModelError
+from opset.model import arrays
 from opset.model import proto as pb
 from opset.model.arrays import message_of, value_of
 from opset.opsets.comparison import differences
@@ -111,3 +113,72 @@ def test_json_is_json_where_numbers_are_none(folder, expected):
     result = run("run", add, "--set", "a=[1, 2]", "--set", "b=[1, 2]", "--compare", "want.json", "--format", "json")
     data = strict(result.stdout)
     assert (result.exit_code, data["comparison"]["y"]["verdict"]) == (1, "different")
+
+
+# Maps, which sequences of few kernels take and give.
+
+
+def map_model(key, value, folder):
+    kind = onnx.helper.make_map_type_proto(key, onnx.helper.make_tensor_type_proto(value, None))
+    node = onnx.helper.make_node("CastMap", ["m"], ["y"], domain="ai.onnx.ml", map_form="DENSE", cast_to="TO_FLOAT")
+    output = onnx.helper.make_tensor_value_info("y", 1, None)
+    graph = onnx.helper.make_graph([node], "main", [onnx.helper.make_value_info("m", kind)], [output])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("ai.onnx.ml", 1)], ir_version=8)
+    path = folder / "map.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"1_0": 1}', "is no integer"),
+        ('{" 1": 1}', "is no integer"),
+        ('{"9999999999999999999": 1}', ""),
+        ('{"1": 1, "01": 2}', "a key stands twice"),
+        ('{"1": [1, 2]}', "a value is no single one"),
+        ('{"1": {"shape": [1], "data": [1]}}', "a value is no single one"),
+        ('{"1": null}', "null is no element of float32"),
+        ("[1]", "is no object"),
+    ],
+)
+def test_a_map_is_an_object_of_single_values(folder, text, why):
+    result = run("run", map_model(7, 1, folder), "--set", f"m={text}")
+    assert result.exit_code == 3 and "error[R105]" in result.stderr and why in result.stderr
+
+
+def test_maps_are_given_and_drawn(folder):
+    path = map_model(7, 1, folder)
+    assert run_json("run", path, "--set", 'm={"2": 1.5, "-1": 2}')["outputs"]["y"]["value"] == [[2.0, 1.5]]
+    assert run_json("run", path, "--random")["outputs"]["y"]["shape"] == [1, 2]
+
+
+def test_what_a_file_cannot_hold_is_told_before_the_evaluation(folder):
+    text = f"""{HEAD} main (float[N] x, bfloat16[N] h) => (seq(float[N]) s, bfloat16[N] b, float[N] y) {{
+        s = SequenceConstruct (x)
+        b = Identity (h)
+        y = Relu (x)
+    }}"""
+    model = save("several.onnx", text, folder)
+    result = run("run", model, "--random", "--dim", "N=2", "-o", "all.npz")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("error[U103] the file cannot hold a value") == 2
+    assert "'s' is seq(tensor(float))" in result.stderr and "'b' is tensor(bfloat16)" in result.stderr
+    assert run("run", model, "--random", "--dim", "N=2", "-o", "y.npz", "--output", "y", "-q").exit_code == 0
+    result = run("run", model, "--random", "--dim", "N=2", "-o", "z.npz", "--output", "y", "--save-inputs")
+    assert result.exit_code == 2 and "'h' is tensor(bfloat16)" in result.stderr
+    assert not (folder / "z.npz").exists()
+
+
+@pytest.mark.parametrize("name", ["int4", "uint2", "float6_e2m3fn", "float4_e2m1fn"])
+def test_narrow_types_are_packed_piece_by_piece(name, monkeypatch):
+    monkeypatch.setattr(arrays, "_PIECE", 8)
+    for count in (0, 1, 7, 8, 9, 16, 37):
+        codes = np.arange(count) % 3
+        array = codes.astype(getattr(ml_dtypes, name))
+        message = arrays.tensor_of("x", array)
+        whole = onnx.numpy_helper.to_array(onnx.TensorProto.FromString(message.SerializeToString()))
+        assert whole.tobytes() == array.tobytes()
+        assert arrays.array_of(None, message).tobytes() == array.tobytes()
+    with pytest.raises(ModelError, match="37 elements of a byte each"):
+        arrays.array_of(None, message, 36)
