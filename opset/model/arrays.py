@@ -65,12 +65,11 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
     `model` is what the tensor belongs to, and may be None for one that is complete in itself. Raises ModelError M206 if
     the data does not fit dims and type or has more than `limit` bytes, and M2xx for external data.
     """
-    dims = tuple(tensor.dims)
     if tensor.data_type == STRING:
         texts = tensor_values(model, tensor)  # first, as it holds the dims against what is there
         strings = np.empty(len(texts), dtype=object)
         strings[:] = texts
-        return strings.reshape(dims)
+        return _shaped(tensor, strings)
     if tensor.data_type not in DTYPES:
         element_bits(tensor.data_type)  # tells what is wrong
     bits, dtype = ELEMENTS[tensor.data_type].bits, DTYPES[tensor.data_type]
@@ -79,9 +78,17 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
         raise misfit(tensor, f"it has {element_count(tensor)} elements of a byte each, and {limit} bytes are allowed")
     if bits >= 8:
         if dtype.kind == "b":
-            return np.frombuffer(data, np.uint8).astype(bool).reshape(dims)
-        return np.frombuffer(data, dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype).reshape(dims)
-    return _unpacked(data, bits, element_count(tensor), dtype).reshape(dims)
+            return _shaped(tensor, np.frombuffer(data, np.uint8).astype(bool))
+        return _shaped(tensor, np.frombuffer(data, dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype))
+    return _shaped(tensor, _unpacked(data, bits, element_count(tensor), dtype))
+
+
+def _shaped(tensor: Any, flat: Array) -> Array:
+    """Give elements in the shape of dims, of which numpy may have no array: too many, or too great ones beside a 0."""
+    try:
+        return flat.reshape(tuple(tensor.dims))
+    except (ValueError, OverflowError) as error:
+        raise misfit(tensor, f"numpy has no array of its dims: {error}") from error
 
 
 def tensor_of(name: str, array: Array) -> Any:
@@ -223,7 +230,7 @@ def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Arra
         raise misfit(sparse.values, "its indices lie outside its dims")
     dense = np.full(count, "", object) if values.dtype == object else np.zeros(count, values.dtype)
     dense[indices] = values
-    return dense.reshape(dims)
+    return _shaped(whole, dense)
 
 
 def _unpacked(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array:

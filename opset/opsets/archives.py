@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from opset.model.source import CHUNK
 from opset.model.tensor import text_of
 from opset.opsets.evaluator import size_of
 
@@ -46,9 +47,7 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
         raise ValueError(f"shape {_short(shape)} of {dtype} asks for {asked} bytes, and {size - start:,} are there")
     if (taken := needed + (count * _TEXT if dtype.kind in "SU" else 0)) > limit:
         raise ValueError(f"it takes {taken:,} bytes, and no more than {limit:,} were to be read")
-    data = file.read(needed)
-    if len(data) != needed:
-        raise ValueError(f"it ends after {len(data):,} of {needed:,} bytes")
+    data = _read(file, needed)
     flat: Array = np.frombuffer(data, np.uint8 if dtype.kind == "b" else dtype) if needed else np.empty(0, dtype)
     if dtype.kind == "b":
         flat = flat.astype(bool)
@@ -88,6 +87,19 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool, int]
         return shape, np.dtype(descr), bool(fortran), len(head) + width + length
     except (TypeError, ValueError) as error:
         raise ValueError(f"'{descr}' is no type of numpy's") from error
+
+
+def _read(file: IO[bytes], count: int) -> bytearray:
+    """Give exactly so many bytes; they are read in pieces, so that no second copy of them is ever there."""
+    data = bytearray(count)
+    filled = 0
+    while filled < count:
+        piece = file.read(min(count - filled, CHUNK))
+        if not piece:
+            raise ValueError(f"it ends after {filled:,} of {count:,} bytes")
+        data[filled : filled + len(piece)] = piece
+        filled += len(piece)
+    return data
 
 
 def _short(shape: tuple[int, ...]) -> str:

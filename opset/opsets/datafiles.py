@@ -158,16 +158,21 @@ def _names(data: bytes) -> list[str]:
 
 
 def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> dict[str, Any]:
-    """Give the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`."""
+    """Give the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`.
+
+    One that holds values of the other role alone is that of a model without inputs.
+    """
     try:
-        files = sorted(entry for entry in os.listdir(path) if (m := _NUMBERED.fullmatch(entry)) and m[1] == role)
+        numbered = sorted(filter(_NUMBERED.fullmatch, os.listdir(path)))
     except OSError as error:
         raise _unread(path, error.strerror or str(error)) from error
-    if not files:
+    if not numbered:
         raise _unread(path, f"there is no {role}_0.pb in it")
     found: dict[str, Any] = {}
     findings: list[Finding] = []
-    for file in files:
+    for file in numbered:
+        if not file.startswith(role):
+            continue
         try:
             read = read_values(os.path.join(path, file), declared, limit, role)
             limit = max(limit - sum(map(size_of, read.values())), 0)

@@ -86,7 +86,11 @@ class _Drawn:
         match kind.WhichOneof("value"):
             case "tensor_type" if element_name(kind.tensor_type.elem_type):
                 shape = self._shape(name, kind.tensor_type)
-                return self._tensor(shape, dtype_of_element(str(type_string(kind))[7:-1]), rng)
+                try:
+                    return self._tensor(shape, dtype_of_element(str(type_string(kind))[7:-1]), rng)
+                except (ValueError, OverflowError) as error:  # too many dimensions, or too great ones beside a 0
+                    self._impossible(name, f"numpy has no array of its shape: {error}")
+                    return None
             case "sequence_type":
                 inner = kind.sequence_type.elem_type
                 return [self.value(name, inner, rng) for _ in range(_entries(inner))]

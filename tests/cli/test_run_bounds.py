@@ -182,3 +182,60 @@ def test_narrow_types_are_packed_piece_by_piece(name, monkeypatch):
         assert arrays.array_of(None, message).tobytes() == array.tobytes()
     with pytest.raises(ModelError, match="37 elements of a byte each"):
         arrays.array_of(None, message, 36)
+
+
+# Shapes that no array has, though nothing is in them.
+
+HUGE = (1 << 62) - 1
+NO_SHAPES = [[0, HUGE, 99], [1 << 33, 1 << 33, 0], [1] * 80]
+
+
+def tensor(kind, dims):
+    content = {"string_data": [b"a"]} if kind == onnx.TensorProto.STRING else {"raw_data": b"\0" * 4}
+    return onnx.TensorProto(name="w", data_type=kind, dims=dims, **({} if 0 in dims else content))
+
+
+def model_of(node, kind, initializers=(), inputs=(), **more):
+    output = onnx.helper.make_tensor_value_info("y", kind, None)
+    graph = onnx.helper.make_graph([node], "main", list(inputs), [output], list(initializers), **more)
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
+
+
+@pytest.mark.parametrize("dims", NO_SHAPES, ids=len)
+@pytest.mark.parametrize("kind", [onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL, onnx.TensorProto.STRING])
+def test_tensors_of_no_possible_shape_are_malformed(folder, kind, dims):
+    bad = tensor(kind, dims)
+    if kind == onnx.TensorProto.BOOL and bad.raw_data:
+        bad.raw_data = b"\0"
+    copy = onnx.helper.make_node("Identity", ["w"], ["y"])
+    models = [
+        model_of(copy, kind, [bad]),
+        model_of(onnx.helper.make_node("Constant", [], ["y"], value=bad), kind),
+        model_of(copy, kind, inputs=[onnx.helper.make_tensor_value_info("w", kind, None)]),
+    ]
+    (folder / "w.pb").write_bytes(bad.SerializeToString())
+    for model, inputs in zip(models, ([], [], ["w.pb"]), strict=True):
+        (folder / "m.onnx").write_bytes(model.SerializeToString())
+        result = run("run", "m.onnx", *inputs)
+        assert result.exit_code == 3 and "numpy has no array of its dims" in result.stderr
+
+
+@pytest.mark.parametrize("dims", NO_SHAPES, ids=len)
+def test_sparse_tensors_of_no_possible_shape_are_malformed(folder, dims):
+    values, indices = tensor(onnx.TensorProto.FLOAT, [0]), onnx.TensorProto(data_type=7, dims=[0])
+    sparse = onnx.SparseTensorProto(values=values, indices=indices, dims=dims)
+    copy = onnx.helper.make_node("Identity", ["w"], ["y"])
+    model = model_of(copy, onnx.TensorProto.FLOAT, sparse_initializer=[sparse])
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    result = run("run", "m.onnx")
+    assert result.exit_code == 3 and "numpy has no array of its dims" in result.stderr
+
+
+@pytest.mark.parametrize("dims", NO_SHAPES, ids=len)
+@pytest.mark.parametrize("kind", [onnx.TensorProto.FLOAT, onnx.TensorProto.INT8, onnx.TensorProto.STRING])
+def test_nothing_is_drawn_of_no_possible_shape(folder, kind, dims):
+    copy = onnx.helper.make_node("Identity", ["w"], ["y"])
+    model = model_of(copy, kind, inputs=[onnx.helper.make_tensor_value_info("w", kind, dims)])
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    result = run("run", "m.onnx", "--random")
+    assert result.exit_code == 2 and "no value can be drawn for 'w'" in result.stderr

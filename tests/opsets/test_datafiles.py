@@ -126,6 +126,12 @@ def test_a_folder_tells_all_that_is_wrong_in_it(tmp_path):
     assert [os.path.basename(each.file) for each in caught.value.findings] == ["input_0.pb", "input_1.pb"]
 
 
+def test_a_folder_of_a_model_without_inputs_has_none(tmp_path):
+    (tmp_path / "output_0.pb").write_bytes(tensor_of("y", X).SerializeToString())
+    assert read(tmp_path) == {}
+    assert same(read(tmp_path, role="output"), {"x": X})
+
+
 def test_a_folder_with_values_of_another_run_is_not_mixed_up(tmp_path):
     declared = [FLOAT, Declared("y", "tensor(float)", None)]
     write_values(f"{tmp_path}/d/", {"output": {"x": X, "y": X}}, {"output": declared}, False)
@@ -306,7 +312,7 @@ def test_json_that_is_no_value_is_refused(tmp_path, text, why):
         ('["inf"]', "tensor(float6e2m3)", "out of range"),
         ("1", "seq(tensor(float))", "1 is no list"),
         ("[]", "map(int64, float)", "a list of 0 is no object"),
-        ('{"a": 1}', "map(int64, float)", "invalid literal"),
+        ('{"a": 1}', "map(int64, float)", "is no integer"),
         ('{"1": 1, "01": 2}', "map(int64, float)", "a key stands twice"),
         ("[]", "sparse_tensor(float)", "JSON has no form for"),
     ],
