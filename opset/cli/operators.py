@@ -83,6 +83,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
             for each in schema.attributes.values()
         ],
         "types": {name: list(types) for name, types in schema.types.items()},
+        "constraints": docs.constraints,
     }  # fmt: skip
 
 
@@ -103,6 +104,10 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         lines += ["", "types"]
         for name, types in data["types"].items():
             lines += wrapped(f"{name}: {', '.join(types)}", WIDTH, "  ")
+    if data["constraints"]:
+        lines += ["", "constraints"]
+        for label, text in data["constraints"].items():
+            lines += wrapped(f"{label}: {text}", WIDTH, "  ")
     return lines
 
 

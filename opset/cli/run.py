@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -186,7 +188,8 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
     if settings.target is not None:
         written = [each for each in outputs if each.name in names]
         check_form(settings.target, [*inputs, *written] if settings.save_inputs else written)
-    values = dict(zip(names, evaluator.run(names, feeds), strict=True))
+    with _progress(evaluator):
+        values = dict(zip(names, evaluator.run(names, feeds), strict=True))
     kinds = {each.name: each.type for each in outputs}
     report.data["outputs"] = {name: summary(value, kinds[name]) for name, value in values.items()}
     if settings.target is not None:
@@ -200,6 +203,28 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
         for name in kinds.keys() - values.keys():
             wanted.pop(name, None)  # an output that was not asked for
         report.data["comparison"] = _compared(wanted, values, settings, report.findings)
+
+
+@contextmanager
+def _progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
+    """Show on a terminal, once a second, how many nodes have been run."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+
+    def tell() -> None:
+        while not done.wait(1):
+            sys.stderr.write(f"[{evaluator.steps:,} nodes]\r")
+            sys.stderr.flush()
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
 
 
 def _given(settings: Settings, inputs: Sequence[Declared], limit: int) -> dict[str, Any]:

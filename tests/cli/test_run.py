@@ -1,7 +1,10 @@
 """`opset run`: where inputs come from, what is told of outputs, what becomes of them, and what is refused."""
 
+import io
 import json
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -10,6 +13,7 @@ import onnx.parser
 import onnxruntime
 import pytest
 
+from opset.cli.run import _progress
 from opset.errors import CODES
 from tests.cli.commands import run, run_json, save
 
@@ -401,3 +405,15 @@ def test_numbers_that_are_none_are_counted(add):
     assert data["value"][0] == ["nan", "inf"]
     text = run("run", add, "--set", 'x=[["nan", "inf"], [1, 2]]', "--set", "y=[[1, 1], [1, 1]]").stdout
     assert "1 nan  1 inf\n    [nan, inf]\n    [2, 3]\n" in text
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_is_told_once_a_second_how_far_a_run_is(monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream := Terminal())
+    with _progress(SimpleNamespace(steps=12345)):
+        time.sleep(1.1)
+    assert stream.getvalue() == "[12,345 nodes]\r"
