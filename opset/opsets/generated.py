@@ -44,9 +44,9 @@ def generated(
         for each in inputs
         if each.name not in given
     }
-    if unused := sizes.keys() - known.keys() - drawn.used:
-        help = f"there are {', '.join(map(printable, sorted(drawn.used))) or 'none'}"
-        message = f"no input that is drawn has a dimension {', '.join(map(printable, sorted(unused)))}"
+    if unused := [name for name in sizes if name not in known and name not in drawn.used]:
+        help = f"there are {', '.join(map(printable, drawn.used)) or 'none'}"
+        message = f"no input that is drawn has a dimension {', '.join(map(printable, unused))}"
         findings.append(Finding("U103", message, help=help))
     if drawn.missing:
         options = " ".join(f"--dim {printable(name)}=1" for name in drawn.missing)
@@ -79,7 +79,7 @@ class _Drawn:
     def __init__(self, sizes: Mapping[str, int], findings: list[Finding], limit: int) -> None:
         self.sizes, self.findings, self.left = sizes, findings, limit
         self.missing: dict[str, None] = {}
-        self.used: set[str] = set()
+        self.used: dict[str, None] = {}
 
     def value(self, name: str, kind: Any, rng: np.random.Generator) -> Any:
         """Give a value of a TypeProto. Protobuf nests no more than 100 messages, so recursion is safe."""
@@ -122,7 +122,7 @@ class _Drawn:
                 shape.append(dim.dim_value)
                 continue
             called = dim.dim_param or f"{name}.{axis}"
-            self.used.add(called)
+            self.used[called] = None
             if called not in self.sizes:
                 self.missing[called] = None
             shape.append(self.sizes.get(called, 0))

@@ -153,6 +153,14 @@ def test_maps_are_given_and_drawn(folder):
     assert run_json("run", path, "--random")["outputs"]["y"]["shape"] == [1, 2]
 
 
+def test_dimensions_may_have_names_that_are_no_text(folder):
+    text = f"{HEAD} main (float[NN] a, float[MM] b) => (float[K] y) {{ y = Add (a, b) }}"
+    add = save("add.onnx", text, folder)
+    add.write_bytes(add.read_bytes().replace(b"NN", b"\xff\xfe"))
+    result = run("run", add, "--random", "--dim", "K=2", "--dim", "MM=2")
+    assert result.exit_code == 2 and "no input that is drawn has a dimension K" in result.stderr
+
+
 def test_what_a_file_cannot_hold_is_told_before_the_evaluation(folder):
     text = f"""{HEAD} main (float[N] x, bfloat16[N] h) => (seq(float[N]) s, bfloat16[N] b, float[N] y) {{
         s = SequenceConstruct (x)
