@@ -63,7 +63,7 @@ TOLERANCE = {
 SUMS = re.compile(
     r".*Conv.*|.*MatMul.*|Gemm|Einsum|Reduce.*|.*Norm.*|.*Pool|CumSum|DFT|STFT|.*Window|RNN|GRU|LSTM|Attention|Resize|"
     r"Upsample|GridSample|AffineGrid|RoiAlign|.*Loss|LRN|Mean|Sum|Det|.*Softmax|Col2Im|SVM.*|Tree.*|Linear.*|"
-    r"RotaryEmbedding|MelWeightMatrix|Scatter.*|Scaler|Celu|Gelu|Mish|Scan|.*Attention.*|Sigmoid|Swish|Tanh|Selu|Elu"
+    r"RotaryEmbedding|MelWeightMatrix|Scatter.*|Scaler|Celu|Gelu|Mish|Scan|.*Attention.*|Sigmoid|Swish|Tanh|Selu|Elu|HardSwish"
 )
 
 SINGLE = re.compile(r".*Norm.*|.*Window|DFT|STFT|Shrink|HardSwish|Attention|MelWeightMatrix|LRN|Resize|Upsample")
@@ -256,12 +256,17 @@ def described(case: Case, number: int, outputs: Sequence[Any]) -> str:
     for given in drawn.inputs:
         if isinstance(given, Argument):
             shape, values = list(given.value.shape), f"={given.value.tolist()}" if given.value.size < 9 else ""
-            inputs.append(f"{given.element}{shape}{values}")
+            inputs.append(f"{given.element}{shape}{values}{' extreme' * extreme(given.value)}")
         else:
             inputs.append("-" if given is None else given.element)
     stated = [f"{name}={value}" for name, value in drawn.attributes.items() if "Proto" not in type(value).__name__]
     made = ", ".join(map(shown, outputs))
     return f"{case.operator}({', '.join(inputs)}) -> ({made}) {' '.join(sorted(stated, key=len))}"[:3000]
+
+
+def extreme(array: Any) -> bool:
+    """Say whether floats are so great that the square of one has no place in FLOAT, or are infinite or NaN."""
+    return array.dtype.kind == "f" and not bool((np.abs(array.astype(np.float64)) < 1e18).all())
 
 
 def versions_in(case: Case) -> tuple[Key, ...]:

@@ -31,7 +31,12 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
         "there is no greatest or least of no elements, and an axis is one number; onnxruntime gives an empty output",
     ),
     (
-        "GatherND|Einsum|MatMul|PRelu|NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss|Attention|CenterCropPad",
+        "Attention",
+        "fails: .*C10",
+        "present_key and present_value are named together, and not beside nonpad_kv_seqlen; onnxruntime does not ask",
+    ),
+    (
+        "GatherND|Einsum|MatMul|PRelu|NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss|CenterCropPad",
         "fails: .*R20[34]",
         "sizes that do not agree, or that may not be broadcast, are not valid; onnxruntime does not compare them",
     ),
@@ -45,6 +50,7 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
         "fails: .*C3: pads",
         "what is cut off has to be there; onnxruntime adds what the other side gets first",
     ),
+    ("Pad", "fails: .*C6: axis", "there is nothing to reflect; onnxruntime gives an empty output"),
     (
         "DictVectorizer",
         "fails: .*not in the vocabulary",
@@ -72,7 +78,7 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
         "a sum of no products is 0; onnxruntime leaves the memory as it was, or beta out",
     ),
     (
-        "BatchNormalization|ReduceMean|DynamicQuantizeLinear|InstanceNormalization|GroupNormalization",
+        "BatchNormalization|ReduceMean|InstanceNormalization|GroupNormalization",
         r"differ: .*\[(\d+, )*0[],]|nan for|for nan|\[(\d+, )*0[],].*\) ",
         "the mean of no elements is not defined; onnxruntime gives 0",
     ),
@@ -133,8 +139,12 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
     (
         "Attention",
         r"differ: .*is_causal=1",
-        "the causal mask is aligned as the versions say, at the upper left or behind the past; onnxruntime always "
-        "aligns it at the lower right",
+        "a query sees the past, and of the new keys those up to its own; onnxruntime lets a single query see them all",
+    ),
+    (
+        "Attention",
+        r"differ: .*o3: .*-inf for -(6\.55|3\.4)",
+        "what the mask excludes has a score of minus infinity; onnxruntime gives the least number of the type",
     ),
     (
         ".*Pool|Conv|ConvInteger|QLinearConv|ConvTranspose",
@@ -147,6 +157,11 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
         r"differ: .*_f: float32 .* \| Cast\w*\((float|double|float16|bfloat16).*(to=2[12]|$)",
         "what becomes of the fraction is not said for integers of 4 bits; as for wider ones, it is cut off here, "
         "and rounded by onnxruntime",
+    ),
+    (
+        "BatchNormalization",
+        r"differ: .*\bzo[12]\w*: float16",
+        "a second node has the running statistics that are given; onnxruntime has written the first one's over them",
     ),
     (
         "Col2Im",
@@ -209,7 +224,7 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "LayerNormalization|RMSNormalization",
-        r"differ: .*\b(nan|inf)\b|differ: .*e\+(09|10|38)|differ: .*9999220736|: 0\.0 for",
+        r"differ: .*extreme",
         "a variance beyond FLOAT, which is what stash_type asks for, is infinite; onnxruntime computes in DOUBLE",
     ),
     (
@@ -224,10 +239,20 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "LabelEncoder",
+        r"LabelEncoder [23] differ: .*keys_floats=\[[^]]*\b0\.0",
+        "before version 4 keys are compared bit by bit, and the two zeros differ; onnxruntime takes them for one",
+    ),
+    (
+        "LabelEncoder",
         r"differ: .*keys_floats=.*-?0\.0, .*-?0\.0",
         "which of two equal keys counts is not said",
     ),
     # ai.onnx.ml
+    (
+        "TreeEnsembleClassifier",
+        "fails: .*C5: 1 base values, and 2 are needed",
+        "there is a base value for each class; votes for the second class alone are no reason for one",
+    ),
     (
         "DictVectorizer",
         "float64.* for float32",

@@ -278,6 +278,10 @@ def attention(d: Draw) -> list[Argument | None]:
     causal = d.attr("is_causal", 0, 1)
     d.attr("softcap", 0.0, 2.0, stated=0.3)
     d.attr("scale", 0.5, stated=0.3)
+    d.attr("qk_matmul_output_mode", 1, 2, 3, stated=0.3)
+    d.attr("left_window_size", 0, 1, 2, stated=0.3)
+    d.attr("right_window_size", 0, 1, 2, stated=0.3)
+    d.attr("softmax_precision", 1, 11, stated=0.15)
     if flat:
         d.attributes.update(q_num_heads=heads, kv_num_heads=kv)
         shapes = [[batch, q, heads * width], [batch, k, kv * width], [batch, k, kv * width]]

@@ -44,6 +44,7 @@ class Step:
     attributes: dict[str, Any] = field(default_factory=dict)
     takes_run: bool = False
     is_generator: bool = False
+    any_type: bool = False
     seen: set[Any] = field(default_factory=set)
     call: Callable[[], Program] | None = None
     inputs: tuple[int, ...] = ()
@@ -207,7 +208,7 @@ class Programs:
             )
         kernel, schema = meaning.kernel, meaning.schema
         return Step(
-            index, node, schema, kernel.function, attributes, kernel.takes_run, kernel.is_generator,
+            index, node, schema, kernel.function, attributes, kernel.takes_run, kernel.is_generator, kernel.any_type,
             # An attribute may name the type of an output, so what was found legal holds for this node alone.
             set() if node.attribute else meaning.seen,
         )

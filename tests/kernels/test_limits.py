@@ -1,6 +1,7 @@
 """No input makes a kernel take memory that it has not announced, or time without looking at the clock."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from opset import Limits, ReferenceEvaluator, RunError
 from opset.model import proto as pb
 from opset.model.syntax import parse_model
+from opset.opsets.evaluator import CallOfStep
 from opset.opsets.kernels import Violation
 
 ML = "ai.onnx.ml"
@@ -77,11 +79,14 @@ LARGER_THAN_EMPTY_INPUTS = [
     ("FlexAttention", 1, (empty(1, 1, 10**5, 1), empty(1, 1, 0, 1), empty(1, 1, 0, HUGE)), {}),
     ("Attention", 23, (empty(1, 1, 10**5, 1), empty(1, 1, 0, 1), empty(1, 1, 0, HUGE)), {}),
     ("LinearRegressor", 1, (empty(HUGE, 0),), {}),
+    ("SVMClassifier", 1, (empty(HUGE, 0),), {"classlabels_ints": [0, 1], "rho": [0.0]}),
+    ("TensorScatter", 24, (empty(HUGE, 3, 0), empty(HUGE, 2, 0)), {"axis": 1}),
+    ("OneHot", 11, (empty(0), np.array(HUGE), np.zeros(2)), {}),
 ]
 
 
 def domain_of(operator):
-    return {"LinearRegressor": ML, "FlexAttention": "ai.onnx.preview"}.get(operator, "")
+    return {"LinearRegressor": ML, "SVMClassifier": ML, "FlexAttention": "ai.onnx.preview"}.get(operator, "")
 
 
 @pytest.mark.parametrize(("operator", "version", "inputs", "attributes"), LARGER_THAN_EMPTY_INPUTS)
@@ -139,6 +144,27 @@ def test_a_linear_machine_needs_no_matrix_of_its_features():
     assert scores.tolist() == [[20_000.5], [20_000.5]]
 
 
+def test_votes_of_a_leaf_are_worked_on_in_blocks():
+    """A leaf with many votes, which many rows reach."""
+    votes, rows = 2_000, 4_000
+    nodes = {
+        "nodes_treeids": [0] * 3, "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0] * 3,
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "nodes_values": [2.0] * 3,
+        "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0],
+    }  # fmt: skip
+    targets = {
+        "target_treeids": [0] * votes, "target_nodeids": [1] * votes, "target_ids": [0] * votes,
+        "target_weights": [0.5] * votes, "n_targets": 1,
+    }  # fmt: skip
+    x = np.zeros((rows, 1), np.float32)
+    tracemalloc.start()
+    (scores,) = computed("TreeEnsembleRegressor", x, version=3, domain=ML, **nodes, **targets)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.array_equal(scores, np.full((rows, 1), 1000, np.float32))
+    assert peak < 160 * MEGABYTE
+
+
 # -- time --
 
 BLOCKED = (empty(HUGE, 4, 0).astype(np.int8), empty(HUGE, 2, 0)), {"block_size": 2, "axis": 1}
@@ -193,11 +219,43 @@ def test_a_million_sizes_are_refused_unread(operator, inputs):
     assert time.monotonic() - start < 2
 
 
+def test_many_new_axes_are_refused_in_time():
+    start = time.monotonic()
+    refused("R204", "Unsqueeze", empty(1), np.arange(100_000))
+    assert time.monotonic() - start < 2
+
+
+def test_many_axes_are_refused_before_anything_is_computed():
+    start = time.monotonic()
+    said = refused("R204", "MeanVarianceNormalization", np.zeros((100_000, 1), np.float32), axes=[0] * 100_000)
+    assert "a dimension is named twice" in said
+    assert time.monotonic() - start < 2
+
+
 def test_a_shape_without_elements_but_of_several_dimensions_is_not_spelled_out():
     said = refused("R203", "ConstantOfShape", np.zeros((HUGE, 10**6, 0), np.int64))
     assert len(said) < 1_000
     said = refused("R203", "SplitToSequence", np.zeros(2), np.zeros((HUGE, 10**6, 0), np.int64))
     assert len(said) < 1_000
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
+@pytest.mark.parametrize("shapes", [((7, 5), (5, 3)), ((2, 1, 3, 4), (5, 4, 2)), ((6,), (6,)), ((6,), (6, 2))])
+def test_products_of_large_integers_wrap(dtype, shapes):
+    """They are computed from digits; numpy, which needs ten times as long, wraps just so."""
+    limits = np.iinfo(dtype)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(limits.min, limits.max, shape, dtype, endpoint=True) for shape in shapes)
+    (y,) = computed("MatMul", a, b)
+    assert y.dtype == dtype
+    assert np.array_equal(y, np.matmul(a, b))
+
+
+def test_the_clock_is_looked_at_within_few_but_long_strings(monkeypatch):
+    looks = []
+    monkeypatch.setattr(CallOfStep, "check_time", lambda self: looks.append(1))
+    assert computed("RegexFullMatch", np.full(50, "x" * 500_000, object), pattern="x*")[0].all()
+    assert len(looks) > 10
 
 
 def test_long_details_of_a_violation_are_cut():

@@ -104,7 +104,7 @@ class Call(Protocol):
 class Kernel:
     """A kernel's function and what it takes beside the inputs: attributes, and whether the `run`.
 
-    `origin` is file:line of where it was registered.
+    `origin` is file:line of where it was registered; with `any_type`, types of outputs are not checked.
     """
 
     function: Function
@@ -113,13 +113,17 @@ class Kernel:
     takes_run: bool
     is_generator: bool
     origin: str
+    any_type: bool
 
 
-def kernel(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
+def kernel(
+    *operators: str, since: int = 0, domain: str = "", any_type: bool = False
+) -> Callable[[Function], Function]:
     """Register the kernel of operators from version `since` on, from the first on where nothing is said.
 
-    Registering a function again, as a notebook does, replaces it. Raises RunError R201 where there are two, and for an
-    operator of the standard, which has its kernel.
+    With `any_type`, outputs may be of types that the version does not list. Registering a function again, as a notebook
+    does, replaces it. Raises RunError R201 where there are two, and for an operator of the standard, which has its
+    kernel.
     """
     caller = sys._getframe(1)
     module = caller.f_globals.get("__name__", "")
@@ -130,7 +134,7 @@ def kernel(*operators: str, since: int = 0, domain: str = "") -> Callable[[Funct
         _check_own(operators, domain, origin)
 
     def register(function: Function) -> Function:
-        entry = _described(function, origin)
+        entry = _described(function, origin, any_type)
         for operator in operators:
             versions = table.setdefault((domain, operator), {})
             if since in versions and _name(versions[since].function) != _name(function):
@@ -165,7 +169,7 @@ def _two(domain: str, operator: str, since: int, first: Kernel, second: Kernel) 
     return Finding("R201", message, second.origin, f"the other is at {first.origin}", "keep one of them")
 
 
-def _described(function: Function, origin: str) -> Kernel:
+def _described(function: Function, origin: str, any_type: bool) -> Kernel:
     parameters = inspect.signature(function).parameters.values()
     keywords = {each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
     return Kernel(
@@ -175,6 +179,7 @@ def _described(function: Function, origin: str) -> Kernel:
         "run" in keywords,
         inspect.isgeneratorfunction(inspect.unwrap(function)),
         origin,
+        any_type,
     )
 
 

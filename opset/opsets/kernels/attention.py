@@ -362,7 +362,7 @@ def rotary_embedding(
 
 @kernel("TensorScatter", since=24)
 def tensor_scatter(
-    past_cache: Array, update: Array, write_indices: Array | None = None, *, axis: int, mode: str
+    past_cache: Array, update: Array, write_indices: Array | None = None, *, axis: int, mode: str, run: Call
 ) -> Array:
     """Give a cache into which new entries are written, for each sample from its own index on."""
     rank = past_cache.ndim
@@ -374,6 +374,7 @@ def tensor_scatter(
     if update.ndim != rank or rest[0] != rest[1] or update.shape[axis] > most:
         raise Violation("C2", f"shapes {list(past_cache.shape)} and {list(update.shape)}, axis {axis}")
     batch, count = past_cache.shape[0], update.shape[axis]
+    run.reserve(2 * batch * (count + 1), np.int64)
     first = np.zeros(batch, np.int64) if write_indices is None else write_indices
     if first.shape != (batch,):
         raise Violation("C3", f"shape(write_indices) = {list(first.shape)}, {batch} samples")

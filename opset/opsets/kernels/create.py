@@ -27,7 +27,8 @@ def _dtype(number: int | None, default: np.dtype[Any], label: str, kinds: str = 
 # -- constants --
 
 
-@kernel("Constant")
+# Version 1 lists floats alone, and Reshape 5 takes shapes of int64: models of that time hold them as constants.
+@kernel("Constant", any_type=True)
 def constant(
     *,
     value: Array | None,

@@ -208,6 +208,7 @@ def _depth(depth: Array) -> int:
 def _encoded(indices: Array, depth: int, values: Array, axis: int, run: Call) -> Array:
     if values.shape != (2,):
         raise Violation("C3", f"shape {list(values.shape)}")
+    run.reserve(depth, np.int64)
     run.reserve(indices.size * depth, bool)
     run.reserve(indices.size * depth, values.dtype)
     classes = np.arange(depth).reshape((-1,) + (1,) * (indices.ndim - axis))

@@ -138,10 +138,11 @@ def unsqueeze_from_front(x: Array, *, axes: Sequence[int]) -> Array:
 
 
 def _unsqueezed(x: Array, axes: Sequence[int]) -> Array:
-    if len(set(axes)) < len(axes):
+    new = set(axes)
+    if len(new) < len(axes):
         raise Violation("C2", f"axes {list(axes)}")
     sizes = iter(x.shape)
-    return x.reshape([1 if axis in axes else next(sizes) for axis in range(x.ndim + len(axes))])
+    return x.reshape([1 if axis in new else next(sizes) for axis in range(x.ndim + len(axes))])
 
 
 # -- order --

@@ -186,7 +186,7 @@ def label_encoder_of_bits(
     values = _one_of(values_floats, values_int64s, values_strings)
     _check_encoder(x, keys, values)
     if x.dtype.kind == "f":
-        keys, x = keys.view(np.int32), np.ascontiguousarray(x).view(np.int32)
+        keys, x = keys.view(np.int32), np.asarray(x, order="C").view(np.int32)
     default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
     table = dict(reversed([*zip(keys.tolist(), values.tolist(), strict=True)]))
     return _looked_up(x, table, default, values.dtype)

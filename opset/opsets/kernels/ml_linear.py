@@ -186,7 +186,7 @@ def svm_classifier(
     values = columns_of(x, "C1").astype(np.float64)
     counts = vectors_per_class or ()
     if not sum(counts):
-        return _linear_machine(values, labels, coefficients, rho, post_transform)
+        return _linear_machine(values, labels, coefficients, rho, post_transform, run)
     count, classes = sum(counts), len(counts)
     pairs = classes * (classes - 1) // 2
     if classes != len(labels) or min(counts) < 0:
@@ -229,11 +229,12 @@ def svm_classifier(
 
 
 def _linear_machine(
-    values: Array, labels: Array, coefficients: Floats, rho: Floats, post_transform: str
+    values: Array, labels: Array, coefficients: Floats, rho: Floats, post_transform: str, run: Call
 ) -> tuple[Array, Array]:
     weights = np.array(coefficients or (), np.float64)
     if not len(labels) or len(weights) != len(labels) * values.shape[1]:
         raise Violation("C2", f"{len(weights)} coefficients for {len(labels)} classes of {values.shape[1]} features")
+    run.reserve(2 * len(values) * len(labels), np.float64)
     scores = values @ weights.reshape(len(labels), -1).T + (rho or (0.0,))[0]
     return labels[scores.argmax(axis=1)], transformed(scores, post_transform, "C4").astype(np.float32)
 

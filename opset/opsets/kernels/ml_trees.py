@@ -15,7 +15,7 @@ from opset.opsets.kernels.shared import Array
 
 ML = "ai.onnx.ml"
 BLOCK = 1 << 21
-"""Pairs of row and tree that are worked on together."""
+"""Triples of row, tree and vote that are worked on together, at most."""
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF")
 MEMBER, LEAF = 6, 7
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
@@ -98,7 +98,7 @@ def aggregated(forest: Forest, x: Array, count: int, aggregate: str | bytes, run
         raise Violation("C4", f"features {forest.features.min()} to {forest.features.max()}, and {x.shape[1]} columns")
     run.reserve(len(x) * count, np.float64)
     scores = np.zeros((len(x), count))
-    block = max(1, BLOCK // max(len(forest.roots), 1))
+    block = max(1, BLOCK // max(len(forest.roots) * int(np.diff(forest.first).max(initial=1)), 1))
     for start in range(0, len(x), block):
         part = x[start : start + block]
         leaves = forest.leaves(part, run)
@@ -319,8 +319,8 @@ def tree_ensemble_classifier(x: Array, *, run: Call, **given: Any) -> tuple[Arra
     """Give the label of the greatest score of each row, and the scores after a transform."""
     labels = class_labels(given["classlabels_strings"], given["classlabels_int64s"], "C6")
     ids, transform = given["class_ids"] or (), given["post_transform"]
-    if len(labels) == 2 and len(set(ids)) == 1 and len(_numbers(given, "base_values")) < 2:
-        scores = _scores(x, "class", 1, "SUM", {**given, "class_ids": (0,) * len(ids)}, run)
+    if len(labels) == 2 and set(ids) == {0} and len(_numbers(given, "base_values")) < 2:
+        scores = _scores(x, "class", 1, "SUM", given, run)
         signed = bool((_numbers(given, "class_weights") < 0).any())
         return _of_one_score(scores[:, 0], labels, transform, signed)
     scores = _scores(x, "class", len(labels), "SUM", given, run)
@@ -328,7 +328,7 @@ def tree_ensemble_classifier(x: Array, *, run: Call, **given: Any) -> tuple[Arra
 
 
 def _of_one_score(score: Array, labels: Array, transform: str, signed: bool) -> tuple[Array, Array]:
-    """Give labels and scores where all votes are for one of two classes, as exporters of binary classifiers write.
+    """Give labels and scores where all votes are for the first of two classes, as exporters of binary ones write.
 
     The standard is silent on what the other class then gets. Without negative weights the score is taken for the
     probability of the second class, else for a margin, as the runtimes do.

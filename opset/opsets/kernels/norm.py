@@ -328,7 +328,10 @@ def lp_norm(x: Array, *, axis: int, p: int, run: Call) -> Array:
 @rounded_once
 def mean_variance_norm(x: Array, *, axes: tuple[int, ...], run: Call) -> Array:
     """Give `(x - mean) / (sqrt(variance) + 1e-9)` along some dimensions."""
-    mean, variance = _moments(x, tuple([positive_axis(axis, x.ndim, "C1") for axis in axes]), run)
+    chosen = tuple([positive_axis(axis, x.ndim, "C1") for axis in axes])
+    if len(set(chosen)) < len(chosen):
+        raise ValueError("a dimension is named twice")
+    mean, variance = _moments(x, chosen, run)
     return (x - mean) / (np.sqrt(variance) + x.dtype.type(1e-9))
 
 

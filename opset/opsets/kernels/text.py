@@ -13,7 +13,7 @@ from opset.errors import Finding, RunError
 from opset.opsets.kernels import Call, Violation, kernel
 from opset.opsets.kernels.shared import Array
 
-_CHECKED = 1 << 12  # strings between two looks at the clock
+_CHECKED = 1 << 20  # bytes of strings between two looks at the clock, about
 _PART = 64  # bytes of a short string, about
 _PROGRAM = 8 << 20  # bytes that a compiled regular expression may have; its runs, linear in the text, take more time
 
@@ -23,9 +23,12 @@ Text = str | bytes
 
 def _texts(x: Array, run: Call) -> Iterator[Text]:
     """Give the elements in order, and look at the clock between them."""
-    for number, each in enumerate(x.ravel()):
-        if not number % _CHECKED:
+    left = 0
+    for each in x.ravel():
+        left -= _PART + len(each)
+        if left < 0:
             run.check_time()
+            left = _CHECKED
         yield each
 
 
