@@ -21,13 +21,15 @@ from opset.errors import Finding, OpsetError, RunError, UsageError, printable
 from opset.model import load
 from opset.opsets import literals
 from opset.opsets.comparison import differences
-from opset.opsets.datafiles import form_of, read_values, typed, values_in_json, write_values
-from opset.opsets.evaluator import Declared, Limits, ReferenceEvaluator, type_of
+from opset.opsets.datafiles import check_form, form_of, read_values, typed, values_in_json, write_values
+from opset.opsets.evaluator import Declared, Limits, ReferenceEvaluator, size_of, type_of
 from opset.opsets.generated import generated
 from opset.opsets.summary import lines, summary
 from opset.text import styled
 
 _ABSOLUTE = 0.1  # of the relative tolerance: what is near 0 may be the difference of numbers around 1
+TRACED = 20_000
+"""Values of a trace that JSON holds: a loop may compute millions."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -124,7 +126,8 @@ def command(
         status = error.exit_status
     if form == "json" and not quiet:
         errors = [asdict(finding) for finding in report.findings]
-        data = {"model": model, **report.data, **({"trace": trace.found} if settings.trace else {})}
+        traced = {"trace": trace.found, "traced": trace.count} if settings.trace else {}
+        data = {"model": model, **report.data, **traced}
         output.write_product({**data, "errors": errors, "exit_status": status}, list, form)
         return status
     if not quiet:
@@ -182,6 +185,9 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
     if path and not os.path.exists(path):  # told before an evaluation that may be long
         why = "there is no such file or folder"
         raise RunError(Finding("R105", "the file of values cannot be read", why=why, file=path))
+    if settings.target is not None:
+        written = [each for each in outputs if each.name in names]
+        check_form(settings.target, [*inputs, *written] if settings.save_inputs else written)
     with _progress(evaluator):
         values = dict(zip(names, evaluator.run(names, feeds), strict=True))
     kinds = {each.name: each.type for each in outputs}
@@ -239,6 +245,7 @@ def _given(settings: Settings, inputs: Sequence[Declared], limit: int) -> dict[s
         for name in values.keys() & found.keys():
             why = f"{origin[name]} and {argument} both hold it"
             findings.append(Finding("U103", f"the input '{printable(name)}' is given twice", why=why))
+        limit = max(limit - sum(map(size_of, values.values())), 0)
         found |= values
         origin |= dict.fromkeys(values, argument)
     known = {each.name: each for each in inputs}
@@ -293,8 +300,8 @@ def _compared(
         wrong = [each for each in found if each.why]
         verdicts[name] = {
             "verdict": "different" if wrong else "same",
-            "absolute": max((each.absolute for each in found), default=0.0),
-            "relative": max((each.relative for each in found), default=0.0),
+            "absolute": literals.json_of(max((each.absolute for each in found), default=0.0)),
+            "relative": literals.json_of(max((each.relative for each in found), default=0.0)),
         }
         if wrong:
             message = f"the output '{printable(name)}' differs from what was expected"
@@ -308,12 +315,15 @@ def _compared(
 
 
 class _Trace:
-    """Notes each value that is computed, as text as soon as it is there where there is a stream."""
+    """Notes each value that is computed: as text at once where there is a stream, else the first ones as data."""
 
     def __init__(self, settings: Settings, stream: Any) -> None:
-        self.stream, self.found = stream, list[dict[str, Any]]()
+        self.stream, self.found, self.count = stream, list[dict[str, Any]](), 0
 
     def __call__(self, place: str, name: str, value: Any) -> None:
+        self.count += 1
+        if self.stream is None and self.count > TRACED:
+            return
         data = summary(value)
         if self.stream is None:
             self.found.append({"place": place, "name": name, **data})
@@ -335,6 +345,6 @@ def _text(report: Report) -> list[str]:
         style = {"same": "green", "different": "red"}.get(verdict["verdict"], "dim")
         line = f"  {printable(each)}: {styled(verdict['verdict'], style, sys.stdout)}"
         if verdict.get("absolute"):
-            line += f", by {verdict['absolute']:.1e} at most ({verdict['relative']:.1e} relative)"
+            line += f", by {float(verdict['absolute']):.1e} at most ({float(verdict['relative']):.1e} relative)"
         found.append(line)
     return found + ([f"  wrote {printable(data['written'])}"] if "written" in data else [])

@@ -44,6 +44,9 @@ _PARTS: Final = ("", "tensor_value", "sparse_tensor_value", "sequence_value", "m
 _NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
 
 
+_PIECE: Final = 1 << 20  # elements; a multiple of 8, so that each piece ends with a whole byte
+
+
 def data_type_of(dtype: np.dtype[Any]) -> int | None:
     """Give the TensorProto.DataType of a dtype in any byte order, STRING for text; None where there is none."""
     if dtype.kind in "US":
@@ -62,21 +65,30 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
     `model` is what the tensor belongs to, and may be None for one that is complete in itself. Raises ModelError M206 if
     the data does not fit dims and type or has more than `limit` bytes, and M2xx for external data.
     """
-    dims = tuple(tensor.dims)
     if tensor.data_type == STRING:
         texts = tensor_values(model, tensor)  # first, as it holds the dims against what is there
         strings = np.empty(len(texts), dtype=object)
         strings[:] = texts
-        return strings.reshape(dims)
+        return _shaped(tensor, strings)
     if tensor.data_type not in DTYPES:
         element_bits(tensor.data_type)  # tells what is wrong
     bits, dtype = ELEMENTS[tensor.data_type].bits, DTYPES[tensor.data_type]
     data = tensor_bytes(model, tensor, limit)
+    if limit is not None and bits < 8 and element_count(tensor) > limit:
+        raise misfit(tensor, f"it has {element_count(tensor)} elements of a byte each, and {limit} bytes are allowed")
     if bits >= 8:
         if dtype.kind == "b":
-            return np.frombuffer(data, np.uint8).astype(bool).reshape(dims)
-        return np.frombuffer(data, dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype).reshape(dims)
-    return _unpacked(data, bits, element_count(tensor), dtype).reshape(dims)
+            return _shaped(tensor, np.frombuffer(data, np.uint8).astype(bool))
+        return _shaped(tensor, np.frombuffer(data, dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype))
+    return _shaped(tensor, _unpacked(data, bits, element_count(tensor), dtype))
+
+
+def _shaped(tensor: Any, flat: Array) -> Array:
+    """Give elements in the shape of dims, of which numpy may have no array: too many, or too great ones beside a 0."""
+    try:
+        return flat.reshape(tuple(tensor.dims))
+    except (ValueError, OverflowError) as error:
+        raise misfit(tensor, f"numpy has no array of its dims: {error}") from error
 
 
 def tensor_of(name: str, array: Array) -> Any:
@@ -120,22 +132,27 @@ def encoded(message: Any) -> bytes:
 def value_of(message: Any, limit: int | None = None) -> Any:
     """Give what a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto holds.
 
-    Raises ModelError M206 as `array_of` does, and where a map's keys do not fit its values. Protobuf reads no more than
-    100 messages in one another, so recursion is safe.
+    Raises ModelError M206 as `array_of` does, where all arrays together have more than `limit` bytes, and where a map's
+    keys do not fit its values. Protobuf reads no more than 100 messages in one another, so recursion is safe.
     """
+    return _value(message, [limit])
+
+
+def _value(message: Any, left: list[int | None]) -> Any:
+    """Give what a message holds, and take the bytes of its arrays off what is `left`."""
     match message.DESCRIPTOR.name:
-        case "TensorProto":
-            return array_of(None, message, limit)
-        case "SparseTensorProto":
-            return dense_of(None, message, limit)
+        case "TensorProto" | "SparseTensorProto" as form:
+            array = (array_of if form == "TensorProto" else dense_of)(None, message, left[0])
+            left[0] = None if left[0] is None else max(left[0] - array.nbytes, 0)
+            return array
         case "SequenceProto":
             part = _part(message)
-            return [value_of(each, limit) for each in getattr(message, f"{part}s")] if part else []
+            return [_value(each, left) for each in getattr(message, f"{part}s")] if part else []
         case "OptionalProto":
             part = _part(message)
-            return value_of(getattr(message, part), limit) if part and message.HasField(part) else None
+            return _value(getattr(message, part), left) if part and message.HasField(part) else None
     keys = [text_of(key) for key in message.string_keys] if message.key_type == STRING else [*message.keys]
-    values = value_of(message.values, limit)
+    values = _value(message.values, left)
     if len(keys) != len(values) or len({*keys}) != len(keys):
         raise misfit(message, f"it has {len(values)} values, and {len({*keys})} different keys of {len(keys)}")
     return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in zip(keys, values, strict=True)}
@@ -213,13 +230,18 @@ def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Arra
         raise misfit(sparse.values, "its indices lie outside its dims")
     dense = np.full(count, "", object) if values.dtype == object else np.zeros(count, values.dtype)
     dense[indices] = values
-    return dense.reshape(dims)
+    return _shaped(whole, dense)
 
 
 def _unpacked(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array:
     """Give elements of 2, 4 or 6 bits that form one stream, the first in the lowest bits of the first byte."""
-    stream = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[: count * bits].reshape(count, bits)
-    codes: Array = np.packbits(stream, axis=1, bitorder="little").reshape(count)
+    packed = np.frombuffer(data, np.uint8)
+    codes: Array = np.empty(count, np.uint8)
+    # Piece by piece: a bit by itself takes a byte.
+    for start in range(0, count, _PIECE):
+        part = codes[start : start + _PIECE]
+        stream = np.unpackbits(packed[start * bits // 8 : (start + _PIECE) * bits // 8], bitorder="little")
+        part[:] = np.packbits(stream[: part.size * bits].reshape(-1, bits), axis=1, bitorder="little")[:, 0]
     if dtype.name.startswith("int"):
         return (codes.astype(np.int8) - ((codes >> (bits - 1)).astype(np.int8) << bits)).astype(dtype)
     return codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)
@@ -228,5 +250,9 @@ def _unpacked(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array
 def _packed(array: Array, bits: int) -> bytes:
     flat = np.ascontiguousarray(array).reshape(-1)
     codes = flat.astype(np.int8).view(np.uint8) if "int" in flat.dtype.name else flat.view(np.uint8)
-    stream = np.unpackbits(codes.reshape(-1, 1), axis=1, count=bits, bitorder="little")
-    return np.packbits(stream.reshape(-1), bitorder="little").tobytes()
+    parts = []
+    for start in range(0, codes.size, _PIECE):
+        part = codes[start : start + _PIECE].reshape(-1, 1)
+        stream = np.unpackbits(part, axis=1, count=bits, bitorder="little")
+        parts.append(np.packbits(stream.reshape(-1), bitorder="little").tobytes())
+    return b"".join(parts)

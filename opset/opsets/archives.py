@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from opset.model.source import CHUNK
 from opset.model.tensor import text_of
+from opset.opsets.evaluator import size_of
 
 Array = NDArray[Any]
 
@@ -30,6 +31,7 @@ _HEADER: Final = 8192
 """Bytes of the longest header that is read; numpy writes some hundred."""
 _DTYPE: Final = re.compile(r"[<>|=]?[biufcSU]\d{1,9}")
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
+_TEXT: Final = 64  # bytes that a text takes beside its characters, about
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values give the same bytes
 
 
@@ -38,14 +40,14 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     shape, dtype, fortran, start = _header(file)
     count = math.prod(shape)
     needed = count * dtype.itemsize
+    if count and not needed:
+        raise ValueError("its elements have no size")
     if needed != size - start:
         asked = f"{needed:,}" if needed < 1 << 64 else "endless"
         raise ValueError(f"shape {_short(shape)} of {dtype} asks for {asked} bytes, and {size - start:,} are there")
-    if needed > limit:
-        raise ValueError(f"it has {needed:,} bytes, and no more than {limit:,} were to be read")
+    if (taken := needed + (count * _TEXT if dtype.kind in "SU" else 0)) > limit:
+        raise ValueError(f"it takes {taken:,} bytes, and no more than {limit:,} were to be read")
     data = _read(file, needed)
-    if count and not needed:
-        raise ValueError("its elements have no size")
     flat: Array = np.frombuffer(data, np.uint8 if dtype.kind == "b" else dtype) if needed else np.empty(0, dtype)
     if dtype.kind == "b":
         flat = flat.astype(bool)
@@ -130,7 +132,11 @@ def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapp
             names = wanted([*members])
             if (size := sum(members[name].file_size for name in names)) > limit:
                 raise ValueError(f"it unpacks to {size:,} bytes, and no more than {limit:,} were to be read")
-            return {called: _member(archive, members[name], limit) for name, called in names.items()}
+            found: dict[str, Array] = {}
+            for name, called in names.items():
+                found[called] = _member(archive, members[name], limit)
+                limit -= size_of(found[called])
+            return found
     except _DAMAGED as error:
         raise ValueError(f"it is no archive as numpy writes them, or damaged: {error}") from error
 
@@ -162,12 +168,17 @@ def archive_bytes(arrays: Mapping[str, Array]) -> bytes:
     return whole.getvalue()
 
 
+def has_type(dtype: np.dtype[Any]) -> bool:
+    """Say whether these files keep a type: numpy's own, and text."""
+    return dtype.kind in "biufcO" and dtype.type.__module__ == "numpy"
+
+
 def _storable(name: str, array: Array) -> Array:
     """Give an array in a type that .npy files know. What would come back as something else is refused."""
-    if array.dtype.kind in "biufc" and array.dtype.type.__module__ == "numpy":
-        return array
-    if array.dtype.kind != "O":
+    if not has_type(array.dtype):
         raise ValueError(f"'{name}' is {array.dtype}, and a .npz file loses that type")
+    if array.dtype.kind != "O":
+        return array
     texts = array.ravel().tolist()
     if not all(isinstance(each, str) and not each.endswith("\0") for each in texts):
         raise ValueError(f"'{name}' holds text that a .npz file changes: bytes, or an end in NUL")

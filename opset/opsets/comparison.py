@@ -60,7 +60,9 @@ def differences(
             yield Difference(where, f"it has {len(actual)} entries, or other keys, and {len(expected)} are expected")
         elif isinstance(expected, int | float | np.generic) and isinstance(actual, int | float | np.generic):
             want = np.asarray(expected)
-            yield _of_arrays(where, want, np.asarray(actual, want.dtype), rtol, atol, absolute)
+            typed = isinstance(expected, np.generic) and isinstance(actual, np.generic)
+            have = np.asarray(actual, None if typed else want.dtype)  # Python's numbers have no type of the standard
+            yield _of_arrays(where, want, have, rtol, atol, absolute)
         else:
             same = type(expected) is type(actual) and expected == actual
             yield Difference(where, "" if same else f"it is {type_of(actual)}, and {type_of(expected)} is expected")
@@ -87,7 +89,8 @@ def _of_arrays(
     with np.errstate(all="ignore"):
         distance = np.abs(want - have)
         same = (want == have) | (np.isnan(want) & np.isnan(have))
-        wrong = ~(same | (distance <= atol + rtol * np.abs(want)))
+        # Within a fraction of infinity would be everything.
+        wrong = ~(same | (np.isfinite(want) & (distance <= atol + rtol * np.abs(want))))
         distance = np.where(same, 0, distance)
         relative = distance / np.maximum(np.abs(want), np.finfo(np.float64).tiny)
     greatest = (float(np.nanmax(each, initial=0.0)) for each in (distance, np.where(same, 0, relative)))

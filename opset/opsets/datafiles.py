@@ -20,11 +20,11 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from opset.errors import Finding, ModelError, RunError, UsageError, printable
-from opset.model.arrays import decoded, encoded, message_of, value_of
+from opset.model.arrays import decoded, dtype_of_element, encoded, message_of, value_of
 from opset.model.source import NO_WAIT, OPEN
 from opset.model.writing import write_files
 from opset.opsets import archives, literals
-from opset.opsets.evaluator import Declared, type_of
+from opset.opsets.evaluator import Declared, size_of, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,10 @@ FORMS: Final = (".npz", ".npy", ".pb", ".json")
 _NUMBERED: Final = re.compile(r"(input|output)_(\d{1,6})\.pb")
 _MESSAGES: Final = {"tensor": "TensorProto", "sparse_tensor": "SparseTensorProto", "seq": "SequenceProto",
                     "optional": "OptionalProto", "map": "MapProto"}  # fmt: skip
+
+
+_CANNOT: Final = "the file cannot hold a value"
+_FOLDER: Final = "write a folder, which holds every value: -o FOLDER/"
 
 
 def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, name: str = "") -> dict[str, Any]:
@@ -170,7 +174,9 @@ def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> d
         if not file.startswith(role):
             continue
         try:
-            found.update(read_values(os.path.join(path, file), declared, limit, role))
+            read = read_values(os.path.join(path, file), declared, limit, role)
+            limit = max(limit - sum(map(size_of, read.values())), 0)
+            found.update(read)
         except RunError as error:
             findings += error.findings
     if findings:
@@ -188,6 +194,24 @@ def form_of(path: str) -> str:
     help = "name a file .npz or .json, or a folder with a / at its end"
     message = "the name does not say in which form values are to be written"
     raise UsageError(Finding("U103", message, help=help, file=path))
+
+
+def check_form(path: str, declared: Iterable[Declared]) -> None:
+    """Raise UsageError U103 with the values that a file to be written cannot hold by their declared types."""
+    if form_of(path) != ".npz":
+        return
+    findings = []
+    for each in declared:
+        kind = each.type or "tensor(float)"
+        if not kind.startswith("tensor("):
+            why = f"'{each.name}' is {kind}, and a .npz file holds tensors alone"
+        elif not archives.has_type(dtype_of_element(kind[7:-1])):
+            why = f"'{each.name}' is {kind}, and a .npz file loses that type"
+        else:
+            continue
+        findings.append(Finding("U103", _CANNOT, why=why, help=_FOLDER, file=path))
+    if findings:
+        raise UsageError(findings)
 
 
 def write_values(
@@ -224,8 +248,7 @@ def write_values(
             files = {path: f"{text}\n".encode()}
     except (ValueError, ModelError) as error:
         why = error.why if isinstance(error, ModelError) else str(error)
-        help = "write a folder, which holds every value: -o FOLDER/"
-        raise UsageError(Finding("U103", "the file cannot hold a value", why=why, help=help, file=path)) from error
+        raise UsageError(Finding("U103", _CANNOT, why=why, help=_FOLDER, file=path)) from error
     write_files(files, force=force)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import zlib
 from collections.abc import Iterable, Mapping
@@ -43,12 +44,16 @@ def generated(
         for each in inputs
         if each.name not in given
     }
+    if unused := [name for name in sizes if name not in known and name not in drawn.used]:
+        help = f"there are {', '.join(map(printable, drawn.used)) or 'none'}"
+        message = f"no input that is drawn has a dimension {', '.join(map(printable, unused))}"
+        findings.append(Finding("U103", message, help=help))
     if drawn.missing:
         options = " ".join(f"--dim {printable(name)}=1" for name in drawn.missing)
         message = f"the size of {', '.join(map(printable, drawn.missing))} is not known"
         findings.append(Finding("U103", message, help=f"say: {options}"))
     if findings:
-        raise UsageError(findings)
+        raise UsageError(dict.fromkeys(findings))  # the entries of a sequence are told of once
     return values
 
 
@@ -71,16 +76,21 @@ def _entries(kind: Any) -> int:
 class _Drawn:
     """Draws values, and collects what stands against it: sizes that are missing, and findings."""
 
-    def __init__(self, sizes: Mapping[str, int], findings: list[Finding], most: int) -> None:
-        self.sizes, self.findings, self.most = sizes, findings, most
+    def __init__(self, sizes: Mapping[str, int], findings: list[Finding], limit: int) -> None:
+        self.sizes, self.findings, self.left = sizes, findings, limit
         self.missing: dict[str, None] = {}
+        self.used: dict[str, None] = {}
 
     def value(self, name: str, kind: Any, rng: np.random.Generator) -> Any:
         """Give a value of a TypeProto. Protobuf nests no more than 100 messages, so recursion is safe."""
         match kind.WhichOneof("value"):
             case "tensor_type" if element_name(kind.tensor_type.elem_type):
                 shape = self._shape(name, kind.tensor_type)
-                return self._tensor(shape, dtype_of_element(str(type_string(kind))[7:-1]), rng)
+                try:
+                    return self._tensor(shape, dtype_of_element(str(type_string(kind))[7:-1]), rng)
+                except (ValueError, OverflowError) as error:  # too many dimensions, or too great ones beside a 0
+                    self._impossible(name, f"numpy has no array of its shape: {error}")
+                    return None
             case "sequence_type":
                 inner = kind.sequence_type.elem_type
                 return [self.value(name, inner, rng) for _ in range(_entries(inner))]
@@ -89,6 +99,9 @@ class _Drawn:
             case "map_type":
                 keys: Any = _WORDS if element_name(kind.map_type.key_type) == "string" else range(_ENTRIES)
                 inner = kind.map_type.value_type
+                if inner.WhichOneof("value") == "tensor_type" and not inner.tensor_type.HasField("shape"):
+                    inner = copy.deepcopy(inner)
+                    inner.tensor_type.shape.SetInParent()  # the standard's maps hold single elements
                 values = [self.value(name, inner, rng) for _ in range(_entries(inner))]
                 pairs = zip(keys[: len(values)], values, strict=True)
                 return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in pairs}
@@ -109,6 +122,7 @@ class _Drawn:
                 shape.append(dim.dim_value)
                 continue
             called = dim.dim_param or f"{name}.{axis}"
+            self.used[called] = None
             if called not in self.sizes:
                 self.missing[called] = None
             shape.append(self.sizes.get(called, 0))
@@ -116,10 +130,11 @@ class _Drawn:
 
     def _tensor(self, shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
         # Numbers are drawn in 64 bits and then rounded.
-        if (needed := math.prod(shape) * max(dtype.itemsize, 8)) > self.most:
-            why = f"it needs {needed:,} bytes, and {self.most:,} are allowed in all"
+        if (needed := math.prod(shape) * max(dtype.itemsize, 8)) > self.left:
+            why = f"one of them needs {needed:,} bytes, and {self.left:,} are left of what is allowed in all"
             message, help = "the inputs would take too much memory", "smaller sizes: --dim; or more: --max-bytes"
             raise RunError(Finding("R302", message, why=why, help=help))
+        self.left -= needed
         if dtype.kind == "O":
             return np.array(_WORDS, object)[rng.integers(len(_WORDS), size=math.prod(shape))].reshape(shape)
         if dtype.kind == "b":

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -79,15 +80,24 @@ def value_of(data: Any, kind: str, depth: int = 0) -> Any:
         key, _, element = inner.partition(", ")
         if not isinstance(data, dict):
             raise ValueError(f"{_shown(data)} is no object, and {kind} is asked for")
-        keys = [*data] if key == "string" else [*map(int, data)]
+        keys = [*data] if key == "string" else [int(_tensor(_integer_of(text), key)[()]) for text in data]
         if len({*keys}) != len(keys):
             raise ValueError("a key stands twice")
-        element = element if "(" in element else f"tensor({element})"
+        if "(" not in element:
+            if any(isinstance(each, list | dict) for each in data.values()):
+                raise ValueError(f"a value is no single one, and {kind} is asked for")
+            element = f"tensor({element})"
         values = [value_of(each, element, depth + 1) for each in data.values()]
         return {k: v[()] if isinstance(v, np.ndarray) and v.ndim == 0 else v for k, v in zip(keys, values, strict=True)}
     if wrapper != "tensor" or inner == "?":
         raise ValueError(f"JSON has no form for {kind}")
     return _tensor(data, inner)
+
+
+def _integer_of(text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,20}", text):
+        raise ValueError(f"the key {_shown(text)} is no integer")
+    return int(text)
 
 
 def _tensor(data: Any, element: str) -> NDArray[Any]:

@@ -9,10 +9,12 @@ import numpy as np
 
 from opset.errors import printable
 from opset.opsets import literals
-from opset.opsets.evaluator import type_of
+from opset.opsets.evaluator import size_of, type_of
 
 SMALL = 24
 """Elements of the largest tensor whose values are shown, and entries of the longest list or map."""
+_SMALL_BYTES = 1 << 13  # of a tensor whose values are shown: texts may be long
+_LINE = 200  # characters of a text in a line
 
 
 def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
@@ -33,7 +35,8 @@ def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
     data["shape"] = [*value.shape]
     if value.size and value.dtype.kind not in "ObcSU":
         data |= _statistics(value)
-    return {**data, "value": literals.json_of(value)} if 0 < value.size <= SMALL else data
+    small = 0 < value.size <= SMALL and size_of(value) <= _SMALL_BYTES
+    return {**data, "value": literals.json_of(value)} if small else data
 
 
 def _statistics(array: Any) -> dict[str, Any]:
@@ -77,7 +80,7 @@ def lines(name: str, data: dict[str, Any]) -> list[str]:
 def _rows(value: Any, quoted: bool) -> list[str]:
     """Give nested lists with a line for each of the innermost; a map with a line for each key."""
     if isinstance(value, dict):
-        return [f"{printable(key)}: {_word(each, quoted)}" for key, each in value.items()]
+        return [f"{_word(key)}: {_word(each, quoted)}" for key, each in value.items()]
     if isinstance(value, list) and any(isinstance(each, list) for each in value):
         return [line for each in value for line in _rows(each, quoted)]
     return [_word(value, quoted)]
@@ -89,4 +92,5 @@ def _word(value: Any, quoted: bool = False) -> str:
         return f"[{', '.join(_word(each, quoted) for each in value)}]"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return printable(repr(value) if quoted and isinstance(value, str) else "nothing" if value is None else str(value))
+    text = repr(value) if quoted and isinstance(value, str) else "nothing" if value is None else str(value)
+    return printable(text if len(text) <= _LINE else f"{text[:_LINE]}…")

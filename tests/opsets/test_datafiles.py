@@ -312,7 +312,7 @@ def test_json_that_is_no_value_is_refused(tmp_path, text, why):
         ('["inf"]', "tensor(float6e2m3)", "out of range"),
         ("1", "seq(tensor(float))", "1 is no list"),
         ("[]", "map(int64, float)", "a list of 0 is no object"),
-        ('{"a": 1}', "map(int64, float)", "invalid literal"),
+        ('{"a": 1}', "map(int64, float)", "is no integer"),
         ('{"1": 1, "01": 2}', "map(int64, float)", "a key stands twice"),
         ("[]", "sparse_tensor(float)", "JSON has no form for"),
     ],
