@@ -22,8 +22,9 @@ from opset.model import load
 from opset.opsets import literals
 from opset.opsets.comparison import differences
 from opset.opsets.datafiles import check_form, form_of, read_values, typed, values_in_json, write_values
-from opset.opsets.evaluator import Declared, Limits, ReferenceEvaluator, size_of, type_of
+from opset.opsets.evaluator import Declared, Limits, ReferenceEvaluator, type_of
 from opset.opsets.generated import generated
+from opset.opsets.kernels.shared import size_of
 from opset.opsets.summary import lines, summary
 from opset.text import styled
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from opset.model.source import CHUNK
 from opset.model.tensor import text_of
-from opset.opsets.evaluator import size_of
+from opset.opsets.kernels.shared import size_of
 
 Array = NDArray[Any]
 

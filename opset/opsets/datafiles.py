@@ -24,7 +24,8 @@ from opset.model.arrays import decoded, dtype_of_element, encoded, message_of, v
 from opset.model.source import NO_WAIT, OPEN
 from opset.model.writing import write_files
 from opset.opsets import archives, literals
-from opset.opsets.evaluator import Declared, size_of, type_of
+from opset.opsets.evaluator import Declared, type_of
+from opset.opsets.kernels.shared import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,8 @@ import numpy as np
 
 from opset.errors import printable
 from opset.opsets import literals
-from opset.opsets.evaluator import size_of, type_of
+from opset.opsets.evaluator import type_of
+from opset.opsets.kernels.shared import size_of
 
 SMALL = 24
 """Elements of the largest tensor whose values are shown, and entries of the longest list or map."""

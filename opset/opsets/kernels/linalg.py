@@ -269,4 +269,4 @@ def _summed(x: Array, labels: Labels, kept: Collection[int | str], run: Call) ->
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     rest = [label for label in labels if label in kept]
     reserve_reduced(x, axes, run)
-    return (np.add.reduce(x, axes, x.dtype) if axes else x), rest
+    return (x.sum(axes, x.dtype) if axes else x), rest

@@ -202,7 +202,7 @@ def _members(nodes: Array, values: Array | None) -> Members | None:
 
 
 def _within(ids: Sequence[int], limit: int, name: str) -> Array:
-    found = np.array(ids, np.int64)
+    found: Array = np.array(ids, np.int64)
     if len(found) and not 0 <= found.min() <= found.max() < limit:
         raise Violation("C2", f"{name} holds {found.min()} to {found.max()}, and there are {limit}")
     return found

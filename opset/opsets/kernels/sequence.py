@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,8 @@ def split(x: Array, lengths: Array | None = None, *, axis: int, keepdims: int, r
     if lengths.ndim != 1 or (lengths < 0).any() or sum(map(int, lengths)) != size:
         raise Violation("C3", f"lengths {lengths.reshape(-1)[:9].tolist()} of a dimension of {size}")
     run.reserve(lengths.size, _ENTRY)
-    ends = np.cumsum(lengths, dtype=np.int64).tolist()
-    return [x[(*front, slice(begin, end))] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+    bounds = [0, *np.cumsum(lengths, dtype=np.int64).tolist()]
+    return [x[(*front, slice(begin, end))] for begin, end in itertools.pairwise(bounds)]
 
 
 @kernel("Optional", since=15)
