@@ -183,7 +183,7 @@ def _declared(value: Any, has_default: bool = False) -> Declared:
 
 def fitted(value: Any, declared: Declared) -> tuple[Any, str]:
     """Give a value in the form that kernels take, and why it does not fit its declaration, "" where it does."""
-    kind = declared.type
+    kind = declared.type.removeprefix("sparse_") if declared.type is not None else None  # its values are dense
     if kind is None or not kind.startswith("tensor("):
         value = _plain(value)
         actual = type_of(value)

@@ -112,6 +112,7 @@ class Programs:
         self._functions = {function_key(function): function for function in model.proto.functions}
         self._called: dict[Any, Program] = {}
         self._arrays: dict[int, tuple[Any, Any]] = {}
+        self._held = 0
         self._meanings: dict[tuple[str, str, int], _Meaning] = {}
         self._own: dict[str, kernels.Table | RunError] = {}
 
@@ -145,8 +146,14 @@ class Programs:
     def _array(self, tensor: Any) -> Any:
         """Give a tensor's array, of a sparse one the dense array; it cannot be written to."""
         sparse = tensor.DESCRIPTOR.name == "SparseTensorProto"
-        array = (dense_of if sparse else array_of)(self.model, tensor, self._limit())
+        limit = self._limit()
+        array = (dense_of if sparse else array_of)(self.model, tensor, limit)
         array.flags.writeable = False
+        self._held += array.nbytes
+        if self._held > limit:
+            why = f"the model's own tensors have {self._held:,} bytes and more, and {limit:,} are allowed in all"
+            help = "allow more: --max-bytes, or Limits(max_bytes=…)"
+            raise RunError(Finding("R302", "the evaluation was stopped: too much memory", "", why, help))
         return array
 
     def _compile(

@@ -110,6 +110,13 @@ def test_sparse_initializers_are_dense_when_they_are_read():
     assert y.tolist() == [[0, 5, 0], [0, 0, 7]]
 
 
+def test_a_sparse_input_is_given_as_a_dense_array():
+    model = graph_of("g (float[2] x) => (float[2] y) { y = Neg (x) }")
+    kind = helper.make_sparse_tensor_type_proto(TensorProto.FLOAT, [2])
+    model.graph.input[0].type.CopyFrom(kind)
+    assert ReferenceEvaluator(model).run(None, {"x": X[0, :2]})[0].tolist() == [-1, 2]
+
+
 def test_external_data_is_read(tmp_path):
     model = graph_of("g (float[300] x) => (float[300] y) { y = Add (x, w) }")
     model.graph.initializer.append(numpy_helper.from_array(np.arange(300, dtype=np.float32), "w"))
@@ -282,6 +289,18 @@ def test_a_value_larger_than_memory_is_not_begun(node):
 def test_many_values_that_live_at_once_are_counted():
     adds = " ".join(f"v{i + 1} = Concat <axis = 0> (v{i}, v{i})" for i in range(30))
     stopped(f"g (float[1] v0) => (float[N] v30) {{ {adds} }}", "R302", {"v0": X[0, :1]}, max_bytes=1 << 20)
+
+
+def test_sparse_initializers_that_are_huge_together_are_stopped():
+    model = graph_of(f"g () => (float[N] y) {{ y = Concat <axis = 0> ({', '.join(f'w{i}' for i in range(8))}) }}")
+    for i in range(8):
+        value = numpy_helper.from_array(np.ones(1, np.float32), f"w{i}")
+        model.graph.sparse_initializer.append(
+            helper.make_sparse_tensor(value, numpy_helper.from_array(np.zeros(1, np.int64)), [1 << 18])
+        )
+    with pytest.raises(RunError) as caught:
+        ReferenceEvaluator(model, limits=Limits(max_bytes=3 << 20)).run(None, {})
+    assert codes(caught) == ["R302"]
 
 
 def test_a_scan_of_a_thousand_million_steps_is_stopped():
