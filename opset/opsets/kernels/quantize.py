@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil, prod
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from opset.model.arrays import DTYPES
 from opset.opsets.kernels import Call, Violation, kernel
+from opset.opsets.kernels.conv import convolved
 from opset.opsets.kernels.conversion import FLOAT8, converted
 from opset.opsets.kernels.linalg import matrix_product
 from opset.opsets.kernels.shared import SMALL_FLOATS, Array, positive_axis
+from opset.opsets.kernels.windows import Ints, padded, windows_over
 
 
 def _dtypes(*kinds: Any) -> frozenset[np.dtype[Any]]:
@@ -169,19 +169,12 @@ def conv_integer(
     x_zero_point: Array | None = None,
     w_zero_point: Array | None = None,
     *,
-    auto_pad: str,
-    dilations: Sequence[int] | None,
-    group: int,
-    kernel_shape: Sequence[int] | None,
-    pads: Sequence[int] | None,
-    strides: Sequence[int] | None,
     run: Call,
+    **attributes: Any,
 ) -> Array:
     """Give the convolution of integers without their zero points, modulo 2**32."""
-    x_zero_point = None if x_zero_point is None else _scalar(x_zero_point, "C4")
-    return _convolution(
-        x, x_zero_point, w, w_zero_point, auto_pad, dilations, group, kernel_shape, pads, strides, run
-    )
+    x_zero_point = None if x_zero_point is None else _scalar(x_zero_point, "C7")
+    return _convolution(x, x_zero_point, w, w_zero_point, run, **attributes)
 
 
 @kernel("QLinearConv", since=10)
@@ -196,22 +189,15 @@ def q_linear_conv(
     y_zero_point: Array,
     bias: Array | None = None,
     *,
-    auto_pad: str,
-    dilations: Sequence[int] | None,
-    group: int,
-    kernel_shape: Sequence[int] | None,
-    pads: Sequence[int] | None,
-    strides: Sequence[int] | None,
     run: Call,
+    **attributes: Any,
 ) -> Array:
     """Give the convolution of quantized values, quantized."""
-    x_scale, x_zero_point = _scalar(x_scale, "C4"), _scalar(x_zero_point, "C4")
+    x_scale, x_zero_point = _scalar(x_scale, "C7"), _scalar(x_zero_point, "C7")
     y_scale, y_zero_point = _scalar(y_scale, "C9"), _scalar(y_zero_point, "C9")
     if not _same_shape(w_scale, w_zero_point):
-        raise Violation("C5", f"shapes {list(w_scale.shape)} and {list(w_zero_point.shape)}")
-    result = _convolution(
-        x, x_zero_point, w, w_zero_point, auto_pad, dilations, group, kernel_shape, pads, strides, run
-    )
+        raise Violation("C8", f"shapes {list(w_scale.shape)} and {list(w_zero_point.shape)}")
+    result = _convolution(x, x_zero_point, w, w_zero_point, run, **attributes)
     if bias is not None:
         if bias.shape != w.shape[:1]:
             raise Violation("C10", f"shape(B) = {list(bias.shape)}, shape(w) = {list(w.shape)}")
@@ -308,7 +294,7 @@ def _for_filters(values: Array, w: Array) -> Array:
     if values.size == 1:
         return values.reshape(())
     if values.shape != w.shape[:1]:
-        raise Violation("C5", f"shape {list(values.shape)}, shape(w) = {list(w.shape)}")
+        raise Violation("C8", f"shape {list(values.shape)}, shape(w) = {list(w.shape)}")
     return values.reshape(-1, *[1] * (w.ndim - 1))
 
 
@@ -344,69 +330,26 @@ def _convolution(
     x_zero_point: Array | None,
     w: Array,
     w_zero_point: Array | None,
-    auto_pad: str,
-    dilations: Sequence[int] | None,
-    group: int,
-    kernel_shape: Sequence[int] | None,
-    pads: Sequence[int] | None,
-    strides: Sequence[int] | None,
     run: Call,
+    *,
+    group: int,
+    kernel_shape: Ints,
+    strides: Ints,
+    dilations: Ints,
+    pads: Ints,
+    auto_pad: str,
 ) -> Array:
-    """Give the convolution of bytes without their zero points, modulo 2**32: windows as columns, and one product."""
+    """Give the convolution of bytes without their zero points, modulo 2**32: that of floats that hold them exactly."""
     if x.ndim != w.ndim or x.ndim < 3:
         raise Violation("C1", f"shapes {list(x.shape)} and {list(w.shape)}")
     if group < 1 or x.shape[1] != group * w.shape[1] or w.shape[0] % group:
-        raise Violation("C2", f"group {group}, shapes {list(x.shape)} and {list(w.shape)}")
-    window = w.shape[2:]
-    if (kernel_shape and tuple(kernel_shape) != window) or 0 in window:
-        raise Violation("C3", f"kernel_shape {kernel_shape}, shape(w) = {list(w.shape)}")
+        raise Violation("C5", f"group {group}, shapes {list(x.shape)} and {list(w.shape)}")
+    if (kernel_shape and tuple(kernel_shape) != w.shape[2:]) or 0 in w.shape[2:]:
+        raise Violation("C6", f"kernel_shape {kernel_shape}, shape(w) = {list(w.shape)}")
     if w_zero_point is not None:
         w_zero_point = _for_filters(w_zero_point, w)
-    before, after, steps, reach = _geometry(x.shape[2:], window, auto_pad, dilations, pads, strides)
-    padded = [size + low + high for size, low, high in zip(x.shape[2:], before, after, strict=True)]
-    if any(size < need for size, need in zip(padded, reach, strict=True)):
-        raise Violation("C8", f"windows of {reach} in {padded}")
-    places = [(size - need) // step + 1 for size, need, step in zip(padded, reach, steps, strict=True)]
+    windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads, auto_pad)
     kind = _exact_type(prod(w.shape[1:]))
-    batch, channels, filters = x.shape[0], x.shape[1], w.shape[0]
-    run.reserve(batch * channels * prod(padded), kind)
-    run.reserve(batch * prod(places) * (channels * prod(window) + filters), kind)
-    values = np.zeros((batch, channels, *padded), kind)
-    inside = tuple(slice(low, low + size) for low, size in zip(before, x.shape[2:], strict=True))
-    values[(slice(None), slice(None), *inside)] = _shifted(x, x_zero_point, kind)
-    spatial = range(len(window))
-    views: Array = sliding_window_view(values, reach, tuple(axis + 2 for axis in spatial))
-    every = [slice(None, None, each) for each in (1, 1, *steps, *(dilations or [1] * len(window)))]
-    views = views[tuple(every)]
-    order = (0, 1, *(axis + 2 + len(window) for axis in spatial), *(axis + 2 for axis in spatial))
-    columns = views.transpose(order).reshape(batch, group, prod(w.shape[1:]), prod(places))
-    weights = _shifted(w, w_zero_point, kind).reshape(group, filters // group, prod(w.shape[1:]))
-    return _int32(matrix_product(weights, columns).reshape(batch, filters, *places))
-
-
-def _geometry(
-    shape: Sequence[int],
-    window: Sequence[int],
-    auto_pad: str,
-    dilations: Sequence[int] | None,
-    pads: Sequence[int] | None,
-    strides: Sequence[int] | None,
-) -> tuple[list[int], list[int], Sequence[int], list[int]]:
-    """Give the padding before and after each dimension, the strides, and how far a window reaches."""
-    rank = len(window)
-    steps, gaps, padding = strides or [1] * rank, dilations or [1] * rank, pads or [0] * 2 * rank
-    if not len(steps) == len(gaps) == rank == len(padding) / 2 or min(*steps, *gaps) < 1 or min(padding) < 0:
-        raise Violation("C6", f"strides {steps}, dilations {gaps}, pads {padding}, {rank} spatial dimensions")
-    reach = [(size - 1) * gap + 1 for size, gap in zip(window, gaps, strict=True)]
-    if auto_pad == "NOTSET":
-        return list(padding[:rank]), list(padding[rank:]), steps, reach
-    if auto_pad == "VALID":
-        return [0] * rank, [0] * rank, steps, reach
-    if auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
-        raise Violation("C7", f"auto_pad {auto_pad!r}")
-    total = [
-        max((ceil(size / step) - 1) * step + need - size, 0)
-        for size, step, need in zip(shape, steps, reach, strict=True)
-    ]
-    smaller, larger = [each // 2 for each in total], [each - each // 2 for each in total]
-    return (smaller, larger, steps, reach) if auto_pad == "SAME_UPPER" else (larger, smaller, steps, reach)
+    run.reserve(x.size + w.size, kind)
+    values = padded(_shifted(x, x_zero_point, kind), windows.begins, windows.ends, run)
+    return _int32(convolved(values, _shifted(w, w_zero_point, kind), None, group, windows, run))
