@@ -22,13 +22,15 @@ from numpy.typing import NDArray
 
 from opset.model.source import CHUNK
 from opset.model.tensor import text_of
+from opset.opsets.evaluator import size_of
 
 Array = NDArray[Any]
 
 _MAGIC: Final = b"\x93NUMPY"
 _HEADER: Final = 8192
 """Bytes of the longest header that is read; numpy writes some hundred."""
-_DTYPE: Final = re.compile(r"[<>|=]?[biufcSU]\d{1,9}")
+_DTYPE: Final = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,9})")
+_TEXT: Final = 57  # bytes that a text takes beside its characters
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values give the same bytes
 
@@ -38,14 +40,15 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     shape, dtype, fortran, start = _header(file)
     count = math.prod(shape)
     needed = count * dtype.itemsize
+    memory = needed + _TEXT * count if dtype.kind in "SU" else needed
     if needed != size - start:
         asked = f"{needed:,}" if needed < 1 << 64 else "endless"
         raise ValueError(f"shape {_short(shape)} of {dtype} asks for {asked} bytes, and {size - start:,} are there")
-    if needed > limit:
-        raise ValueError(f"it has {needed:,} bytes, and no more than {limit:,} were to be read")
-    data = _read(file, needed)
     if count and not needed:
         raise ValueError("its elements have no size")
+    if memory > limit:
+        raise ValueError(f"it takes {memory:,} bytes, and no more than {limit:,} were to be read")
+    data = _read(file, needed)
     flat: Array = np.frombuffer(data, np.uint8 if dtype.kind == "b" else dtype) if needed else np.empty(0, dtype)
     if dtype.kind == "b":
         flat = flat.astype(bool)
@@ -118,7 +121,10 @@ def _texts(flat: Array) -> Array:
 
 
 def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[str, str]]) -> dict[str, Array]:
-    """Give arrays of a .npz file; `wanted` gives, of the names in it, those to read and what to call them."""
+    """Give arrays of a .npz file that take no more than `limit` bytes together.
+
+    `wanted` gives, of the names in it, those to read and what to call them.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
             members: dict[str, zipfile.ZipInfo] = {}
@@ -130,7 +136,13 @@ def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapp
             names = wanted([*members])
             if (size := sum(members[name].file_size for name in names)) > limit:
                 raise ValueError(f"it unpacks to {size:,} bytes, and no more than {limit:,} were to be read")
-            return {called: _member(archive, members[name], limit) for name, called in names.items()}
+            found: dict[str, Array] = {}
+            for name, called in names.items():
+                if called in found:
+                    raise ValueError(f"'{called[:100]}' stands in it twice, with and without a prefix")
+                found[called] = _member(archive, members[name], limit)
+                limit -= size_of(found[called])
+            return found
     except _DAMAGED as error:
         raise ValueError(f"it is no archive as numpy writes them, or damaged: {error}") from error
 
