@@ -239,7 +239,10 @@ def _given(settings: Settings, inputs: Sequence[Declared], limit: int) -> dict[s
         if not name and path.lower().endswith(".npy"):
             name = next((each.name for each in arrays if each.name not in found), "")
         try:
-            values = _stream(inputs) if path == STREAM else read_values(path, inputs, limit, "input", name)
+            if path == STREAM:
+                values = _stream(inputs, limit)
+            else:
+                values = read_values(path, inputs, limit, "input", name)
         except RunError as error:
             findings += error.findings
             continue
@@ -257,7 +260,7 @@ def _given(settings: Settings, inputs: Sequence[Declared], limit: int) -> dict[s
             findings.append(Finding("R102", f"--set {printable(literal[:60])} names no input", help=help))
             continue
         try:
-            found[name] = typed(literals.parse(literal[len(name) + 1 :]), known[name])
+            found[name] = typed(literals.parse(literal[len(name) + 1 :]), known[name], limit)
         except ValueError as error:
             findings.append(Finding("R105", f"the value of --set {printable(name)} cannot be read", why=str(error)))
     if findings:
@@ -278,9 +281,9 @@ def _named(argument: str, declared: Sequence[Declared]) -> tuple[str, str]:
     return argument[len(name) + 1 :], name
 
 
-def _stream(inputs: Sequence[Declared]) -> dict[str, Any]:
+def _stream(inputs: Sequence[Declared], limit: int) -> dict[str, Any]:
     try:
-        return values_in_json(sys.stdin.buffer.read(literals.MOST + 1), inputs, "input")
+        return values_in_json(sys.stdin.buffer.read(literals.MOST + 1), inputs, "input", limit)
     except ValueError as error:
         raise RunError(Finding("R105", "the values cannot be read", why=str(error)[:1000], file="<stdin>")) from error
 

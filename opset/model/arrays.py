@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
-from google.protobuf.message import DecodeError, EncodeError
+from google.protobuf.message import DecodeError, EncodeError, Message
 from numpy.typing import NDArray
 
 from opset.errors import Finding, ModelError
@@ -42,6 +42,11 @@ _WORDS: Final = {"string": STRING} | {element.name.lower(): number for number, e
 # The parts of SequenceProto and OptionalProto, in the numbers of their elem_type.
 _PARTS: Final = ("", "tensor_value", "sparse_tensor_value", "sequence_value", "map_value", "optional_value")
 _NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
+_TEXT: Final = 57  # bytes that a text takes beside its characters
+
+MESSAGES: Final = {"tensor": "TensorProto", "sparse_tensor": "SparseTensorProto", "seq": "SequenceProto",
+                   "optional": "OptionalProto", "map": "MapProto"}  # fmt: skip
+"""The message that holds a value, by the outermost word of its type string."""
 
 
 _PIECE: Final = 1 << 20  # elements; a multiple of 8, so that each piece ends with a whole byte
@@ -129,40 +134,102 @@ def encoded(message: Any) -> bytes:
     return data
 
 
-def value_of(message: Any, limit: int | None = None) -> Any:
+def value_of(message: Any, limit: int | None = None, kind: str | None = None) -> Any:
     """Give what a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto holds.
 
-    Raises ModelError M206 as `array_of` does, where all arrays together have more than `limit` bytes, and where a map's
-    keys do not fit its values. Protobuf reads no more than 100 messages in one another, so recursion is safe.
+    `kind` is the type string that is declared, as far as it is known. Where it says bfloat16, UINT16 is read as its
+    bits, which is how the test data of the standard was written up to release 1.18. A tensor that is not part of
+    something else may be of another element type than declared; the caller can tell that better.
+
+    Raises ModelError M206 where the arrays would take more than `limit` bytes together, where the message holds
+    something else than `kind`, where a map's keys do not fit its values, and as `array_of` does.
     """
-    return _value(message, [limit])
+    if limit is not None and (needed := _needed(message)) > limit:
+        raise _unfit(f"it takes {needed:,} bytes, and no more than {limit:,} were to be read")
+    return _value(message, kind or "")
 
 
-def _value(message: Any, left: list[int | None]) -> Any:
-    """Give what a message holds, and take the bytes of its arrays off what is `left`."""
-    match message.DESCRIPTOR.name:
-        case "TensorProto" | "SparseTensorProto" as form:
-            array = (array_of if form == "TensorProto" else dense_of)(None, message, left[0])
-            left[0] = None if left[0] is None else max(left[0] - array.nbytes, 0)
+def _unfit(why: str) -> ModelError:
+    return ModelError(Finding("M206", "a message does not hold the value that is asked for", why=why))
+
+
+def _needed(message: Any) -> int:
+    """Give how many bytes the arrays of a message take together, a sparse tensor with its zeros."""
+    needed, pending = 0, [message]
+    while pending:
+        each = pending.pop()
+        name = each.DESCRIPTOR.name
+        if name == "TensorProto" and each.data_type == STRING:
+            needed += sum(map(len, each.string_data)) + _TEXT * len(each.string_data)
+        elif name in ("TensorProto", "SparseTensorProto"):
+            number = each.data_type if name == "TensorProto" else each.values.data_type
+            size = _TEXT if number == STRING else DTYPES[number].itemsize if number in DTYPES else 0
+            needed += size * element_count(pb.TensorProto(dims=each.dims))
+        else:
+            for field, part in each.ListFields():
+                if field.message_type is not None:
+                    pending.extend([part] if isinstance(part, Message) else part)
+    return needed
+
+
+def _split(kind: str) -> tuple[str, str]:
+    """Give the outermost word of a type string and what it stands around, "" for what is not known."""
+    wrapper, _, inner = kind.partition("(")
+    return wrapper, "" if inner == "?)" else inner[:-1]
+
+
+def _value(message: Any, kind: str, part: bool = False) -> Any:
+    """Give what a message holds; protobuf nests no more than 100 in one another, so that recursion is safe."""
+    wrapper, inner = _split(kind)
+    name = message.DESCRIPTOR.name
+    if wrapper and MESSAGES.get(wrapper) != name:
+        raise _unfit(f"it holds a {name}, and {kind} is declared")
+    match name:
+        case "TensorProto":
+            array = array_of(None, message)
+            if inner == "bfloat16" and array.dtype == np.uint16:
+                return array.view(ml_dtypes.bfloat16)
+            if part and inner and data_type_of(array.dtype) != _WORDS[inner]:
+                raise _unfit(f"a tensor in it is of {array.dtype}, and {kind} is declared")
             return array
+        case "SparseTensorProto":
+            return dense_of(None, message)
         case "SequenceProto":
-            part = _part(message)
-            return [_value(each, left) for each in getattr(message, f"{part}s")] if part else []
+            held = _held(message, kind, inner)
+            return [_value(each, inner, True) for each in getattr(message, f"{held}s")] if held else []
         case "OptionalProto":
-            part = _part(message)
-            return _value(getattr(message, part), left) if part and message.HasField(part) else None
-    keys = [text_of(key) for key in message.string_keys] if message.key_type == STRING else [*message.keys]
-    values = _value(message.values, left)
-    if len(keys) != len(values) or len({*keys}) != len(keys):
-        raise misfit(message, f"it has {len(values)} values, and {len({*keys})} different keys of {len(keys)}")
-    return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in zip(keys, values, strict=True)}
+            held = _held(message, kind, inner)
+            return _value(getattr(message, held), inner, True) if held and message.HasField(held) else None
+    return _map(message, inner)
 
 
-def _part(message: Any) -> str:
+def _held(message: Any, kind: str, inner: str) -> str:
     """Give the field that holds the parts of a sequence or optional, "" where it is empty and does not say."""
     if not 0 <= message.elem_type < len(_PARTS):
-        raise misfit(message, f"{message.elem_type} is no kind of its parts")
-    return _PARTS[message.elem_type]
+        raise _unfit(f"{message.elem_type} is no kind of its parts")
+    present = [field.name.removesuffix("s") for field, _ in message.ListFields() if field.message_type is not None]
+    wanted = _PARTS[_kind(inner)] if inner else _PARTS[message.elem_type] or "".join(present[:1])
+    wrong = [each for each in present if each != wanted]
+    if wrong:
+        raise _unfit(f"it holds {wrong[0]}, and {kind or wanted} is {'declared' if kind else 'what it says'}")
+    return wanted
+
+
+def _map(message: Any, inner: str) -> dict[Any, Any]:
+    """Give the map of a MapProto; `inner` is what its type string says of keys and values."""
+    key, _, element = inner.partition(", ")
+    text = _WORDS.get(key, message.key_type) == STRING
+    if message.keys if text else message.string_keys:
+        raise _unfit(f"it has keys that are {'no ' if text else ''}text, and map({inner or '?'}) is declared")
+    keys = [text_of(each) for each in message.string_keys] if text else [*message.keys]
+    scalar = bool(element) and "(" not in element
+    values = _value(message.values, f"seq({f'tensor({element})' if scalar else element or '?'})")
+    if len(keys) != len(values) or len({*keys}) != len(keys):
+        raise _unfit(f"it has {len(values)} values, and {len({*keys})} different keys of {len(keys)}")
+    if scalar and any(each.size != 1 for each in values):
+        raise _unfit(f"it holds a tensor that is no single value, and map({inner}) is declared")
+    scalars = [each.reshape(-1)[0] if scalar else each[()] if isinstance(each, np.ndarray) else each for each in values]
+    return dict(zip(keys, scalars, strict=True))
 
 
 def message_of(name: str, value: Any, kind: str) -> Any:

@@ -29,7 +29,7 @@ Array = NDArray[Any]
 _MAGIC: Final = b"\x93NUMPY"
 _HEADER: Final = 8192
 """Bytes of the longest header that is read; numpy writes some hundred."""
-_DTYPE: Final = re.compile(r"[<>|=]?[biufcSU]\d{1,9}")
+_DTYPE: Final = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,9})")
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
 _TEXT: Final = 64  # bytes that a text takes beside its characters, about
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values give the same bytes
@@ -120,7 +120,10 @@ def _texts(flat: Array) -> Array:
 
 
 def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[str, str]]) -> dict[str, Array]:
-    """Give arrays of a .npz file; `wanted` gives, of the names in it, those to read and what to call them."""
+    """Give arrays of a .npz file that take no more than `limit` bytes together.
+
+    `wanted` gives, of the names in it, those to read and what to call them.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
             members: dict[str, zipfile.ZipInfo] = {}
@@ -134,6 +137,8 @@ def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapp
                 raise ValueError(f"it unpacks to {size:,} bytes, and no more than {limit:,} were to be read")
             found: dict[str, Array] = {}
             for name, called in names.items():
+                if called in found:
+                    raise ValueError(f"'{called[:100]}' stands in it twice, with and without a prefix")
                 found[called] = _member(archive, members[name], limit)
                 limit -= size_of(found[called])
             return found

@@ -1,6 +1,6 @@
 """Files of values: the inputs and outputs of a model, by name, read and written.
 
-    .npz      arrays by name; where names begin with "input/" and "output/", those of one kind alone are taken
+    .npz      arrays by name; "input/x" is x of the inputs alone, and "output/x" of the outputs
     .npy      one array
     .pb       a TensorProto, SequenceProto, OptionalProto or MapProto
     .json     see opset.opsets.literals; names as in .npz
@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from opset.errors import Finding, ModelError, RunError, UsageError, printable
-from opset.model.arrays import decoded, dtype_of_element, encoded, message_of, value_of
+from opset.model.arrays import MESSAGES, decoded, dtype_of_element, encoded, message_of, value_of
 from opset.model.source import NO_WAIT, OPEN
 from opset.model.writing import write_files
 from opset.opsets import archives, literals
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 FORMS: Final = (".npz", ".npy", ".pb", ".json")
 _NUMBERED: Final = re.compile(r"(input|output)_(\d{1,6})\.pb")
-_MESSAGES: Final = {"tensor": "TensorProto", "sparse_tensor": "SparseTensorProto", "seq": "SequenceProto",
-                    "optional": "OptionalProto", "map": "MapProto"}  # fmt: skip
 
 
 _CANNOT: Final = "the file cannot hold a value"
@@ -44,8 +42,8 @@ def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, 
     """Give the values in a file or folder by the names of inputs or outputs that they are for.
 
     `declared` are the inputs or outputs, in order, whose types decide how .pb and .json are read; `role` is "input" or
-    "output", and `limit` how many bytes may be read. A .npy or .pb file is for `name`, where that is said; else the
-    number in a .pb file's name or the name in its message tells, or there is only one that it can be for.
+    "output", and `limit` how many bytes the values may take together. A .npy or .pb file is for `name`, where that is
+    said; else the number in a .pb file's name or the name in its message tells, or there is only one it can be for.
 
     Raises RunError R105 with all that is wrong.
     """
@@ -63,7 +61,7 @@ def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, 
                 name = name or _only(declared, role, path)
                 return {name: archives.read_array(file, size, limit)}
             case ".json":
-                return values_in_json(file.read(size), declared, role)
+                return values_in_json(file.read(literals.MOST + 1), declared, role, limit)
         return dict([_message(file.read(size), os.path.basename(path), declared, limit, role, name)])
 
 
@@ -92,15 +90,19 @@ def _unread(path: str, why: str) -> RunError:
 
 
 def _chosen(names: Iterable[str], declared: Sequence[Declared], role: str) -> dict[str, str]:
-    """Give which of the names in a file to read, and what they are called in the model."""
-    names = [*names]
+    """Give which of the names in a file to read, and what they are called in the model.
+
+    A name that is declared is just that, whatever it begins with.
+    """
     known = {each.name for each in declared}
-    if known.isdisjoint(names) and any(name.startswith(("input/", "output/")) for name in names):
-        return {name: name.removeprefix(f"{role}/") for name in names if name.startswith(f"{role}/")}
-    return {name: name for name in names}
+    return {
+        name: name if name in known else name.removeprefix(f"{role}/")
+        for name in names
+        if name in known or name.startswith(f"{role}/") or not name.startswith(("input/", "output/"))
+    }
 
 
-def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str) -> dict[str, Any]:
+def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str, limit: int) -> dict[str, Any]:
     """Give the values in a JSON object by name; names that are not declared are kept for the evaluator to refuse.
 
     Raises ValueError with all that is wrong.
@@ -109,10 +111,14 @@ def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str) -
     if not isinstance(data, dict):
         raise ValueError("it is no object of values by name")
     known = {each.name: each for each in declared}
-    found, wrong = {}, []
+    found: dict[str, Any] = {}
+    wrong = []
     for key, name in _chosen(data, declared, role).items():
         try:
-            found[name] = typed(data[key], known[name]) if name in known else data[key]
+            if name in found:
+                raise ValueError("it stands there twice, with and without a prefix")
+            found[name] = typed(data[key], known[name], limit) if name in known else data[key]
+            limit -= size_of(found[name])
         except ValueError as error:
             wrong.append(f"'{printable(name)}': {error}")
     if wrong:
@@ -120,11 +126,14 @@ def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str) -
     return found
 
 
-def typed(data: Any, declared: Declared) -> Any:
-    """Give the value that parsed JSON stands for by a declaration. Raises ValueError."""
+def typed(data: Any, declared: Declared, limit: int) -> Any:
+    """Give the value of at most `limit` bytes that parsed JSON stands for by a declaration. Raises ValueError."""
     if declared.type is None:
         raise ValueError("the model does not say of which type it is: give it as .npz or .pb")
-    return literals.value_of(data, declared.type)
+    value = literals.value_of(data, declared.type)
+    if (size := size_of(value)) > limit:  # no more than the text is long, times what an element takes
+        raise ValueError(f"it takes {size:,} bytes, and no more than {limit:,} were to be read")
+    return value
 
 
 def _message(
@@ -139,8 +148,9 @@ def _message(
         name = declared[int(numbered[2])].name
     name = name or next((each for each in _names(data) if each in known), "") or _only(declared, role, file)
     kind = known[name].type if name in known else None
-    message = decoded(_MESSAGES[(kind or "tensor(").partition("(")[0]], data)
-    return name, value_of(message, limit)
+    if (word := (kind or "tensor(").partition("(")[0]) not in MESSAGES:
+        raise ValueError(f"no message holds {kind}")
+    return name, value_of(decoded(MESSAGES[word], data), limit, kind)
 
 
 def _only(declared: Sequence[Declared], role: str, file: str) -> str:
@@ -152,7 +162,7 @@ def _only(declared: Sequence[Declared], role: str, file: str) -> str:
 def _names(data: bytes) -> list[str]:
     """Give the names that the bytes have as each kind of message that they may be."""
     names = []
-    for kind in _MESSAGES.values():
+    for kind in MESSAGES.values():
         with suppress(ModelError):
             names.append(getattr(decoded(kind, data), "name", ""))
     return names
@@ -161,7 +171,9 @@ def _names(data: bytes) -> list[str]:
 def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> dict[str, Any]:
     """Give the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`.
 
-    One that holds values of the other role alone is that of a model without inputs.
+    Where there are as many files as inputs without a default, they are for these: initializers may stand among the
+    inputs, and test data has no files for them. A folder that holds values of the other role alone is that of a model
+    without inputs.
     """
     try:
         numbered = sorted(filter(_NUMBERED.fullmatch, os.listdir(path)))
@@ -171,9 +183,11 @@ def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> d
         raise _unread(path, f"there is no {role}_0.pb in it")
     found: dict[str, Any] = {}
     findings: list[Finding] = []
-    for file in numbered:
-        if not file.startswith(role):
-            continue
+    files = [file for file in numbered if file.startswith(role)]
+    free = [each for each in declared if not each.has_default]
+    if {*files} == {f"{role}_{number}.pb" for number in range(len(free))}:
+        declared = free
+    for file in files:
         try:
             read = read_values(os.path.join(path, file), declared, limit, role)
             limit = max(limit - sum(map(size_of, read.values())), 0)

@@ -33,6 +33,9 @@ _HUGE: Final = sys.float_info.max
 _DIGITS: Final = 400
 _RANK: Final = 32
 _DEPTH: Final = 64
+_ENTRIES: Final = 1 << 20
+"""Entries of the sequences of a value together: each is an array of its own, which takes microseconds."""
+_INTEGER: Final = re.compile(r"-?[0-9]{1,20}")
 _NUMBERS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -64,46 +67,67 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def value_of(data: Any, kind: str, depth: int = 0) -> Any:
+def value_of(data: Any, kind: str) -> Any:
     """Give the value of a type string that parsed JSON stands for."""
-    if depth > _DEPTH:
+    if kind.count("(") > _DEPTH:
         raise ValueError("its type is nested too deeply")
+    level, inner = [data], kind
+    while inner.startswith(("seq(", "optional(", "map(")):
+        word, _, inner = inner[:-1].partition("(")
+        inner = inner.partition(", ")[2] if word == "map" else inner
+        if word != "optional":
+            whole = [each for each in level if isinstance(each, list | dict)]
+            parts = [each.values() if isinstance(each, dict) else each for each in whole]
+            if "(" in inner and sum(map(len, parts)) > _ENTRIES:
+                raise ValueError(f"it has more than {_ENTRIES:,} entries: use .pb")
+            level = [each for part in parts for each in part]
+    return _value(data, kind)
+
+
+def _value(data: Any, kind: str) -> Any:
     wrapper, _, inner = kind.partition("(")
     inner = inner[:-1]
     if wrapper == "optional":
-        return None if data is None else value_of(data, inner, depth + 1)
+        return None if data is None else _value(data, inner)
     if wrapper == "seq":
         if not isinstance(data, list):
             raise ValueError(f"{_shown(data)} is no list, and {kind} is asked for")
-        return [value_of(each, inner, depth + 1) for each in data]
+        return [_value(each, inner) for each in data]
     if wrapper == "map":
         key, _, element = inner.partition(", ")
         if not isinstance(data, dict):
             raise ValueError(f"{_shown(data)} is no object, and {kind} is asked for")
-        keys = [*data] if key == "string" else [int(_tensor(_integer_of(text), key)[()]) for text in data]
-        if len({*keys}) != len(keys):
-            raise ValueError("a key stands twice")
-        if "(" not in element:
-            if any(isinstance(each, list | dict) for each in data.values()):
-                raise ValueError(f"a value is no single one, and {kind} is asked for")
-            element = f"tensor({element})"
-        values = [value_of(each, element, depth + 1) for each in data.values()]
-        return {k: v[()] if isinstance(v, np.ndarray) and v.ndim == 0 else v for k, v in zip(keys, values, strict=True)}
+        keys = _keys([*data], key)
+        if "(" in element:
+            return dict(zip(keys, [_value(each, element) for each in data.values()], strict=True))
+        # Scalars are elements of one tensor; a list among them is none.
+        return dict(zip(keys, _tensor({"shape": [len(keys)], "data": [*data.values()]}, element), strict=True))
     if wrapper != "tensor" or inner == "?":
         raise ValueError(f"JSON has no form for {kind}")
     return _tensor(data, inner)
 
 
-def _integer_of(text: str) -> int:
-    if not re.fullmatch(r"-?[0-9]{1,20}", text):
-        raise ValueError(f"the key {_shown(text)} is no integer")
-    return int(text)
+def _keys(texts: list[str], key: str) -> list[Any]:
+    """Give the keys of a map by the word of their type."""
+    keys: list[Any]
+    if key == "string":
+        keys = [text_of(each.encode("utf-8", "surrogateescape")) for each in texts]
+    else:
+        bounds = np.iinfo(dtype_of_element(key))
+        for each in texts:
+            if not _INTEGER.fullmatch(each) or not bounds.min <= int(each) <= bounds.max:
+                raise ValueError(f"the key '{printable(each[:60])}' is no {key}")
+        keys = [*map(int, texts)]
+    if len({*keys}) != len(keys):
+        raise ValueError("a key stands twice")
+    return keys
 
 
 def _tensor(data: Any, element: str) -> NDArray[Any]:
     shape, flat = _flat(data)
     dtype = dtype_of_element(element)
-    flat = [_element(each, dtype) for each in flat]
+    if not _are_elements(flat, dtype):
+        flat = [_element(each, dtype) for each in flat]
     number = data_type_of(dtype)
     assert number is not None
     try:
@@ -133,6 +157,19 @@ def _flat(data: Any) -> tuple[tuple[int, ...], list[Any]]:
         shape.append(size)
         level = [each for part in level for each in part]
     return tuple(shape), level
+
+
+def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
+    """Tell at once whether all are elements as they are, which those of most tensors are."""
+    kinds = {*map(type, values)}
+    match _family(dtype):
+        case "b":
+            return kinds == {bool}
+        case "i":
+            return kinds == {int}
+        case "f":
+            return not values or (kinds <= {int, float} and max(map(abs, values)) <= _HUGE)
+    return False
 
 
 def _element(value: Any, dtype: np.dtype[Any]) -> Any:
