@@ -37,8 +37,9 @@ def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, 
     """Give the values in a file or folder by the names of inputs or outputs that they are for.
 
     `declared` are the inputs or outputs, in order, whose types decide how .pb and .json are read; `role` is "input" or
-    "output", and `limit` how many bytes the values may take together. A .npy or .pb file is for `name`, where that is said; else the
-    number in a .pb file's name or the name in its message tells, or there is only one that it can be for.
+    "output", and `limit` how many bytes the values may take together. A .npy or .pb file is for `name`, where that is
+    said; else the number in a .pb file's name or the name in its message tells, or there is only one that it can be
+    for.
 
     Raises RunError R105 with all that is wrong.
     """
