@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from opset.model.arrays import TEXT_SIZE
 from opset.model.source import CHUNK
 from opset.model.tensor import text_of
 from opset.opsets.kernels.shared import size_of
@@ -31,7 +32,6 @@ _HEADER: Final = 8192
 """Bytes of the longest header that is read; numpy writes some hundred."""
 _DTYPE: Final = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,9})")
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
-_TEXT: Final = 64  # bytes that a text takes beside its characters, about
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values give the same bytes
 
 
@@ -45,7 +45,7 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     if needed != size - start:
         asked = f"{needed:,}" if needed < 1 << 64 else "endless"
         raise ValueError(f"shape {_short(shape)} of {dtype} asks for {asked} bytes, and {size - start:,} are there")
-    if (taken := needed + (count * _TEXT if dtype.kind in "SU" else 0)) > limit:
+    if (taken := needed + (count * TEXT_SIZE if dtype.kind in "SU" else 0)) > limit:
         raise ValueError(f"it takes {taken:,} bytes, and no more than {limit:,} were to be read")
     data = _read(file, needed)
     flat: Array = np.frombuffer(data, np.uint8 if dtype.kind == "b" else dtype) if needed else np.empty(0, dtype)

@@ -43,7 +43,8 @@ def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, 
 
     `declared` are the inputs or outputs, in order, whose types decide how .pb and .json are read; `role` is "input" or
     "output", and `limit` how many bytes the values may take together. A .npy or .pb file is for `name`, where that is
-    said; else the number in a .pb file's name or the name in its message tells, or there is only one it can be for.
+    said; else the number in a .pb file's name or the name in its message tells, or there is only one that it can be
+    for.
 
     Raises RunError R105 with all that is wrong.
     """
