@@ -71,17 +71,22 @@ def value_of(data: Any, kind: str) -> Any:
     """Give the value of a type string that parsed JSON stands for."""
     if kind.count("(") > _DEPTH:
         raise ValueError("its type is nested too deeply")
-    level, inner = [data], kind
-    while inner.startswith(("seq(", "optional(", "map(")):
-        word, _, inner = inner[:-1].partition("(")
-        inner = inner.partition(", ")[2] if word == "map" else inner
-        if word != "optional":
-            whole = [each for each in level if isinstance(each, list | dict)]
-            parts = [each.values() if isinstance(each, dict) else each for each in whole]
-            if "(" in inner and sum(map(len, parts)) > _ENTRIES:
-                raise ValueError(f"it has more than {_ENTRIES:,} entries: use .pb")
-            level = [each for part in parts for each in part]
+    _check_entries(data, kind)
     return _value(data, kind)
+
+
+def _check_entries(data: Any, kind: str) -> None:
+    """Raise ValueError where sequences and maps in one another have too many entries in all."""
+    level = [data]
+    while kind.startswith(("seq(", "optional(", "map(")):
+        word, _, kind = kind[:-1].partition("(")
+        if word == "optional":
+            continue
+        kind = kind.partition(", ")[2] if word == "map" else kind
+        parts = [each for each in level if isinstance(each, list | dict)]
+        if "(" in kind and sum(map(len, parts)) > _ENTRIES:
+            raise ValueError(f"it has more than {_ENTRIES:,} entries: use .pb")
+        level = [each for part in parts for each in (part.values() if isinstance(part, dict) else part)]
 
 
 def _value(data: Any, kind: str) -> Any:

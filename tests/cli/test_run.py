@@ -270,6 +270,8 @@ def test_what_is_not_expected_is_not_compared(add):
         (["in.npz", "--compare", "nope.npz"], 3, ["R105"]),
         (["in.npz", "--max-steps", "1"], 1, ["R301"]),
         (["in.npz", "--max-bytes", "10"], 3, ["R105"]),
+        (["x.npy", "y.npy", "--max-bytes", "140"], 3, ["R105"]),
+        (["x.npy", "--set", f"y={[[0.5] * 50]}", "--max-bytes", "140"], 3, ["R105"]),
         (["--set", "x=[[1, 2]]", "--set", "y=[[1, 2]]", "--max-bytes", "10"], 1, ["R302"]),
         (["in.npz", "--timeout", "0.000000001"], 1, ["R303"]),
     ],

@@ -127,6 +127,10 @@ def mapping(keys, values):
         (mapping([1, 2], [1]), "1 values, and 2 different keys of 2"),
         (mapping([1, 1], [1, 2]), "2 values, and 1 different keys of 2"),
         (pb.SequenceProto(elem_type=77), "77 is no kind"),
+        (pb.SequenceProto(elem_type=1, map_values=[pb.MapProto()]), "holds map_value, and tensor_value is what it says"),
+        (pb.MapProto(key_type=7, string_keys=[b"a"]), "it has keys that are text"),
+        (pb.TensorProto(data_type=1, dims=[1] * 70, raw_data=bytes(4)), "no array has its dims"),
+        (pb.TensorProto(data_type=8, dims=[0, 1 << 62, 1 << 62]), "no array has its dims"),
         (pb.OptionalProto(elem_type=-1), "-1 is no kind"),
         (pb.TensorProto(data_type=8, dims=[1 << 40]), "it has 0 strings, and its dims ask for 1099511627776"),
         (pb.TensorProto(data_type=1, dims=[1 << 40]), "it has 0 bytes, and dims and type ask for 4398046511104"),
@@ -157,9 +161,60 @@ def test_a_dtype_that_no_tensor_has_is_told():
         tensor_of("x", np.array(["2020-01-01"], "datetime64[D]"))
 
 
-def test_a_limit_holds_for_each_tensor_and_what_a_sparse_one_unfolds_to():
-    with pytest.raises(ModelError, match="no more than 20 were to be read"):
-        value_of(message_of("v", [X], "seq(tensor(float))"), 20)
+ONE = tensor_of("", X[0, :1])
+BITS = np.array([0x3F80, 0xC000], np.uint16)
+
+
+def test_uint16_is_the_bits_of_a_declared_bfloat16():
+    numbers = np.array([1, -2], DTYPES[16])
+    assert same(value_of(tensor_of("", BITS), kind="tensor(bfloat16)"), numbers)
+    assert same(value_of(tensor_of("", BITS), kind="tensor(uint16)"), BITS)
+    assert same(value_of(tensor_of("", BITS)), BITS)
+    sequence = message_of("", [BITS], "seq(tensor(uint16))")
+    assert same(value_of(sequence, kind="seq(tensor(bfloat16))"), [numbers])
+    assert same(value_of(sequence, kind="seq(?)"), [BITS])
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "why"),
+    [
+        (pb.SequenceProto(map_values=[mapping([1], [1])]), "seq(tensor(float))",
+         "it holds map_value, and seq(tensor(float)) is declared"),
+        (pb.SequenceProto(tensor_values=[ONE], map_values=[mapping([1], [1])]), "seq(tensor(float))", "map_value"),
+        (pb.OptionalProto(elem_type=1, tensor_value=ONE), "optional(seq(tensor(float)))",
+         "it holds tensor_value, and optional(seq(tensor(float))) is declared"),
+        (pb.SequenceProto(tensor_values=[ONE]), "seq(tensor(int64))", "of float32, and tensor(int64) is declared"),
+        (pb.SequenceProto(tensor_values=[ONE]), "tensor(float)", "a SequenceProto, and tensor(float) is declared"),
+        (mapping([1], [1]), "map(string, float)", "it has keys that are no text, and map(string, float) is declared"),
+        (pb.MapProto(key_type=8, string_keys=[b"a"]), "map(int64, float)", "it has keys that are text"),
+        (mapping([1], [1]), "map(int64, int64)", "of float32, and tensor(int64) is declared"),
+        (pb.MapProto(keys=[1], values=pb.SequenceProto(tensor_values=[tensor_of("", X)])), "map(int64, float)",
+         "a tensor that is no single value"),
+    ],
+)  # fmt: skip
+def test_a_message_of_something_else_than_is_declared_is_refused(message, kind, why):
+    with pytest.raises(ModelError) as caught:
+        value_of(message, kind=kind)
+    assert caught.value.code == "M206" and why in caught.value.why
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_message_is_read_as_it_is_declared(kind):
+    assert same(value_of(message_of("v", VALUES[kind], kind), kind=kind), VALUES[kind])
+
+
+def test_parts_that_are_there_count_where_the_message_does_not_say_of_which_kind_they_are():
+    assert same(value_of(pb.SequenceProto(tensor_values=[ONE])), [X[0, :1]])
+    assert value_of(pb.OptionalProto(elem_type=3), kind="optional(tensor(float))") is None
+
+
+def test_a_limit_holds_for_all_tensors_together_and_what_a_sparse_one_unfolds_to():
+    two = message_of("v", {1: [X, X]}, "map(int64, seq(tensor(float)))")
+    assert same(value_of(two, 48), {1: [X, X]})
+    with pytest.raises(ModelError, match="it takes 48 bytes, and no more than 47 were to be read"):
+        value_of(two, 47)
+    with pytest.raises(ModelError, match="it takes 175 bytes"):
+        value_of(tensor_of("", TEXT), 100)
     sparse = pb.SparseTensorProto(dims=[1 << 30])
     sparse.values.CopyFrom(tensor_of("", X[0]))
     sparse.indices.CopyFrom(tensor_of("", np.array([1, 3, 5])))

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opset.errors import OpsetError, RunError, UsageError
+from opset.model import proto as pb
 from opset.model.arrays import DTYPES, message_of, tensor_of
 from opset.opsets import literals
 from opset.opsets.datafiles import read_values, write_values
@@ -104,6 +105,26 @@ def test_what_numpy_and_onnx_write_is_read(tmp_path):
     assert same(read(tmp_path / "x.pb"), {"x": X})
 
 
+def test_a_declared_name_is_just_that_and_others_have_the_prefix_of_their_role(tmp_path):
+    inputs = [FLOAT, Declared("input/y", "tensor(float)", None)]
+    values = {"input/x": X, "output/x": X + 1, "input/y": X + 2, "z": X + 3}
+    np.savez(tmp_path / "v.npz", **values)
+    (tmp_path / "v.json").write_text(json.dumps({name: array.tolist() for name, array in values.items()}))
+    for form in ("npz", "json"):
+        found = read(tmp_path / f"v.{form}", *inputs)
+        assert same([found["x"], found["input/y"]], [X, X + 2]) and [*found] == ["x", "input/y", "z"]
+        assert same(read(tmp_path / f"v.{form}", role="output")["x"], X + 1)
+    np.savez(tmp_path / "v.npz", **{"input/x": X, "x": X})
+    (tmp_path / "v.json").write_text('{"input/x": [1], "x": [1]}')
+    for form in ("npz", "json"):
+        assert "twice, with and without a prefix" in refused(tmp_path / f"v.{form}")
+    declared = {"input": inputs, "output": [Declared("input/y", "tensor(float)", None)]}
+    values = {"input": {"x": X, "input/y": X + 1}, "output": {"input/y": X + 2}}
+    write_values(f"{tmp_path}/both.npz", values, declared, False)
+    for role in ("input", "output"):
+        assert same(read(tmp_path / "both.npz", *declared[role], role=role), values[role])
+
+
 def test_a_message_is_for_the_name_that_is_said_its_number_or_its_own(tmp_path):
     inputs = [Declared("a", "tensor(float)", None), Declared("s", "seq(tensor(float))", None)]
     (tmp_path / "input_1.pb").write_bytes(message_of("a", [X], "seq(tensor(float))").SerializeToString())
@@ -117,6 +138,15 @@ def test_a_message_is_for_the_name_that_is_said_its_number_or_its_own(tmp_path):
     assert "the model has only 1 inputs" in refused(tmp_path / "input_1.pb", inputs[0])
 
 
+def test_a_message_of_another_type_is_told(tmp_path):
+    (tmp_path / "x.pb").write_bytes(message_of("x", [X], "seq(tensor(float))").SerializeToString())
+    why = refused(tmp_path / "x.pb", Declared("x", "seq(tensor(double))", None))
+    assert why == "a tensor in it is of float32, and tensor(double) is declared"
+    why = refused(tmp_path / "x.pb", Declared("x", "seq(map(int64, float))", None))
+    assert why == "it holds tensor_value, and seq(map(int64, float)) is declared"
+    assert "no message holds opaque(a)" in refused(tmp_path / "x.pb", Declared("x", "opaque(a)", None))
+
+
 def test_a_folder_tells_all_that_is_wrong_in_it(tmp_path):
     assert "there is no input_0.pb in it" in refused(tmp_path)
     (tmp_path / "input_0.pb").write_bytes(b"\xff\xff")
@@ -124,6 +154,63 @@ def test_a_folder_tells_all_that_is_wrong_in_it(tmp_path):
     with pytest.raises(RunError) as caught:
         read(tmp_path, FLOAT, Declared("y", "tensor(float)", None))
     assert [os.path.basename(each.file) for each in caught.value.findings] == ["input_0.pb", "input_1.pb"]
+
+
+def test_a_folder_with_a_file_for_each_input_without_default_is_for_these(tmp_path):
+    bits = np.array([0x3F80, 0xC000], np.uint16)  # bfloat16 as onnx wrote it up to release 1.18
+    for number, array in enumerate([X, bits, X + 1]):
+        (tmp_path / f"input_{number}.pb").write_bytes(onnx.numpy_helper.from_array(array).SerializeToString())
+    kinds = {"a": "float", "w": "float", "h": "bfloat16", "c": "float"}
+    declared = [Declared(name, f"tensor({kind})", None, name == "w") for name, kind in kinds.items()]
+    expected = {"a": X, "h": np.array([1, -2], DTYPES[16]), "c": X + 1}
+    assert same(read(tmp_path, *declared), expected)
+    (tmp_path / "input_3.pb").write_bytes(onnx.numpy_helper.from_array(X).SerializeToString())
+    assert [*read(tmp_path, *declared)] == ["a", "w", "h", "c"]
+    (tmp_path / "input_1.pb").unlink()  # three again, and their numbers are those of all inputs
+    assert [*read(tmp_path, *declared)] == ["a", "h", "c"]
+
+
+ZEROS = pb.SparseTensorProto(
+    values=pb.TensorProto(data_type=1, dims=[0]), indices=pb.TensorProto(data_type=7, dims=[0]), dims=[1000]
+).SerializeToString()
+
+
+def test_the_files_of_a_folder_share_the_limit(tmp_path):
+    for number in range(3):
+        (tmp_path / f"input_{number}.pb").write_bytes(ZEROS)
+    declared = [Declared(name, "sparse_tensor(float)", None) for name in "abc"]
+    assert len(read(tmp_path, *declared, limit=12_000)) == 3
+    assert "it takes 4,000 bytes, and no more than 3,999" in refused(tmp_path, *declared, limit=11_999)
+
+
+def test_the_arrays_of_an_archive_share_the_limit(tmp_path):
+    np.savez_compressed(tmp_path / "v.npz", a=np.zeros(1000, np.uint8), b=np.zeros(1000, np.uint8))
+    assert "it unpacks to" in refused(tmp_path / "v.npz", limit=2000)
+    assert len(read(tmp_path / "v.npz", limit=2256)) == 2
+    for name in ("v.npz", "w.npz"):  # text takes more in memory than in the file
+        np.savez_compressed(tmp_path / name, **dict.fromkeys("abc"[: 1 + (name == "v.npz")], np.full(1000, b"a")))
+    assert len(read(tmp_path / "w.npz", limit=100_000)) == 1
+    assert "it takes 58,000 bytes" in refused(tmp_path / "v.npz", limit=100_000)
+
+
+def test_the_values_in_json_share_the_limit(tmp_path):
+    declared = [Declared("x", "tensor(double)", None), Declared("y", "seq(tensor(double))", None)]
+    (tmp_path / "v.json").write_text('{"x": [1, 2], "y": [[3], [4]]}')
+    assert len(read(tmp_path / "v.json", *declared, limit=32)) == 2
+    why = refused(tmp_path / "v.json", *declared, limit=31)
+    assert why == "'y': it takes 16 bytes, and no more than 15 were to be read"
+
+
+def test_hostile_json_takes_little_time(tmp_path):
+    with open(tmp_path / "v.json", "wb") as file:
+        file.truncate(literals.MOST + 1)
+    assert "no more than 33,554,432 are read" in refused(tmp_path / "v.json", limit=1 << 40)
+    for kind, text in {
+        "seq(tensor(float))": f"[{'[],' * (1 << 20)}[]]",
+        "seq(seq(tensor(float)))": f"[{'[0,0,0],' * 400_000}[]]",
+    }.items():
+        with pytest.raises(ValueError, match="more than 1,048,576 entries"):
+            literals.value_of(literals.parse(text), kind)
 
 
 def test_a_folder_of_a_model_without_inputs_has_none(tmp_path):
@@ -316,7 +403,8 @@ def test_json_that_is_no_value_is_refused(tmp_path, text, why):
         ("[]", "map(int64, float)", "a list of 0 is no object"),
         ('{"a": 1}', "map(int64, float)", "the key 'a' is no int64"),
         ('{"1_0": 1}', "map(int64, float)", "the key '1_0' is no int64"),
-        ('{"9223372036854775808": 1}', "map(int64, float)", "'9223372036854775808' is no int64"),
+        ('{"9223372036854775808": 1}', "map(int64, float)", "the key '9223372036854775808' is no int64"),
+        ('{"-9223372036854775809": 1}', "map(int64, float)", "the key '-9223372036854775809' is no int64"),
         ('{"1": 1, "01": 2}', "map(int64, float)", "a key stands twice"),
         ('{"é": 1, "\\udcc3\\udca9": 2}', "map(string, float)", "a key stands twice"),
         ('{"\\ud800": 1}', "map(string, float)", "surrogates"),
