@@ -42,8 +42,8 @@ _WORDS: Final = {"string": STRING} | {element.name.lower(): number for number, e
 # The parts of SequenceProto and OptionalProto, in the numbers of their elem_type.
 _PARTS: Final = ("", "tensor_value", "sparse_tensor_value", "sequence_value", "map_value", "optional_value")
 _NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
-_TEXT: Final = 57  # bytes that a text takes beside its characters
-
+TEXT_SIZE: Final = 57
+"""Bytes that a text takes beside its characters, with the reference to it."""
 MESSAGES: Final = {"tensor": "TensorProto", "sparse_tensor": "SparseTensorProto", "seq": "SequenceProto",
                    "optional": "OptionalProto", "map": "MapProto"}  # fmt: skip
 """The message that holds a value, by the outermost word of its type string."""
@@ -160,10 +160,10 @@ def _needed(message: Any) -> int:
         each = pending.pop()
         name = each.DESCRIPTOR.name
         if name == "TensorProto" and each.data_type == STRING:
-            needed += sum(map(len, each.string_data)) + _TEXT * len(each.string_data)
+            needed += sum(map(len, each.string_data)) + TEXT_SIZE * len(each.string_data)
         elif name in ("TensorProto", "SparseTensorProto"):
             number = each.data_type if name == "TensorProto" else each.values.data_type
-            size = _TEXT if number == STRING else DTYPES[number].itemsize if number in DTYPES else 0
+            size = TEXT_SIZE if number == STRING else DTYPES[number].itemsize if number in DTYPES else 0
             needed += size * element_count(pb.TensorProto(dims=each.dims))
         else:
             for field, part in each.ListFields():
@@ -189,7 +189,7 @@ def _value(message: Any, kind: str, part: bool = False) -> Any:
             array = array_of(None, message)
             if inner == "bfloat16" and array.dtype == np.uint16:
                 return array.view(ml_dtypes.bfloat16)
-            if part and inner and data_type_of(array.dtype) != _WORDS[inner]:
+            if part and inner and data_type_of(array.dtype) != _WORDS.get(inner):
                 raise _unfit(f"a tensor in it is of {array.dtype}, and {kind} is declared")
             return array
         case "SparseTensorProto":

@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from opset.model.arrays import TEXT_SIZE
 from opset.model.source import CHUNK
 from opset.model.tensor import text_of
 from opset.opsets.kernels.shared import size_of
@@ -45,7 +46,7 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     if needed != size - start:
         asked = f"{needed:,}" if needed < 1 << 64 else "endless"
         raise ValueError(f"shape {_short(shape)} of {dtype} asks for {asked} bytes, and {size - start:,} are there")
-    if (taken := needed + (count * _TEXT if dtype.kind in "SU" else 0)) > limit:
+    if (taken := needed + (count * TEXT_SIZE if dtype.kind in "SU" else 0)) > limit:
         raise ValueError(f"it takes {taken:,} bytes, and no more than {limit:,} were to be read")
     data = _read(file, needed)
     flat: Array = np.frombuffer(data, np.uint8 if dtype.kind == "b" else dtype) if needed else np.empty(0, dtype)

@@ -127,7 +127,7 @@ def mapping(keys, values):
         (mapping([1, 2], [1]), "1 values, and 2 different keys of 2"),
         (mapping([1, 1], [1, 2]), "2 values, and 1 different keys of 2"),
         (pb.SequenceProto(elem_type=77), "77 is no kind"),
-        (pb.SequenceProto(elem_type=1, map_values=[pb.MapProto()]), "holds map_value, and tensor_value is what it says"),
+        (pb.SequenceProto(elem_type=1, map_values=[pb.MapProto()]), "map_value, and tensor_value is what it says"),
         (pb.MapProto(key_type=7, string_keys=[b"a"]), "it has keys that are text"),
         (pb.TensorProto(data_type=1, dims=[1] * 70, raw_data=bytes(4)), "no array has its dims"),
         (pb.TensorProto(data_type=8, dims=[0, 1 << 62, 1 << 62]), "no array has its dims"),

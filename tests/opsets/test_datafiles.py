@@ -411,6 +411,7 @@ def test_json_that_is_no_value_is_refused(tmp_path, text, why):
         ('{"1": 1, "2": [1]}', "map(int64, float)", "a list of 1 is no element of float32"),
         ('{"1": [1]}', "map(int64, string)", "a list of 1 is no element of text"),
         ("[]", "sparse_tensor(float)", "JSON has no form for"),
+        ("{}", "map(?)", "JSON has no form for"),
     ],
 )
 def test_json_is_held_against_the_type(text, kind, why):
