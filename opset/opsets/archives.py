@@ -32,7 +32,6 @@ _HEADER: Final = 8192
 """Bytes of the longest header that is read; numpy writes some hundred."""
 _DTYPE: Final = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,9})")
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
-_TEXT: Final = 64  # bytes that a text takes beside its characters, about
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values give the same bytes
 
 
