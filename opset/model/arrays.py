@@ -42,8 +42,8 @@ _WORDS: Final = {"string": STRING} | {element.name.lower(): number for number, e
 # The parts of SequenceProto and OptionalProto, in the numbers of their elem_type.
 _PARTS: Final = ("", "tensor_value", "sparse_tensor_value", "sequence_value", "map_value", "optional_value")
 _NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
-TEXT_SIZE: Final = 57
-"""Bytes that a text takes beside its characters, with the reference to it."""
+TEXT_SIZE: Final = 64
+"""Bytes that a text takes beside its characters, about, with the reference to it."""
 MESSAGES: Final = {"tensor": "TensorProto", "sparse_tensor": "SparseTensorProto", "seq": "SequenceProto",
                    "optional": "OptionalProto", "map": "MapProto"}  # fmt: skip
 """The message that holds a value, by the outermost word of its type string."""
@@ -91,7 +91,7 @@ def _shaped(tensor: Any, flat: Array) -> Array:
     try:
         return flat.reshape(tuple(tensor.dims))
     except (ValueError, OverflowError) as error:
-        raise misfit(tensor, f"no array has its dims: {error}") from error
+        raise misfit(tensor, f"numpy has no array of its dims: {error}") from error
 
 
 def tensor_of(name: str, array: Array) -> Any:

@@ -132,7 +132,7 @@ def typed(data: Any, declared: Declared, limit: int) -> Any:
     if declared.type is None:
         raise ValueError("the model does not say of which type it is: give it as .npz or .pb")
     value = literals.value_of(data, declared.type)
-    if (size := size_of(value)) > limit:  # no more than the text is long, times what an element takes
+    if (size := size_of(value)) > limit:  # until here, the bound on the text is one on memory, too
         raise ValueError(f"it takes {size:,} bytes, and no more than {limit:,} were to be read")
     return value
 

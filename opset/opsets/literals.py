@@ -100,6 +100,8 @@ def _value(data: Any, kind: str) -> Any:
         return [_value(each, inner) for each in data]
     if wrapper == "map":
         key, _, element = inner.partition(", ")
+        if not element:
+            raise ValueError(f"JSON has no form for {kind}")
         if not isinstance(data, dict):
             raise ValueError(f"{_shown(data)} is no object, and {kind} is asked for")
         keys = _keys([*data], key)

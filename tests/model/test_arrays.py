@@ -129,8 +129,8 @@ def mapping(keys, values):
         (pb.SequenceProto(elem_type=77), "77 is no kind"),
         (pb.SequenceProto(elem_type=1, map_values=[pb.MapProto()]), "map_value, and tensor_value is what it says"),
         (pb.MapProto(key_type=7, string_keys=[b"a"]), "it has keys that are text"),
-        (pb.TensorProto(data_type=1, dims=[1] * 70, raw_data=bytes(4)), "no array has its dims"),
-        (pb.TensorProto(data_type=8, dims=[0, 1 << 62, 1 << 62]), "no array has its dims"),
+        (pb.TensorProto(data_type=1, dims=[1] * 70, raw_data=bytes(4)), "no array of its dims"),
+        (pb.TensorProto(data_type=8, dims=[0, 1 << 62, 1 << 62]), "no array of its dims"),
         (pb.OptionalProto(elem_type=-1), "-1 is no kind"),
         (pb.TensorProto(data_type=8, dims=[1 << 40]), "it has 0 strings, and its dims ask for 1099511627776"),
         (pb.TensorProto(data_type=1, dims=[1 << 40]), "it has 0 bytes, and dims and type ask for 4398046511104"),
@@ -213,7 +213,7 @@ def test_a_limit_holds_for_all_tensors_together_and_what_a_sparse_one_unfolds_to
     assert same(value_of(two, 48), {1: [X, X]})
     with pytest.raises(ModelError, match="it takes 48 bytes, and no more than 47 were to be read"):
         value_of(two, 47)
-    with pytest.raises(ModelError, match="it takes 175 bytes"):
+    with pytest.raises(ModelError, match="it takes 196 bytes"):
         value_of(tensor_of("", TEXT), 100)
     sparse = pb.SparseTensorProto(dims=[1 << 30])
     sparse.values.CopyFrom(tensor_of("", X[0]))
