@@ -66,7 +66,7 @@ def type_string(proto: Any) -> str | None:
             return None
         if wrapper.startswith("map("):
             # The standard writes a map's scalar value without "tensor".
-            text = f"{wrapper}, {text.removeprefix('tensor(').removesuffix(')')})"
+            text = f"{wrapper}, {text[7:-1] if text.startswith('tensor(') else text})"
         else:
             text = f"{wrapper}({text})"
     return text

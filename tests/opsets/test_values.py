@@ -103,6 +103,8 @@ def test_a_chain_of_100000_nodes_is_answered_without_recursion():
         ("map(int64, float)", lambda: helper.make_map_type_proto(7, helper.make_tensor_type_proto(1, []))),
         ("seq(map(string, float))", lambda: helper.make_sequence_type_proto(
             helper.make_map_type_proto(8, helper.make_tensor_type_proto(1, [])))),
+        ("map(int64, seq(tensor(float)))", lambda: helper.make_map_type_proto(
+            7, helper.make_sequence_type_proto(helper.make_tensor_type_proto(1, [])))),
         ("sparse_tensor(float)", lambda: helper.make_sparse_tensor_type_proto(1, [1])),
         (None, lambda: helper.make_tensor_type_proto(99, [1])),
     ],
