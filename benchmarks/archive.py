@@ -166,7 +166,7 @@ def archived_cases(folder: Path, pattern: str = "", limit: int | None = None) ->
     """Give the cases of a folder that `fetch` made whose name the pattern is found in; each set of data is a case."""
     cases = []
     for path in sorted((folder / "cases").iterdir(), key=release_and_name):
-        if not re.search(pattern, path.name) or any(re.fullmatch(broken, path.name) for broken in BROKEN):
+        if not re.search(pattern, path.name) or is_broken(path):
             continue
         model = onnx.load_model(path / "model.onnx", load_external_data=False)
         sets = sorted(path.glob("test_data_set_*"))
@@ -177,6 +177,11 @@ def archived_cases(folder: Path, pattern: str = "", limit: int | None = None) ->
             atol = 1e-4 if IMPRECISE.match(name) else 1e-7
             cases.append(Case(name, model, feeds, expected, atol=atol, random=is_random(name, model)))
     return cases[:limit]
+
+
+def is_broken(path: Path) -> bool:
+    """Say whether the case in a folder is one of those that are wrong in themselves."""
+    return any(re.fullmatch(broken, path.name) for broken in BROKEN)
 
 
 def release_and_name(path: Path) -> tuple[list[int], str]:

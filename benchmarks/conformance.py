@@ -28,7 +28,7 @@ import numpy as np
 import onnx
 
 import opset
-from benchmarks.archive import archived_cases
+from benchmarks.archive import archived_cases, is_broken
 from benchmarks.judge import Case, difference, operators, opset_of, run_evaluator
 from benchmarks.matrix import node_cases
 from benchmarks.models import GROUPS, cases_of
@@ -200,6 +200,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{options.evaluator} on onnx {onnx.__version__}: {total:,} cases, {counts['passed']:,} pass ({share:.2f} %), "
         f"{counts['known']:,} are wrong in themselves, {counts['failed']:,} fail; {spent:.1f} s"
     )
+    if options.archive:
+        left_out = sum(map(is_broken, (options.archive / "cases").iterdir()))
+        print(f"{left_out:,} more of the archive are wrong in themselves and were not run: BROKEN in benchmarks.archive")
     if options.json:
         options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=0))
     return 1 if counts["failed"] else 0
