@@ -202,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     if options.archive:
         left_out = sum(map(is_broken, (options.archive / "cases").iterdir()))
-        print(f"{left_out:,} more of the archive are wrong in themselves and were not run: BROKEN in benchmarks.archive")
+        print(f"{left_out:,} more of the archive are wrong in themselves, and not run: BROKEN in benchmarks.archive")
     if options.json:
         options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=0))
     return 1 if counts["failed"] else 0
