@@ -313,7 +313,7 @@ def test_an_iteration_is_cheap():
         w = Loop <body = b (int64 i, bool on, float[N] x) => (bool on, float[N] y) { y = Neg (x) }> (m, , v) }"""
     begun = time.perf_counter()
     results(graph, {"v": np.float32([1])})
-    assert time.perf_counter() - begun < 2  # 0.1 s on a quick machine
+    assert time.perf_counter() - begun < 15  # 0.1 s on a quick machine
 
 
 # Gradient: against differences in double precision.

@@ -37,7 +37,7 @@ def refused(path, *declared, **also):
     start = time.monotonic()
     with pytest.raises(RunError) as caught:
         read(path, *declared, **also)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 15
     assert {each.code for each in caught.value.findings} == {"R105"} and caught.value.exit_status == 3
     assert caught.value.file.startswith(str(path))
     return caught.value.why

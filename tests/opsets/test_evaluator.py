@@ -261,7 +261,7 @@ def stopped(graph, code, feeds=None, **limits):
         evaluator(graph, limits=Limits(**limits)).run(None, feeds or {})
     assert codes(caught) == [code]
     assert caught.value.place
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
 
 
 def test_a_loop_without_end_is_stopped():
