@@ -81,12 +81,12 @@ class Report:
               help="Size of a dimension that is drawn: of a variable, or x.0 of input x. Repeatable.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
               help="Where all that is random begins.")
-@click.option("--output", "names", multiple=True, metavar="NAME", help="Compute this value of the graph. Repeatable.")
+@click.option("--value", "names", multiple=True, metavar="NAME", help="Compute this value of the graph. Repeatable.")
 @click.option("--trace", is_flag=True, help="Tell of each value as it is computed.")
 @click.option("--compare", "expected", metavar="EXPECTED", help="Compare the outputs with those in a file or folder.")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance; that of the element type if not said.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance.")
-@click.option("-o", "target", metavar="FILE|DIR/", help="Write the outputs: .npz, .json, or a folder.")
+@click.option("-o", "--output", "target", metavar="FILE|DIR/", help="Write the outputs: .npz, .json, or a folder.")
 @click.option("--save-inputs", is_flag=True, help="Write the inputs, too.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")
 @click.option("--max-steps", type=click.IntRange(min=1), default=Limits().max_steps, show_default=True, metavar="N",

@@ -174,9 +174,9 @@ def test_where_outputs_cannot_go(add):
 
 
 def test_any_value_of_the_graph_can_be_asked_for(add):
-    data = run_json("run", add, "in.npz", "--output", "s", "--output", "z")
+    data = run_json("run", add, "in.npz", "--value", "s", "--value", "z")
     assert {name: each["value"] for name, each in data["outputs"].items()} == {"s": [[4, -1]], "z": [[4, 0]]}
-    result = run("run", add, "in.npz", "--output", "nope")
+    result = run("run", add, "in.npz", "--value", "nope")
     assert result.exit_code == 1 and "error[R104]" in result.stderr
 
 
@@ -225,8 +225,8 @@ def test_what_cannot_be_compared_is_not_the_same(add, want, why):
 def test_one_file_is_compared_with_the_output_that_it_is_for(add):
     np.save("want.npy", np.array([[4, -1]], np.float32))
     assert run("run", add, "in.npz", "--compare", "want.npy").exit_code == 1
-    assert run("run", add, "in.npz", "--compare", "want.npy", "--output", "s").exit_code == 0
-    both = ["--output", "s", "--output", "z"]
+    assert run("run", add, "in.npz", "--compare", "want.npy", "--value", "s").exit_code == 0
+    both = ["--value", "s", "--value", "z"]
     assert "write NAME=want.npy" in run("run", add, "in.npz", "--compare", "want.npy", *both).stderr
     assert run("run", add, "in.npz", "-o", "both/", *both).exit_code == 0
     assert sorted(path.name for path in Path("both").iterdir()) == ["output_0.pb", "output_1.pb"]
@@ -238,20 +238,20 @@ def test_an_output_that_was_not_asked_for_is_not_missed(folder):
     model, values = EXAMPLES / "forest_opset9.onnx", EXAMPLES / "forest_opset9.npz"
     assert run("run", model, values, "-o", "all/").exit_code == 0
     for expected in (values, "all"):
-        data = run_json("run", model, values, "--output", "label", "--compare", expected)
+        data = run_json("run", model, values, "--value", "label", "--compare", expected)
         assert [*data["comparison"]] == ["label"] and data["exit_status"] == 0
 
 
 def test_one_file_is_compared_by_name(add):
     np.save("want.npy", np.array([[4, -1]], np.float32))
-    both = ["--output", "s", "--output", "z"]
+    both = ["--value", "s", "--value", "z"]
     assert "z: not compared" in run("run", add, "in.npz", "--compare", "s=want.npy", *both).stdout
     assert run("run", add, "in.npz", "--compare", "data/output_0.pb").exit_code == 0
 
 
 def test_what_is_not_expected_is_not_compared(add):
     np.savez("want.npz", z=np.array([[4, 0]], np.float32))
-    result = run("run", add, "in.npz", "--compare", "want.npz", "--output", "s", "--output", "z")
+    result = run("run", add, "in.npz", "--compare", "want.npz", "--value", "s", "--value", "z")
     assert result.exit_code == 0 and "s: not compared\n  z: same\n" in result.stdout
 
 
@@ -313,7 +313,7 @@ def test_names_are_data(folder):
     model = onnx.parser.parse_model(ADD)
     model.graph.input[0].name = model.graph.node[0].input[0] = evil
     onnx.save(model, "evil.onnx")
-    for arguments in ([], ["--random", "--dim", "N=2"], ["--random", "--dim", "N=2", "--trace", "--output", evil]):
+    for arguments in ([], ["--random", "--dim", "N=2"], ["--random", "--dim", "N=2", "--trace", "--value", evil]):
         result = run("run", "evil.onnx", *arguments)
         assert "\x1b" not in result.output and "\u202e" not in result.output
 

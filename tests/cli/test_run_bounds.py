@@ -172,8 +172,8 @@ def test_what_a_file_cannot_hold_is_told_before_the_evaluation(folder):
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("error[U103] the file cannot hold a value") == 2
     assert "'s' is seq(tensor(float))" in result.stderr and "'b' is tensor(bfloat16)" in result.stderr
-    assert run("run", model, "--random", "--dim", "N=2", "-o", "y.npz", "--output", "y", "-q").exit_code == 0
-    result = run("run", model, "--random", "--dim", "N=2", "-o", "z.npz", "--output", "y", "--save-inputs")
+    assert run("run", model, "--random", "--dim", "N=2", "-o", "y.npz", "--value", "y", "-q").exit_code == 0
+    result = run("run", model, "--random", "--dim", "N=2", "-o", "z.npz", "--value", "y", "--save-inputs")
     assert result.exit_code == 2 and "'h' is tensor(bfloat16)" in result.stderr
     assert not (folder / "z.npz").exists()
 
