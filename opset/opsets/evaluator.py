@@ -316,7 +316,8 @@ class Run:
                 raise
             # The innermost calls tell enough of a deep chain.
             chain = "".join(f", called by {place}" for place in calls[:-4:-1])
-            raise RunError(replace(each, place=f"{each.place}{chain}") for each in error.findings) from error
+            findings = [replace(each, place=f"{each.place}{chain}".removeprefix(", ")) for each in error.findings]
+            raise RunError(findings) from error
 
     def _drive(self, stack: list[_Frame]) -> list[Any]:
         while True:
@@ -370,7 +371,7 @@ class Run:
         slots = frame.slots
         inputs = [slots[slot] if slot >= 0 else None for slot in step.inputs]
         if step.call is not None:
-            program = step.call()
+            program = step.called = step.called or step.call()
             if len(inputs) > len(program.inputs):
                 message = "the function is called with too many inputs"
                 raise RunError(Finding("R202", message, frame.program.place(step)))
@@ -386,6 +387,7 @@ class Run:
         try:
             result = step.function(*inputs, **attributes)
             if step.is_generator:
+                step.seen.add(signature)
                 frame.waiting = result
                 return self._resume(frame, step, None)
         except Exception as error:

@@ -33,8 +33,9 @@ ABSENT = -1
 class Step:
     """One node: what computes it, slots that it reads and fills, slots that are free after it.
 
-    `call` gives the program of a model-local function. `attributes` are what the kernel takes by keyword; a `Program`
-    among them is run in the frame that it is found in. `seen` holds the input types that were found legal.
+    `call` gives the program of a model-local function, kept in `called`. `attributes` are what the kernel takes by
+    keyword; a `Program` among them is run in the frame that it is found in. `seen` holds the input types that were
+    found legal.
     """
 
     index: int
@@ -47,6 +48,7 @@ class Step:
     any_type: bool = False
     seen: set[Any] = field(default_factory=set)
     call: Callable[[], Program] | None = None
+    called: Program | None = None
     inputs: tuple[int, ...] = ()
     outputs: tuple[int, ...] = ()
     frees: tuple[int, ...] = ()
@@ -72,7 +74,7 @@ class Program:
     """What a body does. A frame has `size` slots, the first of which are those of the inputs.
 
     `captured` pairs slots of the frame around a subgraph with slots of its own; `constants` pairs a slot with a
-    function that reads its value; `unused` are slots of inputs that no step reads.
+    function that reads its value, and `loaded` with that value, once the program has been run.
     """
 
     body: Body
