@@ -38,7 +38,7 @@ FOLDER = Path(__file__).parent
 _INDEX, _PROSE, _EXAMPLES = "index.json", "prose.json", "examples.json"
 Compiled = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 """Index, prose and examples."""
-_FLAGS = {"deprecated": False, "replacement": "", "experimental": False, "determinism": "deterministic"}
+_FLAGS = {"deprecated": False, "replacement": "", "experimental": False, "determinism": "deterministic", "shape": ""}
 
 
 @lru_cache(maxsize=1)

@@ -24,6 +24,8 @@ versions:                              newest first
     U: [floats, seq(floats), bool]     these, or a list
   constraints:
     C1: ...                            a condition that a node meets, in words or a formula
+  shape: same(X)                       the rule for the outputs' shapes, or one for each: "same(X); scalar"; left out
+                                       where a function of the family gives them
 examples: ...                          see examples.py
 """
 
@@ -65,7 +67,7 @@ MAX_TYPES = 2**20  # all lists of a file together, since a set of sets grows wit
 _OPERATOR_KEYS = ("operator", "family", "versions", "examples")
 _VERSION_KEYS = (
     *("since", "change", "deprecated", "replacement", "experimental", "determinism"),
-    *("doc", "same_as", "inputs", "outputs", "attributes", "types", "constraints"),
+    *("doc", "same_as", "inputs", "outputs", "attributes", "types", "constraints", "shape"),
 )
 _PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
 _ATTRIBUTE_KEYS = ("type", "default", "required", "doc")
@@ -283,6 +285,7 @@ class _Reading(Fields):
             replacement=self.text(fields.get("replacement")),
             experimental=self.flag(fields.get("experimental")),
             determinism=self.choice(fields["determinism"], DETERMINISM) if "determinism" in fields else DETERMINISM[0],
+            shape=self.name(fields.get("shape")),
             change=self.change(fields["change"], attributes) if "change" in fields else None,
         )
         return _Version(schema, node, fields, docs)

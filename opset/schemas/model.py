@@ -74,7 +74,8 @@ class Change:
 class OpSchema:
     """One operator at one version: its signature, and the change that led to it (None for the first version).
 
-    `types` maps a constraint's name to the types that it allows, sorted. Equality and hash are by identity of content.
+    `types` maps a constraint's name to the types that it allows, sorted. `shape` names the rule by which the outputs'
+    shapes are inferred, "" where a function does it. Equality and hash are by identity of content.
     """
 
     domain: str
@@ -89,6 +90,7 @@ class OpSchema:
     replacement: str = ""
     experimental: bool = False
     determinism: str = "deterministic"
+    shape: str = ""
     function: str = ""
     change: Change | None = field(default=None, hash=False, compare=False)
 

@@ -1,0 +1,82 @@
+"""Arithmetic on elements of small tensors, some of which are symbolic sizes or not known."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+
+from opset.opsets.inference.call import Call, Data, Element
+from opset.opsets.inference.dims import Dim, TooComplex
+
+Function = Callable[..., Element]
+
+
+def spread(data: Data, shape: tuple[int, ...]) -> list[Element]:
+    """Give the elements of a tensor broadcast to a shape, in row-major order."""
+    if data.shape == shape:
+        return list(data.elements)
+    padded = (1,) * (len(shape) - len(data.shape)) + data.shape
+    places = [0]
+    stride = len(data.elements)
+    for size, own in zip(shape, padded, strict=True):
+        stride = stride // own if own else 0
+        step = 0 if own == 1 else stride
+        places = [place + step * number for place in places for number in range(size)]
+    return [data.elements[place] for place in places]
+
+
+def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Give the shape that shapes are broadcast to; of sizes that do not fit, any."""
+    rank = max(map(len, shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
+
+
+def each(call: Call, function: Function) -> tuple[Element, ...] | None:
+    """Give a function of the elements of all inputs, broadcast together; None where those of one are not known at all.
+
+    Of an element that is not known the function is not asked, nor where it raises.
+    """
+    given = [call.data(place) for place in range(call.input_count)]
+    if any(data is None for data in given) or not given:
+        return None
+    known = [data for data in given if data is not None]
+    shape = broadcast_shape([data.shape for data in known])
+    columns = [spread(data, shape) for data in known]
+    return tuple(applied(function, *row) for row in zip(*columns, strict=True))
+
+
+def applied(function: Function, *elements: Element) -> Element:
+    """Give a function of elements, None where one of them, or the result, is not known."""
+    if any(element is None for element in elements):
+        return None
+    try:
+        return function(*elements)
+    except (TooComplex, ArithmeticError, TypeError, ValueError):
+        return None
+
+
+def rounded(element: Element, type_: str | None) -> Element:
+    """Give a number as an element type holds it; a symbolic size stays as it is, which floats hold up to 2**24.
+
+    Integers that do not fit, and numbers of types that are not followed, are not known.
+    """
+    if isinstance(element, Dim) or element is None:
+        return element
+    if isinstance(element, str | bytes):
+        return None
+    if type_ in _BITS:
+        signed, bits = _BITS[type_]
+        low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
+        return int(element) if low <= element < high else None
+    try:
+        if type_ == "float":
+            return float(struct.unpack("<f", struct.pack("<f", element))[0])
+        if type_ == "float16":
+            return float(struct.unpack("<e", struct.pack("<e", element))[0])
+    except OverflowError:
+        return None
+    return float(element) if type_ == "double" else bool(element) if type_ == "bool" else None
+
+
+_BITS = {f"{'u' * (not signed)}int{bits}": (signed, bits) for signed in (True, False) for bits in (8, 16, 32, 64)}

@@ -1,0 +1,835 @@
+"""Infers a model: its graphs node by node, what hangs in nodes when they are reached, functions once a signature.
+
+Nothing recurses in nodes, graphs or functions: a body's inference is a generator that yields the inference of a body
+inside it, and one loop drives them all. What a rule gives is kept by the node's operator, attributes and input types,
+so that the many like nodes of a model cost a look at a table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from opset.errors import ModelError, printable
+from opset.model.container import Model
+from opset.model.graph import Body, bodies, call_order, function_key, subgraphs, verify
+from opset.model.tensor import tensor_values, text_of
+from opset.opsets.imports import check_model_head, imports_of
+from opset.opsets.inference import Hook, find, find_data
+from opset.opsets.inference.call import MAX_DATA, Call, Data, Element, Unknown, Violation
+from opset.opsets.inference.dims import Dim, Size, TooComplex, parse, substitute, variable, variables
+from opset.opsets.inference.types import MAX_RANK, Shape, Type, mapped, meet, of_proto, of_text, tensor
+from opset.opsets.inference.types import shown as shown_shape
+from opset.opsets.registry import Registry
+from opset.opsets.values import element_name
+from opset.schemas.model import OpSchema
+from opset.schemas.names import normalised, shown
+
+MAX_REPEATED = 64
+"""Visits to nodes beyond the first, for each node of the model: graphs in loops, functions that differ by call."""
+_MAX_LIVE_DATA = 1 << 20  # elements that are followed in all
+_FOLLOWED = frozenset("int64 int32 bool float double float16 uint8 int8 uint64 uint32 int16 uint16".split())
+_WHOLE = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".split())
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+class Problem(NamedTuple):
+    """A finding about a node, its place aside."""
+
+    code: str
+    message: str
+    why: str = ""
+    help: str = ""
+
+
+class Outcome(NamedTuple):
+    """What a rule said of nodes of one signature; sizes that depend on data are None in `types`."""
+
+    types: tuple[Type | None, ...]
+    data: tuple[Data | None, ...] = ()
+    doubts: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    open: bool = False
+    """Whether sizes in `types` are None, and get a name for each node."""
+
+
+class Outputs(list["Type | None"]):
+    """What the inference of a graph, or a rule that has one, gives: types, and elements where they are known."""
+
+    def __init__(self, types: Iterable[Type | None], data: Iterable[Data | None] = ()) -> None:
+        super().__init__(types)
+        self.data = [*data]
+
+
+@dataclass(eq=False, slots=True)
+class _Meaning:
+    """What nodes of one operator share: schema, rule, and outcomes by signature."""
+
+    schema: OpSchema | None
+    rule: Hook | None = None
+    data: Hook | None = None
+    why: str = ""
+    outcomes: dict[Any, tuple[tuple[int, ...], dict[Any, Outcome]]] = field(default_factory=dict)
+    bases: dict[Any, tuple[Type | None, ...]] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """What is known inside one body: types by name, elements that were followed, tensors that may be read.
+
+    `local` are the variables that were made here, `repeated` says that they may have another value each time.
+    """
+
+    body: Body
+    parent: Frame | None
+    imports: Mapping[str, int]
+    meanings: dict[tuple[str, str], _Meaning]
+    attributes: Mapping[str, Any] | None = None
+    key: Any = ()
+    repeated: bool = False
+    types: dict[str, Type | None] = field(default_factory=dict)
+    stated: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Data] = field(default_factory=dict)
+    tensors: dict[str, Any] = field(default_factory=dict)
+    read: dict[str, Data | None] = field(default_factory=dict)
+    local: set[str] = field(default_factory=set)
+    doubts: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    problems: dict[int, tuple[Problem, ...]] = field(default_factory=dict)
+    conflicts: dict[str, str] = field(default_factory=dict)
+
+    def bound(self, attribute: Any) -> Any:
+        """Give what an attribute stands for: itself, or what the call of the function around gives; None if nothing."""
+        if not attribute.ref_attr_name:
+            return attribute
+        frame: Frame | None = self
+        while frame is not None and frame.attributes is None:
+            frame = frame.parent
+        return None if frame is None or frame.attributes is None else frame.attributes.get(attribute.ref_attr_name)
+
+
+Run = Generator[Any, Any, Any]
+
+
+class Engine:
+    """One inference of one model. `frames` has what was found of every graph, `calls` that of functions."""
+
+    def __init__(
+        self,
+        model: Model,
+        registry: Registry,
+        dims: Mapping[str, int],
+        *,
+        data_prop: bool = True,
+        check_type: bool = False,
+        stated: bool = True,
+    ) -> None:
+        """Take the model and numbers for its dimension variables; without `stated`, value_info is not looked at."""
+        self.model, self.registry, self.dims = model, registry, dims
+        self.data_prop, self.check_type, self.use_stated = data_prop, check_type, stated
+        self.frames: dict[Any, Frame] = {}
+        self.calls: dict[tuple[str, str, str], list[Frame]] = {}
+        self.fixed: set[str] = set()
+        """Variables of the model's own inputs."""
+        self._functions = {function_key(function): function for function in model.proto.functions}
+        self._called: dict[Any, tuple[list[str], Outputs]] = {}
+        self._names: dict[tuple[Any, str, int], Dim] = {}
+        self._taken: set[str] = set()
+        self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], _Meaning]] = {}
+        self._sizes: dict[str, Size | None] = {}
+        self._followed = 0
+        self._left = 0
+
+    # The whole model
+
+    def run(self) -> None:
+        """Infer everything. Raises ModelError where the model is malformed."""
+        proto = self.model.proto
+        check_model_head(proto)
+        found = bodies(proto)
+        verify(found)
+        call_order(proto.functions)
+        self._left = MAX_REPEATED * (1000 + sum(len(body.proto.node) for body in found))
+        imports = imports_of(proto, "opset_import", self.registry) if proto.opset_import else {"": 1}
+        roots = [body for body in found if body.root is body and not body.function]
+        for body in roots:
+            self.fixed.update(_variables_of(body.proto.input))
+        self._taken |= self.fixed
+        main: Frame | None = None
+        for body in roots:
+            frame = Frame(body, main, imports, self._meanings_of(imports), key=(len(self.frames),))
+            self._prepare(frame)
+            self.frames[frame.key] = frame
+            drive(self._body(frame))
+            main = main or frame
+
+    def _meanings_of(self, imports: Mapping[str, int]) -> dict[tuple[str, str], _Meaning]:
+        return self._meanings.setdefault(tuple(sorted(imports.items())), {})
+
+    def _prepare(self, frame: Frame) -> None:
+        """Enter a graph's inputs, initializers and stated types."""
+        graph = frame.body.proto
+        overridable = self.model.proto.ir_version >= 4
+        inputs = {value.name for value in graph.input}
+        for value in graph.input:
+            self._enter(frame, value.name, of_proto(value.type, self.size))
+        for each in graph.initializer:
+            self._enter_tensor(frame, each.name, each, overridable and each.name in inputs)
+        for each in graph.sparse_initializer:
+            frame.types[each.values.name] = tensor(element_name(each.values.data_type), _positive(each.dims))
+        self._state(frame)
+
+    def _state(self, frame: Frame) -> None:
+        proto = frame.body.proto
+        if self.use_stated:
+            frame.stated.update((value.name, value.type) for value in proto.value_info)
+        if not frame.body.function:
+            frame.stated.update((value.name, value.type) for value in proto.output if value.name not in frame.types)
+
+    def _enter_tensor(self, frame: Frame, name: str, message: Any, overridable: bool = False) -> None:
+        found = tensor(element_name(message.data_type), _positive(message.dims))
+        if overridable and frame.types.get(name) is not None:
+            return  # a caller may give another value, of the type that the input states
+        frame.types[name] = found
+        frame.tensors[name] = message
+
+    def _enter(self, frame: Frame, name: str, type_: Type | None) -> None:
+        """Enter a value whose unknown sizes get names."""
+        frame.types[name] = self._closed(frame, type_, name)
+
+    # Sizes
+
+    def size(self, dim: Any) -> Size | None:
+        """Give the size that a Dimension message states; a variable is that of its name, in the whole model."""
+        if dim.WhichOneof("value") == "dim_value":
+            # Some exporters write -1 for a size that they do not know.
+            number: int = dim.dim_value
+            return number if number >= 0 else None
+        text = dim.dim_param
+        if not text:
+            return None
+        if text not in self._sizes:
+            self._sizes[text] = self._stated_size(text)
+        return self._sizes[text]
+
+    def _stated_size(self, text: Any) -> Size | None:
+        try:
+            if text.__class__ is bytes:
+                return None
+            if text in self.dims:
+                return self.dims[text]
+            size = parse(text)
+            found = variable(text) if size is None else substitute(size, self.dims)
+        except (TooComplex, ArithmeticError, ValueError):
+            return None
+        return None if isinstance(found, int) and found < 0 else found
+
+    def _closed(self, frame: Frame, type_: Type | None, name: str) -> Type | None:
+        """Give a type in which sizes that are not known have names: those of one value, so not those in a sequence."""
+        if type_ is None or type_.kind in ("seq", "map"):
+            return type_
+        if type_.kind == "optional":
+            inner = self._closed(frame, type_.inner, name)
+            return type_ if inner == type_.inner else type_._replace(inner=inner)
+        if type_.shape is None or None not in type_.shape:
+            return type_
+        shape = [self._fresh(frame, name, axis) if each is None else each for axis, each in enumerate(type_.shape)]
+        return type_._replace(shape=tuple(shape))
+
+    def _fresh(self, frame: Frame, name: str, axis: int) -> Size:
+        """Give the variable of a size that only running the model can tell: `<value>_d<axis>`, however often asked."""
+        key = (frame.key, name, axis)
+        if key not in self._names:
+            stem = re.sub(r"[^A-Za-z0-9_]", "_", str(name)[:40])
+            stem = f"{'_' * (not stem[:1].isalpha() and stem[:1] != '_')}{stem}_d{axis}"
+            text, number = stem, 0
+            while text in self._taken:
+                number += 1
+                text = f"{stem}_{number}"
+            self._taken.add(text)
+            self._names[key] = variable(text)
+        found = self._names[key]
+        frame.local.add(str(found))
+        return self.dims.get(str(found), found)
+
+    # Bodies
+
+    def _body(self, frame: Frame) -> Run:
+        """Infer a body's nodes in order."""
+        types, stated, data = frame.types, frame.stated, frame.data
+        meanings = frame.meanings
+        functions = self._functions
+        for index, node in enumerate(frame.body.proto.node):
+            given = [self.type_in(frame, name) if name else None for name in node.input]
+            if functions and (local := functions.get(function_key(node))) is not None:
+                outcome = yield self._call(frame, node, local, given)
+            else:
+                key = (node.op_type, node.domain)
+                meaning = meanings.get(key)
+                if meaning is None:
+                    meaning = meanings[key] = self._meaning(*key, frame.imports)
+                if meaning.rule is None:
+                    outcome = self._unruled(frame, node, meaning, given)
+                elif meaning.rule.is_generator:
+                    outcome = yield self._with_graphs(frame, index, node, meaning, given)
+                elif node.op_type == "Constant" and not key[1]:
+                    outcome = self._constant(frame, node, meaning)
+                else:
+                    outcome = self._outcome(frame, node, meaning, given)
+            if outcome.doubts:
+                frame.doubts[index] = outcome.doubts
+            if outcome.problems:
+                frame.problems[index] = outcome.problems
+            found = outcome.types
+            for place, name in enumerate(node.output):
+                if not name:
+                    continue
+                type_ = found[place] if place < len(found) else None
+                if name in stated:
+                    type_ = self._met(frame, name, type_)
+                types[name] = self._closed(frame, type_, name) if outcome.open or name in stated else type_
+            for place, each in enumerate(outcome.data):
+                if each is not None and place < len(node.output):
+                    data[node.output[place]] = each
+
+    def type_in(self, frame: Frame, name: str) -> Type | None:
+        """Give what is known of a value as it is seen in a body, None where nothing is."""
+        scope: Frame | None = frame
+        while scope is not None:
+            if name in scope.types:
+                return scope.types[name]
+            scope = scope.parent
+        return None
+
+    def _met(self, frame: Frame, name: str, found: Type | None) -> Type | None:
+        """Give what value_info, or the graph's output, and the inference say together; note where they contradict."""
+        stated = of_proto(frame.stated[name], self.size)
+        type_, why = meet(stated, found, self.fixed.__contains__)
+        if why:
+            frame.conflicts[name] = why
+        else:
+            frame.conflicts.pop(name, None)
+        return type_
+
+    def _meaning(self, op_type: str, domain: str, imports: Mapping[str, int]) -> _Meaning:
+        where = normalised(domain)
+        version = imports.get(where, 0)
+        schema = self.registry.schema(op_type, version, where)
+        name = printable(op_type)
+        if schema is None:
+            if where not in imports:
+                return _Meaning(None, why=f"the domain {printable(shown(where))} is not imported")
+            if where not in self.registry.domains:
+                return _Meaning(None, why=f"there are no schemas of the domain {printable(shown(where))}")
+            return _Meaning(None, why=f"{printable(shown(where))} {version} has no operator {name}")
+        rule = find(schema)
+        why = "" if rule is not None else f"nothing says how the shapes of {name} {schema.since_version} follow"
+        return _Meaning(schema, rule, find_data(schema) if self.data_prop else None, why)
+
+    # Nodes
+
+    def _unruled(self, frame: Frame, node: Any, meaning: _Meaning, given: Sequence[Type | None]) -> Outcome:
+        """Give what a signature alone says."""
+        if meaning.schema is None:
+            return Outcome((None,) * len(node.output), doubts=(meaning.why,))
+        types = _bases(meaning, node, given)
+        return Outcome(types, doubts=(meaning.why,), problems=self._misfits(meaning.schema, node, given))
+
+    def _outcome(self, frame: Frame, node: Any, meaning: _Meaning, given: Sequence[Type | None]) -> Outcome:
+        """Give what the rule says, asked once for nodes of the same signature."""
+        attributes = tuple([each.SerializeToString() for each in node.attribute])
+        if attributes and any(each.ref_attr_name for each in node.attribute):
+            attributes = (*attributes, frame.key)
+        outputs: Any = len(node.output)
+        if "" in node.output:
+            outputs = tuple(map(bool, node.output))
+        live: Any = ()
+        if meaning.data is not None:
+            live = tuple([place for place, name in enumerate(node.input) if name and self._is_followed(frame, name)])
+        absent = tuple([place for place, each in enumerate(given) if each is None and node.input[place]])
+        key = (attributes, tuple(given), outputs, live, absent)
+        asked, kept = meaning.outcomes.get(key) or ((), {})
+        seen = tuple([self._data(frame, node.input[place]) for place in asked])
+        outcome = kept.get(seen)
+        if outcome is None:
+            call = self._call_of(frame, node, meaning, given)
+            outcome = self._asked(call, node, meaning, live)
+            more = tuple(sorted({*asked, *call.asked}))
+            if more != asked:
+                asked, kept = more, {}
+                seen = tuple([self._data(frame, node.input[place]) for place in asked])
+            if all(len(each) < 4096 for each in attributes if isinstance(each, bytes)):  # no copies of great tables
+                kept[seen] = outcome
+                meaning.outcomes[key] = asked, kept
+        return outcome
+
+    def _call_of(self, frame: Frame, node: Any, meaning: _Meaning, given: Sequence[Type | None]) -> Call:
+        assert meaning.schema is not None
+
+        def attribute(name: str) -> Any:
+            for each in node.attribute:
+                if each.name == name:
+                    bound = frame.bound(each)
+                    return None if bound is None else _attribute_value(bound)
+            return None
+
+        def data(place: int) -> Data | None:
+            return self._data(frame, node.input[place])
+
+        return Call(node, meaning.schema, given, attribute, data)
+
+    def _asked(self, call: Call, node: Any, meaning: _Meaning, live: Any) -> Outcome:
+        """Ask an operator's rule, and then for elements where those of small outputs can be followed."""
+        assert meaning.rule is not None
+        assert meaning.schema is not None
+        problems = self._misfits(meaning.schema, node, call.types)
+        raw: Any = []
+        try:
+            raw = meaning.rule.function(call)
+        except (Violation, Unknown, TooComplex, *_MALFORMED) as error:
+            problems += _told(call, meaning.schema, error)
+        types, more = _completed(raw, _bases(meaning, node, call.types), call)
+        data: tuple[Data | None, ...] = ()
+        if meaning.data is not None and not problems:
+            data = self._elements(call, meaning.data, types, live)
+        return Outcome(types, data, tuple(call.doubts), problems + more, any(map(_is_open, types)))
+
+    def _elements(self, call: Call, hook: Hook, types: Sequence[Type | None], live: Any) -> tuple[Data | None, ...]:
+        """Give the elements of outputs, as far as they are small and their shapes numbers."""
+        first = types[0] if types else None
+        if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or self._followed > _MAX_LIVE_DATA:
+            return ()
+        if first.element not in _WHOLE and not live:  # never read weights to add them up
+            return ()
+        if _count(first.shape) is None:
+            return ()
+        try:
+            raw = hook.function(call)
+        except (Violation, Unknown, TooComplex, *_MALFORMED):
+            return ()
+        if raw is None:
+            return ()
+        found: list[Data | None] = []
+        for type_, elements in zip(types, raw if isinstance(raw, list) else [raw], strict=False):
+            shape = type_.shape if type_ is not None else None
+            count = _count(shape)
+            if elements is None or count != len(elements) or all(each is None for each in elements):
+                found.append(None)
+                continue
+            self._followed += len(elements)
+            whole = type_ is not None and type_.element in _WHOLE
+            kept = tuple([None if whole and not _fits(each) else each for each in elements])
+            found.append(Data(shape, kept))  # type: ignore[arg-type]
+        return tuple(found)
+
+    def _constant(self, frame: Frame, node: Any, meaning: _Meaning) -> Outcome:
+        """Give a Constant's type; its tensor stays where it is until somebody asks for elements."""
+        for each in node.attribute:
+            attribute = frame.bound(each)
+            if attribute is not None and each.name == "value" and attribute.type == 4 and node.output:
+                message = attribute.t
+                if node.output[0]:
+                    frame.tensors[node.output[0]] = message
+                return Outcome((tensor(element_name(message.data_type), _positive(message.dims)),))
+        return self._outcome(frame, node, meaning, ())
+
+    def _with_graphs(
+        self, frame: Frame, index: int, node: Any, meaning: _Meaning, given: Sequence[Type | None]
+    ) -> Run:
+        """Run a rule that asks for the inference of graphs."""
+        assert meaning.rule is not None
+        assert meaning.schema is not None
+        call = self._call_of(frame, node, meaning, given)
+        problems = self._misfits(meaning.schema, node, given)
+        raw: Any = []
+        rule = meaning.rule.function(call)
+        try:
+            request = next(rule)
+            while True:
+                graph, types, *rest = request
+                request = rule.send((yield self._graph(frame, index, graph, types, *rest)))
+        except StopIteration as stop:
+            raw = stop.value
+        except (Violation, Unknown, TooComplex, *_MALFORMED) as error:
+            problems += _told(call, meaning.schema, error)
+        types, more = _completed(raw, _bases(meaning, node, given), call)
+        data = tuple(raw.data) if isinstance(raw, Outputs) else ()
+        return Outcome(types, data, tuple(call.doubts), problems + more, any(map(_is_open, types)))
+
+    def _graph(
+        self, frame: Frame, index: int, graph: Any, types: Sequence[Type | None], data: Sequence[Data | None] = (),
+        repeated: bool = False,
+    ) -> Run:
+        """Infer a graph in an attribute, its inputs being of these types; gives its outputs, sizes made inside None."""
+        self._spend(len(graph.node))
+        node = frame.body.proto.node[index]
+        name = next((name for name, each in subgraphs(node) if each is graph), "graph")
+        body = Body(graph, f"{frame.body.place(index)}, {printable(name)}", frame.body, node, index)
+        key = (frame.key, index, name)
+        inner = Frame(body, frame, frame.imports, frame.meanings, None, key, frame.repeated or repeated)
+        stated = {value.name: value.type for value in body.proto.input}
+        for place, (name, proto) in enumerate(stated.items()):
+            found = types[place] if place < len(types) else None
+            type_, why = meet(of_proto(proto, self.size), found, self.fixed.__contains__)
+            if why:
+                inner.conflicts[name] = why
+            self._enter(inner, name, type_)
+            if place < len(data) and (known := data[place]) is not None:
+                inner.data[name] = known
+        for each in body.proto.initializer:
+            self._enter_tensor(inner, each.name, each)
+        for each in body.proto.sparse_initializer:
+            inner.types[each.values.name] = tensor(element_name(each.values.data_type), _positive(each.dims))
+        self._state(inner)
+        yield self._body(inner)
+        self.frames[key] = inner
+        return self._outside(inner, body.output_names())
+
+    def _outside(self, frame: Frame, names: Sequence[str]) -> Outputs:
+        """Give a body's outputs as they are seen around it, where its own variables mean nothing."""
+        types = [self.type_in(frame, name) for name in names]
+        data = [self._data(frame, name) if self._is_followed(frame, name) else None for name in names]
+        if not frame.local:
+            return Outputs(types, data)
+
+        def size(each: Size | None) -> Size | None:
+            return None if each is None or not frame.local.isdisjoint(variables(each)) else each
+
+        def element(each: Element) -> Element:
+            return size(each) if isinstance(each, Dim) else each
+
+        return Outputs(
+            [mapped(type_, size) for type_ in types],
+            [None if each is None else Data(each.shape, tuple(map(element, each.elements))) for each in data],
+        )
+
+    # Functions of the model
+
+    def _call(self, frame: Frame, node: Any, function: Any, given: Sequence[Type | None]) -> Run:
+        """Infer a call of a model-local function; calls that differ in names of variables alone are inferred once."""
+        attributes = {each.name: each for each in function.attribute_proto}
+        for each in node.attribute:
+            if (bound := frame.bound(each)) is not None:
+                attributes[each.name] = bound
+        data = [self._small(frame, name, type_) for name, type_ in zip(node.input, given, strict=True)]
+        named, names = _renamed(given, data)
+        identity = function_key(function)
+        key = (
+            identity, named,
+            tuple(sorted((name, each.SerializeToString()) for name, each in attributes.items())),
+            tuple(map(bool, node.input)),
+        )  # fmt: skip
+        if key not in self._called:
+            try:
+                self._spend(len(function.node))
+            except Unknown as unknown:
+                return Outcome((None,) * len(node.output), doubts=(str(unknown),))
+            label = f"function '{printable(function.domain)}.{printable(function.name)}'"
+            imports = imports_of(function, label, self.registry)
+            body = Body(function, label, function=True)
+            inner = Frame(body, None, imports, self._meanings_of(imports), attributes, (identity, len(self._called)))
+            for place, name in enumerate(function.input):
+                self._enter(inner, name, given[place] if place < len(given) else None)
+                if place < len(data) and (known := data[place]) is not None:
+                    inner.data[name] = known
+            self._state(inner)
+            yield self._body(inner)
+            self.calls.setdefault(identity, []).append(inner)
+            self._called[key] = names, self._outside(inner, list(function.output))
+        known_as, outputs = self._called[key]
+        if known_as != names:
+            # The other way round some of them may have the same names, so all are replaced at once.
+            replacing = dict(zip(known_as, map(variable, names), strict=True))
+            outputs = _replaced(outputs, replacing)
+        return Outcome(tuple(outputs), tuple(outputs.data), open=any(map(_is_open, outputs)))
+
+    def _small(self, frame: Frame, name: str, type_: Type | None) -> Data | None:
+        """Give the elements of an input of a function, where they may be such that shapes depend on."""
+        if not name or type_ is None or _count(type_.shape) is None:
+            return None
+        if self._is_followed(frame, name):
+            return self._data(frame, name)
+        wanted = type_.element in ("int64", "int32", "bool") and (_count(type_.shape) or 0) <= 64
+        return self._data(frame, name) if wanted else None
+
+    def _spend(self, nodes: int) -> None:
+        """Count nodes that are looked at once more. Raises Unknown when that was too often."""
+        self._left -= nodes + 1
+        if self._left < 0:
+            raise Unknown("graphs and functions were inferred too often in other ways")
+
+    # Elements
+
+    def _is_followed(self, frame: Frame, name: str) -> bool:
+        scope: Frame | None = frame
+        while scope is not None:
+            if name in scope.data:
+                return True
+            if name in scope.types:
+                return False
+            scope = scope.parent
+        return False
+
+    def _data(self, frame: Frame, name: str) -> Data | None:
+        """Give the elements of a small value that is constant or was followed."""
+        scope: Frame | None = frame
+        while scope is not None:
+            if name in scope.data:
+                return scope.data[name]
+            if name in scope.tensors:
+                if name not in scope.read:
+                    scope.read[name] = self._read(scope.tensors[name])
+                return scope.read[name]
+            if name in scope.types:
+                return None
+            scope = scope.parent
+        return None
+
+    def _read(self, message: Any) -> Data | None:
+        dims = tuple(message.dims)
+        if _count(dims) is None:
+            return None
+        try:
+            return Data(dims, tuple(tensor_values(self.model, message, MAX_DATA)))
+        except ModelError:  # told by whoever needs the data itself
+            return None
+
+    def _misfits(self, schema: OpSchema, node: Any, given: Sequence[Type | None]) -> tuple[Problem, ...]:
+        """Give what is wrong with the number and types of a node's inputs, if that is asked for."""
+        if not self.check_type:
+            return ()
+        name = f"{schema.name} {schema.since_version}"
+        problems = []
+        if not schema.min_input <= len(node.input) <= schema.max_input:
+            most = "" if schema.max_input == schema.min_input else f" to {schema.max_input}"
+            why = f"it has {len(node.input)} inputs, and takes {schema.min_input}{most}"
+            problems.append(Problem("I202", f"the inputs of {name} are not legal", why))
+        bound: dict[str, tuple[str, str]] = {}
+        for place, type_ in enumerate(given[: schema.max_input]):
+            formal = schema.inputs[min(place, len(schema.inputs) - 1)]
+            text = type_.text if type_ is not None else None
+            if text is None:
+                continue
+            if text not in schema.allowed(formal):
+                why = f"{formal.name} is {text}, and may be {', '.join(schema.allowed(formal))}"
+                problems.append(Problem("I202", f"the inputs of {name} are not legal", why))
+            elif formal.homogeneous and bound.setdefault(formal.type, (formal.name, text))[1] != text:
+                other, was = bound[formal.type]
+                why = f"{other} is {was}, and {formal.name} is {text}; both are of {formal.type}"
+                problems.append(Problem("I202", f"the inputs of {name} are not legal", why))
+        return tuple(problems)
+
+
+def drive(run: Run) -> Any:
+    """Run a generator and those that it yields, however deep, and give what it returns."""
+    stack = [run]
+    value: Any = None
+    error: BaseException | None = None
+    while stack:
+        try:
+            request = stack[-1].send(value) if error is None else stack[-1].throw(error)
+        except StopIteration as stop:
+            stack.pop()
+            value, error = stop.value, None
+        except Exception as raised:
+            stack.pop()
+            error = raised
+        else:
+            stack.append(request)
+            value = error = None
+    if error is not None:
+        raise error
+    return value
+
+
+def _bases(meaning: _Meaning, node: Any, given: Sequence[Type | None]) -> tuple[Type | None, ...]:
+    """Give what a signature says of the outputs: the one type that is allowed, or that of an input of the same kind."""
+    schema = meaning.schema
+    assert schema is not None
+    key = (len(node.output), tuple([None if each is None else each._replace(shape=None) for each in given]))
+    if key in meaning.bases:
+        return meaning.bases[key]
+    bound: dict[str, Type] = {}
+    for place, type_ in enumerate(given):
+        formal = schema.inputs[min(place, len(schema.inputs) - 1)] if schema.inputs else None
+        if type_ is not None and formal is not None and formal.homogeneous:
+            bound.setdefault(formal.type, type_)
+    found: list[Type | None] = []
+    for place in range(len(node.output)):
+        formal = schema.outputs[min(place, len(schema.outputs) - 1)] if schema.outputs else None
+        allowed = schema.allowed(formal) if formal is not None else ()
+        if len(allowed) == 1:
+            found.append(of_text(allowed[0]))
+            continue
+        type_ = bound.get(formal.type) if formal is not None and formal.homogeneous else None
+        found.append(None if type_ is None else mapped(type_._replace(shape=None), lambda size: None))
+    meaning.bases[key] = tuple(found)
+    return meaning.bases[key]
+
+
+def _completed(
+    raw: Any, bases: Sequence[Type | None], call: Call
+) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
+    """Give what a rule said as types, with what the signature says where it said nothing."""
+    assert call.schema is not None
+    listed = raw if isinstance(raw, list) else [raw]
+    found: list[Type | None] = []
+    problems: list[Problem] = []
+    for place, base in enumerate(bases):
+        each = listed[place] if place < len(listed) else None
+        if each is None:
+            found.append(base)
+            continue
+        if isinstance(each, Type):
+            same = base is not None and base.kind == each.kind
+            if each.element is None and base is not None and same:
+                each = each._replace(element=base.element)
+            if each.inner is None and base is not None and same:
+                each = each._replace(inner=base.inner)
+        else:
+            each = Type("tensor", base.element if base is not None and base.kind == "tensor" else None, tuple(each))
+        shape = each.shape
+        if shape is not None:
+            negative = [size for size in shape if isinstance(size, int) and size < 0]
+            if negative:
+                problems.append(_unfit(call.schema, f"output {place} would have the shape {shown_shape(shape)}"))
+            if negative or len(shape) > MAX_RANK:
+                each = each._replace(shape=None)
+            elif any(isinstance(size, int) and size >= 2**63 for size in shape):
+                kept = [None if isinstance(size, int) and size >= 2**63 else size for size in shape]
+                each = each._replace(shape=tuple(kept))
+        found.append(each)
+    return tuple(found), tuple(problems)
+
+
+def _unfit(schema: OpSchema, why: str) -> Problem:
+    return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
+
+
+def _told(call: Call, schema: OpSchema, error: Exception) -> tuple[Problem, ...]:
+    """Give the problem that an exception of a rule is, or note the doubt that it is."""
+    if isinstance(error, Violation):
+        return (_unfit(schema, str(error).removeprefix(": ")),)
+    if isinstance(error, Unknown):
+        call.doubt(str(error))
+        return ()
+    if isinstance(error, TooComplex):
+        call.doubt("the sizes are too complex to be followed")
+        return ()
+    why = f"{type(error).__name__}: {error}"
+    return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
+
+
+def _is_open(type_: Type | None) -> bool:
+    if type_ is not None and type_.kind == "optional":
+        type_ = type_.inner
+    return type_ is not None and type_.shape is not None and None in type_.shape
+
+
+def _count(shape: Shape | None) -> int | None:
+    """Give the number of elements of a small shape without variables, None for any other."""
+    if shape is None:
+        return None
+    count = 1
+    for size in shape:
+        if not isinstance(size, int) or size < 0:
+            return None
+        count *= size
+    return count if count <= MAX_DATA else None
+
+
+def _fits(element: Element) -> bool:
+    """Say whether an element may be one of an integer tensor: a fraction, or what wraps around, is not known."""
+    if isinstance(element, float):
+        return False
+    return not isinstance(element, int) or -(2**63) <= element < 2**63
+
+
+def _positive(dims: Iterable[int]) -> Shape:
+    return tuple([size if size >= 0 else None for size in dims])
+
+
+def _variables_of(values: Iterable[Any]) -> set[str]:
+    """Give the names of the variables that the types of inputs state."""
+    found: set[str] = set()
+
+    def size(dim: Any) -> Size | None:
+        text = dim.dim_param
+        if text and text.__class__ is str:
+            stated = parse(text)
+            found.update((text,) if stated is None else variables(stated))
+        return None
+
+    for value in values:
+        of_proto(value.type, size)
+    return found
+
+
+def _attribute_value(attribute: Any) -> Any:
+    """Give an AttributeProto's value: a number, text, a message, or a tuple of these."""
+    kind = attribute.type or next((kind for kind, name in _FIELDS.items() if _is_set(attribute, name)), 0)
+    if kind not in _FIELDS:
+        return None
+    value = getattr(attribute, _FIELDS[kind])
+    if kind in (3, 8):
+        return text_of(value) if kind == 3 else tuple(map(text_of, value))
+    return value if kind in _SINGLE else tuple(value)
+
+
+_SINGLE = (1, 2, 4, 5, 11, 13)
+_FIELDS = {
+    1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 6: "floats", 7: "ints", 8: "strings", 9: "tensors", 10: "graphs",
+    11: "sparse_tensor", 12: "sparse_tensors", 13: "tp", 14: "type_protos",
+}  # fmt: skip
+
+
+def _is_set(attribute: Any, name: str) -> bool:
+    """Say whether a field has a value: IR version 1 wrote no attribute types."""
+    value = getattr(attribute, name)
+    return attribute.HasField(name) if name in ("f", "i", "s", "t", "g", "sparse_tensor", "tp") else bool(value)
+
+
+def _renamed(given: Sequence[Type | None], data: Sequence[Data | None]) -> tuple[Any, list[str]]:
+    """Give types and elements with their variables numbered, and the names of these in that order."""
+    names: list[str] = []
+    seen: set[str] = set()
+
+    def note(size: Size | None) -> Size | None:
+        if isinstance(size, Dim):
+            fresh = variables(size) - seen
+            names.extend(sorted(fresh))
+            seen.update(fresh)
+        return size
+
+    for type_ in given:
+        mapped(type_, note)
+    for each in data:
+        for element in each.elements if each is not None else ():
+            if isinstance(element, Dim):
+                note(element)
+    if not names:
+        return (tuple(given), tuple(data)), names
+    numbered = {name: variable(f"${number}") for number, name in enumerate(names)}
+    outputs = _replaced(Outputs(given, data), numbered)
+    return (tuple(outputs), tuple(outputs.data)), names
+
+
+def _replaced(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
+    """Give types and elements with variables replaced by others."""
+    made: dict[Size, Size] = {}
+
+    def size(each: Size | None) -> Size | None:
+        if not isinstance(each, Dim):
+            return each
+        if each not in made:
+            made[each] = substitute(each, values)
+        return made[each]
+
+    def element(each: Element) -> Element:
+        return size(each) if isinstance(each, Dim) else each
+
+    return Outputs(
+        [mapped(type_, size) for type_ in outputs],
+        [None if each is None else Data(each.shape, tuple(map(element, each.elements))) for each in outputs.data],
+    )

@@ -1,0 +1,284 @@
+"""What an inference found, how far it got, and the model with it written in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opset.errors import Finding, InferenceError, printable
+from opset.model import load
+from opset.model import proto as pb
+from opset.model.container import Model
+from opset.model.graph import bodies, subgraphs
+from opset.opsets.inference.dims import Dim, Size, variables
+from opset.opsets.inference.engine import Engine, Frame, Problem
+from opset.opsets.inference.types import Type, mapped, of_proto, to_proto
+from opset.opsets.registry import Registry, default_registry
+
+__all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
+
+KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "nothing"
+"""How much is known of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known of one output of a node; `place` is the node's path."""
+
+    name: str
+    place: str
+    operator: str
+    type: Type | None
+
+    @property
+    def coverage(self) -> str:
+        """How much is known: "known", "symbolic", "rank", "type" or "nothing"."""
+        return _coverage(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A value of which not all is known, though of the node's inputs enough is: where that begins, and why."""
+
+    value: str
+    place: str
+    known: str
+    reason: str
+
+
+class Inference:
+    """The result of `infer`.
+
+    - `findings`: contradictions, each with both sides (I1xx), and nodes that do not fit their operators (I2xx);
+    - `gaps`: where something is not known, and the inputs do not explain it;
+    - `coverage`: how many outputs of nodes are "known", "symbolic", of known "rank", of known "type", or "nothing".
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.model = engine.model
+        self.findings = tuple(_findings(engine))
+
+    def type(self, name: str) -> Type | None:
+        """Give what is known of a value of the main graph, None where nothing is."""
+        return next(iter(self._engine.frames.values())).types.get(name)
+
+    def shape(self, name: str) -> tuple[Size | None, ...] | None:
+        """Give the shape of a tensor of the main graph: ints, and sizes with variables, which print readably."""
+        found = self.type(name)
+        return None if found is None else found.shape
+
+    def values(self) -> Iterator[Value]:
+        """Give every output of every node of every graph, and of functions as each different call has it."""
+        for frame in self._frames():
+            for index, node in enumerate(frame.body.proto.node):
+                place = frame.body.place(index)
+                for name in node.output:
+                    if name:
+                        yield Value(name, place, node.op_type, frame.types.get(name))
+
+    def _frames(self) -> list[Frame]:
+        return [*self._engine.frames.values(), *(frame for each in self._engine.calls.values() for frame in each)]
+
+    @property
+    def coverage(self) -> dict[str, int]:
+        """How many outputs of nodes are known how far."""
+        counts: Counter[str] = Counter()
+        for frame in self._frames():
+            for node in frame.body.proto.node:
+                counts.update(_coverage(frame.types.get(name)) for name in node.output if name)
+        return {each: counts[each] for each in (KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING)}
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """The first values on each way of which type or rank is not known, in the order of nodes."""
+        return [gap for frame in self._frames() for gap in _gaps(self._engine, frame)]
+
+    def written(self, overwrite: bool = False) -> Model:
+        """Give the model with value_info for all that is known, and outputs completed.
+
+        What is stated stays, completed where it says less; with `overwrite`, what contradicts the inference, or says
+        less, is replaced. Inputs are as they were, but for variables that were bound to numbers.
+        """
+        message = pb.ModelProto()
+        message.CopyFrom(self.model.proto)
+        for frame in self._engine.frames.values():
+            graph = _graph_at(message, frame.key)
+            if graph is not None:
+                _write(graph, frame, self._engine, overwrite)
+        return self.model.with_proto(message, changed=True)
+
+
+def infer(
+    model: Any,
+    *,
+    dims: Mapping[str, int] | None = None,
+    data_prop: bool = True,
+    check_type: bool = False,
+    overwrite: bool = False,
+    registry: Registry | None = None,
+) -> Inference:
+    """Give what types and shapes a model's values have, as far as that can be known, and why not where it cannot.
+
+    `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` binds dimension variables to
+    numbers; `data_prop` follows elements through shape arithmetic; `check_type` holds inputs of nodes to the types of
+    their operators; with `overwrite`, value_info that the model has is not believed.
+
+    Raises ModelError where the model is malformed. Whatever contradicts something is in the result's `findings`.
+    """
+    loaded = model if isinstance(model, Model) else load(model)
+    engine = Engine(
+        loaded, registry or default_registry(), dict(dims or {}), data_prop=data_prop, check_type=check_type,
+        stated=not overwrite,
+    )  # fmt: skip
+    engine.run()
+    return Inference(engine)
+
+
+def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
+    """Give the model with the types and shapes of its values written in, as value_info; the given one is not touched.
+
+    The parameters are those of the function of this name in the onnx package, as is the form of the result: an
+    onnx.ModelProto for one, an opset.Model for a path, bytes or an opset.Model.
+
+    Raises ModelError where the model is malformed; with `check_type` InferenceError where inputs have types that the
+    operator does not take; with `strict_mode` InferenceError with everything that does not fit together.
+    """
+    found = infer(model, check_type=check_type, data_prop=data_prop)
+    wrong = [each for each in found.findings if strict_mode or each.code == "I202"]
+    if wrong:
+        raise InferenceError(wrong)
+    return found.written().as_given()
+
+
+def _coverage(type_: Type | None) -> str:
+    each = type_
+    while each is not None and each.kind not in ("tensor", "sparse_tensor"):
+        each = each.inner
+    if type_ is None or each is None or each.element is None:
+        return NOTHING
+    if each.shape is None:
+        return TYPED
+    if None in each.shape:
+        return RANKED
+    return SYMBOLIC if any(isinstance(size, Dim) for size in each.shape) else KNOWN
+
+
+def _findings(engine: Engine) -> Iterator[Finding]:
+    for frame in (*engine.frames.values(), *(frame for each in engine.calls.values() for frame in each)):
+        producers: dict[str, int] = {}
+        if frame.conflicts:
+            producers = {name: index for index, node in enumerate(frame.body.proto.node) for name in node.output}
+        for name, why in frame.conflicts.items():
+            place = frame.body.place(producers[name]) if name in producers else frame.body.label
+            yield Finding(
+                "I101", f"the stated type of '{printable(name)}' contradicts what is inferred", place, why,
+                "correct or remove the stated type, or replace it: --overwrite",
+            )
+        for index, problems in frame.problems.items():
+            yield from (_finding(frame, index, problem) for problem in problems)
+
+
+def _finding(frame: Frame, index: int, problem: Problem) -> Finding:
+    return Finding(problem.code, problem.message, frame.body.place(index), problem.why, problem.help)
+
+
+def _gaps(engine: Engine, frame: Frame) -> Iterator[Gap]:
+    """Give the nodes of a body of whose outputs less is known than of their inputs."""
+    for index, node in enumerate(frame.body.proto.node):
+        known = {name: _coverage(frame.types.get(name)) for name in node.output if name}
+        missing = [name for name, each in known.items() if each in (NOTHING, TYPED, RANKED)]
+        if not missing:
+            continue
+        given = [_coverage(engine.type_in(frame, name)) for name in node.input if name]
+        problems = frame.problems.get(index, ())
+        if not problems and any(each in (NOTHING, TYPED) for each in given):
+            continue  # the inputs explain it
+        said = "; ".join(dict.fromkeys([*frame.doubts.get(index, ()), *(problem.why for problem in problems)]))
+        for name in missing:
+            yield Gap(name, frame.body.place(index), known[name], said)
+
+
+# Writing
+
+
+def _graph_at(message: Any, key: Any) -> Any:
+    """Give the graph of a ModelProto that a frame is of, None where it is one of a function."""
+    steps = []
+    while len(key) == 3:
+        key, index, name = key
+        steps.append((index, name))
+    if not isinstance(key[0], int):
+        return None
+    graph = [body.proto for body in bodies(message) if body.root is body and not body.function][key[0]]
+    for index, name in reversed(steps):
+        graph = next((each for found, each in subgraphs(graph.node[index]) if found == name), None)
+        if graph is None:
+            return None
+    return graph
+
+
+def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool) -> None:
+    """Write what is known of a graph's values into it."""
+    known = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
+    protos: dict[Type, Any] = {}
+
+    def size(each: Size | None) -> Size | None:
+        # A variable is of the same number in the whole model, which a size that each turn of a loop has anew is not.
+        return None if each is None or (frame.repeated and not frame.local.isdisjoint(variables(each))) else each
+
+    if engine.dims:
+        for value in graph.input:
+            stated = of_proto(value.type, engine.size)
+            if stated is not None:
+                fill(value.type, stated, False)
+    for node in graph.node:
+        for name in node.output:
+            type_ = frame.types.get(name) if name else None
+            if type_ is None:
+                continue
+            if frame.repeated and frame.local:
+                type_ = mapped(type_, size)
+                assert type_ is not None
+            if name in known:
+                if overwrite or name not in frame.conflicts:
+                    fill(known[name], type_, overwrite)
+            elif _coverage(type_) != NOTHING:
+                if type_ not in protos:
+                    protos[type_] = to_proto(type_)
+                graph.value_info.add(name=name).type.CopyFrom(protos[type_])
+
+
+def fill(proto: Any, type_: Type, overwrite: bool) -> None:
+    """Complete a TypeProto by what is known, its denotations kept; with `overwrite`, replace what differs."""
+    while type_.kind in ("seq", "optional", "map"):
+        field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
+        if proto.WhichOneof("value") != field:
+            if proto.WhichOneof("value") is None or overwrite:
+                proto.MergeFrom(to_proto(type_))
+            return
+        if type_.inner is None:
+            return
+        proto = getattr(proto, field).value_type if type_.kind == "map" else getattr(proto, field).elem_type
+        type_ = type_.inner
+    field, made = f"{type_.kind}_type", to_proto(type_)
+    if proto.WhichOneof("value") != field:
+        if proto.WhichOneof("value") is None or overwrite:
+            proto.MergeFrom(made)
+        return
+    stated, found = getattr(proto, field), getattr(made, field)
+    if found.elem_type and (overwrite or not stated.elem_type):
+        stated.elem_type = found.elem_type
+    if not found.HasField("shape"):
+        return
+    if not stated.HasField("shape") or (overwrite and len(stated.shape.dim) != len(found.shape.dim)):
+        stated.shape.CopyFrom(found.shape)
+        return
+    for mine, new in zip(stated.shape.dim, found.shape.dim, strict=False):
+        kind = new.WhichOneof("value")
+        if kind == "dim_value" and (overwrite or not mine.HasField("dim_value") or mine.dim_value < 0):
+            mine.dim_value = new.dim_value
+        elif kind == "dim_param" and (overwrite or mine.WhichOneof("value") is None or mine.dim_value < 0):
+            mine.dim_param = new.dim_param

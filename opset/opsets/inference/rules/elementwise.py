@@ -1,0 +1,92 @@
+"""Outputs that have the shape of an input, or of all inputs broadcast together; fixed shapes."""
+
+from __future__ import annotations
+
+from opset.opsets.inference import rule
+from opset.opsets.inference.call import Call, Unknown, Violation
+from opset.opsets.inference.dims import Size, broadcast, equal
+from opset.opsets.inference.types import Shape, Type
+
+
+@rule("same")
+def same(call: Call, output: int, source: int) -> Shape | None:
+    """Give the shape of an input: `same(X)`."""
+    return call.known(source)
+
+
+@rule("same_type")
+def same_type(call: Call, output: int, source: int) -> Type | None:
+    """Give the whole type of an input, sequences and optionals included: `same_type(input)`."""
+    return call.type(source)
+
+
+@rule("broadcast")
+def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
+    """Give the shape that all inputs, or those named, are broadcast to (Multidirectional Broadcasting)."""
+    return broadcast_shapes(*(call.known(each) for each in sources or range(call.input_count) if call.has(each)))
+
+
+@rule("onto")
+def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
+    """Give the shape of the first input named, to which the others can be broadcast (Unidirectional Broadcasting)."""
+    shape = call.known(target)
+    for source in sources:
+        given = call.shape(source)
+        if given is None:
+            continue
+        spread = broadcast_shapes(shape, given)
+        if len(spread) > len(shape) or any(equal(a, b) is False for a, b in zip(spread, shape, strict=True)):
+            raise Violation("", f"{call.parameter(source)} of shape {list(given)} does not broadcast to {list(shape)}")
+    return shape
+
+
+@rule("all_same")
+def all_same(call: Call, output: int) -> Shape:
+    """Give the shape that all inputs have."""
+    shapes = [shape for place in range(call.input_count) if (shape := call.shape(place)) is not None]
+    if not shapes:
+        raise Unknown("the rank of no input is known")
+    if len({len(shape) for shape in shapes}) > 1:
+        raise Violation("", f"the inputs have the shapes {', '.join(str(list(shape)) for shape in shapes)}")
+    result: list[Size | None] = list(shapes[0])
+    for shape in shapes[1:]:
+        result = [call.same(a, b, "", "a size") for a, b in zip(result, shape, strict=True)]
+    return tuple(result)
+
+
+@rule("scalar")
+def scalar(call: Call, output: int) -> Shape:
+    """Give the shape of a scalar."""
+    return ()
+
+
+@rule("stated")
+def stated(call: Call, output: int, attribute: str) -> Shape:
+    """Give the shape that an attribute states: `stated(shape)`. Sizes are not negative."""
+    sizes = call.attribute(attribute)
+    if sizes is None:
+        raise Unknown(f"the attribute {attribute} is not known")
+    if any(size < 0 for size in sizes):
+        raise Violation("", f"{attribute} is {list(sizes)}, and a size is not negative")
+    return tuple(sizes)
+
+
+@rule("untyped")
+def untyped(call: Call, output: int) -> None:
+    """Say that nothing but the element type can be known of an output before the model runs."""
+    call.doubt("its shape depends on data")
+
+
+def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
+    """Give the shape that shapes are broadcast to. Raises Violation where they cannot be."""
+    if not shapes or all(shape == shapes[0] for shape in shapes):
+        return shapes[0] if shapes else ()
+    rank = max(map(len, shapes))
+    result: list[Size] = []
+    for axis in range(-rank, 0):
+        sizes = [shape[axis] for shape in shapes if -axis <= len(shape)]
+        try:
+            result.append(broadcast(*sizes))
+        except ValueError as error:
+            raise Violation("", f"on axis {axis}, {error}") from error
+    return tuple(result)
