@@ -8,20 +8,35 @@ so that the many like nodes of a model cost a look at a table.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from opset.errors import ModelError, printable
 from opset.model.container import Model
 from opset.model.graph import Body, bodies, call_order, function_key, subgraphs, verify
-from opset.model.tensor import tensor_values, text_of
+from opset.model.tensor import tensor_values
 from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.inference import Hook, find, find_data
 from opset.opsets.inference.call import MAX_DATA, Call, Data, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, TooComplex, parse, substitute, variable, variables
-from opset.opsets.inference.types import MAX_RANK, Shape, Type, mapped, meet, of_proto, of_text, tensor
-from opset.opsets.inference.types import shown as shown_shape
+from opset.opsets.inference.outcomes import (
+    MALFORMED,
+    Meaning,
+    Outcome,
+    Outputs,
+    Problem,
+    attribute_value,
+    bases_of,
+    completed,
+    fits,
+    is_open,
+    small_count,
+    stated_dims,
+    told,
+)
+from opset.opsets.inference.renaming import renamed, replaced, variables_of
+from opset.opsets.inference.types import Type, mapped, meet, of_proto, tensor
 from opset.opsets.registry import Registry
 from opset.opsets.values import element_name
 from opset.schemas.model import OpSchema
@@ -32,47 +47,6 @@ MAX_REPEATED = 64
 _MAX_LIVE_DATA = 1 << 20  # elements that are followed in all
 _FOLLOWED = frozenset("int64 int32 bool float double float16 uint8 int8 uint64 uint32 int16 uint16".split())
 _WHOLE = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".split())
-_MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-
-
-class Problem(NamedTuple):
-    """A finding about a node, its place aside."""
-
-    code: str
-    message: str
-    why: str = ""
-    help: str = ""
-
-
-class Outcome(NamedTuple):
-    """What a rule said of nodes of one signature; sizes that depend on data are None in `types`."""
-
-    types: tuple[Type | None, ...]
-    data: tuple[Data | None, ...] = ()
-    doubts: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    open: bool = False
-    """Whether sizes in `types` are None, and get a name for each node."""
-
-
-class Outputs(list["Type | None"]):
-    """What the inference of a graph, or a rule that has one, gives: types, and elements where they are known."""
-
-    def __init__(self, types: Iterable[Type | None], data: Iterable[Data | None] = ()) -> None:
-        super().__init__(types)
-        self.data = [*data]
-
-
-@dataclass(eq=False, slots=True)
-class _Meaning:
-    """What nodes of one operator share: schema, rule, and outcomes by signature."""
-
-    schema: OpSchema | None
-    rule: Hook | None = None
-    data: Hook | None = None
-    why: str = ""
-    outcomes: dict[Any, tuple[tuple[int, ...], dict[Any, Outcome]]] = field(default_factory=dict)
-    bases: dict[Any, tuple[Type | None, ...]] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -85,7 +59,7 @@ class Frame:
     body: Body
     parent: Frame | None
     imports: Mapping[str, int]
-    meanings: dict[tuple[str, str], _Meaning]
+    meanings: dict[tuple[str, str], Meaning]
     attributes: Mapping[str, Any] | None = None
     key: Any = ()
     repeated: bool = False
@@ -136,7 +110,7 @@ class Engine:
         self._called: dict[Any, tuple[list[str], Outputs]] = {}
         self._names: dict[tuple[Any, str, int], Dim] = {}
         self._taken: set[str] = set()
-        self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], _Meaning]] = {}
+        self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], Meaning]] = {}
         self._sizes: dict[str, Size | None] = {}
         self._followed = 0
         self._left = 0
@@ -154,7 +128,7 @@ class Engine:
         imports = imports_of(proto, "opset_import", self.registry) if proto.opset_import else {"": 1}
         roots = [body for body in found if body.root is body and not body.function]
         for body in roots:
-            self.fixed.update(_variables_of(body.proto.input))
+            self.fixed.update(variables_of(body.proto.input))
         self._taken |= self.fixed
         main: Frame | None = None
         for body in roots:
@@ -164,7 +138,7 @@ class Engine:
             drive(self._body(frame))
             main = main or frame
 
-    def _meanings_of(self, imports: Mapping[str, int]) -> dict[tuple[str, str], _Meaning]:
+    def _meanings_of(self, imports: Mapping[str, int]) -> dict[tuple[str, str], Meaning]:
         return self._meanings.setdefault(tuple(sorted(imports.items())), {})
 
     def _prepare(self, frame: Frame) -> None:
@@ -177,7 +151,7 @@ class Engine:
         for each in graph.initializer:
             self._enter_tensor(frame, each.name, each, overridable and each.name in inputs)
         for each in graph.sparse_initializer:
-            frame.types[each.values.name] = tensor(element_name(each.values.data_type), _positive(each.dims))
+            frame.types[each.values.name] = tensor(element_name(each.values.data_type), stated_dims(each.dims))
         self._state(frame)
 
     def _state(self, frame: Frame) -> None:
@@ -188,7 +162,7 @@ class Engine:
             frame.stated.update((value.name, value.type) for value in proto.output if value.name not in frame.types)
 
     def _enter_tensor(self, frame: Frame, name: str, message: Any, overridable: bool = False) -> None:
-        found = tensor(element_name(message.data_type), _positive(message.dims))
+        found = tensor(element_name(message.data_type), stated_dims(message.dims))
         if overridable and frame.types.get(name) is not None:
             return  # a caller may give another value, of the type that the input states
         frame.types[name] = found
@@ -312,31 +286,31 @@ class Engine:
             frame.conflicts.pop(name, None)
         return type_
 
-    def _meaning(self, op_type: str, domain: str, imports: Mapping[str, int]) -> _Meaning:
+    def _meaning(self, op_type: str, domain: str, imports: Mapping[str, int]) -> Meaning:
         where = normalised(domain)
         version = imports.get(where, 0)
         schema = self.registry.schema(op_type, version, where)
         name = printable(op_type)
         if schema is None:
             if where not in imports:
-                return _Meaning(None, why=f"the domain {printable(shown(where))} is not imported")
+                return Meaning(None, why=f"the domain {printable(shown(where))} is not imported")
             if where not in self.registry.domains:
-                return _Meaning(None, why=f"there are no schemas of the domain {printable(shown(where))}")
-            return _Meaning(None, why=f"{printable(shown(where))} {version} has no operator {name}")
+                return Meaning(None, why=f"there are no schemas of the domain {printable(shown(where))}")
+            return Meaning(None, why=f"{printable(shown(where))} {version} has no operator {name}")
         rule = find(schema)
         why = "" if rule is not None else f"nothing says how the shapes of {name} {schema.since_version} follow"
-        return _Meaning(schema, rule, find_data(schema) if self.data_prop else None, why)
+        return Meaning(schema, rule, find_data(schema) if self.data_prop else None, why)
 
     # Nodes
 
-    def _unruled(self, frame: Frame, node: Any, meaning: _Meaning, given: Sequence[Type | None]) -> Outcome:
+    def _unruled(self, frame: Frame, node: Any, meaning: Meaning, given: Sequence[Type | None]) -> Outcome:
         """Give what a signature alone says."""
         if meaning.schema is None:
             return Outcome((None,) * len(node.output), doubts=(meaning.why,))
-        types = _bases(meaning, node, given)
+        types = bases_of(meaning, node, given)
         return Outcome(types, doubts=(meaning.why,), problems=self._misfits(meaning.schema, node, given))
 
-    def _outcome(self, frame: Frame, node: Any, meaning: _Meaning, given: Sequence[Type | None]) -> Outcome:
+    def _outcome(self, frame: Frame, node: Any, meaning: Meaning, given: Sequence[Type | None]) -> Outcome:
         """Give what the rule says, asked once for nodes of the same signature."""
         attributes = tuple([each.SerializeToString() for each in node.attribute])
         if attributes and any(each.ref_attr_name for each in node.attribute):
@@ -364,14 +338,14 @@ class Engine:
                 meaning.outcomes[key] = asked, kept
         return outcome
 
-    def _call_of(self, frame: Frame, node: Any, meaning: _Meaning, given: Sequence[Type | None]) -> Call:
+    def _call_of(self, frame: Frame, node: Any, meaning: Meaning, given: Sequence[Type | None]) -> Call:
         assert meaning.schema is not None
 
         def attribute(name: str) -> Any:
             for each in node.attribute:
                 if each.name == name:
                     bound = frame.bound(each)
-                    return None if bound is None else _attribute_value(bound)
+                    return None if bound is None else attribute_value(bound)
             return None
 
         def data(place: int) -> Data | None:
@@ -379,7 +353,7 @@ class Engine:
 
         return Call(node, meaning.schema, given, attribute, data)
 
-    def _asked(self, call: Call, node: Any, meaning: _Meaning, live: Any) -> Outcome:
+    def _asked(self, call: Call, node: Any, meaning: Meaning, live: Any) -> Outcome:
         """Ask an operator's rule, and then for elements where those of small outputs can be followed."""
         assert meaning.rule is not None
         assert meaning.schema is not None
@@ -387,13 +361,13 @@ class Engine:
         raw: Any = []
         try:
             raw = meaning.rule.function(call)
-        except (Violation, Unknown, TooComplex, *_MALFORMED) as error:
-            problems += _told(call, meaning.schema, error)
-        types, more = _completed(raw, _bases(meaning, node, call.types), call)
+        except (Violation, Unknown, TooComplex, *MALFORMED) as error:
+            problems += told(call, meaning.schema, error)
+        types, more = completed(raw, bases_of(meaning, node, call.types), call)
         data: tuple[Data | None, ...] = ()
         if meaning.data is not None and not problems:
             data = self._elements(call, meaning.data, types, live)
-        return Outcome(types, data, tuple(call.doubts), problems + more, any(map(_is_open, types)))
+        return Outcome(types, data, tuple(call.doubts), problems + more, any(map(is_open, types)))
 
     def _elements(self, call: Call, hook: Hook, types: Sequence[Type | None], live: Any) -> tuple[Data | None, ...]:
         """Give the elements of outputs, as far as they are small and their shapes numbers."""
@@ -402,28 +376,28 @@ class Engine:
             return ()
         if first.element not in _WHOLE and not live:  # never read weights to add them up
             return ()
-        if _count(first.shape) is None:
+        if small_count(first.shape) is None:
             return ()
         try:
             raw = hook.function(call)
-        except (Violation, Unknown, TooComplex, *_MALFORMED):
+        except (Violation, Unknown, TooComplex, *MALFORMED):
             return ()
         if raw is None:
             return ()
         found: list[Data | None] = []
         for type_, elements in zip(types, raw if isinstance(raw, list) else [raw], strict=False):
             shape = type_.shape if type_ is not None else None
-            count = _count(shape)
+            count = small_count(shape)
             if elements is None or count != len(elements) or all(each is None for each in elements):
                 found.append(None)
                 continue
             self._followed += len(elements)
             whole = type_ is not None and type_.element in _WHOLE
-            kept = tuple([None if whole and not _fits(each) else each for each in elements])
+            kept = tuple([None if whole and not fits(each) else each for each in elements])
             found.append(Data(shape, kept))  # type: ignore[arg-type]
         return tuple(found)
 
-    def _constant(self, frame: Frame, node: Any, meaning: _Meaning) -> Outcome:
+    def _constant(self, frame: Frame, node: Any, meaning: Meaning) -> Outcome:
         """Give a Constant's type; its tensor stays where it is until somebody asks for elements."""
         for each in node.attribute:
             attribute = frame.bound(each)
@@ -431,11 +405,11 @@ class Engine:
                 message = attribute.t
                 if node.output[0]:
                     frame.tensors[node.output[0]] = message
-                return Outcome((tensor(element_name(message.data_type), _positive(message.dims)),))
+                return Outcome((tensor(element_name(message.data_type), stated_dims(message.dims)),))
         return self._outcome(frame, node, meaning, ())
 
     def _with_graphs(
-        self, frame: Frame, index: int, node: Any, meaning: _Meaning, given: Sequence[Type | None]
+        self, frame: Frame, index: int, node: Any, meaning: Meaning, given: Sequence[Type | None]
     ) -> Run:
         """Run a rule that asks for the inference of graphs."""
         assert meaning.rule is not None
@@ -451,11 +425,11 @@ class Engine:
                 request = rule.send((yield self._graph(frame, index, graph, types, *rest)))
         except StopIteration as stop:
             raw = stop.value
-        except (Violation, Unknown, TooComplex, *_MALFORMED) as error:
-            problems += _told(call, meaning.schema, error)
-        types, more = _completed(raw, _bases(meaning, node, given), call)
+        except (Violation, Unknown, TooComplex, *MALFORMED) as error:
+            problems += told(call, meaning.schema, error)
+        types, more = completed(raw, bases_of(meaning, node, given), call)
         data = tuple(raw.data) if isinstance(raw, Outputs) else ()
-        return Outcome(types, data, tuple(call.doubts), problems + more, any(map(_is_open, types)))
+        return Outcome(types, data, tuple(call.doubts), problems + more, any(map(is_open, types)))
 
     def _graph(
         self, frame: Frame, index: int, graph: Any, types: Sequence[Type | None], data: Sequence[Data | None] = (),
@@ -480,7 +454,7 @@ class Engine:
         for each in body.proto.initializer:
             self._enter_tensor(inner, each.name, each)
         for each in body.proto.sparse_initializer:
-            inner.types[each.values.name] = tensor(element_name(each.values.data_type), _positive(each.dims))
+            inner.types[each.values.name] = tensor(element_name(each.values.data_type), stated_dims(each.dims))
         self._state(inner)
         yield self._body(inner)
         self.frames[key] = inner
@@ -513,7 +487,7 @@ class Engine:
             if (bound := frame.bound(each)) is not None:
                 attributes[each.name] = bound
         data = [self._small(frame, name, type_) for name, type_ in zip(node.input, given, strict=True)]
-        named, names = _renamed(given, data)
+        named, names = renamed(given, data)
         identity = function_key(function)
         key = (
             identity, named,
@@ -541,16 +515,16 @@ class Engine:
         if known_as != names:
             # The other way round some of them may have the same names, so all are replaced at once.
             replacing = dict(zip(known_as, map(variable, names), strict=True))
-            outputs = _replaced(outputs, replacing)
-        return Outcome(tuple(outputs), tuple(outputs.data), open=any(map(_is_open, outputs)))
+            outputs = replaced(outputs, replacing)
+        return Outcome(tuple(outputs), tuple(outputs.data), open=any(map(is_open, outputs)))
 
     def _small(self, frame: Frame, name: str, type_: Type | None) -> Data | None:
         """Give the elements of an input of a function, where they may be such that shapes depend on."""
-        if not name or type_ is None or _count(type_.shape) is None:
+        if not name or type_ is None or small_count(type_.shape) is None:
             return None
         if self._is_followed(frame, name):
             return self._data(frame, name)
-        wanted = type_.element in ("int64", "int32", "bool") and (_count(type_.shape) or 0) <= 64
+        wanted = type_.element in ("int64", "int32", "bool") and (small_count(type_.shape) or 0) <= 64
         return self._data(frame, name) if wanted else None
 
     def _spend(self, nodes: int) -> None:
@@ -588,7 +562,7 @@ class Engine:
 
     def _read(self, message: Any) -> Data | None:
         dims = tuple(message.dims)
-        if _count(dims) is None:
+        if small_count(dims) is None:
             return None
         try:
             return Data(dims, tuple(tensor_values(self.model, message, MAX_DATA)))
@@ -641,195 +615,3 @@ def drive(run: Run) -> Any:
     if error is not None:
         raise error
     return value
-
-
-def _bases(meaning: _Meaning, node: Any, given: Sequence[Type | None]) -> tuple[Type | None, ...]:
-    """Give what a signature says of the outputs: the one type that is allowed, or that of an input of the same kind."""
-    schema = meaning.schema
-    assert schema is not None
-    key = (len(node.output), tuple([None if each is None else each._replace(shape=None) for each in given]))
-    if key in meaning.bases:
-        return meaning.bases[key]
-    bound: dict[str, Type] = {}
-    for place, type_ in enumerate(given):
-        formal = schema.inputs[min(place, len(schema.inputs) - 1)] if schema.inputs else None
-        if type_ is not None and formal is not None and formal.homogeneous:
-            bound.setdefault(formal.type, type_)
-    found: list[Type | None] = []
-    for place in range(len(node.output)):
-        formal = schema.outputs[min(place, len(schema.outputs) - 1)] if schema.outputs else None
-        allowed = schema.allowed(formal) if formal is not None else ()
-        if len(allowed) == 1:
-            found.append(of_text(allowed[0]))
-            continue
-        type_ = bound.get(formal.type) if formal is not None and formal.homogeneous else None
-        found.append(None if type_ is None else mapped(type_._replace(shape=None), lambda size: None))
-    meaning.bases[key] = tuple(found)
-    return meaning.bases[key]
-
-
-def _completed(
-    raw: Any, bases: Sequence[Type | None], call: Call
-) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
-    """Give what a rule said as types, with what the signature says where it said nothing."""
-    assert call.schema is not None
-    listed = raw if isinstance(raw, list) else [raw]
-    found: list[Type | None] = []
-    problems: list[Problem] = []
-    for place, base in enumerate(bases):
-        each = listed[place] if place < len(listed) else None
-        if each is None:
-            found.append(base)
-            continue
-        if isinstance(each, Type):
-            same = base is not None and base.kind == each.kind
-            if each.element is None and base is not None and same:
-                each = each._replace(element=base.element)
-            if each.inner is None and base is not None and same:
-                each = each._replace(inner=base.inner)
-        else:
-            each = Type("tensor", base.element if base is not None and base.kind == "tensor" else None, tuple(each))
-        shape = each.shape
-        if shape is not None:
-            negative = [size for size in shape if isinstance(size, int) and size < 0]
-            if negative:
-                problems.append(_unfit(call.schema, f"output {place} would have the shape {shown_shape(shape)}"))
-            if negative or len(shape) > MAX_RANK:
-                each = each._replace(shape=None)
-            elif any(isinstance(size, int) and size >= 2**63 for size in shape):
-                kept = [None if isinstance(size, int) and size >= 2**63 else size for size in shape]
-                each = each._replace(shape=tuple(kept))
-        found.append(each)
-    return tuple(found), tuple(problems)
-
-
-def _unfit(schema: OpSchema, why: str) -> Problem:
-    return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
-
-
-def _told(call: Call, schema: OpSchema, error: Exception) -> tuple[Problem, ...]:
-    """Give the problem that an exception of a rule is, or note the doubt that it is."""
-    if isinstance(error, Violation):
-        return (_unfit(schema, str(error).removeprefix(": ")),)
-    if isinstance(error, Unknown):
-        call.doubt(str(error))
-        return ()
-    if isinstance(error, TooComplex):
-        call.doubt("the sizes are too complex to be followed")
-        return ()
-    why = f"{type(error).__name__}: {error}"
-    return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
-
-
-def _is_open(type_: Type | None) -> bool:
-    if type_ is not None and type_.kind == "optional":
-        type_ = type_.inner
-    return type_ is not None and type_.shape is not None and None in type_.shape
-
-
-def _count(shape: Shape | None) -> int | None:
-    """Give the number of elements of a small shape without variables, None for any other."""
-    if shape is None:
-        return None
-    count = 1
-    for size in shape:
-        if not isinstance(size, int) or size < 0:
-            return None
-        count *= size
-    return count if count <= MAX_DATA else None
-
-
-def _fits(element: Element) -> bool:
-    """Say whether an element may be one of an integer tensor: a fraction, or what wraps around, is not known."""
-    if isinstance(element, float):
-        return False
-    return not isinstance(element, int) or -(2**63) <= element < 2**63
-
-
-def _positive(dims: Iterable[int]) -> Shape:
-    return tuple([size if size >= 0 else None for size in dims])
-
-
-def _variables_of(values: Iterable[Any]) -> set[str]:
-    """Give the names of the variables that the types of inputs state."""
-    found: set[str] = set()
-
-    def size(dim: Any) -> Size | None:
-        text = dim.dim_param
-        if text and text.__class__ is str:
-            stated = parse(text)
-            found.update((text,) if stated is None else variables(stated))
-        return None
-
-    for value in values:
-        of_proto(value.type, size)
-    return found
-
-
-def _attribute_value(attribute: Any) -> Any:
-    """Give an AttributeProto's value: a number, text, a message, or a tuple of these."""
-    kind = attribute.type or next((kind for kind, name in _FIELDS.items() if _is_set(attribute, name)), 0)
-    if kind not in _FIELDS:
-        return None
-    value = getattr(attribute, _FIELDS[kind])
-    if kind in (3, 8):
-        return text_of(value) if kind == 3 else tuple(map(text_of, value))
-    return value if kind in _SINGLE else tuple(value)
-
-
-_SINGLE = (1, 2, 4, 5, 11, 13)
-_FIELDS = {
-    1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 6: "floats", 7: "ints", 8: "strings", 9: "tensors", 10: "graphs",
-    11: "sparse_tensor", 12: "sparse_tensors", 13: "tp", 14: "type_protos",
-}  # fmt: skip
-
-
-def _is_set(attribute: Any, name: str) -> bool:
-    """Say whether a field has a value: IR version 1 wrote no attribute types."""
-    value = getattr(attribute, name)
-    return attribute.HasField(name) if name in ("f", "i", "s", "t", "g", "sparse_tensor", "tp") else bool(value)
-
-
-def _renamed(given: Sequence[Type | None], data: Sequence[Data | None]) -> tuple[Any, list[str]]:
-    """Give types and elements with their variables numbered, and the names of these in that order."""
-    names: list[str] = []
-    seen: set[str] = set()
-
-    def note(size: Size | None) -> Size | None:
-        if isinstance(size, Dim):
-            fresh = variables(size) - seen
-            names.extend(sorted(fresh))
-            seen.update(fresh)
-        return size
-
-    for type_ in given:
-        mapped(type_, note)
-    for each in data:
-        for element in each.elements if each is not None else ():
-            if isinstance(element, Dim):
-                note(element)
-    if not names:
-        return (tuple(given), tuple(data)), names
-    numbered = {name: variable(f"${number}") for number, name in enumerate(names)}
-    outputs = _replaced(Outputs(given, data), numbered)
-    return (tuple(outputs), tuple(outputs.data)), names
-
-
-def _replaced(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
-    """Give types and elements with variables replaced by others."""
-    made: dict[Size, Size] = {}
-
-    def size(each: Size | None) -> Size | None:
-        if not isinstance(each, Dim):
-            return each
-        if each not in made:
-            made[each] = substitute(each, values)
-        return made[each]
-
-    def element(each: Element) -> Element:
-        return size(each) if isinstance(each, Dim) else each
-
-    return Outputs(
-        [mapped(type_, size) for type_ in outputs],
-        [None if each is None else Data(each.shape, tuple(map(element, each.elements))) for each in outputs.data],
-    )

@@ -13,7 +13,8 @@ from opset.model import proto as pb
 from opset.model.container import Model
 from opset.model.graph import bodies, subgraphs
 from opset.opsets.inference.dims import Dim, Size, variables
-from opset.opsets.inference.engine import Engine, Frame, Problem
+from opset.opsets.inference.engine import Engine, Frame
+from opset.opsets.inference.outcomes import Problem
 from opset.opsets.inference.types import Type, mapped, of_proto, to_proto
 from opset.opsets.registry import Registry, default_registry
 

@@ -1,4 +1,4 @@
-"""The rules that operators' YAML names as `shape:`; each is registered by its decorator when this package is imported."""
+"""The rules that YAML names as `shape:`; each is registered by its decorator when this package is imported."""
 
 from importlib import import_module
 from pkgutil import iter_modules
