@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from opset.model import Model, load
     from opset.opsets.evaluator import Limits, ReferenceEvaluator
+    from opset.opsets.inference.result import Inference, infer, infer_shapes
     from opset.opsets.registry import Registry, get_schema
     from opset.schemas.model import OpSchema
     from opset.version_converter import Plan, apply, convert, plan
@@ -37,6 +38,7 @@ _HOMES = {
         ).split(),
         "opset.errors",
     ),
+    "Inference": "opset.opsets.inference.result",
     "Limits": "opset.opsets.evaluator",
     "Model": "opset.model",
     "OpSchema": "opset.schemas.model",
@@ -46,6 +48,8 @@ _HOMES = {
     "apply": "opset.version_converter",
     "convert": "opset.version_converter",
     "get_schema": "opset.opsets.registry",
+    "infer": "opset.opsets.inference.result",
+    "infer_shapes": "opset.opsets.inference.result",
     "load": "opset.model",
     "plan": "opset.version_converter",
 }
@@ -54,6 +58,7 @@ __all__ = [
     "CheckError",
     "ConversionError",
     "Finding",
+    "Inference",
     "InferenceError",
     "Limits",
     "Model",
@@ -69,6 +74,8 @@ __all__ = [
     "apply",
     "convert",
     "get_schema",
+    "infer",
+    "infer_shapes",
     "load",
     "plan",
 ]

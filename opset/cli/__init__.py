@@ -22,6 +22,7 @@ from opset.errors import Finding, OpsetError, SchemaError
 # Once the verb `list` is imported, that name is its module here.
 VERBS = {
     "convert": "Move models to other operator set versions.",
+    "infer": "Infer the types and shapes of a model's values.",
     "run": "Run a model on the reference kernels.",
     "show": "Tell what an operator is, or what a model holds.",
     "list": "List operators, domains, releases or runtimes.",

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
-from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,11 +12,12 @@ from typing import Any
 import click
 
 from opset.cli import output
+from opset.cli.batch import Work, refuse_terminal, reports_of, save, summary_of
 from opset.cli.configuration import all_folders, schemas_option
-from opset.cli.inputs import STREAM, Input, Output, expand, output_for
-from opset.errors import Finding, OpsetError, UsageError, printable
-from opset.model import Model, load, write_stream
-from opset.model.external import is_external, odd_keys, tensors
+from opset.cli.inputs import STREAM, Input, Output, expand, output_for, suffix
+from opset.errors import printable
+from opset.model import load
+from opset.model.external import odd_keys
 from opset.model.writing import MODES
 from opset.opsets.imports import imports_of
 from opset.opsets.registry import Registry, registry_with
@@ -29,7 +26,6 @@ from opset.version_converter import Target, apply, report, target_of
 from opset.version_converter.planning import plan
 from opset.version_converter.targets import parse_versions, within
 
-INTERNAL = 70
 WORDS = {
     "converted": "converted",
     "unchanged": "already there",
@@ -89,30 +85,20 @@ def command(
     )
     models = expand(inputs, products=in_place or given is not None)
     where = output_for(given, in_place, models)
-    if where.stream and not plan_only and sys.stdout.isatty():
-        help = "give -o FILE, or lead stdout elsewhere"
-        raise UsageError(Finding("U104", "a model is not written to a terminal", help=help))
+    if not plan_only:
+        refuse_terminal(where)
     settings = Settings(target, where, external, roots, plan_only, force)
     # The report goes where the model does not.
     stream = sys.stderr if where.stream and not plan_only else sys.stdout
-    reports = []
-    jobs = min(jobs, len(models)) if Input(STREAM) not in models else 1  # other processes have no stdin
-    results = (convert_one(model, settings, registry) for model in models)
-    if jobs > 1:
-        from opset.cli.processes import spread
 
-        results = spread(partial(_start, settings, folders), models, jobs, _lost)
-    with closing(results):
-        for data in results:
-            reports.append(data)
-            if form == "text":
-                _write(data, stream, quiet, plan_only)
-            elif quiet and data["errors"]:
-                output.write_errors(report.findings(data))
-            if 1 < len(reports) < len(models) and sys.stderr.isatty():
-                sys.stderr.write(f"[{len(reports)}/{len(models)}]\r")
-                sys.stderr.flush()
-    summary = _summary(reports)
+    def show(data: dict[str, Any]) -> None:
+        if form == "text":
+            _write(data, stream, quiet, plan_only)
+        elif quiet and data["errors"]:
+            output.write_errors(report.findings(data))
+
+    reports = reports_of(models, partial(_start, settings, folders), jobs, "the model was not converted", show)
+    summary = summary_of(reports, WORDS)
     if form == "json" and not quiet:
         output.write_product({"models": reports, "summary": summary}, list, form, stream)
     elif len(models) > 1 and not quiet:
@@ -121,26 +107,8 @@ def command(
     return summary["exit_status"]
 
 
-def _start(settings: Settings, folders: tuple[Path, ...]) -> Callable[[Input], dict[str, Any]]:
-    return partial(convert_one, settings=settings, registry=registry_with(folders))
-
-
-def _lost(model: Input) -> dict[str, Any]:
-    why = "the process that worked on it was killed, perhaps for want of memory"
-    finding = Finding("M101", "the model was not converted", why=why, help="use fewer processes: -j 1", file=model.path)
-    return _failed(model.path, [finding], INTERNAL)
-
-
-def convert_one(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
-    """Convert one model, write it if that is asked, and give the report of it; errors are part of the report."""
-    try:
-        return _convert(model, settings, registry)
-    except OpsetError as error:
-        return _failed(model.path, [finding.in_file(model.path) for finding in error.findings], error.exit_status)
-    except (KeyboardInterrupt, BrokenPipeError):
-        raise
-    except Exception as error:
-        return {**_failed(model.path, [], INTERNAL), "internal_error": output.internal_error(error)}
+def _start(settings: Settings, folders: tuple[Path, ...]) -> Work:
+    return partial(_convert, settings=settings, registry=registry_with(folders))
 
 
 def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
@@ -157,35 +125,10 @@ def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, 
     status = "converted" if made.changes else "unchanged"
     if settings.output.in_place and not made.changes and settings.external in ("auto", "keep"):
         return {**data, "status": status, "exit_status": 0}
-    path = settings.output.path(model, {domain: made.target.get(domain, v) for domain, v in target.opsets.items()})
-    _save(apply(made), path, settings, data)
+    reached = {domain: made.target.get(domain, version) for domain, version in target.opsets.items()}
+    path = settings.output.path(model, suffix(reached))
+    save(apply(made), path, settings.output, settings.external, settings.force, data["notes"])
     return {**data, "output": path, "status": status, "exit_status": 0}
-
-
-def _save(model: Model, path: str, settings: Settings, data: dict[str, Any]) -> None:
-    if path == STREAM:
-        write_stream(model, sys.stdout.buffer, external=settings.external)
-        if settings.external != "inline" and any(map(is_external, tensors(model.proto))):
-            data["notes"].append("external data is not part of the stream; it stays where it is")
-        return
-    if settings.output.folder:
-        try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise UsageError(Finding("U104", "the folder cannot be made", why=why, file=path)) from error
-    in_place = settings.output.in_place
-    if in_place and not settings.force and settings.external == "move" and os.path.lexists(f"{path}.data"):
-        # Asked to replace the model, not a data file that happens to be there.
-        raise UsageError(Finding("U102", "the output exists already", help="allow it: --force", file=f"{path}.data"))
-    model.save(path, external=settings.external, force=settings.force or in_place)
-
-
-def _failed(path: str, findings: list[Finding], exit_status: int) -> dict[str, Any]:
-    return {
-        "input": path, "output": None, "errors": [asdict(finding) for finding in findings],
-        "status": "failed", "exit_status": exit_status,
-    }  # fmt: skip
 
 
 def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> None:
@@ -206,11 +149,3 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> N
         if data["status"] == "refused":
             errors.write(f"{report.verdict(data)}\n")
 
-
-def _summary(reports: list[dict[str, Any]]) -> dict[str, int]:
-    counts = Counter(data["status"] for data in reports)
-    return {
-        "models": len(reports),
-        **{status: counts[status] for status in WORDS},
-        "exit_status": max(data["exit_status"] for data in reports),
-    }

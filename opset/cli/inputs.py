@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import click
+
 from opset.errors import Finding, ModelError, UsageError
 
 STREAM = "-"
-_PRODUCT = re.compile(r"(.+)-opset\d+\.onnx")
+_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred)\.onnx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +77,15 @@ class Output:
     folder: str = ""
     in_place: bool = False
 
-    def path(self, model: Input, opsets: Mapping[str, int]) -> str:
-        """Give the file that a model converted to these versions is written to, "-" for stdout."""
+    def path(self, model: Input, suffix: str) -> str:
+        """Give the file that a result is written to: in a folder, <name>-<suffix>.onnx; "-" for stdout."""
         if self.stream:
             return STREAM
         if self.in_place:
             return model.path
         if self.file:
             return self.file
-        return os.path.join(_folder(model, self.folder), f"{_stem(model)}-{suffix(opsets)}.onnx")
+        return os.path.join(_folder(model, self.folder), f"{_stem(model)}-{suffix}.onnx")
 
 
 def suffix(opsets: Mapping[str, int]) -> str:
@@ -137,6 +139,17 @@ def _folder(model: Input, folder: str) -> str:
 def _stem(model: Input) -> str:
     name = os.path.basename(model.path)
     return "stdin" if name == STREAM else os.path.splitext(name)[0]
+
+
+def sizes_of(options: Iterable[str]) -> dict[str, int]:
+    """Give the numbers of `--dim NAME=N`. Raises BadParameter."""
+    found = {}
+    for each in options:
+        name, _, size = each.rpartition("=")
+        if not name or not re.fullmatch(r"\d{1,18}", size, re.ASCII):
+            raise click.BadParameter(f"{each!r} is not NAME=N", param_hint="--dim")
+        found[name] = int(size)
+    return found
 
 
 def _unfit(message: str, help: str, why: str = "") -> UsageError:

@@ -16,7 +16,7 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
-from opset.cli.inputs import STREAM
+from opset.cli.inputs import STREAM, sizes_of
 from opset.errors import Finding, OpsetError, RunError, UsageError, printable
 from opset.model import load
 from opset.opsets import literals
@@ -108,7 +108,7 @@ def command(
     VALUES are the inputs: files .npz, .json, .pb or .npy, folders of test data (input_0.pb ...), or - for JSON on
     stdin. NAME=FILE says which input a .npy or .pb file is for. --set takes precedence over files.
     """
-    settings = Settings(**asked, dims=_dims(dims))
+    settings = Settings(**asked, dims=sizes_of(dims))
     _check(settings, model)
     limits = Limits(max_steps=max_steps, max_bytes=max_bytes, timeout=timeout)
     report = Report(model)
@@ -136,16 +136,6 @@ def command(
     if report.findings:
         output.write_errors(report.findings)
     return status
-
-
-def _dims(dims: Iterable[str]) -> dict[str, int]:
-    found = {}
-    for each in dims:
-        name, _, size = each.rpartition("=")
-        if not name or not re.fullmatch(r"\d{1,18}", size, re.ASCII):
-            raise click.BadParameter(f"{each!r} is not NAME=N", param_hint="--dim")
-        found[name] = int(size)
-    return found
 
 
 def _check(settings: Settings, model: str) -> None:

@@ -8,7 +8,7 @@ so that the many like nodes of a model cost a look at a table.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,7 @@ from opset.schemas.names import normalised, shown
 MAX_REPEATED = 64
 """Visits to nodes beyond the first, for each node of the model: graphs in loops, functions that differ by call."""
 _MAX_LIVE_DATA = 1 << 20  # elements that are followed in all
+_OFTEN = 4096  # nodes between two words of progress
 _FOLLOWED = frozenset("int64 int32 bool float double float16 uint8 int8 uint64 uint32 int16 uint16".split())
 _WHOLE = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".split())
 
@@ -98,9 +99,10 @@ class Engine:
         data_prop: bool = True,
         check_type: bool = False,
         stated: bool = True,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         """Take the model and numbers for its dimension variables; without `stated`, value_info is not looked at."""
-        self.model, self.registry, self.dims = model, registry, dims
+        self.model, self.registry, self.dims, self.progress = model, registry, dims, progress
         self.data_prop, self.check_type, self.use_stated = data_prop, check_type, stated
         self.frames: dict[Any, Frame] = {}
         self.calls: dict[tuple[str, str, str], list[Frame]] = {}
@@ -174,6 +176,12 @@ class Engine:
 
     # Sizes
 
+    @property
+    def variables(self) -> set[str]:
+        """The names of variables that were met or made."""
+        stated = {name for size in self._sizes.values() if size is not None for name in variables(size)}
+        return stated | {str(made) for made in self._names.values()} | {n for n in self._sizes if n in self.dims}
+
     def size(self, dim: Any) -> Size | None:
         """Give the size that a Dimension message states; a variable is that of its name, in the whole model."""
         if dim.WhichOneof("value") == "dim_value":
@@ -234,7 +242,10 @@ class Engine:
         types, stated, data = frame.types, frame.stated, frame.data
         meanings = frame.meanings
         functions = self._functions
+        progress = self.progress if frame.body.parent is None else None
         for index, node in enumerate(frame.body.proto.node):
+            if progress is not None and not index % _OFTEN:
+                progress(index, len(frame.body.proto.node))
             given = [self.type_in(frame, name) if name else None for name in node.input]
             if functions and (local := functions.get(function_key(node))) is not None:
                 outcome = yield self._call(frame, node, local, given)

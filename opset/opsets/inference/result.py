@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,11 @@ class Inference:
         found = self.type(name)
         return None if found is None else found.shape
 
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names of dimension variables that the model states, and of those made for sizes that only data tells."""
+        return frozenset(self._engine.variables)
+
     def values(self) -> Iterator[Value]:
         """Give every output of every node of every graph, and of functions as each different call has it."""
         for frame in self._frames():
@@ -120,19 +125,21 @@ def infer(
     check_type: bool = False,
     overwrite: bool = False,
     registry: Registry | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Inference:
     """Give what types and shapes a model's values have, as far as that can be known, and why not where it cannot.
 
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` binds dimension variables to
     numbers; `data_prop` follows elements through shape arithmetic; `check_type` holds inputs of nodes to the types of
-    their operators; with `overwrite`, value_info that the model has is not believed.
+    their operators; with `overwrite`, value_info that the model has is not believed; `progress` is told now and then
+    how many nodes of how many of the main graph are done.
 
     Raises ModelError where the model is malformed. Whatever contradicts something is in the result's `findings`.
     """
     loaded = model if isinstance(model, Model) else load(model)
     engine = Engine(
         loaded, registry or default_registry(), dict(dims or {}), data_prop=data_prop, check_type=check_type,
-        stated=not overwrite,
+        stated=not overwrite, progress=progress,
     )  # fmt: skip
     engine.run()
     return Inference(engine)

@@ -1,0 +1,119 @@
+"""Work on many models, one after the other or in processes: a report each, a summary of all, the worst status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from opset.cli import output
+from opset.cli.inputs import STREAM, Input, Output
+from opset.errors import Finding, OpsetError, UsageError
+from opset.model import Model, write_stream
+from opset.model.external import is_external, tensors
+
+INTERNAL = 70
+Work = Callable[[Input], dict[str, Any]]
+
+
+
+def reports_of(
+    models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str, show: Callable[[dict[str, Any]], None]
+) -> list[dict[str, Any]]:
+    """Give the report of every model, and show each when it is there.
+
+    `start` gives the function that works on one, in every process anew; `undone` says of a model whose process died
+    what was not done.
+    """
+    found: list[dict[str, Any]] = []
+    jobs = min(jobs, len(models)) if Input(STREAM) not in models else 1  # other processes have no stdin
+    results = _results(models, start, jobs, undone)
+    with closing(results):
+        for data in results:
+            found.append(data)
+            show(data)
+            if 1 < len(found) < len(models) and sys.stderr.isatty():
+                sys.stderr.write(f"[{len(found)}/{len(models)}]\r")
+                sys.stderr.flush()
+    return found
+
+
+def _results(
+    models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str
+) -> Generator[dict[str, Any], None, None]:
+    if jobs > 1:
+        from opset.cli.processes import spread
+
+        yield from spread(partial(_guarding, start), models, jobs, partial(_lost, undone))
+    else:
+        yield from map(_guarding(start), models)
+
+
+def _guarding(start: Callable[[], Work]) -> Work:
+    return partial(_guarded, start())
+
+
+def _guarded(work: Work, model: Input) -> dict[str, Any]:
+    """Give what the work on one model gives; errors are part of the report."""
+    try:
+        return work(model)
+    except OpsetError as error:
+        return _failed(model.path, [finding.in_file(model.path) for finding in error.findings], error.exit_status)
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
+    except Exception as error:
+        return {**_failed(model.path, [], INTERNAL), "internal_error": output.internal_error(error)}
+
+
+def _lost(undone: str, model: Input) -> dict[str, Any]:
+    why = "the process that worked on it was killed, perhaps for want of memory"
+    finding = Finding("M101", undone, why=why, help="use fewer processes: -j 1", file=model.path)
+    return _failed(model.path, [finding], INTERNAL)
+
+
+def _failed(path: str, findings: Iterable[Finding], exit_status: int) -> dict[str, Any]:
+    return {
+        "input": path, "output": None, "errors": [asdict(finding) for finding in findings],
+        "status": "failed", "exit_status": exit_status,
+    }  # fmt: skip
+
+
+def summary_of(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:
+    """Give how many models came to which status, and the worst exit status."""
+    counts = Counter(data["status"] for data in reports)
+    return {
+        "models": len(reports),
+        **{status: counts[status] for status in statuses},
+        "exit_status": max(data["exit_status"] for data in reports),
+    }
+
+
+def refuse_terminal(where: Output) -> None:
+    """Raise UsageError U104 where a model would be written to a terminal."""
+    if where.stream and sys.stdout.isatty():
+        help = "give -o FILE, or lead stdout elsewhere"
+        raise UsageError(Finding("U104", "a model is not written to a terminal", help=help))
+
+
+def save(model: Model, path: str, where: Output, external: str, force: bool, notes: list[str]) -> None:
+    """Write a result to where it goes."""
+    if path == STREAM:
+        write_stream(model, sys.stdout.buffer, external=external)
+        if external != "inline" and any(map(is_external, tensors(model.proto))):
+            notes.append("external data is not part of the stream; it stays where it is")
+        return
+    if where.folder:
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise UsageError(Finding("U104", "the folder cannot be made", why=why, file=path)) from error
+    if where.in_place and not force and external == "move" and os.path.lexists(f"{path}.data"):
+        # Asked to replace the model, not a data file that happens to be there.
+        raise UsageError(Finding("U102", "the output exists already", help="allow it: --force", file=f"{path}.data"))
+    model.save(path, external=external, force=force or where.in_place)

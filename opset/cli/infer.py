@@ -1,0 +1,202 @@
+"""`opset infer`: tells the types and shapes of a model's values, how far they can be known, and writes them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opset.cli import output
+from opset.cli.batch import Work, refuse_terminal, reports_of, save, summary_of
+from opset.cli.configuration import all_folders, schemas_option
+from opset.cli.inputs import STREAM, Input, Output, expand, output_for, sizes_of
+from opset.errors import Finding, UsageError, printable
+from opset.model import load
+from opset.model.writing import MODES
+from opset.opsets.inference.result import Inference, infer
+from opset.opsets.registry import registry_with
+from opset.text import columns, styled
+
+SUFFIX = "inferred"
+WORDS = {"inferred": "inferred", "contradicted": "with contradictions", "failed": "failed"}
+FEW = 10
+"""Gaps that are told without --report."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is asked of every model."""
+
+    output: Output | None
+    dims: dict[str, int]
+    overwrite: bool
+    strict: bool
+    check_types: bool
+    report: bool
+    external: str
+    roots: tuple[Path, ...]
+    force: bool
+    progress: bool
+
+
+@click.command(no_args_is_help=True)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("--dim", "dims", multiple=True, metavar="NAME=N", help="A number for a dimension variable. Repeatable.")
+@click.option("--report", is_flag=True, help="Tell the type of every value, node by node, and every gap.")
+@click.option("--check-types", is_flag=True, help="Hold the inputs of nodes to the types that their operators take.")
+@click.option("--overwrite", is_flag=True, help="Do not believe the value_info that is there; replace it.")
+@click.option("--strict", is_flag=True, help="Write nothing where anything contradicts.")
+@click.option("-o", "--output", "given", metavar="FILE|DIR|-", help="Write the model with value_info there.")
+@click.option("--in-place", is_flag=True, help="Put the result in the input's place.")
+@click.option("--force", is_flag=True, help="Overwrite an output that exists.")
+@click.option("--external-data", "external", type=click.Choice(MODES), default="auto", show_default=True,
+              help="What becomes of weights in files of their own.")
+@click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
+              help="Another folder that external data may lie in. Repeatable.")
+@schemas_option
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes, for many inputs.")
+@click.option("-q", "--quiet", is_flag=True, help="Write no report, errors alone.")
+@output.format_option
+def command(
+    inputs: tuple[str, ...], dims: tuple[str, ...], given: str | None, in_place: bool, folders: tuple[Path, ...],
+    jobs: int, quiet: bool, form: str, **asked: Any,
+) -> int:  # fmt: skip
+    """Infer the types and shapes of a model's values.
+
+    INPUT is a file, a folder (all *.onnx below it), a pattern, or - for stdin. Nothing is written without -o or
+    --in-place. The exit status is 1 where what the model states contradicts what is inferred, or a node does not fit
+    its operator.
+    """
+    gc.set_threshold(200_000, 20, 20)  # many small objects, and few circles
+    folders = all_folders(folders)
+    models = expand(inputs, products=in_place or given is not None)
+    where = output_for(given, in_place, models) if in_place or given is not None else None
+    if where is not None:
+        refuse_terminal(where)
+    stream = sys.stderr if where is not None and where.stream else sys.stdout
+    progress = len(models) == 1 and sys.stderr.isatty() and not quiet
+    settings = Settings(where, sizes_of(dims), **asked, progress=progress)
+
+    def show(data: dict[str, Any]) -> None:
+        if form == "text":
+            _write(data, stream, quiet, settings.report)
+        elif quiet and data["errors"]:
+            output.write_errors(_findings(data))
+
+    reports = reports_of(models, partial(_start, settings, folders), jobs, "the model was not looked at", show)
+    summary = summary_of(reports, WORDS)
+    if form == "json" and not quiet:
+        output.write_product({"models": reports, "summary": summary}, list, form, stream)
+    elif len(models) > 1 and not quiet:
+        counts = ", ".join(f"{summary[status]} {word}" for status, word in WORDS.items() if summary[status])
+        stream.write(f"{summary['models']} models: {counts}\n")
+    return summary["exit_status"]
+
+
+def _start(settings: Settings, folders: tuple[Path, ...]) -> Work:
+    return partial(_infer, settings=settings, folders=folders)
+
+
+def _infer(model: Input, settings: Settings, folders: tuple[Path, ...]) -> dict[str, Any]:
+    loaded = load(sys.stdin.buffer if model.path == STREAM else model.path, allow_external_roots=settings.roots)
+    found = infer(
+        loaded, dims=settings.dims, check_type=settings.check_types, overwrite=settings.overwrite,
+        registry=registry_with(folders), progress=_progress() if settings.progress else None,
+    )  # fmt: skip
+    if unused := settings.dims.keys() - found.variables:
+        known = ", ".join(sorted(found.variables - settings.dims.keys())) or "none"
+        raise UsageError(
+            Finding("U103", f"the model has no dimension variable '{name}'", help=f"there are: {known}")
+            for name in sorted(unused)
+        )
+    findings = [finding.in_file(model.path) for finding in found.findings]
+    data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": []}
+    data["errors"] = [asdict(finding) for finding in findings]
+    if settings.output is not None and not (settings.strict and findings):
+        path = settings.output.path(model, SUFFIX)
+        made = found.written(settings.overwrite)
+        save(made, path, settings.output, settings.external, settings.force, data["notes"])
+        data["output"] = path
+    return {**data, "status": "contradicted" if findings else "inferred", "exit_status": int(bool(findings))}
+
+
+def _progress() -> Callable[[int, int], None]:
+    def show(done: int, total: int) -> None:
+        sys.stderr.write(f"[{done:,}/{total:,} nodes]\r")
+        sys.stderr.flush()
+
+    return show
+
+
+def report_data(found: Inference, everything: bool) -> dict[str, Any]:
+    """Give an inference as plain data: coverage, gaps, and with `everything` the type of every value."""
+    data: dict[str, Any] = {
+        "coverage": found.coverage,
+        "gaps": [asdict(gap) for gap in found.gaps],
+    }
+    if everything:
+        data["values"] = [
+            {
+                "name": value.name, "place": value.place, "operator": value.operator, "coverage": value.coverage,
+                "type": value.type.text if value.type is not None else None,
+                "shape": _plain(value.type.shape) if value.type is not None else None,
+                "shown": str(value.type) if value.type is not None else None,
+            }
+            for value in found.values()
+        ]  # fmt: skip
+    return data
+
+
+def _plain(shape: Any) -> list[int | str | None] | None:
+    return None if shape is None else [each if each is None or isinstance(each, int) else str(each) for each in shape]
+
+
+def _findings(data: Mapping[str, Any]) -> list[Finding]:
+    return [Finding(**each) for each in data["errors"]]
+
+
+def _write(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> None:
+    name = "stdin" if data["input"] == STREAM else printable(data["input"])
+    if not quiet and data["status"] != "failed":
+        stream.write(f"{styled(name, 'bold', stream)}: {_head(data['coverage'])}\n")
+        stream.write("".join(f"{line}\n" for line in _body(data, everything)))
+    if "internal_error" in data:
+        sys.stderr.write(f"{name}: {data['internal_error']}\n")
+    elif data["errors"]:
+        output.write_errors(_findings(data))
+
+
+_COVERAGE = {
+    "known": "known in numbers", "symbolic": "with variables", "rank": "of known rank", "type": "of known type alone",
+    "nothing": "not known",
+}  # fmt: skip
+
+
+def _head(coverage: Mapping[str, int]) -> str:
+    counts = [f"{coverage[each]:,} {words}" for each, words in _COVERAGE.items() if coverage[each]]
+    return f"{sum(coverage.values()):,} values: {', '.join(counts) or 'none'}"
+
+
+def _body(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
+    if everything and data["values"]:
+        rows = [["value", "type", "where"]]
+        rows += [[printable(each["name"]), printable(each["shown"] or "?"), each["place"]] for each in data["values"]]
+        yield from columns(rows)
+    gaps = data["gaps"] if everything else data["gaps"][:FEW]
+    if gaps:
+        yield "  not known:"
+        yield from (
+            f"    '{printable(gap['value'])}' of {gap['place']}: {printable(gap['reason']) or 'no reason is known'}"
+            for gap in gaps
+        )
+        if len(gaps) < len(data["gaps"]):
+            yield f"    and {len(data['gaps']) - len(gaps):,} more: --report"
+    yield from (f"  {note}" for note in data["notes"])
+    if data["output"] not in (None, STREAM):
+        yield f"  wrote {printable(data['output'])}"
