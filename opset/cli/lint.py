@@ -12,7 +12,7 @@ from opset import adapters
 from opset.cli import output
 from opset.cli.configuration import all_folders
 from opset.errors import Finding, UsageError
-from opset.opsets import kernels
+from opset.opsets import inference, kernels
 from opset.schemas import lint
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
@@ -31,7 +31,8 @@ def command(folders: tuple[Path, ...], lock: bool, form: str) -> int:
     """
     folders = folders or all_folders(()) or (FOLDER,)
     families = list(lint.FAMILIES)
-    findings = lint.lint(folders, adapters.written(families), kernels.written(families))
+    inferred = lint.Inferred(inference.written(families), inference.misnamed)
+    findings = lint.lint(folders, adapters.written(families), kernels.written(families), inferred)
     locked = [name for folder in folders for name in _lock(folder)] if lock and not findings else []
     data = {"findings": [asdict(finding) for finding in findings], "locked": locked}
     if form == "text" and findings:

@@ -33,6 +33,17 @@ Kernel = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
+class Inferred:
+    """How outputs are inferred: `functions` by domain, operator and version; `misnamed` says what is wrong with a rule.
+
+    It takes a schema whose `shape` is set, and gives "" where nothing is.
+    """
+
+    functions: Collection[Kernel]
+    misnamed: Callable[[OpSchema], str]
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """What a rule may look at besides one operator."""
 
@@ -41,6 +52,7 @@ class Surroundings:
     names: Set[tuple[str, str]]
     written: Collection[Adapter] | None
     kernels: Collection[Kernel] | None
+    inferred: Inferred | None
     exemplary: bool
     """Whether examples are asked for: in the standard, and in a folder where an operator has them."""
 
@@ -61,19 +73,24 @@ def lint(
     folders: Iterable[Path | str] = (FOLDER,),
     written: Collection[Adapter] | None = None,
     kernels: Collection[Kernel] | None = None,
+    inferred: Inferred | None = None,
 ) -> list[Finding]:
     """Give all findings about folders of operators; those of the loader stand first in each.
 
-    `written` names the registered adapters, `kernels` the kernels; without them, the rules about them are left out.
+    `written` names the registered adapters, `kernels` the kernels, `inferred` what infers outputs;
+    without them, the rules about them are left out.
     """
     findings: list[Finding] = []
     for folder in map(Path, folders):
-        findings += _lint_folder(folder, written, kernels)
+        findings += _lint_folder(folder, written, kernels, inferred)
     return findings
 
 
 def _lint_folder(
-    folder: Path, written: Collection[Adapter] | None, kernels: Collection[Kernel] | None
+    folder: Path,
+    written: Collection[Adapter] | None,
+    kernels: Collection[Kernel] | None,
+    inferred: Inferred | None,
 ) -> list[Finding]:
     findings: list[Finding] = []
     operators: list[Operator] = []
@@ -94,7 +111,7 @@ def _lint_folder(
     if not standard:
         names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
     exemplary = standard or any(operator.examples for operator in operators)
-    surroundings = Surroundings(sets, lock, names, written, kernels, exemplary)
+    surroundings = Surroundings(sets, lock, names, written, kernels, inferred, exemplary)
     for operator in operators:
         for check in RULES:
             findings += itertools.islice(check(operator, surroundings), MAX_FINDINGS)
@@ -103,6 +120,7 @@ def _lint_folder(
     findings += _lost_versions(folder, lock, operators)
     findings += _undeclared_adapters(folder, operators, written)
     findings += _lost_kernels(folder, operators, kernels)
+    findings += _lost_functions(folder, operators, inferred)
     return findings
 
 
@@ -385,11 +403,39 @@ def kernels_exist(operator: Operator, around: Surroundings) -> Iterator[Finding]
             yield Finding("S224", message, place=operator.place(since))
 
 
+def outputs_inferred(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """Every version says how its outputs are inferred, by a rule (S227) or a function, unless it is deprecated (S226).
+
+    A domain that never says it is one of which shapes are not to be known.
+    """
+    if around.inferred is None:
+        return
+    known = any(domain == operator.domain for domain, _, _ in around.inferred.functions)
+    for schema in operator.schemas:
+        since = schema.since_version
+        if schema.shape:
+            if why := around.inferred.misnamed(schema):
+                place = operator.place(since, "shape")
+                yield Finding("S227", f"the rule {schema.shape!r} cannot be used", place=place, why=why)
+        elif known and not schema.deprecated and _function_of(schema, around.inferred) is None:
+            message = f"nothing says how the outputs of {operator.name} {since} are inferred"
+            help = "name a rule, shape: same(X), or write a function"
+            yield Finding("S226", message, place=operator.place(since), help=help)
+
+
+def _function_of(schema: OpSchema, inferred: Inferred) -> int | None:
+    """Give the version of the function that infers a schema's outputs, None if there is none."""
+    key = schema.domain, schema.name
+    fitting = [since for *name, since in inferred.functions if tuple(name) == key and since <= schema.since_version]
+    return max(fitting, default=None)
+
+
 RULES: tuple[Rule, ...] = (
     *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
     *(removed_attributes, added_attributes, facets_fit, constraints_used, everything_documented, replacements),
     *(names_fit, family_known, lists_that_are_sets),
     *(has_examples, constraints_broken, attributes_set, examples_differ, kernels_exist),
+    outputs_inferred,
 )
 
 
@@ -455,3 +501,20 @@ def _lost_kernels(
             which = f"{name} {since}, which is no version" if since else f"{name}, which is no operator"
             message = f"a kernel is written for {which}"
             yield Finding("S225", message, place=str(folder / shown(domain) / f"{name}.yaml"))
+
+
+def _lost_functions(folder: Path, operators: list[Operator], inferred: Inferred | None) -> Iterator[Finding]:
+    """Every function that infers outputs is that of a version without a rule (S228), in the domains of this folder."""
+    if inferred is None:
+        return
+    domains = {operator.domain for operator in operators}
+    used = {
+        (operator.domain, operator.name, _function_of(schema, inferred))
+        for operator in operators
+        for schema in operator.schemas
+        if not schema.shape
+    }
+    for domain, name, since in sorted(inferred.functions):
+        if domain in domains and (domain, name, since) not in used:
+            message = f"a function infers the outputs of {name}{f' from {since} on' * bool(since)}, and is never asked"
+            yield Finding("S228", message, place=str(folder / shown(domain) / f"{name}.yaml"))

@@ -6,7 +6,7 @@ import pytest
 
 from opset.errors import CODES
 from opset.schemas.index import FOLDER
-from opset.schemas.lint import FAMILIES
+from opset.schemas.lint import FAMILIES, Inferred
 from opset.schemas.lint import lint as lint_all
 from opset.schemas.loader import load_folder
 from opset.schemas.lock import lock_released
@@ -285,6 +285,25 @@ def test_s224_and_s225_kernels_and_versions_agree(tmp_path):
     write(tmp_path, DEPRECATED.replace("  change", "  replacement: Mul\n  change"))
     assert codes(lint([tmp_path], None, [other])) == ["S224", "S225"]
     assert lint([tmp_path]) == []
+
+
+def test_s226_to_s228_versions_say_how_outputs_are_inferred(tmp_path):
+    write(tmp_path)
+    first, second = ("com.acme", "Scale", 0), ("com.acme", "Scale", 2)
+
+    def found(*functions):
+        return codes(lint([tmp_path], None, None, Inferred(functions, lambda schema: "no rule" * ("same" in schema.shape))))
+
+    assert found() == []  # a domain without any
+    assert found(first) == []
+    assert found(first, second) == []
+    assert found(second) == ["S226"]
+    assert found(first, ("com.acme", "Scale", 3)) == ["S228"]
+    assert found(first, ("org.acme", "Other", 0)) == []
+    write(tmp_path, TEXT.replace("  attributes:\n    axis", "  shape: scalar\n  attributes:\n    axis", 1))
+    assert found(second) == ["S226", "S228"]
+    write(tmp_path, TEXT.replace("  attributes:\n    axis", "  shape: same(X)\n  attributes:\n    axis", 1))
+    assert found(first) == ["S227"]
 
 
 def test_findings_of_the_loader_are_among_them(tmp_path):

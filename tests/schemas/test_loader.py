@@ -197,7 +197,7 @@ BROKEN = {
     "adapter": (NEWER.replace("down: derived", "down: 'impossible: '") + OLD, ["S105 7:35"]),
     "flag": (ONE + "  deprecated: yes\n", ["S105 6:15"]),
     "determinism": (ONE + "  determinism: random\n", ["S105 6:16"]),
-    "unknown key of a version": (ONE + "  shape: same\n", ["S103 6:3"]),
+    "unknown key of a version": (ONE + "  form: same\n", ["S103 6:3"]),
     "parameters that are no list": (ONE + "  inputs: {}\n", ["S105 6:11"]),
     "parameter without type": (INPUT.replace(", type: T", ""), ["S104 7:5"]),
     "parameter twice": (INPUT.replace("  types", "  - {name: X, type: T}\n  types"), ["S106 8:12"]),

@@ -41,7 +41,7 @@ from typing import Any
 from opset.schemas.model import OpSchema
 from opset.schemas.names import normalised
 
-__all__ = ["Hook", "data", "find", "find_data", "infer", "named", "rule", "written"]
+__all__ = ["Hook", "data", "find", "find_data", "infer", "misnamed", "named", "rule", "written"]
 
 Function = Callable[..., Any]
 
@@ -125,12 +125,14 @@ _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
 def named(schema: OpSchema) -> Function:
     """Give the function that a schema's `shape` stands for. Raises LookupError for what is not known in it."""
     importlib.import_module(f"{__name__}.rules")
+    if schema.shape.count(";") >= max(len(schema.outputs), 1):
+        raise LookupError(f"there are {schema.shape.count(';') + 1} rules for {len(schema.outputs)} outputs")
     inputs = {parameter.name: place for place, parameter in enumerate(schema.inputs)}
     parts = []
     for text in schema.shape.split(";"):
         found = _RULE.fullmatch(text.strip())
         if found is None or found[1] not in _rules:
-            raise LookupError(f"there is no rule {text.strip()!r}")
+            raise LookupError(f"there is no rule {text.strip()!r}; there are {', '.join(sorted(_rules))}")
         arguments: list[int | str] = []
         for each in filter(None, (found[2] or "").replace(" ", "").split(",")):
             if each in inputs:
@@ -173,7 +175,10 @@ def written(families: list[str]) -> frozenset[tuple[str, str, int]]:
     return frozenset((*key, since) for key, versions in _infer.items() for since in versions)
 
 
-def rules() -> frozenset[str]:
-    """Give the names of all rules that YAML may use."""
-    importlib.import_module(f"{__name__}.rules")
-    return frozenset(_rules)
+def misnamed(schema: OpSchema) -> str:
+    """Give what is wrong with the rules that a schema's `shape` names, "" where nothing is."""
+    try:
+        named(schema)
+    except LookupError as error:
+        return str(error.args[0])
+    return ""
