@@ -292,7 +292,8 @@ def test_s226_to_s228_versions_say_how_outputs_are_inferred(tmp_path):
     first, second = ("com.acme", "Scale", 0), ("com.acme", "Scale", 2)
 
     def found(*functions):
-        return codes(lint([tmp_path], None, None, Inferred(functions, lambda schema: "no rule" * ("same" in schema.shape))))
+        inferred = Inferred(functions, lambda schema: "no rule" * ("same" in schema.shape))
+        return codes(lint([tmp_path], None, None, inferred))
 
     assert found() == []  # a domain without any
     assert found(first) == []
