@@ -19,10 +19,11 @@ from opset.model.tensor import tensor_values
 from opset.opsets import releases
 from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.registry import Registry
-from opset.opsets.values import Values, bind_functions, element_name
+from opset.opsets.values import element_name
 from opset.schemas.model import OpSchema
 from opset.version_converter import ir
 from opset.version_converter.derive import Derived, derive, run
+from opset.version_converter.known import Inferred, Values
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, attribute_type
 from opset.version_converter.targets import Target
 
@@ -133,7 +134,6 @@ class _Conversion:
         self.names = FreshNames(self.bodies, verify(self.bodies))
         self.functions = {function_key(function) for function in proto.functions}
         self.values: dict[Body, Values] = {}
-        self.bound = not self.functions
         self.steps: dict[tuple[str, str, int, int], Step | Refusal | None] = {}
         self.valid: set[tuple[Any, ...]] = set()
         """Forms of nodes that fit their operator's signature."""
@@ -153,10 +153,11 @@ class _Conversion:
             self._check_known(body, versions[body])
         if self.plan.refusals:
             return
+        inferred = Inferred(self.plan.model, self.registry, self.bodies)
         for body in self.bodies:
             outer = self.values.get(body.parent) if body.parent is not None else None
             self.values[body] = Values(
-                body, outer, self.registry, versions[body], self._read, self.proto.ir_version >= 4
+                body, outer, self.registry, versions[body], self._read, self.proto.ir_version >= 4, inferred
             )
         if self.proto.training_info:
             training = [body for body in self.bodies if body.root is not self.bodies[0] and not body.root.function]
@@ -214,7 +215,7 @@ class _Conversion:
                 self.plan.passed[counted] += 1
                 continue
             if verdict == "gate":
-                signature = _signature(node, self._values(body))
+                signature = _signature(node, self.values[body])
                 if signature in self.passing:
                     kept[counted] += 1
                     continue
@@ -335,7 +336,7 @@ class _Conversion:
         counted: tuple[str, str, int, int],
     ) -> list[Any] | None:
         """Take one node to the target: what takes its place, or None where it stays as it is."""
-        values = self._values(body)
+        values = self.values[body]
         domain = "" if node.domain == "ai.onnx" else node.domain
         pending = [(node, versions[domain])]
         done: list[Any] = []
@@ -375,12 +376,6 @@ class _Conversion:
         names = tuple(made.op_type for made in done)
         self.plan.actions.append(Action(body.place(index), *counted, tuple(crossed), names))
         return done
-
-    def _values(self, body: Body) -> Values:
-        if not self.bound:
-            self.bound = True
-            bind_functions(self.proto, self.values)
-        return self.values[body]
 
     def _cross(
         self, step: Step, current: Any, versions: dict[str, int], values: Values, body: Body, released: set[str],

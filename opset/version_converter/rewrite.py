@@ -11,8 +11,9 @@ from opset.model import proto as pb
 from opset.model.graph import FreshNames
 from opset.model.tensor import make_tensor
 from opset.opsets.registry import Registry
-from opset.opsets.values import NUMBERS, Constant, Shape, Values
+from opset.opsets.values import NUMBERS, Constant, Shape
 from opset.schemas.model import OpSchema
+from opset.version_converter.known import Values
 
 Result = str | Sequence[str] | None
 

@@ -99,11 +99,16 @@ class Engine:
         data_prop: bool = True,
         check_type: bool = False,
         stated: bool = True,
+        cautious: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Take the model and numbers for its dimension variables; without `stated`, value_info is not looked at."""
+        """Take the model and numbers for its dimension variables; without `stated`, value_info is not looked at.
+
+        If `cautious`, what is inferred counts more than what value_info states, though that be more exact: an entry of
+        a model whose batch has become variable may still be that of the batch which it was exported with.
+        """
         self.model, self.registry, self.dims, self.progress = model, registry, dims, progress
-        self.data_prop, self.check_type, self.use_stated = data_prop, check_type, stated
+        self.data_prop, self.check_type, self.use_stated, self.cautious = data_prop, check_type, stated, cautious
         self.frames: dict[Any, Frame] = {}
         self.calls: dict[tuple[str, str, str], list[Frame]] = {}
         self.fixed: set[str] = set()
@@ -114,6 +119,7 @@ class Engine:
         self._taken: set[str] = set()
         self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], Meaning]] = {}
         self._sizes: dict[str, Size | None] = {}
+        self._alone: dict[OpSchema, Meaning] = {}
         self._followed = 0
         self._left = 0
 
@@ -290,12 +296,19 @@ class Engine:
     def _met(self, frame: Frame, name: str, found: Type | None) -> Type | None:
         """Give what value_info, or the graph's output, and the inference say together; note where they contradict."""
         stated = of_proto(frame.stated[name], self.size)
-        type_, why = meet(stated, found, self.fixed.__contains__)
+        type_, why = meet(stated, found, self._says_enough)
         if why:
             frame.conflicts[name] = why
         else:
             frame.conflicts.pop(name, None)
         return type_
+
+    def _says_enough(self, stated: Size, found: Size) -> bool:
+        """Say whether a size that was found, with variables, counts more than the one that is stated."""
+        if self.cautious:
+            return True
+        exact = "broadcast(" not in str(found) and self.fixed.issuperset(variables(found))
+        return exact and not isinstance(stated, int)
 
     def _meaning(self, op_type: str, domain: str, imports: Mapping[str, int]) -> Meaning:
         where = normalised(domain)
@@ -313,6 +326,30 @@ class Engine:
         return Meaning(schema, rule, find_data(schema) if self.data_prop else None, why)
 
     # Nodes
+
+    def of_node(
+        self, node: Any, schema: OpSchema | None, given: Sequence[Type | None], data: Sequence[Any]
+    ) -> tuple[Type | None, ...]:
+        """Give the types of the outputs of a node that is not part of the model, whose inputs are of these types.
+
+        `data` has their elements, as anything with `dims` and `values`, or None.
+        """
+        if schema is None:
+            return (None,) * len(node.output)
+        meaning = self._alone.setdefault(schema, Meaning(schema, find(schema)))
+        if meaning.rule is None or meaning.rule.is_generator:
+            return bases_of(meaning, node, given)
+
+        def elements(place: int) -> Data | None:
+            known = data[place]
+            return None if known is None else Data(known.dims, known.values)
+
+        def attribute(name: str) -> Any:
+            return next((attribute_value(each) for each in node.attribute if each.name == name), None)
+
+        if schema.name == "Constant" and not schema.domain and (message := attribute("value")) is not None:
+            return (tensor(element_name(message.data_type), stated_dims(message.dims)),)
+        return self._asked(Call(node, schema, given, attribute, elements), node, meaning, ()).types
 
     def _unruled(self, frame: Frame, node: Any, meaning: Meaning, given: Sequence[Type | None]) -> Outcome:
         """Give what a signature alone says."""
@@ -335,7 +372,7 @@ class Engine:
         absent = tuple([place for place, each in enumerate(given) if each is None and node.input[place]])
         key = (attributes, tuple(given), outputs, live, absent)
         asked, kept = meaning.outcomes.get(key) or ((), {})
-        seen = tuple([self._data(frame, node.input[place]) for place in asked])
+        seen = tuple([self.data_in(frame, node.input[place]) for place in asked])
         outcome = kept.get(seen)
         if outcome is None:
             call = self._call_of(frame, node, meaning, given)
@@ -343,7 +380,7 @@ class Engine:
             more = tuple(sorted({*asked, *call.asked}))
             if more != asked:
                 asked, kept = more, {}
-                seen = tuple([self._data(frame, node.input[place]) for place in asked])
+                seen = tuple([self.data_in(frame, node.input[place]) for place in asked])
             if all(len(each) < 4096 for each in attributes if isinstance(each, bytes)):  # no copies of great tables
                 kept[seen] = outcome
                 meaning.outcomes[key] = asked, kept
@@ -360,7 +397,7 @@ class Engine:
             return None
 
         def data(place: int) -> Data | None:
-            return self._data(frame, node.input[place])
+            return self.data_in(frame, node.input[place])
 
         return Call(node, meaning.schema, given, attribute, data)
 
@@ -456,7 +493,7 @@ class Engine:
         stated = {value.name: value.type for value in body.proto.input}
         for place, (name, proto) in enumerate(stated.items()):
             found = types[place] if place < len(types) else None
-            type_, why = meet(of_proto(proto, self.size), found, self.fixed.__contains__)
+            type_, why = meet(of_proto(proto, self.size), found, self._says_enough)
             if why:
                 inner.conflicts[name] = why
             self._enter(inner, name, type_)
@@ -474,7 +511,7 @@ class Engine:
     def _outside(self, frame: Frame, names: Sequence[str]) -> Outputs:
         """Give a body's outputs as they are seen around it, where its own variables mean nothing."""
         types = [self.type_in(frame, name) for name in names]
-        data = [self._data(frame, name) if self._is_followed(frame, name) else None for name in names]
+        data = [self.data_in(frame, name) if self._is_followed(frame, name) else None for name in names]
         if not frame.local:
             return Outputs(types, data)
 
@@ -534,9 +571,9 @@ class Engine:
         if not name or type_ is None or small_count(type_.shape) is None:
             return None
         if self._is_followed(frame, name):
-            return self._data(frame, name)
+            return self.data_in(frame, name)
         wanted = type_.element in ("int64", "int32", "bool") and (small_count(type_.shape) or 0) <= 64
-        return self._data(frame, name) if wanted else None
+        return self.data_in(frame, name) if wanted else None
 
     def _spend(self, nodes: int) -> None:
         """Count nodes that are looked at once more. Raises Unknown when that was too often."""
@@ -556,7 +593,7 @@ class Engine:
             scope = scope.parent
         return False
 
-    def _data(self, frame: Frame, name: str) -> Data | None:
+    def data_in(self, frame: Frame, name: str) -> Data | None:
         """Give the elements of a small value that is constant or was followed."""
         scope: Frame | None = frame
         while scope is not None:

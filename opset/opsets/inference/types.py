@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opset.model import proto as pb
-from opset.opsets.inference.dims import Dim, Size, equal, variables
+from opset.opsets.inference.dims import Dim, Size, equal
 from opset.opsets.values import NUMBERS, element_name
 
 Shape = tuple[Size | None, ...]
@@ -171,12 +171,11 @@ def mapped(type_: Type | None, size: Callable[[Size | None], Size | None]) -> Ty
     return type_._replace(shape=shape, inner=mapped(type_.inner, size))
 
 
-def meet(stated: Type | None, found: Type | None, fixed: Callable[[str], bool]) -> tuple[Type | None, str]:
+def meet(stated: Type | None, found: Type | None, better: Callable[[Size, Size], bool]) -> tuple[Type | None, str]:
     """Give what is true of a value by two sources, and "" or why they cannot both be right.
 
-    `stated` is what the model says, `found` what was inferred; where they contradict each other, `found` is given.
-    A stated number counts. Of two that are symbolic, `found` says more where it is made of variables of the model's
-    inputs, as `fixed(name)` tells; else the name that the model gives is taken.
+    `stated` is what the model says, `found` what was inferred; where they contradict each other, `found` is given. Of
+    two sizes that do not, a number that was found counts most; else `better(stated, found)` says whether that does.
     """
     if stated is None or found is None or stated == found:
         return stated if found is None else found, ""
@@ -184,24 +183,18 @@ def meet(stated: Type | None, found: Type | None, fixed: Callable[[str], bool]) 
         return found, f"{stated} is stated, {found} is inferred"
     if stated.element != found.element and stated.element is not None and found.element is not None:
         return found, f"{stated} is stated, {found} is inferred"
-    inner, why = meet(stated.inner, found.inner, fixed)
+    inner, why = meet(stated.inner, found.inner, better)
     shape = found.shape if found.shape is not None else stated.shape
     if stated.shape is not None and found.shape is not None:
         if len(stated.shape) != len(found.shape):
             return found, f"{stated} is stated, {found} is inferred"
-        sizes = []
+        sizes: list[Size | None] = []
         for one, other in zip(stated.shape, found.shape, strict=True):
-            if one is not None and other is not None and equal(one, other) is False:
+            if one is None or other is None:
+                sizes.append(one if other is None else other)
+                continue
+            if equal(one, other) is False:
                 return found, f"{stated} is stated, {found} is inferred"
-            sizes.append(_better(one, other, fixed))
+            sizes.append(other if isinstance(other, int) or better(one, other) else one)
         shape = tuple(sizes)
     return Type(found.kind, found.element or stated.element, shape, inner), why
-
-
-def _better(stated: Size | None, found: Size | None, fixed: Callable[[str], bool]) -> Size | None:
-    if stated is None or found is None:
-        return stated if found is None else found
-    if isinstance(stated, int):
-        return stated
-    says_more = all(map(fixed, variables(found))) and "broadcast(" not in str(found)
-    return found if says_more else stated
