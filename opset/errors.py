@@ -101,6 +101,8 @@ CODES: dict[str, str] = {
     "I201": "inputs do not fit their operator",
     "I202": "an input has a type that its operator does not take",
     "I203": "the node is malformed for its operator",
+    "I301": "functions of inference cannot be loaded",
+    "I302": "the rule that an operator names for its outputs cannot be used",
     "C101": "the operator is not known",
     "C102": "the operator does not exist at the model's own version",
     "C103": "the node does not fit its operator's signature",

@@ -11,9 +11,9 @@ import opset
 from opset import errors
 
 NAMES = [
-    "CheckError", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model", "ModelError", "OpSchema",
-    "OpsetError", "Plan", "ReferenceEvaluator", "Registry", "RunError", "SchemaError", "UsageError", "apply", "convert",
-    "get_schema", "infer", "infer_shapes", "load", "plan",
+    "CheckError", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model", "ModelError",
+    "OpSchema", "OpsetError", "Plan", "ReferenceEvaluator", "Registry", "RunError", "SchemaError", "UsageError",
+    "apply", "convert", "get_schema", "infer", "infer_shapes", "load", "plan",
 ]  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from opset.model.arrays import array_of, dense_of
 from opset.model.container import Model
 from opset.model.graph import Body, bodies_below, function_key, subgraphs
 from opset.opsets import kernels
+from opset.opsets.hooks import Table
 from opset.opsets.imports import imports_of
 from opset.opsets.registry import Registry
 from opset.opsets.slices import DOMAIN as TRAINING
@@ -116,7 +117,7 @@ class Programs:
         self._arrays: dict[int, tuple[Any, Any]] = {}
         self._held = 0
         self._meanings: dict[tuple[str, str, int], _Meaning] = {}
-        self._own: dict[str, kernels.Table | RunError] = {}
+        self._own: dict[str, Table[kernels.Kernel] | RunError] = {}
 
     def main(self, outputs: Iterable[str]) -> Program:
         """Give the program that computes these values of the main graph, which need not be its outputs."""
@@ -253,11 +254,11 @@ class Programs:
             )
         return self._meanings[key]
 
-    def _own_kernels(self, domain: str) -> kernels.Table:
+    def _own_kernels(self, domain: str) -> Table[kernels.Kernel]:
         """Give the kernels that users' files hold for a domain; they are asked for once. Raises RunError R201."""
         if domain not in self._own:
             try:
-                self._own[domain] = kernels.of_files(self.registry.kernel_files(domain))
+                self._own[domain] = kernels.HOOKS.of_files(self.registry.files(domain, kernels.HOOKS.file))
             except RunError as error:
                 self._own[domain] = error
         found = self._own[domain]

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from opset.schemas.loader import Operator
 
 ENTRY_POINTS = "opset.schemas"
-KERNELS_FILE = "kernels.py"
 Source = tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any] | None]
 """Compiled operators, with their prose and examples; None stands for those of the standard, read when needed."""
 
@@ -47,10 +46,8 @@ class Registry:
             for domain, operators in source[0]["operators"].items():
                 self._sources.setdefault(domain, {}).update(dict.fromkeys(operators, source))
         # The files are listed, and no path is ever made of a domain's name, since a model chooses that.
-        found = [file for folder in folders for file in sorted(Path(folder).glob(f"*/{KERNELS_FILE}"))]
-        self._kernel_files: dict[str, list[Path]] = {}
-        for file in {file.resolve(): file for file in found if file.is_file()}.values():
-            self._kernel_files.setdefault(normalised(file.parent.name), []).append(file)
+        found = [file for folder in folders for file in sorted(Path(folder).glob("*/*.py"))]
+        self._files = tuple({file.resolve(): file for file in found if file.is_file()}.values())
 
     def schema(self, op_type: str, version: int, domain: str = "") -> OpSchema | None:
         """Give what the operator is at this version of its domain's operator set; None where there is none.
@@ -84,9 +81,10 @@ class Registry:
         source = self._sources.get(normalised(domain), {}).get(op_type)
         return source is not None and source[1] is None
 
-    def kernel_files(self, domain: str) -> tuple[Path, ...]:
-        """Give the `kernels.py` of a domain in users' folders, which nothing but an evaluation may run."""
-        return tuple(self._kernel_files.get(normalised(domain), ()))
+    def files(self, domain: str, name: str) -> tuple[Path, ...]:
+        """Give the files of this name beside the YAML of a domain in users' folders, each once."""
+        wanted = normalised(domain)
+        return tuple(each for each in self._files if each.name == name and normalised(each.parent.name) == wanted)
 
     def documentation(self, schema: OpSchema) -> Docs:
         """Give the prose of a schema of this registry."""

@@ -11,7 +11,7 @@ import pytest
 from onnx import parser
 
 from opset import ReferenceEvaluator, RunError
-from opset.opsets import kernels
+from opset.opsets import inference, kernels
 from opset.opsets.kernels import kernel
 from opset.opsets.registry import entry_point_folders, registry_with
 from tests.cli.commands import run
@@ -57,7 +57,8 @@ def scale_and_shift(x, *, factor, bias):
 def _forget():
     """Forget what a test has registered."""
     yield
-    kernels._kernels.pop(("com.example", "Scale"), None)
+    kernels.HOOKS.table.pop(("kernel", "com.example", "Scale"), None)
+    inference.HOOKS.table.pop(("infer", "com.example", "Scale"), None)
 
 
 def folder_of(path, source=KERNELS, domain="com.example", schema=SCALE):

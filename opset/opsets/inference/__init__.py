@@ -23,7 +23,8 @@ a second function gives them, a flat tuple for the first output or a list of tho
       @data("Concat")
       def concat_data(call): ...
 
-Operators of one's own are registered in the same way, with their domain.
+Operators of one's own are registered in the same way, with their domain. An `inference.py` beside the YAML of a domain
+is run when an inference first meets an operator of it; what it registers is seen by inferences with that folder alone.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from opset.errors import Finding, InferenceError
+from opset.opsets.hooks import Hooks, Table
 from opset.schemas.model import OpSchema
-from opset.schemas.names import normalised
+from opset.schemas.names import shown
 
 __all__ = ["Hook", "data", "find", "find_data", "infer", "misnamed", "named", "rule", "written"]
 
@@ -52,24 +54,28 @@ class Hook:
 
     function: Function
     is_generator: bool
+    origin: str = ""
 
 
-Table = dict[tuple[str, str], dict[int, Hook]]
-"""Hooks by (domain, operator), then by the version from which each holds."""
-
-_infer: Table = {}
-_data: Table = {}
+HOOKS: Hooks[Hook] = Hooks("inference.py", "function", __name__, InferenceError, "I301", "docs/inference.md")
 _rules: dict[str, Function] = {}
 
 
 def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
-    """Register how outputs of operators are inferred from version `since` on, from the first on if nothing is said."""
-    return _registering(_infer, operators, since, domain)
+    """Register how outputs of operators are inferred from version `since` on, from the first on if nothing is said.
+
+    Raises InferenceError I301 where there are two, and for an operator of the standard.
+    """
+    return HOOKS.register("infer", operators, since, domain, _described)
 
 
 def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
     """Register how elements of outputs follow from those of inputs, as `infer` does for types."""
-    return _registering(_data, operators, since, domain)
+    return HOOKS.register("data", operators, since, domain, _described)
+
+
+def _described(function: Function, origin: str) -> Hook:
+    return Hook(function, inspect.isgeneratorfunction(inspect.unwrap(function)), origin)
 
 
 def rule(name: str) -> Callable[[Function], Function]:
@@ -85,38 +91,32 @@ def rule(name: str) -> Callable[[Function], Function]:
     return register
 
 
-def _registering(table: Table, operators: tuple[str, ...], since: int, domain: str) -> Callable[[Function], Function]:
-    def register(function: Function) -> Function:
-        hook = Hook(function, inspect.isgeneratorfunction(inspect.unwrap(function)))
-        for operator in operators:
-            table.setdefault((normalised(domain), operator), {})[since] = hook
-        return function
-
-    return register
-
-
-def find(schema: OpSchema) -> Hook | None:
+def find(schema: OpSchema, own: Table[Hook] | None = None) -> Hook | None:
     """Give how an operator's outputs are inferred: by what its YAML names, or a registered function; None if neither.
 
-    Raises LookupError for a rule that is not there.
+    `own` are the functions of users' files. Raises InferenceError I302 for a rule that is not there, I301 where a
+    function is registered twice.
     """
     if schema.shape:
-        return Hook(named(schema), False)
-    _load(schema.family)
-    return _newest(_infer, schema)
+        try:
+            return Hook(named(schema), False)
+        except LookupError as error:
+            message = f"the rule for the outputs of {schema.name} {schema.since_version} cannot be used"
+            place = f"{shown(schema.domain)}/{schema.name}.yaml"
+            finding = Finding("I302", message, place, str(error.args[0]), "correct it: opset lint")
+            raise InferenceError(finding) from error
+    return _of(schema, "infer", own)
 
 
-def find_data(schema: OpSchema) -> Hook | None:
+def find_data(schema: OpSchema, own: Table[Hook] | None = None) -> Hook | None:
     """Give how elements of an operator's outputs follow from those of its inputs, None if nothing is said."""
-    _load(schema.family)
-    return _newest(_data, schema)
+    return _of(schema, "data", own)
 
 
-def _newest(table: Table, schema: OpSchema) -> Hook | None:
-    versions = table.get((schema.domain, schema.name), {})
-    known = sorted(versions)
-    position = bisect_right(known, schema.since_version) - 1
-    return versions[known[position]] if position >= 0 else None
+def _of(schema: OpSchema, decorator: str, own: Table[Hook] | None) -> Hook | None:
+    if own is None:  # an operator of the standard; the family of another imports nothing
+        _load(schema.family)
+    return HOOKS.find(decorator, schema.domain, schema.name, schema.since_version, own)
 
 
 _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
@@ -172,7 +172,12 @@ def written(families: list[str]) -> frozenset[tuple[str, str, int]]:
     """Give the (domain, operator, since) of every function of the families that infers outputs."""
     for family in families:
         _load(family)
-    return frozenset((*key, since) for key, versions in _infer.items() for since in versions)
+    return frozenset(
+        (domain, name, since)
+        for (decorator, domain, name), versions in HOOKS.table.items()
+        if decorator == "infer"
+        for since in versions
+    )
 
 
 def misnamed(schema: OpSchema) -> str:

@@ -16,8 +16,9 @@ from opset.errors import ModelError, printable
 from opset.model.container import Model
 from opset.model.graph import Body, bodies, call_order, function_key, subgraphs, verify
 from opset.model.tensor import tensor_values
+from opset.opsets.hooks import Table
 from opset.opsets.imports import check_model_head, imports_of
-from opset.opsets.inference import Hook, find, find_data
+from opset.opsets.inference import HOOKS, Hook, find, find_data
 from opset.opsets.inference.call import MAX_DATA, Call, Data, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, TooComplex, parse, substitute, variable, variables
 from opset.opsets.inference.outcomes import (
@@ -119,6 +120,7 @@ class Engine:
         self._taken: set[str] = set()
         self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], Meaning]] = {}
         self._sizes: dict[str, Size | None] = {}
+        self._own: dict[str, Table[Hook]] = {}
         self._alone: dict[OpSchema, Meaning] = {}
         self._followed = 0
         self._left = 0
@@ -321,9 +323,16 @@ class Engine:
             if where not in self.registry.domains:
                 return Meaning(None, why=f"there are no schemas of the domain {printable(shown(where))}")
             return Meaning(None, why=f"{printable(shown(where))} {version} has no operator {name}")
-        rule = find(schema)
+        own = None if self.registry.is_standard(op_type, where) else self._own_hooks(where)
+        rule = find(schema, own)
         why = "" if rule is not None else f"nothing says how the shapes of {name} {schema.since_version} follow"
-        return Meaning(schema, rule, find_data(schema) if self.data_prop else None, why)
+        return Meaning(schema, rule, find_data(schema, own) if self.data_prop else None, why)
+
+    def _own_hooks(self, domain: str) -> Table[Hook]:
+        """Give the functions that users' files hold for a domain, asked for once. Raises InferenceError I301."""
+        if domain not in self._own:
+            self._own[domain] = HOOKS.of_files(self.registry.files(domain, HOOKS.file))
+        return self._own[domain]
 
     # Nodes
 
@@ -336,7 +345,10 @@ class Engine:
         """
         if schema is None:
             return (None,) * len(node.output)
-        meaning = self._alone.setdefault(schema, Meaning(schema, find(schema)))
+        if schema not in self._alone:
+            own = None if self.registry.is_standard(schema.name, schema.domain) else self._own_hooks(schema.domain)
+            self._alone[schema] = Meaning(schema, find(schema, own))
+        meaning = self._alone[schema]
         if meaning.rule is None or meaning.rule.is_generator:
             return bases_of(meaning, node, given)
 

@@ -27,20 +27,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
-from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
-from operator import index
-from pathlib import Path
-from threading import RLock
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from opset.errors import Finding, RunError
-from opset.opsets.registry import default_registry
-from opset.schemas.names import normalised, shown
+from opset.errors import RunError
+from opset.opsets.hooks import Hooks, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,16 +42,6 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 IGNORED = frozenset(("consumed_inputs",))
 """Attributes of the first versions that named buffers to reuse and never had a meaning."""
-
-Table = dict[tuple[str, str], dict[int, "Kernel"]]
-"""Kernels by (domain, operator), then by the version from which each holds."""
-
-_kernels: Table = {}
-_of_modules: dict[str, Table] = {}
-"""What files of users register, by the name that their module has in sys.modules."""
-_sources: dict[str, bytes] = {}
-_running = RLock()
-
 
 _TOLD = 500  # characters of a detail that are told
 
@@ -116,6 +100,9 @@ class Kernel:
     any_type: bool
 
 
+HOOKS: Hooks[Kernel] = Hooks("kernels.py", "kernel", __name__, RunError, "R201", "docs/evaluating.md")
+
+
 def kernel(
     *operators: str, since: int = 0, domain: str = "", any_type: bool = False
 ) -> Callable[[Function], Function]:
@@ -125,48 +112,7 @@ def kernel(
     does, replaces it. Raises RunError R201 where there are two, and for an operator of the standard, which has its
     kernel.
     """
-    caller = sys._getframe(1)
-    module = caller.f_globals.get("__name__", "")
-    origin = f"{caller.f_code.co_filename}:{caller.f_lineno}"
-    table = _of_modules.get(module, _kernels)
-    domain, since = normalised(domain), index(since)
-    if not module.startswith(f"{__name__}."):
-        _check_own(operators, domain, origin)
-
-    def register(function: Function) -> Function:
-        entry = _described(function, origin, any_type)
-        for operator in operators:
-            versions = table.setdefault((domain, operator), {})
-            if since in versions and _name(versions[since].function) != _name(function):
-                raise RunError(_two(domain, operator, since, versions[since], entry))
-            versions[since] = entry
-        return function
-
-    return register
-
-
-def _check_own(operators: Iterable[str], domain: str, origin: str) -> None:
-    """Raise RunError R201 where one of the operators is the standard's."""
-    taken = [each for each in operators if each in default_registry().operators(domain)]
-    if taken:
-        help = f'name the domain that yours is of: @kernel("{taken[0]}", domain="com.example")'
-        raise RunError(
-            Finding("R201", f"a kernel is registered for {each} of {shown(domain)}", origin, _STANDARD, help)
-            for each in taken
-        )
-
-
-_STANDARD = "it is an operator of the standard, whose meaning is fixed"
-
-
-def _name(function: Function) -> tuple[str | None, str | None]:
-    return getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-
-
-def _two(domain: str, operator: str, since: int, first: Kernel, second: Kernel) -> Finding:
-    start = f"version {since}" if since else "the first version"
-    message = f"two kernels are registered for {operator} of {shown(domain)}, from {start} on"
-    return Finding("R201", message, second.origin, f"the other is at {first.origin}", "keep one of them")
+    return HOOKS.register("kernel", operators, since, domain, partial(_described, any_type=any_type))
 
 
 def _described(function: Function, origin: str, any_type: bool) -> Kernel:
@@ -183,21 +129,14 @@ def _described(function: Function, origin: str, any_type: bool) -> Kernel:
     )
 
 
-def find(domain: str, operator: str, since: int, family: str = "", own: Table | None = None) -> Kernel | None:
+def find(domain: str, operator: str, since: int, family: str = "", own: Table[Kernel] | None = None) -> Kernel | None:
     """Give the kernel of an operator at a version, None if there is none; `own` are those of users' files.
 
     Raises RunError R201 where one of `own` was registered otherwise, too.
     """
     if family:
         load(family)
-    key = (domain, operator)
-    versions, added = _kernels.get(key, {}), (own or {}).get(key, {})
-    if twice := sorted(versions.keys() & added.keys()):
-        raise RunError(_two(domain, operator, each, versions[each], added[each]) for each in twice)
-    versions = {**versions, **added}
-    known = sorted(versions)
-    position = bisect_right(known, since) - 1
-    return versions[known[position]] if position >= 0 else None
+    return HOOKS.find("kernel", domain, operator, since, own)
 
 
 def load(family: str) -> None:
@@ -211,82 +150,4 @@ def written(families: list[str]) -> frozenset[tuple[str, str, int]]:
     """Give the (domain, operator, since) of every kernel of the families."""
     for family in families:
         load(family)
-    return frozenset((*key, since) for key, versions in _kernels.items() for since in versions)
-
-
-def of_files(files: Iterable[Path]) -> Table:
-    """Give the kernels that users' files register. A file is run once, and again when its text has changed.
-
-    Raises RunError R201 with all files that cannot be run, and where two register the same kernel.
-    """
-    merged: Table = {}
-    findings: list[Finding] = []
-    for file in files:
-        try:
-            table = _of_file(file)
-        except RunError as error:
-            findings += error.findings
-            continue
-        for (domain, operator), versions in table.items():
-            known = merged.setdefault((domain, operator), {})
-            findings += [
-                _two(domain, operator, since, known[since], versions[since]) for since in known.keys() & versions.keys()
-            ]
-            known |= versions
-    if findings:
-        raise RunError(findings)
-    return merged
-
-
-def _of_file(file: Path) -> Table:
-    name = str(file.resolve())  # no module that is imported can have this name
-    with _running:
-        try:
-            source = file.read_bytes()
-        except OSError as error:
-            raise RunError(_unusable(file, error)) from error
-        if _sources.get(name) != source:
-            _run(name, file, source)
-        return _of_modules[name]
-
-
-def _run(name: str, file: Path, source: bytes) -> None:
-    """Run a file as a module that registers kernels of its own. Raises RunError R201, and then nothing is kept."""
-    module = sys.modules[name] = ModuleType(name)  # dataclasses, among others, look their module up
-    module.__file__ = str(file)
-    _of_modules[name] = {}
-    _sources[name] = source
-    try:
-        exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
-        _check_domain(shown(normalised(file.parent.name)), _of_modules[name])
-    except BaseException as error:
-        del sys.modules[name], _of_modules[name], _sources[name]
-        if isinstance(error, RunError) or not isinstance(error, Exception | SystemExit):
-            raise
-        raise RunError(_unusable(file, error)) from error
-
-
-def _check_domain(folder: str, table: Table) -> None:
-    """Raise RunError R201 where a file has kernels of other domains than its folder's: nobody would find them."""
-    findings = [
-        Finding("R201", f"a kernel is registered for {operator} of {shown(domain)}", each.origin,
-                f"the file is for {folder}", f'name its domain: @kernel("{operator}", domain="{folder}")')
-        for (domain, operator), versions in table.items() if shown(domain) != folder for each in versions.values()
-    ]  # fmt: skip
-    if findings:
-        raise RunError(findings)
-
-
-def _unusable(file: Path, error: BaseException) -> Finding:
-    """Give the finding of an error that a file raised, with the last line of the file that was run."""
-    line = error.lineno if isinstance(error, SyntaxError) and error.filename == str(file) else None
-    trace = error.__traceback__
-    while trace is not None and not isinstance(error, SyntaxError):
-        if trace.tb_frame.f_code.co_filename == str(file):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    place = f"{file}:{line}" if line else str(file)
-    why = f"{type(error).__name__}: {said[:500]}"
-    help = "correct the file, or leave its folder out: docs/evaluating.md"
-    return Finding("R201", f"the kernels of {file.parent.name} cannot be loaded", place, why, help)
+    return frozenset((*key[1:], since) for key, versions in HOOKS.table.items() for since in versions)

@@ -1,0 +1,88 @@
+"""Operators of one's own: a rule in their YAML, a function in an inference.py beside it, or one in Python."""
+
+import pytest
+from onnx import parser
+
+from opset import InferenceError, infer
+from opset.opsets import inference
+from opset.opsets.registry import registry_with
+
+SCALE = """\
+operator: Scale
+family: example
+versions:
+- since: 1
+  doc: Repeats and scales.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  attributes: {times: {type: int, default: 2, doc: how often}}
+  types: {T: [float]}
+"""
+FUNCTIONS = """\
+from opset.opsets.inference import infer
+from opset.opsets.inference.call import Violation
+
+@infer("Scale", domain="com.example")
+def scale(call):
+    times = call.attribute("times")
+    if times < 0:
+        raise Violation("C1", f"times is {times}")
+    first, *others = call.known(0)
+    return (first * times, *others)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    """Forget what a test has registered."""
+    yield
+    inference.HOOKS.table.pop(("infer", "com.example", "Scale"), None)
+
+
+def result(path, *, yaml=SCALE, functions=None, body="y = com.example.Scale <times: int = 3> (x)"):
+    domain = path / "com.example"
+    domain.mkdir(exist_ok=True)
+    (domain / "Scale.yaml").write_text(yaml)
+    if functions is not None:
+        (domain / "inference.py").write_text(functions)
+    text = '<ir_version: 8, opset_import: ["": 17, "com.example": 1]> main (float[N, 2] x) => (float y) { ' + body + " }"
+    model = parser.parse_model(text)
+    model.graph.output[0].ClearField("type")
+    return infer(model, registry=registry_with((path,)))
+
+
+def test_a_rule_in_yaml(tmp_path):
+    assert str(result(tmp_path, yaml=SCALE + "  shape: same(X)\n").type("y")) == "float[N, 2]"
+
+
+def test_a_function_beside_the_yaml(tmp_path):
+    assert str(result(tmp_path, functions=FUNCTIONS).type("y")) == "float[3*N, 2]"
+    (finding,) = result(tmp_path, body="y = com.example.Scale <times: int = -1> (x)").findings
+    assert (finding.code, finding.why) == ("I201", "C1: times is -1")
+
+
+def test_a_function_in_python(tmp_path):
+    inference.infer("Scale", domain="com.example")(lambda call: ())
+    assert str(result(tmp_path).type("y")) == "float[]"
+
+
+def test_without_either_the_signature_tells_the_type(tmp_path):
+    found = result(tmp_path)
+    assert str(found.type("y")) == "float"
+    assert [gap.reason for gap in found.gaps] == ["nothing says how the shapes of Scale 1 follow"]
+
+
+def test_what_cannot_be_used_is_told(tmp_path):
+    with pytest.raises(InferenceError) as caught:
+        result(tmp_path, functions="x = 1\n1 / 0\n")
+    assert (caught.value.code, caught.value.place) == ("I301", f"{tmp_path / 'com.example' / 'inference.py'}:2")
+    (tmp_path / "com.example" / "inference.py").unlink()
+    with pytest.raises(InferenceError) as caught:
+        result(tmp_path, yaml=SCALE + "  shape: sane(X)\n")
+    assert (caught.value.code, caught.value.place) == ("I302", "com.example/Scale.yaml")
+
+
+def test_the_standards_operators_have_their_rules():
+    with pytest.raises(InferenceError) as caught:
+        inference.infer("Add")
+    assert caught.value.code == "I301"
