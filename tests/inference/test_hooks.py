@@ -45,7 +45,8 @@ def result(path, *, yaml=SCALE, functions=None, body="y = com.example.Scale <tim
     (domain / "Scale.yaml").write_text(yaml)
     if functions is not None:
         (domain / "inference.py").write_text(functions)
-    text = '<ir_version: 8, opset_import: ["": 17, "com.example": 1]> main (float[N, 2] x) => (float y) { ' + body + " }"
+    head = '<ir_version: 8, opset_import: ["": 17, "com.example": 1]> main (float[N, 2] x) => (float y)'
+    text = f"{head} {{ {body} }}"
     model = parser.parse_model(text)
     model.graph.output[0].ClearField("type")
     return infer(model, registry=registry_with((path,)))
