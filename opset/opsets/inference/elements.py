@@ -71,9 +71,9 @@ def rounded(element: Element, type_: str | None) -> Element:
         return int(element) if low <= element < high else None
     try:
         if type_ == "float":
-            return float(struct.unpack("<f", struct.pack("<f", element))[0])
+            return float(struct.unpack("<f", struct.pack("<f", float(element)))[0])
         if type_ == "float16":
-            return float(struct.unpack("<e", struct.pack("<e", element))[0])
+            return float(struct.unpack("<e", struct.pack("<e", float(element)))[0])
     except OverflowError:
         return None
     return float(element) if type_ == "double" else bool(element) if type_ == "bool" else None

@@ -1,0 +1,34 @@
+"""Activation functions whose inputs have to fit each other or attributes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from opset.opsets.inference import data, infer
+from opset.opsets.inference.call import Call, Violation, count_of
+from opset.opsets.inference.dims import Dim, equal, maximum
+from opset.opsets.inference.types import Shape
+from opset.opsets.inference.unary import typed
+
+
+@infer("Gelu")
+def gelu(call: Call) -> Shape:
+    """Give the shape of the input."""
+    approximate = call.attribute("approximate")
+    if approximate not in ("none", "tanh"):
+        raise Violation("C1", f"approximate is {approximate!r}")
+    return call.known(0)
+
+
+@infer("PRelu")
+def leaky_relu_by_channel(call: Call) -> Shape:
+    """Give the shape of the input; there is one slope, or one for each channel, which is dimension 1."""
+    shape, slope = call.known(0), call.shape(1)
+    if slope is None or equal(count_of(slope) or 0, 1) is not False:
+        return shape
+    if len(slope) != 1 or len(shape) < 2 or equal(slope[0], shape[1]) is False:
+        raise Violation("C1", f"the shapes are {list(shape)} and {list(slope)}")
+    return shape
+
+
+data("Relu")(partial(typed, lambda x: maximum(x, 0) if isinstance(x, Dim) else max(x, type(x)(0))))

@@ -1,0 +1,171 @@
+"""Normalisation: parameters of channels, statistics; dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opset.opsets.inference import infer
+from opset.opsets.inference.call import Call, Violation
+from opset.opsets.inference.dims import Size, equal
+from opset.opsets.inference.rules.elementwise import broadcast_onto
+from opset.opsets.inference.types import Shape, Type, shown
+
+Known = tuple[Size, ...]
+
+
+def _values(call: Call, least: int, most: int | None = None) -> Known | None:
+    """Give the shape of the values, None where the rank is not known. Raises Violation C1 for a rank out of range."""
+    shape = call.shape(0)
+    if shape is None:
+        call.doubt(f"the rank of {call.parameter(0)} is not known")
+    elif len(shape) < least or (most is not None and len(shape) > most):
+        raise Violation("C1", f"the rank is {len(shape)}")
+    return shape
+
+
+def _parameters(call: Call, shape: Shape | None, places: Iterable[int]) -> Shape | None:
+    """Give the shape that parameters have in common, also with `shape`. Raises Violation C2."""
+    for place in places:
+        given = call.shape(place)
+        if given is None:
+            continue
+        shape = given if shape is None else shape
+        name = call.parameter(place)
+        if len(given) != len(shape):
+            raise Violation("C2", f"{name} has the shape {shown(given)}, which should be {shown(shape)}")
+        shape = tuple([call.same(a, b, "C2", f"a size of {name}") for a, b in zip(shape, given, strict=True)])
+    return shape
+
+
+def _normalised(shape: Known | None, parameters: Shape | None) -> Shape | None:
+    """Give the shape of the values, with sizes that only the parameters tell."""
+    if shape is None or parameters is None or len(shape) < 2:
+        return shape
+    return (shape[0], *parameters, *shape[1 + len(parameters) :])
+
+
+@infer("BatchNormalization")
+def batch_norm(call: Call) -> list[Shape | None]:
+    """Give the shape of the values, and that of the parameters for all statistics."""
+    old = call.version < 7
+    least, most = (4, 4) if call.version == 1 else (2, None) if call.version < 9 else (1, None)
+    x = _values(call, least, most)
+    of_places = call.version == 7 and call.attribute("spatial") == 0
+    if x is None:
+        own: Shape | None = None if of_places else (None,)
+    else:
+        own = (1,) if len(x) == 1 else x[1:] if of_places else x[1:2]
+    own = _parameters(call, own, range(1, 5))
+    y = _normalised(x, own)
+    # In training before version 7, statistics of each place have no shape that is defined.
+    if old and not call.attribute("spatial") and not call.attribute("is_test") and (x is None or len(x) > 2):
+        return [y]
+    return [y, own, own, own, own]
+
+
+@infer("InstanceNormalization")
+def instance_norm(call: Call) -> Shape | None:
+    """Give the shape of the values."""
+    x = _values(call, *((4, 4) if call.version == 1 else (2,)))
+    return _normalised(x, _parameters(call, (None,) if x is None else x[1:2], (1, 2)))
+
+
+@infer("GroupNormalization")
+def group_norm(call: Call) -> Shape | None:
+    """Give the shape of the values; parameters are those of each channel, in version 18 of each group."""
+    x = _values(call, 2)
+    groups = call.attribute("num_groups")
+    if groups is not None and (groups < 1 or (x is not None and equal(x[1] % groups, 0) is False)):
+        raise Violation("C3", f"{groups} groups, {'?' if x is None else x[1]} channels")
+    if call.version < 21:
+        _parameters(call, (groups,), (1, 2))
+        return x
+    _stash(call, "C4")
+    return _normalised(x, _parameters(call, (None,) if x is None else x[1:2], (1, 2)))
+
+
+def _stash(call: Call, label: str) -> str | None:
+    """Give the float type that `stash_type` names. Raises Violation with the label."""
+    element = call.element_of("stash_type")
+    if element is None or not element.startswith(("float", "bfloat", "double")):
+        raise Violation(label, f"stash_type is {call.attribute('stash_type')}")
+    return element
+
+
+def _from_axis(call: Call) -> tuple[Known | None, int, str | None]:
+    """Give the shape of the values, the first dimension that is normalised over, and the type of its computation."""
+    stash = _stash(call, "C3")
+    shape = _values(call, 0)
+    if shape is None:
+        return None, 0, stash
+    axis = call.axis(call.attribute("axis"), len(shape), "C1")
+    try:
+        broadcast_onto(call, 0, 0, 1, 2)
+    except Violation as violation:
+        raise Violation("C2", violation.detail) from violation
+    return shape, axis, stash
+
+
+@infer("LayerNormalization")
+def layer_norm(call: Call) -> list[Shape | Type | None]:
+    """Give the shape of the values, and for statistics that with ones from `axis` on."""
+    shape, axis, stash = _from_axis(call)
+    kept = call.tensor(stash, None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis)))
+    return [shape, kept, kept]
+
+
+@infer("RMSNormalization")
+def rms_norm(call: Call) -> Shape | None:
+    """Give the shape of the values."""
+    return _from_axis(call)[0]
+
+
+@infer("LRN")
+def local_response_norm(call: Call) -> Shape | None:
+    """Give the shape of the values."""
+    size = call.attribute("size")
+    if size is not None and size < 1:
+        raise Violation("C2", f"size is {size}")
+    return _values(call, 2)
+
+
+@infer("LpNormalization")
+def lp_norm(call: Call) -> Shape:
+    """Give the shape of the values."""
+    if call.attribute("p") not in (1, 2):
+        raise Violation("C2", f"p is {call.attribute('p')}")
+    shape = call.known(0)
+    call.axis(call.attribute("axis"), len(shape), "C1")
+    return shape
+
+
+@infer("MeanVarianceNormalization")
+def mean_variance_norm(call: Call) -> Shape:
+    """Give the shape of the values."""
+    shape = call.known(0)
+    axes = [call.axis(axis, len(shape), "C1") for axis in call.attribute("axes")]
+    if len(set(axes)) < len(axes):
+        raise Violation("", "a dimension is named twice")
+    return shape
+
+
+@infer("Dropout")
+def dropout_by_flag(call: Call) -> list[Shape]:
+    """Give the shape of the data, for the mask too."""
+    ratio = call.attribute("ratio")
+    if call.attribute("is_test") == 0 and not 0 <= ratio < 1:
+        raise Violation("C1", f"ratio is {ratio:g}")
+    return [call.known(0)] * 2
+
+
+@infer("Dropout", since=12)
+def dropout(call: Call) -> list[Shape]:
+    """Give the shape of the data, for the mask too."""
+    for place in (1, 2):
+        if call.rank(place):
+            raise Violation("C2", f"{call.parameter(place)} has the rank {call.rank(place)}")
+    if call.elements(2) == (True,) and (ratio := call.elements(1)) is not None:
+        share = ratio[0]
+        if isinstance(share, float) and not 0 <= share < 1:
+            raise Violation("C1", f"ratio is {share:g}")
+    return [call.known(0)] * 2
