@@ -434,7 +434,8 @@ class Engine:
         first = types[0] if types else None
         if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or self._followed > _MAX_LIVE_DATA:
             return ()
-        if first.element not in _WHOLE and not live:  # never read weights to add them up
+        # Never read weights to add them up; what has no inputs, a Constant's value_floats, is read.
+        if first.element not in _WHOLE and not live and call.input_count:
             return ()
         if small_count(first.shape) is None:
             return ()
