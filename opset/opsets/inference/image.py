@@ -14,7 +14,7 @@ from opset.opsets.inference.rules.windows import followed, integers
 from opset.opsets.inference.types import Shape
 
 MODES = ("nearest", "linear", "cubic")
-COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
+COORDINATES: tuple[str, ...] = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
 ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 POLICIES = ("stretch", "not_larger", "not_smaller")
 MAX_DIVISOR = 64
@@ -118,12 +118,11 @@ def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Sha
 @infer("Resize", since=11)
 def resize(call: Call) -> Shape:
     """Give the shape of X with the dimensions of `axes` multiplied by `scales`, or as `sizes` says."""
-    _modes(
-        call, "C3", mode=MODES, nearest_mode=ROUNDINGS, keep_aspect_ratio_policy=POLICIES,
-        coordinate_transformation_mode=(
-            *COORDINATES, *["tf_half_pixel_for_nn"] * (call.version < 18), *["half_pixel_symmetric"] * (call.version > 18)
-        ),
-    )  # fmt: skip
+    coordinates = COORDINATES
+    if call.version != 18:
+        coordinates = (*COORDINATES, "tf_half_pixel_for_nn" if call.version < 18 else "half_pixel_symmetric")
+    _modes(call, "C3", mode=MODES, coordinate_transformation_mode=coordinates, nearest_mode=ROUNDINGS)
+    _modes(call, "C3", keep_aspect_ratio_policy=POLICIES)
     scales, sizes = _elements(call, 2), _elements(call, 3)
     # Where one is there, the other is absent or empty.
     scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes

@@ -77,7 +77,8 @@ def non_max_suppression(call: Call) -> Shape:
     batch, count, corners = _ranked(call, 0, 3)
     other, classes, scored = _ranked(call, 1, 3)
     call.same(corners, 4, "C1", "the last size of boxes")
-    sizes = call.same(batch, other, "C1", "the number of batches"), call.same(count, scored, "C1", "the number of boxes")
+    batch = call.same(batch, other, "C1", "the number of batches")
+    count = call.same(count, scored, "C1", "the number of boxes")
     for place in (2, 3, 4):
         given = call.shape(place) if call.has(place) else None
         if given is not None and any(less(size, 1) or less(1, size) for size in given):
@@ -88,7 +89,7 @@ def non_max_suppression(call: Call) -> Shape:
     if stated(call, "center_point_box", 0) not in (0, 1):
         raise Violation("C4", f"center_point_box {call.attribute('center_point_box')}")
     most = (call.elements(2) or (None,))[0] if call.has(2) else 0
-    none = 0 in (*sizes, classes) or (isinstance(most, int) and most <= 0)
+    none = 0 in (batch, classes, count) or (isinstance(most, int) and most <= 0)
     return (0 if none else None, 3)
 
 
