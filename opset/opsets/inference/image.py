@@ -1,0 +1,268 @@
+"""Images that are resized, sampled or decoded."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from fractions import Fraction
+
+from opset.opsets.inference import infer
+from opset.opsets.inference.call import Call, Element, Unknown, Violation
+from opset.opsets.inference.dims import Dim, Size, less, lower
+from opset.opsets.inference.rules.windows import followed, integers
+from opset.opsets.inference.types import Shape
+
+MODES = ("nearest", "linear", "cubic")
+COORDINATES: tuple[str, ...] = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
+ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+POLICIES = ("stretch", "not_larger", "not_smaller")
+MAX_DIVISOR = 64
+"""Largest denominator of a scale by which a symbolic size is multiplied; sizes below 2**17 are exact with it."""
+
+
+@infer("ImageDecoder")
+def image_decoder(call: Call) -> Shape:
+    """Give (height, width, channels) of a picture."""
+    if call.rank(0) not in (None, 1):
+        raise Violation("C1", f"rank {call.rank(0)}")
+    channels = {"RGB": 3, "BGR": 3, "Grayscale": 1}.get(call.attribute("pixel_format"))
+    if channels is None:
+        raise Violation("C2", f"pixel_format '{call.attribute('pixel_format')}'")
+    return (None, None, channels)
+
+
+@infer("AffineGrid")
+def affine_grid(call: Call) -> Shape:
+    """Give (N, *spatial sizes, number of those) by `size`, which theta tells in part."""
+    sizes, theta = call.sizes(1), call.shape(0)
+    if sizes is not None and (len(sizes) not in (4, 5) or any(size is not None and less(size, 0) for size in sizes)):
+        raise Violation("C1", f"size {', '.join(map(str, sizes))}")
+    if theta is not None and len(theta) != 3:
+        raise Violation("C2", f"theta has rank {len(theta)}")
+    batch, rows, columns = theta or (None,) * 3
+    rank = call.same(rows, followed(lambda size: size - 1, columns), "C2", "the number of spatial dimensions")
+    if isinstance(rank, int) and rank not in (2, 3):
+        raise Violation("C2", f"theta is for {rank} spatial dimensions")
+    if sizes is None:
+        if not isinstance(rank, int):
+            raise Unknown("size is not known")
+        sizes = (None,) * (2 + rank)
+    call.same(rank, len(sizes) - 2, "C2", "the number of spatial dimensions")
+    return (call.same(batch, sizes[0], "C2", "the batch of theta"), *sizes[2:], len(sizes) - 2)
+
+
+@infer("GridSample")
+def grid_sample(call: Call) -> Shape:
+    """Give (N, C, *places in the grid)."""
+    old = call.version < 20
+    ranks = {rank for place in (0, 1) if (rank := call.rank(place)) is not None}
+    rank = next(iter(ranks), 4 if old else 0)
+    if len(ranks) > 1 or (rank != 4 if old else ranks and rank < 3):
+        raise Violation("C1", f"ranks {' and '.join(map(str, sorted(ranks)))}")
+    _modes(call, "C2", mode=("bilinear", "nearest", "bicubic") if old else ("linear", "nearest", "cubic"))
+    _modes(call, "C3", padding_mode=("zeros", "border", "reflection"))
+    if not rank:
+        raise Unknown("the rank of X is not known")
+    x, grid = (call.shape(place) or (None,) * rank for place in (0, 1))
+    batch = call.same(x[0], grid[0], "C1", "the batch")
+    call.same(grid[-1], rank - 2, "C1", "the last size of grid")
+    result = (batch, x[1], *grid[1:-1])
+    if _is_filled(result):
+        _check_numbers(call)
+        if 0 in x[2:] and call.attribute("padding_mode") != "zeros":
+            raise Violation("C5", f"X of {', '.join(map(str, x))}")
+    return result
+
+
+@infer("Upsample")
+def upsample_images(call: Call) -> Shape:
+    """Give the shape of images enlarged in height and width."""
+    _modes(call, "C3", mode=("nearest", "bilinear"))
+    if call.rank(0) not in (None, 4):
+        raise Violation("C5", f"rank {call.rank(0)}")
+    return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")), 1.0)
+
+
+@infer("Upsample", since=7)
+def upsample_by_attribute(call: Call) -> Shape:
+    """Give the shape of a tensor enlarged in all dimensions by an attribute."""
+    _modes(call, "C3", mode=("nearest", "linear"))
+    if not call.attribute("scales"):
+        raise Violation("C1", "there are no scales")
+    return _enlarged(call, call.attribute("scales"), 1.0)
+
+
+@infer("Upsample", since=9)
+@infer("Resize")
+def resize_by_scales(call: Call) -> Shape:
+    """Give the shape of a tensor resized, or only enlarged, in all dimensions by an input."""
+    _modes(call, "C3", mode=("nearest", "linear"))
+    return _enlarged(call, _elements(call, 1), 1.0 if call.schema.name == "Upsample" else 0.0)
+
+
+def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Shape:
+    """Give the shape of the first input, each size times its scale."""
+    shape = call.shape(0)
+    if scales is None:
+        return (None,) * len(call.known(0))
+    if shape is not None and len(shape) != len(scales):
+        raise Violation("C1", f"{len(scales)} scales, rank {len(shape)}")
+    _check_scales(scales, least)
+    result = tuple(_scaled(size, scale) for size, scale in zip(shape or (None,) * len(scales), scales, strict=True))
+    if _is_filled(result):
+        _check_numbers(call)
+    return result
+
+
+@infer("Resize", since=11)
+def resize(call: Call) -> Shape:
+    """Give the shape of X with the dimensions of `axes` multiplied by `scales`, or as `sizes` says."""
+    coordinates = COORDINATES
+    if call.version != 18:
+        coordinates = (*COORDINATES, "tf_half_pixel_for_nn" if call.version < 18 else "half_pixel_symmetric")
+    _modes(call, "C3", mode=MODES, coordinate_transformation_mode=coordinates, nearest_mode=ROUNDINGS)
+    _modes(call, "C3", keep_aspect_ratio_policy=POLICIES)
+    scales, sizes = _elements(call, 2), _elements(call, 3)
+    # Where one is there, the other is absent or empty.
+    scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes
+    shape, axes, given = call.shape(0), integers(call, "axes"), scales or sizes
+    if shape is None and (axes or not given):
+        raise Unknown("the rank of X is not known")
+    result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
+    numbers = [call.axis(axis, len(result), "C8") for axis in axes] or list(range(len(result)))
+    if len(set(numbers)) != len(numbers):
+        raise Violation("C8", f"axes {axes}")
+    lengths = [result[number] for number in numbers]
+    wanted = _resized(call, lengths, scales, sizes)
+    for number, length, size in zip(numbers, lengths, wanted, strict=True):
+        if length == 0 and sizes and size is not None and less(0, size):
+            raise Violation("C7", f"axis {number} is 0, and {size} is wanted")
+        result[number] = size
+    if _is_filled(result) and numbers:
+        _check_numbers(call)
+    return tuple(result)
+
+
+def _resized(
+    call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
+) -> list[Size | None]:
+    """Give the sizes that axes of these lengths get."""
+    count = len(lengths)
+    if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
+        raise Violation("C5", f"{len(scales)} scales and {len(sizes)} sizes")
+    given = scales or sizes
+    if given and len(given) != count:
+        raise Violation("C1", f"{len(given)} for {count} axes")
+    _check_scales(scales or (), 0.0)
+    wanted = [_size(each) for each in sizes or ()]
+    if any(size is not None and less(size, 0) for size in wanted):
+        raise Violation("C2", f"sizes {', '.join(map(str, wanted))}")
+    spans: list[Element] = [1.0] * count
+    if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
+        region = _elements(call, 1)
+        if region is not None and (len(region) != 2 * count or not all(map(_is_finite, region))):
+            raise Violation("C6", f"roi of {len(region)} values, {count} axes")
+        spans = [None] * count
+        if region is not None:
+            spans = [_span(first, last) for first, last in zip(region[:count], region[count:], strict=True)]
+    if wanted:
+        return _kept(lengths, wanted, call.attribute("keep_aspect_ratio_policy") or "stretch")
+    if scales:
+        return [_scaled(*each) for each in zip(lengths, scales, spans, strict=True)]
+    return [None] * count
+
+
+def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
+    """Give the sizes that are wanted, or those of the same proportions as before that come near them."""
+    if policy == "stretch" or 0 in lengths or len(wanted) == 1:
+        return wanted
+    pairs = [(each, want) for each, want in zip(lengths, wanted, strict=True) if isinstance(each, int)]
+    numbers = [(length, want) for length, want in pairs if isinstance(want, int)]
+    if len(numbers) < len(wanted):
+        return [None] * len(wanted)
+    ratios = [_single(_single(want) / _single(length)) for length, want in numbers]
+    common = min(ratios) if policy == "not_larger" else max(ratios)
+    return [math.floor(_single(_single(_single(length) * common) + 0.5)) for length, _ in numbers]
+
+
+def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | None:
+    """Give floor(size * span * scale) in single precision, None where that is not known.
+
+    A symbolic size is followed where the scale is as near to a simple fraction as single precision allows, and not so
+    far below it that multiples of its denominator would be rounded down.
+    """
+    if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
+        return None
+    if isinstance(scale, Dim):
+        return followed(lambda a, b: a * b, size, scale) if span == 1 else None
+    if isinstance(size, int):
+        try:
+            product = _single(_single(_single(size) * _single(span)) * _single(scale))  # type: ignore[arg-type]
+            return max(math.floor(product), 0)
+        except (OverflowError, ValueError):
+            return None
+    exact = Fraction(scale)
+    near = exact.limit_denominator(MAX_DIVISOR)
+    if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or _single(float(near)) != exact:
+        return None
+    return followed(lambda size: size * near.numerator // near.denominator, size)
+
+
+def _single(number: float) -> float:
+    """Give a number as single precision holds it. Raises OverflowError."""
+    return float(struct.unpack("<f", struct.pack("<f", number))[0])
+
+
+def _span(first: Element, last: Element) -> Element:
+    """Give the part of an axis that lies between two of its places, None where they are not known."""
+    if not isinstance(first, int | float) or not isinstance(last, int | float):
+        return None
+    try:
+        return _single(last) - _single(first)
+    except OverflowError:
+        return None
+
+
+def _elements(call: Call, place: int) -> tuple[Element, ...] | None:
+    """Give the elements of an input, () where it is absent; where their number alone is known each is None."""
+    if not call.has(place):
+        return ()
+    elements, shape = call.elements(place), call.shape(place)
+    if elements is None and shape is not None and len(shape) <= 1:
+        length = shape[0] if shape else 1
+        return (None,) * length if isinstance(length, int) and length <= 1024 else None
+    return elements
+
+
+def _size(element: Element) -> Size | None:
+    return element if isinstance(element, int | Dim) else None
+
+
+def _is_finite(element: Element) -> bool:
+    return not isinstance(element, int | float) or math.isfinite(element)
+
+
+def _check_scales(scales: Sequence[Element], least: float) -> None:
+    """Raise Violation C2 where a scale is known to be infinite, not positive, or less than `least`."""
+    for scale in scales:
+        if isinstance(scale, int | float) and not (math.isfinite(scale) and scale >= least and scale > 0):
+            raise Violation("C2", f"scales {', '.join(map(str, scales))}")
+
+
+def _modes(call: Call, label: str, **allowed: tuple[str, ...]) -> None:
+    """Raise Violation where an attribute that this version has is none of these."""
+    for name, values in allowed.items():
+        if name in call.schema.attributes and call.attribute(name) not in values:
+            raise Violation(label, f"{name} '{call.attribute(name)}' is none of {', '.join(values)}")
+
+
+def _is_filled(shape: Sequence[Size | None]) -> bool:
+    """Say whether a shape certainly has elements."""
+    return all(size is not None and (lower(size) or 0) > 0 for size in shape)
+
+
+def _check_numbers(call: Call) -> None:
+    """Raise Violation C4 where elements that are no numbers would be averaged."""
+    if call.element(0) in ("string", "bool") and call.attribute("mode") != "nearest":
+        raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.element(0)}")

@@ -1,0 +1,101 @@
+"""Pools that are undone, or look at boxes of a picture rather than at windows."""
+
+from __future__ import annotations
+
+from opset.opsets.inference import infer
+from opset.opsets.inference.call import Call, Violation
+from opset.opsets.inference.dims import Size, less
+from opset.opsets.inference.rules.windows import followed, integer, integers, stated, windows_of
+from opset.opsets.inference.types import Shape
+
+
+@infer("MaxUnpool")
+def max_unpool(call: Call) -> Shape:
+    """Give `output_shape`, or what the windows of the pool covered."""
+    kernel = integers(call, "kernel_shape")
+    windows, rank = windows_of(call, kernel), len(kernel)
+    if not kernel:
+        raise Violation("C1", "kernel_shape is empty")
+    shape: list[Size | None] = [None] * (rank + 2)
+    for place, label in ((0, "C1"), (1, "C3")):
+        given = call.shape(place)
+        if given is not None and len(given) != rank + 2:
+            raise Violation(label, f"{rank} axes in the window, rank {len(given)}")
+        if given is not None:
+            shape = [call.same(a, b, label, "a size of X and I") for a, b in zip(shape, given, strict=True)]
+    if call.has(2):
+        sizes = call.sizes(2)
+        if sizes is None:
+            return (*shape[:2], *[None] * rank)
+        if len(sizes) != rank + 2 or any(size is not None and less(size, 0) for size in sizes):
+            raise Violation("C4", f"output_shape {', '.join(map(str, sizes))}, rank {rank + 2}")
+        both = zip(shape[:2], sizes, strict=False)
+        return (*[call.same(size, wanted, "C4", "a size of X and output_shape") for size, wanted in both], *sizes[2:])
+
+    def covered(size: Size, extent: int, stride: int, begin: int, end: int) -> Size:
+        result = (size - 1) * stride + extent - begin - end
+        if less(result, 0):
+            raise Violation("C4", f"{result} elements remain of {size}")
+        return result
+
+    axes = zip(shape[2:], kernel, windows.strides, windows.begins, windows.ends, strict=True)
+    return (*shape[:2], *[followed(covered, *axis) for axis in axes])
+
+
+@infer("MaxRoiPool")
+def max_roi_pool(call: Call) -> Shape:
+    """Give (number of regions, C, *pooled_shape)."""
+    cells = integers(call, "pooled_shape")
+    if len(cells) != 2 or min(cells) < 1:
+        raise Violation("C2", f"pooled_shape {cells}")
+    _, channels, _, _ = _ranked(call, 0, 4)
+    count, corners = _ranked(call, 1, 2)
+    call.same(corners, 5, "C1", "the second size of rois")
+    return (count, channels, *cells)
+
+
+@infer("RoiAlign")
+def roi_align(call: Call) -> Shape:
+    """Give (number of regions, C, output_height, output_width)."""
+    cells = integer(call, "output_height"), integer(call, "output_width")
+    if min(cells) < 1 or integer(call, "sampling_ratio") < 0:
+        raise Violation("C2", f"cells {cells}, sampling_ratio {call.attribute('sampling_ratio')}")
+    modes = {"mode": ("avg", "max"), "coordinate_transformation_mode": ("half_pixel", "output_half_pixel")}
+    for name, allowed in modes.items():
+        if name in call.schema.attributes and call.attribute(name) not in allowed:
+            raise Violation("C5", f"{name} '{call.attribute(name)}'")
+    _, channels, _, _ = _ranked(call, 0, 4)
+    count, corners = _ranked(call, 1, 2)
+    call.same(corners, 4, "C1", "the second size of rois")
+    (images,) = _ranked(call, 2, 1)
+    return (call.same(count, images, "C1", "the number of regions"), channels, *cells)
+
+
+@infer("NonMaxSuppression")
+def non_max_suppression(call: Call) -> Shape:
+    """Give (number of boxes taken, 3), which data decides unless there are none."""
+    batch, count, corners = _ranked(call, 0, 3)
+    other, classes, scored = _ranked(call, 1, 3)
+    call.same(corners, 4, "C1", "the last size of boxes")
+    batch = call.same(batch, other, "C1", "the number of batches")
+    count = call.same(count, scored, "C1", "the number of boxes")
+    for place in (2, 3, 4):
+        given = call.shape(place) if call.has(place) else None
+        if given is not None and any(less(size, 1) or less(1, size) for size in given):
+            raise Violation("C2", f"{call.parameter(place)} has the shape {list(given)}")
+    overlap = (call.elements(3) or (None,))[0]
+    if isinstance(overlap, int | float) and not 0 <= overlap <= 1:
+        raise Violation("C3", f"iou_threshold {overlap}")
+    if stated(call, "center_point_box", 0) not in (0, 1):
+        raise Violation("C4", f"center_point_box {call.attribute('center_point_box')}")
+    most = (call.elements(2) or (None,))[0] if call.has(2) else 0
+    none = 0 in (batch, classes, count) or (isinstance(most, int) and most <= 0)
+    return (0 if none else None, 3)
+
+
+def _ranked(call: Call, place: int, rank: int) -> tuple[Size | None, ...]:
+    """Give the shape of an input that has this rank, None for sizes that are not known. Raises Violation C1."""
+    shape = call.shape(place)
+    if shape is not None and len(shape) != rank:
+        raise Violation("C1", f"{call.parameter(place)} has rank {len(shape)}")
+    return (None,) * rank if shape is None else shape

@@ -1,0 +1,223 @@
+"""Outputs of windows that slide over spatial axes: convolutions, pools, and means or maxima of whole channels.
+
+Constraints are reported by the labels that kernels use, C1 to C4, which the YAML of these operators shares:
+
+- C1: the tensor has as many spatial axes as the window, and at least one;
+- C2: sizes, strides and dilations are positive, pads are not negative, and there are as many as the axes need;
+- C3: `auto_pad` is one of its four values;
+- C4: the window, its gaps included, is not larger than the padded input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from opset.opsets.inference import rule
+from opset.opsets.inference.call import Call, Unknown, Violation
+from opset.opsets.inference.dims import Size, TooComplex, ceil_div, less
+from opset.opsets.inference.types import MAX_RANK, Shape
+
+AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+
+
+class Labels(NamedTuple):
+    """The labels of the constraints in which convolutions differ."""
+
+    kernel: str
+    group: str
+    filters: str
+    bias: str
+
+
+CONV = Labels("C2", "C5", "C6", "C7")
+_LABELS = {"ConvInteger": Labels("C6", "C5", "C5", ""), "QLinearConv": Labels("C6", "C5", "C5", "C10")}
+
+
+class Windows(NamedTuple):
+    """How windows slide; all but `auto_pad` have one value for each spatial axis, and pads are as it says."""
+
+    kernel: tuple[Size | None, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    auto_pad: str
+
+
+@rule("conv")
+def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Shape:
+    """Give the shape of a convolution of x with the filters w: `conv(X, W, B)`, `conv(x, w)`."""
+    return convolution(call, x, w, bias, _LABELS.get(call.schema.name, CONV))
+
+
+def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = CONV) -> Shape:
+    """Give (N, filters, *places) of a convolution; what x does not tell, the filters and attributes may."""
+    rank = spatial_rank(call, x, w)
+    shape, filters = call.shape(x), call.shape(w)
+    group = integer(call, "group")
+    if group < 1:
+        raise Violation(labels.group, f"{group} groups")
+    count: Size | None = None
+    if filters is not None:
+        count = filters[0]
+        if shape is not None:
+            call.same(shape[1], followed(lambda size: size * group, filters[1]), labels.group, "the number of channels")
+        if isinstance(count, int) and count % group:
+            raise Violation(labels.filters, f"{count} filters, {group} groups")
+    count = with_bias(call, count, bias, labels.bias)
+    windows = windows_of(call, filter_sizes(call, w, rank, labels.kernel), labels.kernel)
+    spatial = shape[2:] if shape is not None else (None,) * rank
+    return (None if shape is None else shape[0], count, *places(windows, spatial))
+
+
+@rule("pool")
+def pool(call: Call, output: int, x: int) -> Shape:
+    """Give the shape of a value for each window over x: `pool(X)`."""
+    kernel, shape = integers(call, "kernel_shape"), call.shape(x)
+    if not kernel or (shape is not None and len(shape) != len(kernel) + 2):
+        raise Violation("C1", f"{len(kernel)} axes in the window{'' if shape is None else f', rank {len(shape)}'}")
+    if stated(call, "storage_order", 0) not in (0, 1):
+        raise Violation("C5", f"storage_order {call.attribute('storage_order')}")
+    if not stated(call, "p", 1) > 0:
+        raise Violation("C5", f"p {call.attribute('p')}")
+    windows = windows_of(call, kernel)
+    ceil_mode = bool(stated(call, "ceil_mode", 0))
+    if shape is None:
+        return (None, None, *places(windows, (None,) * len(kernel), ceil_mode))
+    return (*shape[:2], *places(windows, shape[2:], ceil_mode))
+
+
+@rule("global_pool")
+def global_pool(call: Call, output: int, x: int) -> Shape:
+    """Give the shape of one value for each channel of x: `global_pool(X)`."""
+    shape = call.known(x)
+    if len(shape) < 3:
+        raise Violation("C1", f"rank {len(shape)}")
+    if not stated(call, "p", 1) > 0:
+        raise Violation("C2", f"p {call.attribute('p')}")
+    return (*shape[:2], *[1] * (len(shape) - 2))
+
+
+def stated(call: Call, name: str, default: float) -> float:
+    """Give an attribute that is a number, the default where this version has none. Raises Violation for other kinds."""
+    value = call.attribute(name) if name in call.schema.attributes else default
+    if not isinstance(value, int | float):
+        raise Violation("", f"{name} is no number")
+    return value
+
+
+def integer(call: Call, name: str) -> int:
+    """Give an attribute that is an integer. Raises Violation without label where it is something else."""
+    value = call.attribute(name)
+    if not isinstance(value, int):
+        raise Violation("", f"{name} is no integer")
+    return value
+
+
+def integers(call: Call, name: str) -> tuple[int, ...]:
+    """Give an attribute that is a list of integers, () where it is absent, or this version has none."""
+    value = call.attribute(name) if name in call.schema.attributes else None
+    if value is None:
+        return ()
+    if not isinstance(value, tuple) or not all(isinstance(each, int) for each in value):
+        raise Violation("", f"{name} is no list of integers")
+    return value
+
+
+def followed(function: Callable[..., Size], *sizes: Size | None) -> Size | None:
+    """Give a function of sizes, None where one is not known or the result would be too complex."""
+    if any(size is None for size in sizes):
+        return None
+    try:
+        return function(*sizes)
+    except TooComplex:
+        return None
+
+
+def spatial_rank(call: Call, x: int, *others: int) -> int:
+    """Give the number of spatial axes: that of inputs, which all have the same rank, else that of attributes.
+
+    Raises Violation C1, and Unknown where nothing tells.
+    """
+    ranks = [rank for place in (x, *others) if (rank := call.rank(place)) is not None]
+    if len(set(ranks)) > 1 or min(ranks, default=3) < 3:
+        raise Violation("C1", f"ranks {' and '.join(map(str, ranks))}")
+    if ranks:
+        return ranks[0] - 2
+    lengths = [len(integers(call, name)) for name in ("kernel_shape", "strides", "dilations")]
+    rank = next(filter(None, (*lengths, len(integers(call, "pads")) // 2)), 0)
+    if not 0 < rank <= MAX_RANK:
+        raise Unknown(f"the rank of {call.parameter(x)} is not known")
+    return rank
+
+
+def filter_sizes(call: Call, w: int, rank: int, label: str) -> tuple[Size | None, ...]:
+    """Give the spatial sizes of filters by their shape and `kernel_shape`, None for those that neither tells."""
+    said, shape = integers(call, "kernel_shape"), call.shape(w)
+    if said and len(said) != rank:
+        raise Violation(label, f"kernel_shape has {len(said)} values, and there are {rank} spatial axes")
+    sizes = shape[2:] if shape is not None else (None,) * rank
+    each = zip(sizes, said or (None,) * rank, strict=True)
+    return tuple([call.same(size, number, label, "the filters' size") for size, number in each])
+
+
+def with_bias(call: Call, filters: Size | None, bias: int | None, label: str) -> Size | None:
+    """Give the number of filters, which is that of values of the bias."""
+    shape = call.shape(bias) if bias is not None and call.has(bias) else None
+    if shape is None:
+        return filters
+    if len(shape) != 1:
+        raise Violation(label, f"{call.parameter(bias or 0)} has rank {len(shape)}")
+    return call.same(filters, shape[0], label, "the number of filters")
+
+
+def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> Windows:
+    """Give how windows of these sizes slide by the node's attributes; a size below 1 is told by the label."""
+    rank = len(kernel)
+    if rank > MAX_RANK:
+        raise Unknown(f"there are {rank} spatial axes")
+    strides, dilations = (integers(call, name) or (1,) * rank for name in ("strides", "dilations"))
+    pads = integers(call, "pads") or (0,) * (2 * rank)
+    if (len(strides), len(dilations), len(pads)) != (rank, rank, 2 * rank):
+        counts = f"{len(strides)} strides, {len(dilations)} dilations, {len(pads)} pads"
+        raise Violation("C2", f"{counts} for {rank} spatial axes")
+    if min(*strides, *dilations, 1) < 1 or min(*pads, 0) < 0:
+        raise Violation("C2", f"strides {strides}, dilations {dilations}, pads {pads}")
+    if any(size is not None and less(size, 1) for size in kernel):
+        raise Violation(label, f"a window of {', '.join(map(str, kernel))}")
+    auto_pad = auto_pad_of(call)
+    if auto_pad != "NOTSET":
+        pads = (0,) * (2 * rank)
+    return Windows(tuple(kernel), strides, dilations, pads[:rank], pads[rank:], auto_pad)
+
+
+def auto_pad_of(call: Call) -> str:
+    """Give `auto_pad`, NOTSET where it is empty or there is none. Raises Violation C3."""
+    value = (call.attribute("auto_pad") if "auto_pad" in call.schema.attributes else "") or "NOTSET"
+    if value not in AUTO_PADS:
+        raise Violation("C3", f"auto_pad '{value}'")
+    return str(value)
+
+
+def places(windows: Windows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
+    """Give how many windows there are along each axis. Raises Violation C4.
+
+    A last window of `ceil_mode` that starts in the padding at the end is left out, at every version, as by the kernels.
+    """
+    if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        return [followed(ceil_div, size, stride) for size, stride in zip(sizes, windows.strides, strict=True)]
+
+    def count(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int) -> Size:
+        reach = (kernel - 1) * dilation + 1
+        room = size + begin + end - reach
+        if less(room, 0):
+            raise Violation("C4", f"a window of {reach} over {size} + {begin} + {end}")
+        if not ceil_mode:
+            return room // stride + 1
+        # The last window starts where rounding up puts it: behind the input by `end - reach`, and up to `stride - 1`.
+        if less(end, reach) is False:
+            return ceil_div(room, stride)
+        return ceil_div(room, stride) + 1 if less(reach - end, stride) is False else ceil_div(size + begin, stride)
+
+    return [followed(count, *axis) for axis in zip(sizes, *windows[:-1], strict=True)]
