@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opset.opsets.inference.call import Call, Violation, count_of
 from opset.opsets.inference.dims import Dim, Size, equal
-from opset.opsets.inference.types import Shape
+from opset.opsets.inference.types import Shape, shown
 from opset.opsets.values import element_name
 
 
@@ -25,8 +25,7 @@ def agreed(call: Call, place: int, expected: Shape, label: str) -> Shape:
     if shape is None:
         return expected
     if differ(shape, expected):
-        wanted = ["?" if size is None else size for size in expected]
-        raise Violation(label, f"shape({call.parameter(place)}) = {list(shape)} for {wanted}".replace("'", ""))
+        raise Violation(label, f"shape({call.parameter(place)}) = {shown(shape)} for {shown(expected)}")
     return tuple(call.same(want, size, label) for want, size in zip(expected, shape, strict=True))
 
 
@@ -47,9 +46,8 @@ def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
             fits = fits and (want is None or equal(size, want) is not False)
             result[start + axis] = size if want is None or isinstance(size, int) else want
     if not fits:
-        wanted = ["?" if size is None else size for size in onto]
-        said = f"shape({call.parameter(place)}) = {list(shape)}, which does not broadcast to {wanted}"
-        raise Violation(label, said.replace("'", ""))
+        said = f"shape({call.parameter(place)}) = {shown(shape)}, which does not broadcast to {shown(onto)}"
+        raise Violation(label, said)
     return tuple(result)
 
 
