@@ -104,7 +104,7 @@ def range_(call: Call) -> Shape:
 def _count(start: Any, limit: Any, delta: Any) -> Size | None:
     """Give the size of a range, None where it is not known; numbers that are whole are computed with exactly."""
     given = (start, limit, delta)
-    if any(each is None for each in given):
+    if not all(isinstance(each, int | float | Dim) for each in given):
         return None
     if any(isinstance(each, Dim) for each in given):
         if any(isinstance(each, float) and not each.is_integer() for each in given):

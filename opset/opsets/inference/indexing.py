@@ -190,7 +190,7 @@ def compress(call: Call) -> Shape:
         axis = call.axis(axis, len(shape), "C1")
     size = None if shape is None else _known_slices(shape) if axis is None else shape[axis]
     if condition is not None and (len(condition) != 1 or (size is not None and less(size, condition[0]))):
-        raise Violation("C2", f"condition of shape {list(condition)} for {size}")
+        raise Violation("C2", f"condition of shape {list(condition)}" + ("" if size is None else f" for {size}"))
     truths = call.elements(1)
     count = None if truths is None or None in truths else sum(bool(each) for each in truths)
     if axis is None:
@@ -297,7 +297,7 @@ def scatter_nd(call: Call) -> Shape:
     _check_reduction(call)
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     if shape == () or indices == ():
-        raise Violation("C1", f"shapes {shape} and {indices}")
+        raise Violation("C1", f"{call.parameter(0 if shape == () else 1)} is a scalar")
     length = indices[-1] if indices is not None else None
     if shape is not None and length is not None and less(len(shape), length):
         raise Violation("C1", f"tuples of {length}, rank {len(shape)}")
