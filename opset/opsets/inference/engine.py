@@ -577,7 +577,9 @@ class Engine:
             # The other way round some of them may have the same names, so all are replaced at once.
             replacing = dict(zip(known_as, map(variable, names), strict=True))
             outputs = replaced(outputs, replacing)
-        return Outcome(tuple(outputs), tuple(outputs.data), open=any(map(is_open, outputs)))
+        vague = any(each is None or (each.kind == "tensor" and each.shape is None) for each in outputs)
+        doubts = ("the body of the function tells no more",) * vague
+        return Outcome(tuple(outputs), tuple(outputs.data), doubts, open=any(map(is_open, outputs)))
 
     def _small(self, frame: Frame, name: str, type_: Type | None) -> Data | None:
         """Give the elements of an input of a function, where they may be such that shapes depend on."""

@@ -1,0 +1,246 @@
+"""What an inference tells of whole models: stated types, functions, scopes of names, gaps, and what is written."""
+
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper, parser
+
+from opset import InferenceError, Model, ModelError, infer, infer_shapes
+from opset.opsets.inference.dims import variable
+
+N = variable("N")
+
+
+def model(body, head="main (float[N, 3] x) => (float[?, ?] y)", opset=17, ir=8, more=""):
+    return parser.parse_model(f'<ir_version: {ir}, opset_import: ["": {opset}, "local": 1]> {head} {{ {body} }} {more}')
+
+
+def shown(found, name):
+    return str(found.type(name))
+
+
+def test_sizes_are_carried_through_symbolically():
+    found = infer(model("a = Concat <axis = 0> (x, x)  s = Shape (a)  o = Constant <value_ints = [1]> ()"
+                        " t = Add (s, o)  y = Expand (o, t)", "main (float[N, 3] x) => (int64[?, ?] y)"))  # fmt: skip
+    assert [shown(found, name) for name in "asty"] == [
+        "float[2*N, 3]", "int64[2]", "int64[2]", "int64[2*N + 1, 4]"
+    ]  # fmt: skip
+    assert found.shape("y") == (2 * N + 1, 4)
+    assert found.coverage == {"known": 3, "symbolic": 2, "rank": 0, "type": 0, "nothing": 0}
+    assert found.findings == ()
+    assert found.gaps == []
+
+
+def test_the_usual_chain_of_an_exporter_resolves_to_names():
+    body = """
+        s = Shape (x)  zero = Constant <value_int = 0> ()  b = Gather (s, zero)  axes = Constant <value_ints = [0]> ()
+        u = Unsqueeze (b, axes)  rest = Constant <value_ints = [-1, 1]> ()  to = Concat <axis = 0> (u, rest)
+        y = Reshape (x, to)"""
+    found = infer(model(body))
+    assert shown(found, "y") == "float[N, 3, 1]"
+    unfollowed = infer(model(body), data_prop=False)
+    assert unfollowed.type("y").shape is not None
+    assert shown(unfollowed, "y") != shown(found, "y")
+
+
+def test_variables_are_bound_to_numbers():
+    found = infer(model("y = Concat <axis = 0> (x, x)"), dims={"N": 4})
+    assert shown(found, "y") == "float[8, 3]"
+    written = found.written().proto
+    assert [dim.dim_value for dim in written.graph.input[0].type.tensor_type.shape.dim] == [4, 3]
+
+
+def test_sizes_that_data_decides_have_stable_names():
+    proto = model("a = NonZero (x)  y = Cast <to = 1> (a)")
+    assert shown(infer(proto), "y") == "float[2, a_d1]"
+    assert shown(infer(proto), "y") == shown(infer(proto), "y")
+    assert shown(infer(proto, dims={"a_d1": 5}), "y") == "float[2, 5]"
+
+
+def test_names_of_ours_are_none_of_the_models():
+    proto = model("a = NonZero (x)  y = Cast <to = 1> (a)", "main (float[a_d1, 3] x) => (float[?, ?] y)")
+    assert shown(infer(proto), "y") == "float[2, a_d1_1]"
+
+
+def test_unknown_sizes_of_an_input_are_the_same_wherever_they_are():
+    proto = model("a = Relu (x)  b = Add (a, x)  y = Concat <axis = 1> (b, x)", "main (float[?, 3] x) => (float y)")
+    found = infer(proto)
+    assert shown(found, "b") == "float[x_d0, 3]"
+    assert [finding.code for finding in found.findings] == ["I101"]  # the output is stated to be a scalar
+
+
+def test_a_stated_expression_is_read_as_what_it_says():
+    found = infer(model("y = Concat <axis = 0> (x, z)",
+                        'main (float["past + 1", 3] x, float["past", 3] z) => (float[?, ?] y)'))  # fmt: skip
+    assert shown(found, "y") == "float[2*past + 1, 3]"
+    opaque = infer(model("y = Relu (x)", 'main (float["batch-size", 3] x) => (float[?, ?] y)'))
+    assert shown(opaque, "y") == "float[batch-size, 3]"
+
+
+STALE = ("t = Transpose (x)  y = Relu (t)", "main (float[2, 3] x) => (float[?, ?] y) <float[2, 3] t>")
+
+
+def test_stale_value_info_is_told_with_both_sides():
+    found = infer(model(*STALE))
+    (finding,) = found.findings
+    assert finding.code == "I101"
+    assert finding.place == "graph 'main', node number 0 (Transpose)"
+    assert finding.why == "float[2, 3] is stated, float[3, 2] is inferred"
+    assert shown(found, "y") == "float[3, 2]"
+    assert found.written().proto.graph.value_info[0].type.tensor_type.shape.dim[0].dim_value == 2
+
+
+def test_stale_value_info_is_replaced_when_asked():
+    found = infer(model(*STALE), overwrite=True)
+    assert found.findings == ()
+    assert found.written(overwrite=True).proto.graph.value_info[0].type.tensor_type.shape.dim[0].dim_value == 3
+
+
+def test_strict_mode_raises():
+    with pytest.raises(InferenceError) as caught:
+        infer_shapes(model(*STALE), strict_mode=True)
+    assert caught.value.code == "I101"
+    assert infer_shapes(model(*STALE)).graph.output[0].type.tensor_type.shape.dim[0].dim_value == 3
+
+
+def test_all_that_does_not_fit_is_told_at_once():
+    proto = model("a = MatMul (x, x)  b = Transpose <perm = [0, 0]> (x)  y = Add (a, b)",
+                  "main (float[2, 3] x) => (float[?, ?] y)")  # fmt: skip
+    with pytest.raises(InferenceError) as caught:
+        infer_shapes(proto, strict_mode=True)
+    assert [finding.code for finding in caught.value.findings] == ["I201", "I201"]
+    assert infer_shapes(proto) is not None
+
+
+def test_types_are_checked_when_asked():
+    proto = model("y = Sqrt (x)", "main (int64[2] x) => (int64[2] y)")
+    assert infer(proto).findings == ()
+    (finding,) = infer(proto, check_type=True).findings
+    assert (finding.code, finding.why.split(", ")[0]) == ("I202", "X is tensor(int64)")
+    with pytest.raises(InferenceError):
+        infer_shapes(proto, check_type=True)
+    two = model("y = Add (x, z)", "main (int64[2] x, float[2] z) => (int64[2] y)")
+    assert [finding.code for finding in infer(two, check_type=True).findings] == ["I202"]
+
+
+def test_what_is_not_known_is_told_where_it_begins():
+    proto = model("a = local.What (x)  b = Relu (a)  y = Add (b, x)")
+    found = infer(proto)
+    (gap,) = found.gaps
+    assert (gap.value, gap.known) == ("a", "nothing")
+    assert gap.reason == "there are no schemas of the domain local"
+
+
+FUNCTION = """
+    <domain: "local", opset_import: ["": 17, "local": 1]> Twice (a) => (b) { b = Concat <axis = 0> (a, a) }
+    <domain: "local", opset_import: ["": 17, "local": 1]> Four <times> (a) => (b) {
+        t = local.Twice (a)  k = Constant <value_int: int = @times> ()  s = Shape (t)  m = Mul (s, k)  b = Expand (t, m)
+    }"""
+
+
+def test_functions_are_inferred_through_their_bodies():
+    found = infer(model("a = local.Twice (x)  y = local.Twice (a)", more=FUNCTION))
+    assert shown(found, "y") == "float[4*N, 3]"
+    assert len(found._engine.calls["local", "Twice", ""]) == 2
+    assert {value.name for value in found.values()} == {"a", "y", "b"}
+
+
+def test_calls_that_differ_in_names_alone_are_inferred_once():
+    head = "main (float[N, 3] x, float[M, 3] z) => (float[?, ?] y, float[?, ?] w)"
+    found = infer(model("y = local.Twice (x)  w = local.Twice (z)", head, more=FUNCTION))
+    assert (shown(found, "y"), shown(found, "w")) == ("float[2*N, 3]", "float[2*M, 3]")
+    assert len(found._engine.calls["local", "Twice", ""]) == 1
+
+
+def test_values_with_one_variable_in_two_places_are_another_signature():
+    function = '<domain: "local", opset_import: ["": 17]> Sum (a, b) => (c) { c = Add (a, b) }'
+    head = "main (float[N] x, float[M] z) => (float[?] y, float[?] w)"
+    found = infer(model("y = local.Sum (x, x)  w = local.Sum (x, z)", head, more=function))
+    assert (shown(found, "y"), shown(found, "w")) == ("float[N]", "float[broadcast(M, N)]")
+
+
+def test_attributes_of_a_call_reach_the_body():
+    found = infer(model("a = local.Four <times = 1> (x)  y = Relu (a)", more=FUNCTION))
+    assert shown(found, "y") == "float[2*N, 3]"
+
+
+def test_an_initializer_that_a_caller_may_override_is_no_constant():
+    graph = helper.make_graph(
+        [helper.make_node("Reshape", ["x", "s"], ["y"])], "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 4]),
+         helper.make_tensor_value_info("s", TensorProto.INT64, [2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [helper.make_tensor("s", TensorProto.INT64, [2], [4, -1])],
+    )  # fmt: skip
+    for ir, expected in ((3, "float[4, N]"), (8, "float[y_d0, y_d1]")):
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=ir)
+        assert shown(infer(made), "y") == expected
+
+
+def test_what_is_written_is_read_again_and_nothing_else_is_touched():
+    proto = model("a = NonZero (x)  b = Cast <to = 1> (a)  y = Relu (b)", "main (float[N, 3] x) => (float[2, K] y)")
+    proto.metadata_props.add(key="k", value="v")
+    proto.graph.output[0].type.denotation = "TENSOR"
+    proto.graph.output[0].type.tensor_type.shape.dim[0].denotation = "DATA_BATCH"
+    once = infer_shapes(proto)
+    assert isinstance(once, onnx.ModelProto)
+    assert infer_shapes(once) == once
+    stripped = onnx.ModelProto()
+    stripped.CopyFrom(once)
+    del stripped.graph.value_info[:]
+    assert stripped == proto
+    onnx.checker.check_model(once, full_check=True)
+
+
+def test_the_form_of_the_result_is_that_of_the_input(tmp_path):
+    proto = model("y = Relu (x)")
+    onnx.save(proto, tmp_path / "m.onnx")
+    for source in (tmp_path / "m.onnx", proto.SerializeToString()):
+        assert isinstance(infer_shapes(source), Model)
+
+
+def test_a_malformed_model_is_refused():
+    with pytest.raises(ModelError):
+        infer(model("y = Add (x, gone)"))
+
+
+def test_training_graphs_are_inferred():
+    proto = model("y = Relu (x)")
+    step = proto.training_info.add().algorithm
+    step.name = "step"
+    step.node.add(op_type="Concat", input=["y", "y"], output=["z"]).attribute.add(name="axis", type=2, i=0)
+    step.output.add(name="z")
+    written = infer(proto).written().proto.training_info[0].algorithm
+    assert written.output[0].type.tensor_type.shape.dim[0].dim_param == "2*N"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(["Relu", "NonZero", "Transpose", "Concat", "Shape", "Tile"]), max_size=8))
+def test_writing_is_idempotent_and_deterministic(operators):
+    """Whatever was written is confirmed by the next inference."""
+    nodes, value = [], "x"
+    for place, operator in enumerate(operators):
+        made = f"v{place}"
+        given_names = [value, value] if operator == "Concat" else [value]
+        if operator == "Relu":
+            nodes.append(helper.make_node("Cast", [value], [f"c{place}"], to=TensorProto.FLOAT))
+            given_names = [f"c{place}"]
+        if operator == "Tile":
+            nodes.append(helper.make_node("Shape", [value], [f"c{place}"]))
+            nodes.append(helper.make_node("Shape", [f"c{place}"], [f"r{place}"]))
+            nodes.append(helper.make_node("Expand", [f"r{place}", f"r{place}"], [f"t{place}"]))
+            given_names = [value, f"t{place}"]
+        if operator == "Concat":
+            nodes.append(helper.make_node("Flatten", [value], [f"c{place}"]))
+            given_names = [f"c{place}"] * 2
+        attributes = {"axis": 0} if operator == "Concat" else {}
+        nodes.append(helper.make_node(operator, given_names, [made], **attributes))
+        value = made
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", None])], [])
+    graph.output.add(name=value)
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    once = infer_shapes(proto, data_prop=True)
+    assert infer(once).findings == ()
+    assert infer_shapes(once, data_prop=True) == once
+    assert infer_shapes(proto, data_prop=True) == once
