@@ -31,4 +31,4 @@ def leaky_relu_by_channel(call: Call) -> Shape:
     return shape
 
 
-data("Relu")(partial(typed, lambda x: maximum(x, 0) if isinstance(x, Dim) else max(x, type(x)(0))))
+data("Relu")(partial(typed, lambda x: maximum(x, 0) if isinstance(x, Dim) else type(x)(0) if x <= 0 else x))

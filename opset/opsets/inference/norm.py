@@ -47,7 +47,6 @@ def _normalised(shape: Known | None, parameters: Shape | None) -> Shape | None:
 @infer("BatchNormalization")
 def batch_norm(call: Call) -> list[Shape | None]:
     """Give the shape of the values, and that of the parameters for all statistics."""
-    old = call.version < 7
     least, most = (4, 4) if call.version == 1 else (2, None) if call.version < 9 else (1, None)
     x = _values(call, least, most)
     of_places = call.version == 7 and call.attribute("spatial") == 0
@@ -57,8 +56,9 @@ def batch_norm(call: Call) -> list[Shape | None]:
         own = (1,) if len(x) == 1 else x[1:] if of_places else x[1:2]
     own = _parameters(call, own, range(1, 5))
     y = _normalised(x, own)
-    # In training before version 7, statistics of each place have no shape that is defined.
-    if old and not call.attribute("spatial") and not call.attribute("is_test") and (x is None or len(x) > 2):
+    trains = call.version < 7 and not call.attribute("is_test")
+    if trains and not call.attribute("spatial") and (x is None or len(x) > 2):
+        call.doubt("before version 7, the shape of statistics with spatial 0 is not defined")
         return [y]
     return [y, own, own, own, own]
 
