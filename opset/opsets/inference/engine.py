@@ -8,7 +8,7 @@ so that the many like nodes of a model cost a look at a table.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,7 +55,9 @@ _WHOLE = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".spli
 class Frame:
     """What is known inside one body: types by name, elements that were followed, tensors that may be read.
 
-    `local` are the variables that were made here, `repeated` says that they may have another value each time.
+    `local` are the variables that were made here, `repeated` says that they may have another value each time. `stated`
+    are the types that the model states, `mentioned` the variables in those that were read; `inside` has the frames of
+    graphs in nodes, by the node's number and the attribute.
     """
 
     body: Body
@@ -71,6 +73,8 @@ class Frame:
     tensors: dict[str, Any] = field(default_factory=dict)
     read: dict[str, Data | None] = field(default_factory=dict)
     local: set[str] = field(default_factory=set)
+    mentioned: set[str] = field(default_factory=set)
+    inside: dict[tuple[int, str], Frame] = field(default_factory=dict)
     doubts: dict[int, tuple[str, ...]] = field(default_factory=dict)
     problems: dict[int, tuple[Problem, ...]] = field(default_factory=dict)
     conflicts: dict[str, str] = field(default_factory=dict)
@@ -141,12 +145,20 @@ class Engine:
             self.fixed.update(variables_of(body.proto.input))
         self._taken |= self.fixed
         main: Frame | None = None
-        for body in roots:
-            frame = Frame(body, main, imports, self._meanings_of(imports), key=(len(self.frames),))
+        found_in: list[Frame] = []
+        for number, body in enumerate(roots):
+            frame = Frame(body, main, imports, self._meanings_of(imports), key=(number,))
             self._prepare(frame)
-            self.frames[frame.key] = frame
             drive(self._body(frame))
             main = main or frame
+            found_in.append(frame)
+        found_in.extend(frame for each in self.calls.values() for frame in each)
+        pending = found_in[::-1]
+        while pending:
+            frame = pending.pop()
+            if not frame.body.function:
+                self.frames[frame.key] = frame
+            pending.extend(reversed(frame.inside.values()))
 
     def _meanings_of(self, imports: Mapping[str, int]) -> dict[tuple[str, str], Meaning]:
         return self._meanings.setdefault(tuple(sorted(imports.items())), {})
@@ -157,7 +169,7 @@ class Engine:
         overridable = self.model.proto.ir_version >= 4
         inputs = {value.name for value in graph.input}
         for value in graph.input:
-            self._enter(frame, value.name, of_proto(value.type, self.size))
+            self._enter(frame, value.name, self._type_of(frame, value.type))
         for each in graph.initializer:
             self._enter_tensor(frame, each.name, each, overridable and each.name in inputs)
         for each in graph.sparse_initializer:
@@ -214,6 +226,22 @@ class Engine:
         except (TooComplex, ArithmeticError, ValueError):
             return None
         return None if isinstance(found, int) and found < 0 else found
+
+    def _type_of(self, frame: Frame, proto: Any) -> Type | None:
+        """Give the type that a body states; a variable that is met first inside a loop may change with every turn."""
+        return mapped(of_proto(proto, self.size), lambda size: self._mention(frame, size))
+
+    def _mention(self, frame: Frame, size: Size | None) -> Size | None:
+        if not isinstance(size, Dim):
+            return size
+        for name in variables(size) - frame.mentioned - self.fixed:
+            frame.mentioned.add(name)
+            outer = frame.parent
+            while frame.repeated and outer is not None and name not in outer.mentioned:
+                outer = outer.parent
+            if frame.repeated and outer is None:
+                frame.local.add(name)
+        return size
 
     def _closed(self, frame: Frame, type_: Type | None, name: str) -> Type | None:
         """Give a type in which sizes that are not known have names: those of one value, so not those in a sequence."""
@@ -297,20 +325,26 @@ class Engine:
 
     def _met(self, frame: Frame, name: str, found: Type | None) -> Type | None:
         """Give what value_info, or the graph's output, and the inference say together; note where they contradict."""
-        stated = of_proto(frame.stated[name], self.size)
-        type_, why = meet(stated, found, self._says_enough)
+        type_, why = self._meet(frame, frame.stated[name], found)
         if why:
             frame.conflicts[name] = why
         else:
             frame.conflicts.pop(name, None)
         return type_
 
-    def _says_enough(self, stated: Size, found: Size) -> bool:
-        """Say whether a size that was found, with variables, counts more than the one that is stated."""
-        if self.cautious:
-            return True
-        exact = "broadcast(" not in str(found) and self.fixed.issuperset(variables(found))
-        return exact and not isinstance(stated, int)
+    def _meet(self, frame: Frame, stated: Any, found: Type | None) -> tuple[Type | None, str]:
+        """Give what a type that a body states and one that was inferred say together, and "" or how they contradict."""
+
+        def says_enough(stated: Size, found: Size) -> bool:
+            if self.cautious:
+                return True
+            if isinstance(stated, int) or "broadcast(" in str(found):
+                return False
+            # Inside a loop, variables from outside say more than those that the body alone states.
+            unknown = variables(found) - self.fixed
+            return not unknown or (frame.repeated and unknown.isdisjoint(frame.local))
+
+        return meet(self._type_of(frame, stated), found, says_enough)
 
     def _meaning(self, op_type: str, domain: str, imports: Mapping[str, int]) -> Meaning:
         where = normalised(domain)
@@ -494,37 +528,48 @@ class Engine:
 
     def _graph(
         self, frame: Frame, index: int, graph: Any, types: Sequence[Type | None], data: Sequence[Data | None] = (),
-        repeated: bool = False,
+        repeated: bool = False, varied: Collection[int] = (),
     ) -> Run:
-        """Infer a graph in an attribute, its inputs being of these types; gives its outputs, sizes made inside None."""
-        self._spend(len(graph.node))
+        """Infer a graph in an attribute, its inputs being of these types; gives its outputs, sizes made inside None.
+
+        Of inputs that are `varied` the types are known to be no more than given, whatever the graph states of them.
+        """
         node = frame.body.proto.node[index]
-        name = next((name for name, each in subgraphs(node) if each is graph), "graph")
-        body = Body(graph, f"{frame.body.place(index)}, {printable(name)}", frame.body, node, index)
-        key = (frame.key, index, name)
+        attribute = next((name for name, each in subgraphs(node) if each is graph), "graph")
+        frame.inside.pop((index, attribute), None)
+        self._spend(len(graph.node))
+        body = Body(graph, f"{frame.body.place(index)}, {printable(attribute)}", frame.body, node, index)
+        key = (frame.key, index, attribute)
         inner = Frame(body, frame, frame.imports, frame.meanings, None, key, frame.repeated or repeated)
-        stated = {value.name: value.type for value in body.proto.input}
-        for place, (name, proto) in enumerate(stated.items()):
-            found = types[place] if place < len(types) else None
-            type_, why = meet(of_proto(proto, self.size), found, self._says_enough)
-            if why:
-                inner.conflicts[name] = why
+        names = body.input_names()
+        if len(types) != len(names):  # IR version 3 listed initializers with the inputs
+            defaults = {each.name for each in graph.initializer}
+            names = [name for name in names if name not in defaults]
+        places = {name: place for place, name in enumerate(names)}
+        for value in graph.input:
+            name, place = value.name, places.get(value.name, len(types))
+            type_ = types[place] if place < len(types) else None
+            if place not in varied:
+                type_, why = self._meet(inner, value.type, type_)
+                if why:
+                    inner.conflicts[name] = why
             self._enter(inner, name, type_)
             if place < len(data) and (known := data[place]) is not None:
                 inner.data[name] = known
-        for each in body.proto.initializer:
-            self._enter_tensor(inner, each.name, each)
-        for each in body.proto.sparse_initializer:
+        for each in graph.initializer:
+            if each.name not in places:
+                self._enter_tensor(inner, each.name, each)
+        for each in graph.sparse_initializer:
             inner.types[each.values.name] = tensor(element_name(each.values.data_type), stated_dims(each.dims))
         self._state(inner)
         yield self._body(inner)
-        self.frames[key] = inner
+        frame.inside[index, attribute] = inner
         return self._outside(inner, body.output_names())
 
     def _outside(self, frame: Frame, names: Sequence[str]) -> Outputs:
         """Give a body's outputs as they are seen around it, where its own variables mean nothing."""
         types = [self.type_in(frame, name) for name in names]
-        data = [self.data_in(frame, name) if self._is_followed(frame, name) else None for name in names]
+        data = [self._small(frame, name, type_) for name, type_ in zip(names, types, strict=True)]
         if not frame.local:
             return Outputs(types, data)
 
@@ -580,7 +625,7 @@ class Engine:
         return Outcome(tuple(outputs), tuple(outputs.data), open=any(map(is_open, outputs)))
 
     def _small(self, frame: Frame, name: str, type_: Type | None) -> Data | None:
-        """Give the elements of an input of a function, where they may be such that shapes depend on."""
+        """Give the elements of what goes into a body or out of one, where they may be such that shapes depend on."""
         if not name or type_ is None or small_count(type_.shape) is None:
             return None
         if self._is_followed(frame, name):
