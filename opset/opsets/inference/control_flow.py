@@ -8,10 +8,10 @@ from typing import Any
 from opset.opsets.inference import infer
 from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation, count_of
 from opset.opsets.inference.dims import Dim, Size, equal, lower, maximum, minimum
-from opset.opsets.inference.outcomes import Outputs
+from opset.opsets.inference.outcomes import Asked, Outputs
 from opset.opsets.inference.types import Shape, Type, join, mapped, of_proto, sequence, tensor
 
-Asking = Generator[tuple[Any, ...], Outputs, Any]
+Asking = Generator[Asked, Outputs, Any]
 """A rule that yields a graph with the types of its inputs, and is sent its outputs."""
 
 _WIDENED, _RANKLESS, _ANY = 5, 7, 9
@@ -25,13 +25,16 @@ def choose(call: Call) -> Asking:
     graphs = [_graph(call, name) for name in ("then_branch", "else_branch")]
     truth = _truth(call, 0)
     chosen = graphs if truth is None else [graphs[0] if truth else graphs[1]]
+    for graph in graphs if len(chosen) == 1 else ():
+        if graph is not chosen[0]:
+            yield Asked(graph, [], unused=True)
     fitting = [graph for graph in chosen if len(graph.output) >= call.output_count]
     if not fitting:
         counts = " and ".join(str(len(graph.output)) for graph in chosen)
         raise Violation("C2", f"it gives {counts}, and {call.output_count} are asked for")
     found = []
     for graph in chosen:
-        outputs = yield graph, []
+        outputs = yield Asked(graph, [])
         if len(graph.output) >= call.output_count:
             found.append(outputs)
     if len(found) == 1:
@@ -52,12 +55,13 @@ def loop(call: Call) -> Asking:
     going = _truth(call, 1) if conditional else True
     initial = [call.type(2 + place) for place in range(states)]
     data = [_small(call, 2 + place) for place in range(states)]
-    if most == 0 or going is False:
-        stacked = [_stacked(_declared(each), 0, 0) for each in body.output[states + 1 :]]
-        return Outputs([*initial, *stacked], data)
-
     condition = call.type(1) if conditional else tensor("bool", ())
     number = tensor("int64", (1,) if _declared(body.input[0]).shape == (1,) else ())
+    if most == 0 or going is False:
+        stacked = [_stacked(_declared(each), 0, 0) for each in body.output[states + 1 :]]
+        yield Asked(body, [number, condition, *initial], repeated=True, unused=True)
+        return Outputs([*initial, *stacked], data)
+
     outputs = yield from _settled(
         body, [number], [condition, *initial], [_true(condition), *data], [],
         once=most == 1, first=_true if conditional else None,
@@ -105,6 +109,7 @@ def scan(call: Call) -> Asking:
     initial = [call.type(place) for place in range(states)]
     data = [_small(call, place) for place in range(states)]
     if length == 0:
+        yield Asked(body, [*initial, *slices], repeated=True, unused=True)
         declared = [_declared(each) for each in body.output[states:]]
         return Outputs([*initial, *_put_together(call, declared, to_axes, 0)], data)
 
@@ -138,6 +143,7 @@ def scan_of_batch(call: Call) -> Asking:
     batch, shortest = _lengths(call, batch, length)
     initial = inner[:states]
     if length == 0 or batch == 0:
+        yield Asked(body, inner, repeated=True, unused=True)
         stacked = [_declared(each) for each in body.output[states:]]
         ends = initial if batch != 0 else [_declared(each) for each in body.output[:states]]
         return _batched(batch, ends, [_stacked(each, 0, length) for each in stacked])
@@ -160,7 +166,7 @@ def sequence_map(call: Call) -> Asking:
     for place in range(call.input_count):
         type_ = call.type(place)
         given.append(type_.inner if type_ is not None and type_.kind == "seq" else type_ if place else None)
-    outputs = yield body, given, [], True
+    outputs = yield Asked(body, given, repeated=True)
     return [sequence(each) for each in outputs]
 
 
@@ -176,7 +182,7 @@ def _settled(
     *,
     once: bool = False,
     first: Callable[[Type | None], Data | None] | None = None,
-) -> Generator[tuple[Any, ...], Outputs, Outputs]:
+) -> Generator[Asked, Outputs, Outputs]:
     """Give the outputs of a body in any turn, the first of which are carried to the next.
 
     Its inputs are those `before`, those carried, which begin as `initial`, and those `after`. What differs
@@ -189,7 +195,7 @@ def _settled(
     for turn in range(_ANY + 1):
         if first is not None:
             known[0] = first(carried[0])
-        outputs = yield body, [*before, *carried, *after], [*[None] * start, *known], True, varied
+        outputs = yield Asked(body, [*before, *carried, *after], [*[None] * start, *known], True, varied)
         next_types = [join(a, b) for a, b in zip(carried, outputs, strict=False)]
         next_known = [_common(a, b) for a, b in zip(known, outputs.data, strict=False)]
         if first is not None:

@@ -8,7 +8,7 @@ so that the many like nodes of a model cost a look at a table.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from opset.opsets.inference.call import MAX_DATA, Call, Data, Element, Unknown, 
 from opset.opsets.inference.dims import Dim, Size, TooComplex, parse, substitute, variable, variables
 from opset.opsets.inference.outcomes import (
     MALFORMED,
+    Asked,
     Meaning,
     Outcome,
     Outputs,
@@ -55,7 +56,8 @@ _WHOLE = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".spli
 class Frame:
     """What is known inside one body: types by name, elements that were followed, tensors that may be read.
 
-    `local` are the variables that were made here, `repeated` says that they may have another value each time. `stated`
+    `local` are the variables that were made here, `repeated` says that they may have another value each time, `unused`
+    that the graph is never run, so that what is wrong in it does not matter. `stated`
     are the types that the model states, `mentioned` the variables in those that were read; `inside` has the frames of
     graphs in nodes, by the node's number and the attribute.
     """
@@ -67,6 +69,7 @@ class Frame:
     attributes: Mapping[str, Any] | None = None
     key: Any = ()
     repeated: bool = False
+    unused: bool = False
     types: dict[str, Type | None] = field(default_factory=dict)
     stated: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Data] = field(default_factory=dict)
@@ -516,8 +519,7 @@ class Engine:
         try:
             request = next(rule)
             while True:
-                graph, types, *rest = request
-                request = rule.send((yield self._graph(frame, index, graph, types, *rest)))
+                request = rule.send((yield self._graph(frame, index, Asked(*request))))
         except StopIteration as stop:
             raw = stop.value
         except (Violation, Unknown, TooComplex, *MALFORMED) as error:
@@ -526,21 +528,17 @@ class Engine:
         data = tuple(raw.data) if isinstance(raw, Outputs) else ()
         return Outcome(types, data, tuple(call.doubts), problems + more, any(map(is_open, types)))
 
-    def _graph(
-        self, frame: Frame, index: int, graph: Any, types: Sequence[Type | None], data: Sequence[Data | None] = (),
-        repeated: bool = False, varied: Collection[int] = (),
-    ) -> Run:
-        """Infer a graph in an attribute, its inputs being of these types; gives its outputs, sizes made inside None.
-
-        Of inputs that are `varied` the types are known to be no more than given, whatever the graph states of them.
-        """
+    def _graph(self, frame: Frame, index: int, asked: Asked) -> Run:
+        """Infer a graph in an attribute; gives its outputs, sizes made inside None."""
+        graph, types, data = asked.graph, asked.types, asked.data
         node = frame.body.proto.node[index]
         attribute = next((name for name, each in subgraphs(node) if each is graph), "graph")
         frame.inside.pop((index, attribute), None)
         self._spend(len(graph.node))
         body = Body(graph, f"{frame.body.place(index)}, {printable(attribute)}", frame.body, node, index)
         key = (frame.key, index, attribute)
-        inner = Frame(body, frame, frame.imports, frame.meanings, None, key, frame.repeated or repeated)
+        inner = Frame(body, frame, frame.imports, frame.meanings, None, key, frame.repeated or asked.repeated)
+        inner.unused = frame.unused or asked.unused
         names = body.input_names()
         if len(types) != len(names):  # IR version 3 listed initializers with the inputs
             defaults = {each.name for each in graph.initializer}
@@ -549,7 +547,7 @@ class Engine:
         for value in graph.input:
             name, place = value.name, places.get(value.name, len(types))
             type_ = types[place] if place < len(types) else None
-            if place not in varied:
+            if place not in asked.varied:
                 type_, why = self._meet(inner, value.type, type_)
                 if why:
                     inner.conflicts[name] = why
@@ -598,7 +596,7 @@ class Engine:
         key = (
             identity, named,
             tuple(sorted((name, each.SerializeToString()) for name, each in attributes.items())),
-            tuple(map(bool, node.input)),
+            tuple(map(bool, node.input)), frame.unused,
         )  # fmt: skip
         if key not in self._called:
             try:
@@ -609,6 +607,7 @@ class Engine:
             imports = imports_of(function, label, self.registry)
             body = Body(function, label, function=True)
             inner = Frame(body, None, imports, self._meanings_of(imports), attributes, (identity, len(self._called)))
+            inner.unused = frame.unused
             for place, name in enumerate(function.input):
                 self._enter(inner, name, given[place] if place < len(given) else None)
                 if place < len(data) and (known := data[place]) is not None:
