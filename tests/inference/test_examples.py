@@ -23,7 +23,7 @@ CASES = [
 # Operators whose outputs have sizes that only data decides, however small and constant it is; or not even a rank.
 DEPENDS_ON_DATA = set(
     "NonZero Unique Compress NonMaxSuppression StringNormalizer StringSplit TfIdfVectorizer ImageDecoder "
-    "If Loop Scan SequenceMap Gradient SequenceAt OptionalGetElement CastMap".split()
+    "If Loop Scan SequenceMap Gradient SequenceAt OptionalGetElement CastMap ConcatFromSequence".split()
 )
 
 

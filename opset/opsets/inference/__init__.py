@@ -15,7 +15,7 @@ from the operator's signature; a whole `Type`; or None, where nothing can be kno
 
 - `raise Violation("C1", "axis 2, rank 2")` where the node breaks that constraint of the operator's YAML;
 - `raise Unknown("the axes are not constant")` where nothing more can be said, `call.doubt(reason)` beside a result;
-- a rule that has graphs is a generator: `outputs = yield graph, [types]`, each a Type or None.
+- a rule that has graphs is a generator: `outputs = yield graph, [types]`, each a Type or None; see `Asked`.
 
 Where the elements of small tensors follow from those of inputs, as in the arithmetic by which exporters compute shapes,
 a second function gives them, a flat tuple for the first output or a list of those; sizes among them may be symbolic:

@@ -23,6 +23,7 @@ from opset.opsets.inference.call import MAX_DATA, Call, Data, Element, Unknown, 
 from opset.opsets.inference.dims import Dim, Size, TooComplex, parse, substitute, variable, variables
 from opset.opsets.inference.outcomes import (
     MALFORMED,
+    Asked,
     Meaning,
     Outcome,
     Outputs,
@@ -55,7 +56,10 @@ _WHOLE = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".spli
 class Frame:
     """What is known inside one body: types by name, elements that were followed, tensors that may be read.
 
-    `local` are the variables that were made here, `repeated` says that they may have another value each time.
+    `local` are the variables that were made here, `repeated` says that they may have another value each time, `unused`
+    that the graph is never run, so that what is wrong in it does not matter. `stated`
+    are the types that the model states, `mentioned` the variables in those that were read; `inside` has the frames of
+    graphs in nodes, by the node's number and the attribute.
     """
 
     body: Body
@@ -65,12 +69,15 @@ class Frame:
     attributes: Mapping[str, Any] | None = None
     key: Any = ()
     repeated: bool = False
+    unused: bool = False
     types: dict[str, Type | None] = field(default_factory=dict)
     stated: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Data] = field(default_factory=dict)
     tensors: dict[str, Any] = field(default_factory=dict)
     read: dict[str, Data | None] = field(default_factory=dict)
     local: set[str] = field(default_factory=set)
+    mentioned: set[str] = field(default_factory=set)
+    inside: dict[tuple[int, str], Frame] = field(default_factory=dict)
     doubts: dict[int, tuple[str, ...]] = field(default_factory=dict)
     problems: dict[int, tuple[Problem, ...]] = field(default_factory=dict)
     conflicts: dict[str, str] = field(default_factory=dict)
@@ -141,12 +148,20 @@ class Engine:
             self.fixed.update(variables_of(body.proto.input))
         self._taken |= self.fixed
         main: Frame | None = None
-        for body in roots:
-            frame = Frame(body, main, imports, self._meanings_of(imports), key=(len(self.frames),))
+        found_in: list[Frame] = []
+        for number, body in enumerate(roots):
+            frame = Frame(body, main, imports, self._meanings_of(imports), key=(number,))
             self._prepare(frame)
-            self.frames[frame.key] = frame
             drive(self._body(frame))
             main = main or frame
+            found_in.append(frame)
+        found_in.extend(frame for each in self.calls.values() for frame in each)
+        pending = found_in[::-1]
+        while pending:
+            frame = pending.pop()
+            if not frame.body.function:
+                self.frames[frame.key] = frame
+            pending.extend(reversed(frame.inside.values()))
 
     def _meanings_of(self, imports: Mapping[str, int]) -> dict[tuple[str, str], Meaning]:
         return self._meanings.setdefault(tuple(sorted(imports.items())), {})
@@ -157,7 +172,7 @@ class Engine:
         overridable = self.model.proto.ir_version >= 4
         inputs = {value.name for value in graph.input}
         for value in graph.input:
-            self._enter(frame, value.name, of_proto(value.type, self.size))
+            self._enter(frame, value.name, self._type_of(frame, value.type))
         for each in graph.initializer:
             self._enter_tensor(frame, each.name, each, overridable and each.name in inputs)
         for each in graph.sparse_initializer:
@@ -214,6 +229,22 @@ class Engine:
         except (TooComplex, ArithmeticError, ValueError):
             return None
         return None if isinstance(found, int) and found < 0 else found
+
+    def _type_of(self, frame: Frame, proto: Any) -> Type | None:
+        """Give the type that a body states; a variable that is met first inside a loop may change with every turn."""
+        return mapped(of_proto(proto, self.size), lambda size: self._mention(frame, size))
+
+    def _mention(self, frame: Frame, size: Size | None) -> Size | None:
+        if not isinstance(size, Dim):
+            return size
+        for name in variables(size) - frame.mentioned - self.fixed:
+            frame.mentioned.add(name)
+            outer = frame.parent
+            while frame.repeated and outer is not None and name not in outer.mentioned:
+                outer = outer.parent
+            if frame.repeated and outer is None:
+                frame.local.add(name)
+        return size
 
     def _closed(self, frame: Frame, type_: Type | None, name: str) -> Type | None:
         """Give a type in which sizes that are not known have names: those of one value, so not those in a sequence."""
@@ -297,20 +328,26 @@ class Engine:
 
     def _met(self, frame: Frame, name: str, found: Type | None) -> Type | None:
         """Give what value_info, or the graph's output, and the inference say together; note where they contradict."""
-        stated = of_proto(frame.stated[name], self.size)
-        type_, why = meet(stated, found, self._says_enough)
+        type_, why = self._meet(frame, frame.stated[name], found)
         if why:
             frame.conflicts[name] = why
         else:
             frame.conflicts.pop(name, None)
         return type_
 
-    def _says_enough(self, stated: Size, found: Size) -> bool:
-        """Say whether a size that was found, with variables, counts more than the one that is stated."""
-        if self.cautious:
-            return True
-        exact = "broadcast(" not in str(found) and self.fixed.issuperset(variables(found))
-        return exact and not isinstance(stated, int)
+    def _meet(self, frame: Frame, stated: Any, found: Type | None) -> tuple[Type | None, str]:
+        """Give what a type that a body states and one that was inferred say together, and "" or how they contradict."""
+
+        def says_enough(stated: Size, found: Size) -> bool:
+            if self.cautious:
+                return True
+            if isinstance(stated, int) or "broadcast(" in str(found):
+                return False
+            # Inside a loop, variables from outside say more than those that the body alone states.
+            unknown = variables(found) - self.fixed
+            return not unknown or (frame.repeated and unknown.isdisjoint(frame.local))
+
+        return meet(self._type_of(frame, stated), found, says_enough)
 
     def _meaning(self, op_type: str, domain: str, imports: Mapping[str, int]) -> Meaning:
         where = normalised(domain)
@@ -482,8 +519,7 @@ class Engine:
         try:
             request = next(rule)
             while True:
-                graph, types, *rest = request
-                request = rule.send((yield self._graph(frame, index, graph, types, *rest)))
+                request = rule.send((yield self._graph(frame, index, Asked(*request))))
         except StopIteration as stop:
             raw = stop.value
         except (Violation, Unknown, TooComplex, *MALFORMED) as error:
@@ -492,39 +528,46 @@ class Engine:
         data = tuple(raw.data) if isinstance(raw, Outputs) else ()
         return Outcome(types, data, tuple(call.doubts), problems + more, any(map(is_open, types)))
 
-    def _graph(
-        self, frame: Frame, index: int, graph: Any, types: Sequence[Type | None], data: Sequence[Data | None] = (),
-        repeated: bool = False,
-    ) -> Run:
-        """Infer a graph in an attribute, its inputs being of these types; gives its outputs, sizes made inside None."""
-        self._spend(len(graph.node))
+    def _graph(self, frame: Frame, index: int, asked: Asked) -> Run:
+        """Infer a graph in an attribute; gives its outputs, sizes made inside None."""
+        graph, types, data = asked.graph, asked.types, asked.data
         node = frame.body.proto.node[index]
-        name = next((name for name, each in subgraphs(node) if each is graph), "graph")
-        body = Body(graph, f"{frame.body.place(index)}, {printable(name)}", frame.body, node, index)
-        key = (frame.key, index, name)
-        inner = Frame(body, frame, frame.imports, frame.meanings, None, key, frame.repeated or repeated)
-        stated = {value.name: value.type for value in body.proto.input}
-        for place, (name, proto) in enumerate(stated.items()):
-            found = types[place] if place < len(types) else None
-            type_, why = meet(of_proto(proto, self.size), found, self._says_enough)
-            if why:
-                inner.conflicts[name] = why
+        attribute = next((name for name, each in subgraphs(node) if each is graph), "graph")
+        frame.inside.pop((index, attribute), None)
+        self._spend(len(graph.node))
+        body = Body(graph, f"{frame.body.place(index)}, {printable(attribute)}", frame.body, node, index)
+        key = (frame.key, index, attribute)
+        inner = Frame(body, frame, frame.imports, frame.meanings, None, key, frame.repeated or asked.repeated)
+        inner.unused = frame.unused or asked.unused
+        names = body.input_names()
+        if len(types) != len(names):  # IR version 3 listed initializers with the inputs
+            defaults = {each.name for each in graph.initializer}
+            names = [name for name in names if name not in defaults]
+        places = {name: place for place, name in enumerate(names)}
+        for value in graph.input:
+            name, place = value.name, places.get(value.name, len(types))
+            type_ = types[place] if place < len(types) else None
+            if place not in asked.varied:
+                type_, why = self._meet(inner, value.type, type_)
+                if why:
+                    inner.conflicts[name] = why
             self._enter(inner, name, type_)
             if place < len(data) and (known := data[place]) is not None:
                 inner.data[name] = known
-        for each in body.proto.initializer:
-            self._enter_tensor(inner, each.name, each)
-        for each in body.proto.sparse_initializer:
+        for each in graph.initializer:
+            if each.name not in places:
+                self._enter_tensor(inner, each.name, each)
+        for each in graph.sparse_initializer:
             inner.types[each.values.name] = tensor(element_name(each.values.data_type), stated_dims(each.dims))
         self._state(inner)
         yield self._body(inner)
-        self.frames[key] = inner
+        frame.inside[index, attribute] = inner
         return self._outside(inner, body.output_names())
 
     def _outside(self, frame: Frame, names: Sequence[str]) -> Outputs:
         """Give a body's outputs as they are seen around it, where its own variables mean nothing."""
         types = [self.type_in(frame, name) for name in names]
-        data = [self.data_in(frame, name) if self._is_followed(frame, name) else None for name in names]
+        data = [self._small(frame, name, type_) for name, type_ in zip(names, types, strict=True)]
         if not frame.local:
             return Outputs(types, data)
 
@@ -553,7 +596,7 @@ class Engine:
         key = (
             identity, named,
             tuple(sorted((name, each.SerializeToString()) for name, each in attributes.items())),
-            tuple(map(bool, node.input)),
+            tuple(map(bool, node.input)), frame.unused,
         )  # fmt: skip
         if key not in self._called:
             try:
@@ -564,6 +607,7 @@ class Engine:
             imports = imports_of(function, label, self.registry)
             body = Body(function, label, function=True)
             inner = Frame(body, None, imports, self._meanings_of(imports), attributes, (identity, len(self._called)))
+            inner.unused = frame.unused
             for place, name in enumerate(function.input):
                 self._enter(inner, name, given[place] if place < len(given) else None)
                 if place < len(data) and (known := data[place]) is not None:
@@ -582,7 +626,7 @@ class Engine:
         return Outcome(tuple(outputs), tuple(outputs.data), doubts, open=any(map(is_open, outputs)))
 
     def _small(self, frame: Frame, name: str, type_: Type | None) -> Data | None:
-        """Give the elements of an input of a function, where they may be such that shapes depend on."""
+        """Give the elements of what goes into a body or out of one, where they may be such that shapes depend on."""
         if not name or type_ is None or small_count(type_.shape) is None:
             return None
         if self._is_followed(frame, name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -36,6 +36,21 @@ class Outcome(NamedTuple):
     problems: tuple[Problem, ...] = ()
     open: bool = False
     """Whether sizes in `types` are None, and get a name for each node."""
+
+
+class Asked(NamedTuple):
+    """What a rule that has graphs asks for: the inference of one, its inputs being of these types, and elements.
+
+    `repeated` says that the graph is run repeatedly, `unused` that it never is. Of inputs that are `varied` no more is
+    true than what is given here, whatever the graph states of them.
+    """
+
+    graph: Any
+    types: Sequence[Type | None]
+    data: Sequence[Data | None] = ()
+    repeated: bool = False
+    varied: Collection[int] = ()
+    unused: bool = False
 
 
 class Outputs(list["Type | None"]):

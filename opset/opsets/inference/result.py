@@ -100,7 +100,7 @@ class Inference:
     @property
     def gaps(self) -> list[Gap]:
         """The first values on each way of which type or rank is not known, in the order of nodes."""
-        return [gap for frame in self._frames() for gap in _gaps(self._engine, frame)]
+        return [gap for frame in self._frames() if not frame.unused for gap in _gaps(self._engine, frame)]
 
     def written(self, overwrite: bool = False) -> Model:
         """Give the model with value_info for all that is known, and outputs completed.
@@ -176,6 +176,8 @@ def _coverage(type_: Type | None) -> str:
 
 def _findings(engine: Engine) -> Iterator[Finding]:
     for frame in (*engine.frames.values(), *(frame for each in engine.calls.values() for frame in each)):
+        if frame.unused:
+            continue
         producers: dict[str, int] = {}
         if frame.conflicts:
             producers = {name: index for index, node in enumerate(frame.body.proto.node) for name in node.output}
