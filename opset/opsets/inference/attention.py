@@ -75,6 +75,12 @@ def attention(call: Call) -> list[Any]:
                 raise Violation("C2", f"{name} beside four dimensions")
         if call.has(6) and call.has(4):
             raise Violation("C10", "nonpad_kv_seqlen beside a cache")
+        windows = call.attribute("left_window_size"), call.attribute("right_window_size")
+        if min(windows) < -1:
+            raise Violation("C11", f"{windows[0]} and {windows[1]}")
+    if call.attribute("qk_matmul_output_mode") not in range(4):
+        raise Violation("C8", f"qk_matmul_output_mode {call.attribute('qk_matmul_output_mode')}")
+    _precision(call, "C9")
     q = _with_heads(call, 0, rank, "q_num_heads")
     k, v = (_with_heads(call, place, rank, "kv_num_heads") for place in (1, 2))
     shared = call.same(k.heads, v.heads, "C3", "the number of key/value heads")
@@ -126,7 +132,7 @@ def flex_attention(call: Call) -> Generator[Any, Any, Shape]:
     call.same(q.size, k.size, "C4", "the head size")
     total = call.same(k.length, v.length, "C4", "the length")
     _groups(q.heads, call.same(k.heads, v.heads, "C3", "the number of key/value heads"))
-    scores = call.tensor(_precision(call), (batch, q.heads, q.length, total))
+    scores = call.tensor(_precision(call, "C2"), (batch, q.heads, q.length, total))
     for name in ("score_mod", "prob_mod"):
         graph = call.attribute(name)
         if graph is not None:
@@ -134,13 +140,13 @@ def flex_attention(call: Call) -> Generator[Any, Any, Shape]:
     return (batch, q.heads, q.length, v.size)
 
 
-def _precision(call: Call) -> str | None:
+def _precision(call: Call, label: str) -> str | None:
     """Give the type of scores: that of `softmax_precision`, or float, or double for doubles."""
     number = call.attribute("softmax_precision")
     if number is not None:
         element = {1: "float", 10: "float16", 11: "double", 16: "bfloat16"}.get(number)
         if element is None:
-            raise Violation("C2", f"softmax_precision {number}")
+            raise Violation(label, f"softmax_precision {number}")
         return element
     given = next(filter(None, map(call.element, range(3))), None)
     return None if given is None else "double" if given == "double" else "float"

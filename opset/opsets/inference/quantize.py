@@ -15,6 +15,8 @@ def quantize_linear(call: Call) -> Type:
     stated, given = element_stated(call, "output_dtype", "C4"), call.element(2)
     if stated is not None and given is not None and stated != given:
         raise Violation("C4", f"output_dtype says {stated}, and the zero point is {given}")
+    if call.attribute("precision") not in (None, 0, 1, 10, 11, 16):
+        raise Violation("C6", f"precision {call.attribute('precision')}")
     return call.tensor(stated or given or (None if call.has(2) else "uint8"), _scaled(call))
 
 
@@ -35,14 +37,14 @@ def _scaled(call: Call) -> Shape | None:
     place = 1 if call.shape(1) is not None else 2
     grain, block = call.shape(place), call.attribute("block_size") or 0
     is_fine = grain is not None and is_one(grain) is False
-    if block < 0:
-        raise Violation("C5", f"block_size {block}")
-    if shape is None and is_fine and block and len(grain or ()) > 1:
+    if shape is None and is_fine and block > 0 and len(grain or ()) > 1:
         shape = (None,) * len(grain or ())
     if shape is None:
         call.doubt("the rank of x is not known")
     if shape is None or grain is None or not is_fine:
         return shape
+    if block < 0:
+        raise Violation("C5", f"block_size {block}")
     rank = len(shape)
     axis = call.axis(call.attribute("axis"), rank, "C1") if rank != 1 else 0
     result = list(shape)
