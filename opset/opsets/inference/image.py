@@ -18,7 +18,7 @@ COORDINATES: tuple[str, ...] = ("half_pixel", "pytorch_half_pixel", "align_corne
 ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 POLICIES = ("stretch", "not_larger", "not_smaller")
 MAX_DIVISOR = 64
-"""Largest denominator of a scale by which a symbolic size is multiplied; sizes below 2**17 are exact with it."""
+"""Largest denominator of a scale that a symbolic size is multiplied by."""
 
 
 @infer("ImageDecoder")
@@ -195,7 +195,8 @@ def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | No
     """Give floor(size * span * scale) in single precision, None where that is not known.
 
     A symbolic size is followed where the scale is as near to a simple fraction as single precision allows, and not so
-    far below it that multiples of its denominator would be rounded down.
+    far below it that multiples of its denominator would be rounded down. Single precision then gives what the fraction
+    gives as long as the size times the numerator is below 2**23.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
