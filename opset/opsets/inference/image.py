@@ -11,14 +11,14 @@ from opset.opsets.inference import infer
 from opset.opsets.inference.call import Call, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, less, lower
 from opset.opsets.inference.rules.windows import followed, integers
-from opset.opsets.inference.types import Shape
+from opset.opsets.inference.types import MAX_RANK, Shape
 
 MODES = ("nearest", "linear", "cubic")
 COORDINATES: tuple[str, ...] = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
 ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 POLICIES = ("stretch", "not_larger", "not_smaller")
 MAX_DIVISOR = 64
-"""Largest denominator of a scale by which a symbolic size is multiplied; sizes below 2**17 are exact with it."""
+"""Largest denominator of a scale that a symbolic size is multiplied by."""
 
 
 @infer("ImageDecoder")
@@ -88,9 +88,10 @@ def upsample_images(call: Call) -> Shape:
 def upsample_by_attribute(call: Call) -> Shape:
     """Give the shape of a tensor enlarged in all dimensions by an attribute."""
     _modes(call, "C3", mode=("nearest", "linear"))
-    if not call.attribute("scales"):
-        raise Violation("C1", "there are no scales")
-    return _enlarged(call, call.attribute("scales"), 1.0)
+    scales = call.attribute("scales")
+    if not isinstance(scales, tuple):
+        raise Violation("", "scales is no list of numbers")
+    return _enlarged(call, scales, 1.0)
 
 
 @infer("Upsample", since=9)
@@ -108,6 +109,8 @@ def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Sha
         return (None,) * len(call.known(0))
     if shape is not None and len(shape) != len(scales):
         raise Violation("C1", f"{len(scales)} scales, rank {len(shape)}")
+    if len(scales) > MAX_RANK:
+        raise Unknown(f"there are {len(scales)} scales")
     _check_scales(scales, least)
     result = tuple(_scaled(size, scale) for size, scale in zip(shape or (None,) * len(scales), scales, strict=True))
     if _is_filled(result):
@@ -130,6 +133,8 @@ def resize(call: Call) -> Shape:
     if shape is None and (axes or not given):
         raise Unknown("the rank of X is not known")
     result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
+    if len(axes) > len(result):
+        raise Violation("C8", f"{len(axes)} axes, rank {len(result)}")
     numbers = [call.axis(axis, len(result), "C8") for axis in axes] or list(range(len(result)))
     if len(set(numbers)) != len(numbers):
         raise Violation("C8", f"axes {axes}")
@@ -190,7 +195,8 @@ def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | No
     """Give floor(size * span * scale) in single precision, None where that is not known.
 
     A symbolic size is followed where the scale is as near to a simple fraction as single precision allows, and not so
-    far below it that multiples of its denominator would be rounded down.
+    far below it that multiples of its denominator would be rounded down. Single precision then gives what the fraction
+    gives as long as the size times the numerator is below 2**23.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None

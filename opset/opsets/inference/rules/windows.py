@@ -182,7 +182,7 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
     if (len(strides), len(dilations), len(pads)) != (rank, rank, 2 * rank):
         counts = f"{len(strides)} strides, {len(dilations)} dilations, {len(pads)} pads"
         raise Violation("C2", f"{counts} for {rank} spatial axes")
-    if min(*strides, *dilations, 1) < 1 or min(*pads, 0) < 0:
+    if min((*strides, *dilations, 1)) < 1 or min((*pads, 0)) < 0:
         raise Violation("C2", f"strides {strides}, dilations {dilations}, pads {pads}")
     if any(size is not None and less(size, 1) for size in kernel):
         raise Violation(label, f"a window of {', '.join(map(str, kernel))}")
