@@ -59,7 +59,7 @@ def _bounds(call: Call, rank: int) -> _Bounds:
         each = (f"{len(one)} {name}" for name, one in zip(names, (starts, ends, axes, steps), strict=True) if one)
         raise Violation("C1", ", ".join(each))
     if len(set(places)) < len(places):
-        raise Violation("C3", f"axes {known}")
+        raise Violation("C3", f"axes {known[:20]}")
     if steps is not None and 0 in steps:
         raise Violation("C4", f"steps {shown(tuple(steps))}")
     if not has_steps and counts:
