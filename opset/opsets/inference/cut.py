@@ -59,7 +59,7 @@ def _bounds(call: Call, rank: int) -> _Bounds:
         each = (f"{len(one)} {name}" for name, one in zip(names, (starts, ends, axes, steps), strict=True) if one)
         raise Violation("C1", ", ".join(each))
     if len(set(places)) < len(places):
-        raise Violation("C3", f"axes {known}")
+        raise Violation("C3", f"axes {known[:20]}")
     if steps is not None and 0 in steps:
         raise Violation("C4", f"steps {shown(tuple(steps))}")
     if not has_steps and counts:
@@ -99,9 +99,10 @@ def _place(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
         if isinstance(size, Dim) and abs(bound) >= _FAR:
             return (False, size) if bound > 0 else (True, -size - 1)
         return bound < 0, bound
-    if at_most(0, bound):
+    # A dimension is not negative, even where that cannot be seen: N - 1 as an end of N - 1 is not.
+    if at_most(0, bound) or at_most(size, bound):
         return False, bound
-    if less(bound, 0):
+    if less(bound, 0) or less(bound + size, 0):
         return True, bound
     # N - 1 of N is the same as -1, also where N is 0; forwards so is N - 2, where N may be 1. N - 3 is 2 where N is 2.
     offset = bound - size

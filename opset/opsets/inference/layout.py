@@ -53,14 +53,12 @@ def size_data(call: Call) -> Any:
 @infer("Transpose")
 def transpose(call: Call) -> Shape:
     """Give the sizes in the order perm, or the reverse order."""
-    perm, shape = call.attribute("perm"), call.shape(0)
+    perm = call.attribute("perm")
+    shape: Shape | None = call.shape(0)
     if shape is None:
-        if perm is None:
+        if perm is None or len(perm) > MAX_RANK:
             raise Unknown("the rank of data is not known")
-        if len(perm) > MAX_RANK:
-            raise Unknown(f"perm has {len(perm):,} values")
-        shape = (None,) * len(perm)  # type: ignore[assignment]
-    assert shape is not None
+        shape = (None,) * len(perm)
     return tuple([shape[axis] for axis in _order(perm, len(shape))])
 
 

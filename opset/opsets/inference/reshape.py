@@ -63,38 +63,36 @@ def _reshaped(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], zer
     certain = all(not isinstance(size, Dim) or (lower(size) or 0) > 0 for size in wanted)
     if found is not None:
         rest = sizes[:found] + sizes[found + 1 :]
-        if 0 in rest:
-            raise unfit
-        sizes[found] = _quotient(shape, rest)
-        left = followed(operator.mod, multiplied(shape), multiplied(rest))
-        if certain and left is not None and equal(left, 0) is False:
+        sizes[found], left = _divided(shape, rest)
+        if 0 in rest or (certain and left is not None and equal(left, 0) is False):
             raise unfit
         return tuple(sizes)
     # One size that is not a number, or not known at all, follows from the others where their product is not 0.
-    open_places = [place for place, size in enumerate(sizes) if size is None]
-    if not open_places:
-        open_places = [place for place, size in enumerate(wanted) if isinstance(size, Dim)]
-    if len(open_places) == 1:
-        place = open_places[0]
+    follows = [place for place, size in enumerate(sizes) if size is None]
+    follows = follows or [place for place, size in enumerate(wanted) if isinstance(size, Dim)]
+    if len(follows) == 1:
+        place = follows[0]
         rest = sizes[:place] + sizes[place + 1 :]
         if all(size is not None and (lower(size) or 0) > 0 for size in rest):
-            size = _quotient(shape, rest)
-            left = followed(operator.mod, multiplied(shape), multiplied(rest))
+            quotient, left = _divided(shape, rest)
             if sizes[place] is None or left == 0:
-                sizes[place] = size
+                sizes[place] = quotient
     before, after = multiplied(shape), multiplied(sizes)
     if certain and before is not None and after is not None and equal(before, after) is False:
         raise unfit
     return tuple(sizes)
 
 
-def _quotient(shape: Sequence[Size], rest: Sequence[Size | None]) -> Size | None:
-    """Give the number of elements divided by the product of sizes; those in both go out before that is too complex."""
-    if any(size is None for size in rest):
-        return None
+def _divided(shape: Sequence[Size], rest: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
+    """Give the number of elements divided by a product of sizes, and the remainder; None where they are not known.
+
+    Variables in both go out before the products are made, which may be too complex.
+    """
+    if None in rest or 0 in rest:
+        return None, None
     common = _symbolic(shape) & _symbolic(rest)
     whole, part = (multiplied(_without(sizes, common)) for sizes in (shape, rest))
-    return followed(operator.floordiv, whole, part)
+    return followed(operator.floordiv, whole, part), followed(operator.mod, whole, part)
 
 
 def _symbolic(sizes: Sequence[Size | None]) -> Counter[Dim]:
@@ -192,6 +190,8 @@ def unsqueeze_by_attribute(call: Call) -> Shape:
 
 def _unsqueezed(call: Call, shape: Shape, axes: Sequence[int], front: bool = False) -> Shape:
     rank = len(shape) + len(axes)
+    if rank > MAX_RANK:
+        raise Unknown(f"the rank would be {rank:,}")
     new = set(axes_of(call, axes, rank, "C1", front))
     if len(new) < len(axes):
         raise Violation("C2", f"axes {list(axes[:20])}")
