@@ -135,12 +135,15 @@ class Call:
     def attribute(self, name: str) -> Any:
         """Give an attribute, or its default; None where there is neither.
 
-        It is an int, float, str, the message of a tensor, type or graph, or a tuple of these.
+        It is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError where it
+        is of another type than the schema says.
         """
         if name not in self.attributes:
-            found = self._find(name)
-            if found is None and name in self.schema.attributes:
-                found = self.schema.attributes[name].default
+            found, formal = self._find(name), self.schema.attributes.get(name)
+            if found is None and formal is not None:
+                found = formal.default
+            elif formal is not None and not _is_of(found, formal.type):
+                raise TypeError(f"the attribute {name} is not of the type {formal.type}")
             self.attributes[name] = found
         return self.attributes[name]
 
@@ -180,6 +183,20 @@ class Call:
         if equal(left, right) is False:
             raise Violation(label, f"{what}{' is ' * bool(what)}{left} and {right}")
         return right if isinstance(right, int) else left
+
+
+_PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string": (str, bytes)}
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    """Say whether an attribute's value is of the type that schemas call `kind`; elements of lists are all alike."""
+    if isinstance(value, tuple) != kind.endswith("s"):
+        return False
+    first = (value[0] if value else None) if isinstance(value, tuple) else value
+    plain = _PLAIN.get(kind.removesuffix("s"))
+    if plain is None:
+        return not isinstance(first, int | float | str | bytes)
+    return isinstance(first, plain) or value == ()
 
 
 MAX_DATA = 1024

@@ -153,7 +153,7 @@ def imputer(
         raise Violation("C1", f"{len(new)} replacements for {columns} features")
     old = np.array(replaced_value_float if floats else replaced_value_int64)
     absent = np.isnan(x) if floats and np.isnan(old) else x == old.astype(x.dtype)
-    return np.where(absent, np.array(new).astype(x.dtype), x)
+    return np.where(absent, np.array(new).astype(x.dtype), x).reshape(x.shape)  # a scalar stays one
 
 
 @kernel("LabelEncoder", domain=ML)

@@ -78,7 +78,7 @@ def scaler(x: Array, *, offset: Floats, scale: Floats) -> Array:
             if len(values) not in (1, columns):
                 raise Violation("C1", f"{len(values)} values for {columns} features")
             result = combine(result, np.array(values, np.float32))
-    return result.astype(np.float32)
+    return result.astype(np.float32).reshape(x.shape)  # a scalar stays one
 
 
 @kernel("Normalizer", domain=ML)
