@@ -199,7 +199,14 @@ def test_ranks_have_to_be_known_to_move_a_dimension(refused):
     made = scan(1, 1, scan_input_axes=[1])
     refused(made, 9, 8, values(1, 1, axes=[1]), "C207", outputs=["o0"], shapes={"x0": None})
     made = scan(1, 1, scan_output_axes=[1])
-    refused(made, 9, 8, values(1, 1), "C207", outputs=["o0"], kinds={"o0": F})
+    unknown = {"x0": None, "s0": None}
+    refused(made, 9, 8, values(1, 1), "C207", outputs=["o0"], kinds={"o0": F}, shapes=unknown)
+
+
+def test_ranks_that_are_inferred_are_known(check):
+    for axis, version in ((1, 9), (-1, 11)):
+        made = scan(1, 1, scan_output_axes=[axis])
+        check(made, version, version - 1, values(1, 1), outputs=["o0"], kinds={"o0": F})
 
 
 @pytest.mark.parametrize(
@@ -226,7 +233,6 @@ def test_axes_count_from_the_front(check, attributes, expect):
     [
         (11, 10, (), {"scan_input_axes": [-3]}, "C103"),
         (11, 10, (), {"scan_input_axes": [-1, -1]}, "C103"),
-        (11, 10, (), {"scan_output_axes": [-1]}, "C207"),
         (9, 8, (), {"scan_output_directions": [2]}, "C103"),
         (8, 9, ("",), {"directions": [0, 1]}, "C103"),
         (8, 9, ("", "x0"), {}, "C103"),

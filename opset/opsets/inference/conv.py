@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opset.opsets.inference import infer
 from opset.opsets.inference.call import Call, Unknown, Violation
-from opset.opsets.inference.dims import Size, less, minimum, product
+from opset.opsets.inference.dims import Size, less, product
 from opset.opsets.inference.rules.windows import (
     Windows,
     auto_pad_of,
@@ -82,10 +82,7 @@ def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> li
         return [followed(lambda size, stride: size * stride, *axis) for axis in each]
 
     def covered(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int, more: int) -> Size:
-        # The filters cover stride * (size - 1) + reach elements, where there is an element at all.
-        empty = more - begin - end
-        some = minimum(1, size) if empty >= 0 or size == 0 else 1
-        result = stride * size + ((kernel - 1) * dilation + 1 - stride) * some + empty
+        result = stride * (size - 1) + (kernel - 1) * dilation + 1 + more - begin - end
         if less(result, 0):
             raise Violation("C4", f"{result} elements remain without pads of {begin} and {end}")
         return result

@@ -486,7 +486,7 @@ class Engine:
         for type_, elements in zip(types, raw if isinstance(raw, list) else [raw], strict=False):
             shape = type_.shape if type_ is not None else None
             count = small_count(shape)
-            if elements is None or count != len(elements) or all(each is None for each in elements):
+            if elements is None or count != len(elements) or (elements and all(each is None for each in elements)):
                 found.append(None)
                 continue
             self._followed += len(elements)

@@ -193,7 +193,6 @@ def _spread(
     begins, ends, shape = [], [], []
     for axis, size in enumerate(x.shape[2:]):
         full = strides[axis] * (size - 1) + output_padding[axis] + (kernel[axis] - 1) * dilations[axis] + 1
-        full = full if size else output_padding[axis]
         begin, end = (pads[axis], pads[axis + rank]) if auto_pad != "VALID" else (0, 0)
         if wanted is not None:
             begin, end = same_pads(max(full - wanted[axis], 0), auto_pad)
