@@ -114,7 +114,7 @@ def _broadcast(left: Shape, right: Shape) -> Shape:
             raise Refusal(
                 "C207",
                 "it is not known whether an operand is broadcast",
-                "fix the model's dynamic dimensions, or add the shapes to value_info",
+                "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE",
             )
     return tuple(result)
 

@@ -50,4 +50,5 @@ def addend_to_limited_broadcasting(op: Builder, node: Node) -> Result:
 
 
 def _unknown() -> Refusal:
-    return Refusal("C207", "it is not known how 'C' is broadcast", "add the shapes of all inputs to value_info")
+    help = "give the graph's inputs shapes; opset infer tells where they are lost"
+    return Refusal("C207", "it is not known how 'C' is broadcast", help)

@@ -148,7 +148,7 @@ def need_size(node: Node, index: int, axis: int) -> int:
         raise Refusal(
             "C207",
             f"the size of '{printable(node.input(index))}' along axis {axis} is not known",
-            "fix the model's dynamic dimensions, or add the shape to value_info",
+            "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE",
         )
     return size
 

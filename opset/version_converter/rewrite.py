@@ -182,7 +182,7 @@ class Node:
             raise Refusal(
                 "C207",
                 f"the rank of '{printable(self.input(index))}' is not known",
-                "add its shape to the graph's value_info (shape inference does)",
+                "give the graph's inputs shapes; opset infer tells where they are lost",
             )
         return rank
 
@@ -193,7 +193,7 @@ class Node:
             raise Refusal(
                 "C207",
                 f"the shape of '{printable(self.input(index))}' is not fully known",
-                "fix the model's dynamic dimensions, or add the shape to value_info",
+                "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE",
             )
         return tuple(dim for dim in shape if isinstance(dim, int))
 
@@ -222,7 +222,7 @@ def unknown_type(value: str) -> Refusal:
     return Refusal(
         "C203",
         f"the type of '{printable(value)}' is not known",
-        "add it to the graph's value_info (shape inference does)",
+        "give the graph's inputs types; opset infer tells where they are lost",
     )
 
 

@@ -60,23 +60,6 @@ def scalar(call: Call, output: int) -> Shape:
     return ()
 
 
-@rule("stated")
-def stated(call: Call, output: int, attribute: str) -> Shape:
-    """Give the shape that an attribute states: `stated(shape)`. Sizes are not negative."""
-    sizes = call.attribute(attribute)
-    if sizes is None:
-        raise Unknown(f"the attribute {attribute} is not known")
-    if any(size < 0 for size in sizes):
-        raise Violation("", f"{attribute} is {list(sizes)}, and a size is not negative")
-    return tuple(sizes)
-
-
-@rule("untyped")
-def untyped(call: Call, output: int) -> None:
-    """Say that nothing but the element type can be known of an output before the model runs."""
-    call.doubt("its shape depends on data")
-
-
 def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
     """Give the shape that shapes are broadcast to. Raises Violation where they cannot be."""
     if not shapes or all(shape == shapes[0] for shape in shapes):

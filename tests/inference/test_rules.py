@@ -1,0 +1,34 @@
+"""Every version has a rule or a function, and the guide lists the rules."""
+
+import re
+from pathlib import Path
+
+from opset.opsets import inference
+from opset.opsets.registry import default_registry
+
+GUIDE = Path(__file__).parents[2] / "docs" / "inference.md"
+REGISTRY = default_registry()
+
+
+def test_every_rule_serves_an_operator_and_stands_in_the_guide():
+    users = {
+        rule
+        for domain in REGISTRY.domains
+        for name in REGISTRY.operators(domain)
+        for schema in REGISTRY.versions(name, domain)
+        for rule in re.findall(r"[a-z_]+(?=\(|;|$)", schema.shape)
+    }
+    listed = re.findall(r"^\| `([a-z_]+)", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    listed += re.findall(r"^\| `[^|]*`, `([a-z_]+)", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(listed) == users == set(inference._rules)
+
+
+def test_every_version_says_how_its_outputs_are_inferred():
+    missing = [
+        f"{schema.name} {schema.since_version}"
+        for domain in REGISTRY.domains
+        for name in REGISTRY.operators(domain)
+        for schema in REGISTRY.versions(name, domain)
+        if not schema.deprecated and inference.find(schema) is None
+    ]
+    assert missing == []
