@@ -135,12 +135,15 @@ class Call:
     def attribute(self, name: str) -> Any:
         """Give an attribute, or its default; None where there is neither.
 
-        It is an int, float, str, the message of a tensor, type or graph, or a tuple of these.
+        It is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError for one
+        that is not of the type that the operator states.
         """
         if name not in self.attributes:
-            found = self._find(name)
-            if found is None and name in self.schema.attributes:
-                found = self.schema.attributes[name].default
+            found, formal = self._find(name), self.schema.attributes.get(name)
+            if formal is not None and found is None:
+                found = formal.default
+            elif formal is not None and not _is_of(found, formal.type):
+                raise TypeError(f"the attribute {name} is to be of type {formal.type}")
             self.attributes[name] = found
         return self.attributes[name]
 
@@ -180,6 +183,17 @@ class Call:
         if equal(left, right) is False:
             raise Violation(label, f"{what}{' is ' * bool(what)}{left} and {right}")
         return right if isinstance(right, int) else left
+
+
+_CLASSES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str, bytes)}
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    """Say whether an attribute's value is of a kind, by its first element where it has several."""
+    if kind.endswith("s"):
+        return isinstance(value, tuple) and (not value or _is_of(value[0], kind[:-1]))
+    classes = _CLASSES.get(kind)
+    return isinstance(value, classes) if classes else not isinstance(value, int | float | str | bytes | tuple)
 
 
 MAX_DATA = 1024
