@@ -11,13 +11,15 @@ REGISTRY = default_registry()
 
 
 def test_every_rule_serves_an_operator_and_stands_in_the_guide():
-    users = {
-        rule
+    schemas = [
+        schema
         for domain in REGISTRY.domains
         for name in REGISTRY.operators(domain)
         for schema in REGISTRY.versions(name, domain)
-        for rule in re.findall(r"[a-z_]+(?=\(|;|$)", schema.shape)
-    }
+        if schema.shape
+    ]
+    assert [schema.name for schema in schemas if inference.misnamed(schema)] == []
+    users = {rule for schema in schemas for rule in re.findall(r"[a-z_]+(?=\(|;|$)", schema.shape)}
     listed = re.findall(r"^\| `([a-z_]+)", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
     listed += re.findall(r"^\| `[^|]*`, `([a-z_]+)", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(listed) == users == set(inference._rules)
