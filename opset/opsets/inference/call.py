@@ -36,7 +36,7 @@ class Call:
     An input that is left out is `absent`; of one that is there, type, shape and elements may be unknown, which is None.
     """
 
-    __slots__ = ("_data", "_find", "_node", "asked", "attributes", "doubts", "output_count", "schema", "types")
+    __slots__ = ("_data", "_find", "_node", "asked", "attributes", "doubts", "memory", "output_count", "schema", "types")
 
     def __init__(
         self,
@@ -52,6 +52,8 @@ class Call:
         self.asked: set[int] = set()
         """The inputs whose elements were asked for."""
         self.doubts: list[str] = []
+        self.memory: dict[str, Any] = {}
+        """What a rule that has graphs noted of this node, when it was asked before: in another turn of a loop around."""
         self._node, self._find, self._data = node, find, data
 
     @property

@@ -63,7 +63,7 @@ def loop(call: Call) -> Asking:
         return Outputs([*initial, *stacked], data)
 
     outputs = yield from _settled(
-        body, [number], [condition, *initial], [_true(condition), *data], [],
+        call, body, [number], [condition, *initial], [_true(condition), *data], [],
         once=most == 1, first=_true if conditional else None,
     )  # fmt: skip
     _check_kept(initial, outputs[1 : states + 1], "C4")
@@ -113,7 +113,7 @@ def scan(call: Call) -> Asking:
         declared = [_declared(each) for each in body.output[states:]]
         return Outputs([*initial, *_put_together(call, declared, to_axes, 0)], data)
 
-    outputs = yield from _settled(body, [], initial, data, slices, once=length == 1)
+    outputs = yield from _settled(call, body, [], initial, data, slices, once=length == 1)
     _check_kept(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states], outputs.data[:states])
     if length is None or not (lower(length) or 0) > 0:
@@ -148,7 +148,7 @@ def scan_of_batch(call: Call) -> Asking:
         ends = initial if batch != 0 else [_declared(each) for each in body.output[:states]]
         return _batched(batch, ends, [_stacked(each, 0, length) for each in stacked])
 
-    outputs = yield from _settled(body, [], initial, [], inner[states:], once=length == 1)
+    outputs = yield from _settled(call, body, [], initial, [], inner[states:], once=length == 1)
     _check_kept(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states])
     if not shortest:
@@ -174,6 +174,7 @@ def sequence_map(call: Call) -> Asking:
 
 
 def _settled(
+    call: Call,
     body: Any,
     before: Sequence[Type | None],
     initial: Sequence[Type | None],
@@ -187,11 +188,20 @@ def _settled(
 
     Its inputs are those `before`, those carried, which begin as `initial`, and those `after`. What differs
     between turns is widened until nothing does; with `once`, there is one turn. `first` gives the elements of the first
-    carried value in every turn.
+    carried value in every turn. What was widened when the node was asked before is so from the beginning: else each
+    level of nested loops would double the turns.
     """
-    carried, known = list(initial), [*data, *[None] * (len(initial) - len(data))]
     start = len(before)
     varied: set[int] = set()
+    carried, known = list(initial), [*data, *[None] * (len(initial) - len(data))]
+    first_carried, first_known, *former = call.memory.get("turns", (carried, known))
+    if former:
+        carried = [_lost(*each) for each in zip(carried, first_carried, former[0], strict=True)]
+        known = [
+            new if was == now else _common(new, now)
+            for new, was, now in zip(known, first_known, former[1], strict=True)
+        ]
+        varied = former[2]
     for turn in range(_ANY + 1):
         if first is not None:
             known[0] = first(carried[0])
@@ -211,7 +221,24 @@ def _settled(
             carried = [None if turn + 1 >= _ANY else _widened(each, turn + 1 >= _RANKLESS) for each in carried]
             known = [None] * len(carried)
             varied.update(range(start, start + len(carried)))
+    call.memory["turns"] = first_carried, first_known, carried, known, varied
     return outputs
+
+
+def _lost(type_: Type | None, was: Type | None, now: Type | None) -> Type | None:
+    """Give a type without what got lost on the way from one type to another."""
+    if type_ is None or was is None or was == now:
+        return type_
+    if now is None:
+        return None
+    shape = type_.shape
+    if shape is not None and was.shape is not None:
+        if now.shape is None or not len(shape) == len(was.shape) == len(now.shape):
+            shape = None
+        else:
+            lost = [a is not None and b is None for a, b in zip(was.shape, now.shape, strict=True)]
+            shape = tuple([None if gone else size for gone, size in zip(lost, shape, strict=True)])
+    return type_._replace(shape=shape, inner=_lost(type_.inner, was.inner, now.inner))
 
 
 def _widened(type_: Type | None, rankless: bool) -> Type | None:

@@ -123,6 +123,7 @@ class Engine:
         """Variables of the model's own inputs."""
         self._functions = {function_key(function): function for function in model.proto.functions}
         self._called: dict[Any, tuple[list[str], Outputs]] = {}
+        self._memories: dict[Any, dict[str, Any]] = {}
         self._names: dict[tuple[Any, str, int], Dim] = {}
         self._taken: set[str] = set()
         self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], Meaning]] = {}
@@ -514,6 +515,7 @@ class Engine:
         assert meaning.schema is not None
         call = self._call_of(frame, node, meaning, given)
         problems = self._misfits(meaning.schema, node, given)
+        call.memory = self._memories.setdefault((frame.key, index), {})
         raw: Any = []
         rule = meaning.rule.function(call)
         try:
