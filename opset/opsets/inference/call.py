@@ -36,7 +36,9 @@ class Call:
     An input that is left out is `absent`; of one that is there, type, shape and elements may be unknown, which is None.
     """
 
-    __slots__ = ("_data", "_find", "_node", "asked", "attributes", "doubts", "memory", "output_count", "schema", "types")
+    __slots__ = (
+        "_data", "_find", "_node", "asked", "attributes", "doubts", "memory", "output_count", "schema", "types"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class Call:
         """The inputs whose elements were asked for."""
         self.doubts: list[str] = []
         self.memory: dict[str, Any] = {}
-        """What a rule that has graphs noted of this node, when it was asked before: in another turn of a loop around."""
+        """What a rule that has graphs noted of this node before, in a former turn of a loop around."""
         self._node, self._find, self._data = node, find, data
 
     @property
