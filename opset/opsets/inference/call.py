@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opset.opsets.inference.dims import Dim, Size, equal, product
 from opset.opsets.inference.types import Shape, Type, tensor
 from opset.opsets.kernels import Violation
-from opset.opsets.values import element_name
+from opset.opsets.values import NUMBERS, element_name
 
 if TYPE_CHECKING:
     from opset.schemas.model import OpSchema
@@ -165,9 +165,9 @@ class Call:
         number = self.attribute(name)
         if not number:
             return None
-        if isinstance(number, str):  # the first versions of Cast spelled it out
-            return number.lower()
-        element = element_name(number)
+        # The first versions of Cast spelled it out.
+        spelled = number.lower() if isinstance(number, str) else ""
+        element = (spelled if spelled in NUMBERS else None) if spelled else element_name(number)
         if element is None:
             raise Violation("", f"{name} is {number}, which numbers no type")
         return element
