@@ -125,7 +125,7 @@ class Call:
             shape = self.shape(place)
             length = shape[0] if shape is not None and len(shape) == 1 else 1 if shape == () else None
             return (None,) * length if isinstance(length, int) and length <= MAX_DATA else None
-        if len(data.shape) > 1 or any(isinstance(each, float | str | bytes) for each in data.elements):
+        if len(data.shape) > 1 or any(isinstance(each, bool | float | str | bytes) for each in data.elements):
             raise Violation("", f"{self.parameter(place)} is no list of integers")
         return data.elements  # type: ignore[return-value]
 
