@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opset.opsets.inference.dims import Dim, Size, equal, product
 from opset.opsets.inference.types import Shape, Type, tensor
 from opset.opsets.kernels import Violation
-from opset.opsets.values import element_name
+from opset.opsets.values import NUMBERS, element_name
 
 if TYPE_CHECKING:
     from opset.schemas.model import OpSchema
@@ -36,7 +36,9 @@ class Call:
     An input that is left out is `absent`; of one that is there, type, shape and elements may be unknown, which is None.
     """
 
-    __slots__ = ("_data", "_find", "_node", "asked", "attributes", "doubts", "output_count", "schema", "types")
+    __slots__ = (
+        "_data", "_find", "_node", "asked", "attributes", "doubts", "memory", "output_count", "schema", "types"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -52,6 +54,8 @@ class Call:
         self.asked: set[int] = set()
         """The inputs whose elements were asked for."""
         self.doubts: list[str] = []
+        self.memory: dict[str, Any] = {}
+        """What a rule that has graphs noted of this node before, in a former turn of a loop around."""
         self._node, self._find, self._data = node, find, data
 
     @property
@@ -121,7 +125,7 @@ class Call:
             shape = self.shape(place)
             length = shape[0] if shape is not None and len(shape) == 1 else 1 if shape == () else None
             return (None,) * length if isinstance(length, int) and length <= MAX_DATA else None
-        if len(data.shape) > 1 or any(isinstance(each, float | str | bytes) for each in data.elements):
+        if len(data.shape) > 1 or any(isinstance(each, bool | float | str | bytes) for each in data.elements):
             raise Violation("", f"{self.parameter(place)} is no list of integers")
         return data.elements  # type: ignore[return-value]
 
@@ -161,9 +165,9 @@ class Call:
         number = self.attribute(name)
         if not number:
             return None
-        if isinstance(number, str):  # the first versions of Cast spelled it out
-            return number.lower()
-        element = element_name(number)
+        # The first versions of Cast spelled it out.
+        spelled = number.lower() if isinstance(number, str) else ""
+        element = (spelled if spelled in NUMBERS else None) if spelled else element_name(number)
         if element is None:
             raise Violation("", f"{name} is {number}, which numbers no type")
         return element

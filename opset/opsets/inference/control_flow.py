@@ -62,11 +62,12 @@ def loop(call: Call) -> Asking:
         yield Asked(body, [number, condition, *initial], repeated=True, unused=True)
         return Outputs([*initial, *stacked], data)
 
-    outputs = yield from _settled(
-        body, [number], [condition, *initial], [_true(condition), *data], [],
+    begun, outputs = yield from _settled(
+        call, body, [number], [condition, *initial], [_true(condition), *data], [],
         once=most == 1, first=_true if conditional else None,
     )  # fmt: skip
     _check_kept(initial, outputs[1 : states + 1], "C4")
+    del begun[0]  # the condition
     trips = most
     if conditional:
         _check_truth(outputs[0], "C1")
@@ -79,7 +80,7 @@ def loop(call: Call) -> Asking:
             trips, least = None, 0
     final = Outputs(outputs[1 : states + 1], outputs.data[1 : states + 1])
     if not least:
-        final = _joined(call, Outputs(initial, data), final, "{} may be another after some turns, or is not known")
+        final = _joined(call, Outputs(begun, data), final, "{} may be another after some turns, or is not known")
     for each in outputs[states + 1 :]:
         _check_stacked(each)
     return Outputs([*final, *(_stacked(each, 0, trips) for each in outputs[states + 1 :])], final.data)
@@ -113,11 +114,11 @@ def scan(call: Call) -> Asking:
         declared = [_declared(each) for each in body.output[states:]]
         return Outputs([*initial, *_put_together(call, declared, to_axes, 0)], data)
 
-    outputs = yield from _settled(body, [], initial, data, slices, once=length == 1)
+    begun, outputs = yield from _settled(call, body, [], initial, data, slices, once=length == 1)
     _check_kept(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states], outputs.data[:states])
     if length is None or not (lower(length) or 0) > 0:
-        final = _joined(call, Outputs(initial, data), final, "{} may be another after some turns, or is not known")
+        final = _joined(call, Outputs(begun, data), final, "{} may be another after some turns, or is not known")
     return Outputs([*final, *_put_together(call, outputs[states:], to_axes, length)], final.data)
 
 
@@ -148,11 +149,11 @@ def scan_of_batch(call: Call) -> Asking:
         ends = initial if batch != 0 else [_declared(each) for each in body.output[:states]]
         return _batched(batch, ends, [_stacked(each, 0, length) for each in stacked])
 
-    outputs = yield from _settled(body, [], initial, [], inner[states:], once=length == 1)
+    begun, outputs = yield from _settled(call, body, [], initial, [], inner[states:], once=length == 1)
     _check_kept(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states])
     if not shortest:
-        final = _joined(call, Outputs(initial), final, "{} may be another after some turns, or is not known")
+        final = _joined(call, Outputs(begun), final, "{} may be another after some turns, or is not known")
     return _batched(batch, final, _put_together(call, outputs[states:], [0] * (len(outputs) - states), length))
 
 
@@ -174,6 +175,7 @@ def sequence_map(call: Call) -> Asking:
 
 
 def _settled(
+    call: Call,
     body: Any,
     before: Sequence[Type | None],
     initial: Sequence[Type | None],
@@ -182,28 +184,40 @@ def _settled(
     *,
     once: bool = False,
     first: Callable[[Type | None], Data | None] | None = None,
-) -> Generator[Asked, Outputs, Outputs]:
-    """Give the outputs of a body in any turn, the first of which are carried to the next.
+) -> Generator[Asked, Outputs, tuple[list[Type | None], Outputs]]:
+    """Give what is carried to the first turn as the body has it, and its outputs in any turn, carried to the next.
 
-    Its inputs are those `before`, those carried, which begin as `initial`, and those `after`. What differs
-    between turns is widened until nothing does; with `once`, there is one turn. `first` gives the elements of the first
-    carried value in every turn.
+    Its inputs are those `before`, those carried, which begin as `initial`, and those `after`. What differs between
+    turns is widened until nothing does; with `once`, there is one turn. `first` gives the elements of the first carried
+    value in every turn. What was widened when the node was asked before is so from the beginning: else each level of
+    nested loops would double the turns.
     """
-    carried, known = list(initial), [*data, *[None] * (len(initial) - len(data))]
     start = len(before)
     varied: set[int] = set()
+    carried, known = list(initial), [*data, *[None] * (len(initial) - len(data))]
+    first_carried, first_known, *former = call.memory.get("turns", (carried, known))
+    if former:
+        carried = [_lost(*each) for each in zip(carried, first_carried, former[0], strict=True)]
+        known = [
+            new if was == now else _common(new, now)
+            for new, was, now in zip(known, first_known, former[1], strict=True)
+        ]
+        varied = former[2]
+    begun: list[Type | None] = []
     for turn in range(_ANY + 1):
         if first is not None:
             known[0] = first(carried[0])
         outputs = yield Asked(body, [*before, *carried, *after], [*[None] * start, *known], True, varied)
-        next_types = [join(a, b) for a, b in zip(carried, outputs, strict=False)]
+        seen = outputs.inputs[start : start + len(carried)]
+        begun = begun or seen
+        next_types = [join(a, b) for a, b in zip(seen, outputs, strict=False)]
         next_known = [_common(a, b) for a, b in zip(known, outputs.data, strict=False)]
         if first is not None:
             next_known[0] = known[0]
-        if once or (next_types == carried and next_known == known):
+        if once or (next_types in (carried, seen) and next_known == known):
             break
         # What the graph states of a value is not believed where turns give several.
-        for place, (was, now, both) in enumerate(zip(carried, outputs, next_types, strict=False), start):
+        for place, (was, now, both) in enumerate(zip(seen, outputs, next_types, strict=False), start):
             if both not in (was, None) and (now is None or now.kind != "tensor" or now.shape is not None):
                 varied.add(place)
         carried, known = next_types, next_known
@@ -211,7 +225,24 @@ def _settled(
             carried = [None if turn + 1 >= _ANY else _widened(each, turn + 1 >= _RANKLESS) for each in carried]
             known = [None] * len(carried)
             varied.update(range(start, start + len(carried)))
-    return outputs
+    call.memory["turns"] = first_carried, first_known, carried, known, varied
+    return begun, outputs
+
+
+def _lost(type_: Type | None, was: Type | None, now: Type | None) -> Type | None:
+    """Give a type without what got lost on the way from one type to another."""
+    if type_ is None or was is None or was == now:
+        return type_
+    if now is None:
+        return None
+    shape = type_.shape
+    if shape is not None and was.shape is not None:
+        if now.shape is None or not len(shape) == len(was.shape) == len(now.shape):
+            shape = None
+        else:
+            lost = [a is not None and b is None for a, b in zip(was.shape, now.shape, strict=True)]
+            shape = tuple([None if gone else size for gone, size in zip(lost, shape, strict=True)])
+    return type_._replace(shape=shape, inner=_lost(type_.inner, was.inner, now.inner))
 
 
 def _widened(type_: Type | None, rankless: bool) -> Type | None:

@@ -123,6 +123,7 @@ class Engine:
         """Variables of the model's own inputs."""
         self._functions = {function_key(function): function for function in model.proto.functions}
         self._called: dict[Any, tuple[list[str], Outputs]] = {}
+        self._memories: dict[Any, dict[str, Any]] = {}
         self._names: dict[tuple[Any, str, int], Dim] = {}
         self._taken: set[str] = set()
         self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], Meaning]] = {}
@@ -514,6 +515,7 @@ class Engine:
         assert meaning.schema is not None
         call = self._call_of(frame, node, meaning, given)
         problems = self._misfits(meaning.schema, node, given)
+        call.memory = self._memories.setdefault((frame.key, index), {})
         raw: Any = []
         rule = meaning.rule.function(call)
         try:
@@ -562,14 +564,15 @@ class Engine:
         self._state(inner)
         yield self._body(inner)
         frame.inside[index, attribute] = inner
-        return self._outside(inner, body.output_names())
+        return self._outside(inner, body.output_names(), names)
 
-    def _outside(self, frame: Frame, names: Sequence[str]) -> Outputs:
-        """Give a body's outputs as they are seen around it, where its own variables mean nothing."""
+    def _outside(self, frame: Frame, names: Sequence[str], inputs: Sequence[str] = ()) -> Outputs:
+        """Give a body's outputs, and inputs, as they are seen around it, where its own variables mean nothing."""
+        given = [frame.types.get(name) for name in inputs]
         types = [self.type_in(frame, name) for name in names]
         data = [self._small(frame, name, type_) for name, type_ in zip(names, types, strict=True)]
         if not frame.local:
-            return Outputs(types, data)
+            return Outputs(types, data, given)
 
         def size(each: Size | None) -> Size | None:
             return None if each is None or not frame.local.isdisjoint(variables(each)) else each
@@ -580,6 +583,7 @@ class Engine:
         return Outputs(
             [mapped(type_, size) for type_ in types],
             [None if each is None else Data(each.shape, tuple(map(element, each.elements))) for each in data],
+            [mapped(type_, size) for type_ in given],
         )
 
     # Functions of the model

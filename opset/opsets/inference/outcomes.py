@@ -54,11 +54,16 @@ class Asked(NamedTuple):
 
 
 class Outputs(list["Type | None"]):
-    """What the inference of a graph, or a rule that has one, gives: types, and elements where they are known."""
+    """What the inference of a graph, or a rule that has one, gives: types, and elements where they are known.
 
-    def __init__(self, types: Iterable[Type | None], data: Iterable[Data | None] = ()) -> None:
+    `inputs` are the types of a graph's inputs, by what was given and what the graph states.
+    """
+
+    def __init__(
+        self, types: Iterable[Type | None], data: Iterable[Data | None] = (), inputs: Iterable[Type | None] = ()
+    ) -> None:
         super().__init__(types)
-        self.data = [*data]
+        self.data, self.inputs = [*data], [*inputs]
 
 
 @dataclass(eq=False, slots=True)
