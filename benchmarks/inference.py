@@ -64,7 +64,10 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that is wrong, or less than onnx tells; `known` where that was decided."""
+    """Something that is wrong, or less than onnx tells; `known` where that was decided.
+
+    `follows` says that of an input of the node less is known already.
+    """
 
     case: str
     form: str
@@ -73,6 +76,7 @@ class Fault:
     kind: str
     why: str
     known: str = ""
+    follows: bool = False
 
 
 @dataclass
@@ -330,10 +334,10 @@ def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, R
     for form in FORMS:
         model = form_of(case, form)
 
-        def fault(kind: str, name: str, why: str, form: str = form) -> None:
+        def fault(kind: str, name: str, why: str, follows: bool = False, form: str = form) -> None:
             operator = operators.get(name, operators[""])
             known = decided(operator.split(" ")[0], f"{kind} {operator}: {why} | {case.name}")
-            result.faults.append(Fault(case.name, form, operator, name, kind, why, known))
+            result.faults.append(Fault(case.name, form, operator, name, kind, why, known, follows))
 
         yield f"{case.name}: {form}"
         begun = time.perf_counter()
@@ -357,13 +361,15 @@ def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, R
         result.theirs += time.perf_counter() - begun
         ours = stated(written)
         counts = result.counts[form] = Counter()
+        lesser: set[str] = set()
         for way, graph in graphs_of(model):
-            for name in (name for node in graph.node for name in node.output if name):
+            for inputs, name in [(node.input, name) for node in graph.node for name in node.output if name]:
                 mine, other = ours.get((way, name)), theirs.get((way, name))
                 verdict = compared(mine, other)
                 counts[verdict] += 1
                 if verdict in ("less", "contradiction"):
-                    fault(verdict, name, f"{shown(mine)}, and onnx {shown(other)}")
+                    fault(verdict, name, f"{shown(mine)}, and onnx {shown(other)}", not lesser.isdisjoint(inputs))
+                    lesser.add(name)
     return result
 
 
@@ -408,9 +414,9 @@ def table(results: Sequence[tuple[str, Result]]) -> Iterator[str]:
 
 
 def by_operator(faults: Sequence[Fault]) -> Iterator[str]:
-    """Give a line for each operator: how many values of it have a fault of each kind."""
+    """Give a line for each operator: how many values of it have a fault of each kind that no other explains."""
     counts: dict[str, Counter[str]] = {}
-    for fault in faults:
+    for fault in (fault for fault in faults if not fault.follows):
         counts.setdefault(fault.operator.split(" ")[0], Counter())[fault.kind] += 1
     for operator, kinds in sorted(counts.items(), key=lambda pair: -sum(pair[1].values())):
         yield f"  {operator:<28} " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
@@ -432,7 +438,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", default="node,models,graphs", help="node, models, graphs, or an empty string")
     parser.add_argument("--archive", type=Path, metavar="FOLDER", help="a folder that benchmarks.archive fetched")
     parser.add_argument("-j", dest="processes", type=int, default=2, help="how many at once (default: 2)")
-    parser.add_argument("-v", dest="verbose", action="store_true", help="tell what is decided, and each form, too")
+    told = "tell each form, and what is decided or follows"
+    parser.add_argument("-v", dest="verbose", action="store_true", help=told)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every fault here")
     options = parser.parse_args(arguments)
     titled = list(sources([name for name in options.cases.split(",") if name], options.archive, options.pattern))
@@ -450,7 +457,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     continue
                 result = Result([Fault(case.name, "", "(process)", "", "exception", f"{result.why}: {result.stage}")])
             results.append((source, result))
-            wrong = [fault for fault in result.faults if options.verbose or not fault.known]
+            wrong = [fault for fault in result.faults if options.verbose or not (fault.known or fault.follows)]
             for fault in wrong if options.verbose else distinct(wrong):
                 known = f" ({fault.known})" if fault.known else ""
                 print(f"{fault.case} [{fault.form}] {fault.operator} '{fault.value}': {fault.kind}: {fault.why}{known}")
