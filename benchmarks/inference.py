@@ -349,7 +349,7 @@ def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, R
             continue
         result.ours += time.perf_counter() - begun
         for finding in found.findings:
-            fault("finding", "", f"{finding.code} {finding.message}; {finding.where}; {finding.why}")
+            fault("finding", "", f"{finding.code} {finding.message}; {finding.place}; {finding.why}")
         for name, why in untruths(found, case, values):
             fault("truth", name, why)
         theirs: dict[Key, onnx.TypeProto] = {}
