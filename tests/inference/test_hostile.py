@@ -10,6 +10,7 @@ from onnx import AttributeProto, TensorProto, helper
 
 from opset import Inference, ModelError, OpsetError, infer
 from opset.opsets.inference.dims import Dim
+from opset.opsets.registry import default_registry
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 HUGE = 2**63 - 1
@@ -177,33 +178,32 @@ def test_windows_of_any_number(operator, number):
     inferred(model(nodes, inputs))
 
 
-ATTRIBUTES = {
-    "Concat": ("axis",), "Softmax": ("axis",), "Flatten": ("axis",), "Gather": ("axis",), "ArgMax": ("axis",),
-    "DepthToSpace": ("blocksize",), "SpaceToDepth": ("blocksize",), "TopK": ("axis",), "Split": ("axis",),
-    "LRN": ("size",), "EyeLike": ("k", "dtype"), "Cast": ("to",), "RandomNormal": ("shape", "dtype"),
-    "Transpose": ("perm",), "LSTM": ("hidden_size",), "GRU": ("hidden_size",), "OneHot": ("axis",),
-    "Shape": ("start", "end"), "Multinomial": ("sample_size", "dtype"), "ReduceMean": ("axes",), "Unique": ("axis",),
-    "SplitToSequence": ("axis",),
-    "ConcatFromSequence": ("axis", "new_axis"), "MaxRoiPool": ("pooled_shape",), "RoiAlign": ("output_height",),
-    "Constant": ("value_int", "value_ints"), "GatherND": ("batch_dims",), "LayerNormalization": ("axis",),
-}  # fmt: skip
+REGISTRY = default_registry()
+OPERATORS = [(domain, name) for domain in REGISTRY.domains for name in REGISTRY.operators(domain)]
+BRANCH = helper.make_graph([helper.make_node("Relu", ["x"], ["in"])], "g", [value("a", None)], [value("in", None)])
+GIVEN = [
+    *NUMBERS, *([number] * length for number in NUMBERS for length in (1, 4)), [1] * 1000, 1.5, float("nan"), [1e30],
+    "text", b"\xff", ["a", "b"], whole("t", [1]), BRANCH,
+]  # fmt: skip
+FED = [[], ["x"], ["x", "i", "x"], ["x", "w", "w"], ["", "x", ""], ["s"], ["i", "i"], ["n", "x"]]
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("operator", ATTRIBUTES)
-def test_attributes_of_any_number_and_kind(operator, number):
+@pytest.mark.parametrize(("domain", "name"), OPERATORS)
+def test_attributes_of_any_number_and_kind(domain, name):
+    newest = REGISTRY.versions(name, domain)[-1]
     nodes = []
-    for name in ATTRIBUTES[operator]:
-        for given in (number, [number], [number] * 2, [number] * 1000, [], 1.5, "text", b"\xff", whole("t", [number])):
-            for inputs in ([], ["x"], ["x", "x"], ["x", "i", "x"], ["", "x", ""], ["s"], ["x"] * 20):
-                outputs = [f"{operator}{len(nodes)}"]
-                attribute = helper.make_attribute(name, given, attr_type=AttributeProto.INTS if given == [] else None)
-                node = helper.make_node(operator, [] if operator == "Constant" else inputs, outputs)
-                node.attribute.append(attribute)
+    for attribute in newest.attributes:
+        for given in GIVEN:
+            for inputs in FED:
+                node = helper.make_node(name, inputs, [f"y{len(nodes)}", f"z{len(nodes)}"], domain=domain)
+                node.attribute.append(helper.make_attribute(attribute, given))
                 nodes.append(node)
-    inputs = [*X4, value("i", [3], INT64), helper.make_tensor_sequence_value_info("s", FLOAT, [2, "N"])]
-    for opset in (9, 17):
-        inferred(model(nodes, inputs, opset=opset), room=400)
+    inputs = [*X4, value("i", [3], INT64), value("w", [4, 4, 3, 3]), value("n", None)]
+    inputs.append(helper.make_tensor_sequence_value_info("s", FLOAT, [2, "N"]))
+    nodes.append(helper.make_node("Identity", ["x"], ["y"]))
+    imports = {} if domain in ("", "ai.onnx") else {domain: newest.since_version}
+    opset = 17 if imports else newest.since_version
+    inferred(model(nodes, inputs, opset=opset, **imports), refusable=name == "Constant")
 
 
 # Functions
