@@ -16,7 +16,8 @@ value_info and without the shapes of graph outputs:
 Truth: what is inferred agrees with the outputs of the case, and with every value of a run of it: kind, element type,
 rank, each size, where variables stand for the sizes of this run. An exception, or a finding about a valid model, is a
 failure. Dominance: of no value less is known than onnx.shape_inference tells with data propagation. A size is unknown,
-a variable, or a number; a variable counts the same whatever its name, `unk__0` of onnx included.
+a variable, or a number; a variable counts the same whatever its name. `unk__0`, which onnx makes up, says no more than
+that a size is not known, and is found where it must not be, in a sequence and in what a loop does anew each turn.
 
 The exit status is 1 when anything is found that is not in benchmarks.inference_decided.
 """
@@ -52,6 +53,7 @@ from opset.opsets.inference.types import Type
 
 FORMS = ("shipped", "untyped", "constants", "variables", "both")
 VERDICTS = ("equal", "more", "less", "contradiction")
+COLUMNS = (*VERDICTS, "decided")
 SECONDS_PER_CASE = 300
 SECONDS_PER_RUN = 20
 MOST_CONSTANT = 1024  # elements of an input that becomes an initializer
@@ -287,18 +289,20 @@ def compared(ours: onnx.TypeProto | None, theirs: onnx.TypeProto | None) -> str:
 
 
 def size_of(dim: onnx.TensorShapeProto.Dimension) -> str:
-    """Give a size as text: a number, "?" for a variable, "" for one that is not known."""
+    """Give a size as text: a number, "?" for a variable, "~" for one that onnx made up, "" for none."""
     if dim.HasField("dim_value"):
         return str(dim.dim_value) if dim.dim_value >= 0 else ""
-    return "?" if dim.dim_param else ""
+    return "~" if dim.dim_param.startswith("unk__") else "?" if dim.dim_param else ""
 
 
 def level(one: str | int | bool, other: str | int | bool) -> str:
-    """Compare two things of which "", 0 or False say nothing, and "?" less than anything else."""
-    if one == other:
+    """Compare two things of which "", 0 or False say nothing, and "?" less than anything else but "~"."""
+    if one == other or (other == "~" and one in ("", "?")):
         return "equal"
     if not one or not other:
         return "more" if one else "less"
+    if other == "~":
+        return "more"
     if "?" in (one, other):
         return "more" if other == "?" else "less"
     return "contradiction"
@@ -334,10 +338,11 @@ def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, R
     for form in FORMS:
         model = form_of(case, form)
 
-        def fault(kind: str, name: str, why: str, follows: bool = False, form: str = form) -> None:
+        def fault(kind: str, name: str, why: str, follows: bool = False, form: str = form) -> bool:
             operator = operators.get(name, operators[""])
             known = decided(operator.split(" ")[0], f"{kind} {operator}: {why} | {case.name}")
             result.faults.append(Fault(case.name, form, operator, name, kind, why, known, follows))
+            return bool(known)
 
         yield f"{case.name}: {form}"
         begun = time.perf_counter()
@@ -368,7 +373,8 @@ def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, R
                 verdict = compared(mine, other)
                 counts[verdict] += 1
                 if verdict in ("less", "contradiction"):
-                    fault(verdict, name, f"{shown(mine)}, and onnx {shown(other)}", not lesser.isdisjoint(inputs))
+                    told = f"{shown(mine)}, and onnx {shown(other)}"
+                    counts["decided"] += fault(verdict, name, told, not lesser.isdisjoint(inputs))
                     lesser.add(name)
     return result
 
@@ -406,10 +412,10 @@ def table(results: Sequence[tuple[str, Result]]) -> Iterator[str]:
         for form, counts in result.counts.items():
             for title in (source, "all"):
                 sums.setdefault((title, form), Counter()).update({"cases": 1, **counts})
-    yield f"{'source':>20} {'form':>10} {'cases':>7} {'values':>8} " + " ".join(f"{name:>13}" for name in VERDICTS)
+    yield f"{'source':>20} {'form':>10} {'cases':>7} {'values':>8} " + " ".join(f"{name:>13}" for name in COLUMNS)
     for (source, form), counts in sorted(sums.items(), key=lambda pair: (pair[0][0] == "all", pair[0][0])):
         values = sum(counts[name] for name in VERDICTS)
-        row = " ".join(f"{counts[name]:>13,}" for name in VERDICTS)
+        row = " ".join(f"{counts[name]:>13,}" for name in COLUMNS)
         yield f"{source:>20} {form:>10} {counts['cases']:>7,} {values:>8,} {row}"
 
 

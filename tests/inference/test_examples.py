@@ -35,6 +35,8 @@ def model_with(schema, example, constant, symbolic):
     """Give an example's model, some inputs as initializers, the sizes of others as variables; and these variables."""
     model = model_of(schema, example)
     model.ir_version = max(model.ir_version, 4)
+    for output in model.graph.output:
+        output.ClearField("type")
     sizes = {}
     for place, value in enumerate(example.inputs):
         name = f"input_{place}"

@@ -9,7 +9,7 @@ from typing import Any
 from opset.opsets.inference import infer
 from opset.opsets.inference.call import Call, Violation, count_of
 from opset.opsets.inference.dims import Size, equal, product
-from opset.opsets.inference.types import MAX_RANK, Shape, Type, of_text
+from opset.opsets.inference.types import MAX_RANK, Shape, Type, sequence
 from opset.opsets.values import element_name
 
 ML = "ai.onnx.ml"
@@ -210,7 +210,7 @@ def zip_map(call: Call) -> Type | None:
     _, columns = _rows(call, "C2")
     if columns is not None and equal(columns, count) is False:
         raise Violation("C2", f"{count} labels for {columns} columns")
-    return of_text(f"seq(map({element}, float))")
+    return sequence(Type("map", element, None, call.tensor("float", ())))
 
 
 # Linear models and support vector machines

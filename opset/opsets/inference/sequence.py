@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.call import Call, Unknown, Violation, count_of
+from opset.opsets.inference.call import Call, Violation, count_of
 from opset.opsets.inference.dims import Size, at_most, equal, less
 from opset.opsets.inference.types import Shape, Type, join, of_proto, optional, sequence, tensor
 
@@ -74,20 +74,21 @@ def insert(call: Call) -> Type:
 
 
 @infer("ConcatFromSequence")
-def concat(call: Call) -> Shape:
-    """Give the sizes that all tensors share; along the axis it depends on how many there are."""
+def concat(call: Call) -> Type:
+    """Give the type of the tensors with the sizes that all share; along the axis it depends on how many there are."""
     stacked: int = call.attribute("new_axis")
     axis = call.attribute("axis")
     if stacked not in (0, 1):
         raise Violation("C1", f"new_axis {stacked}")
     inner = _inner(call)
     if inner is None or inner.shape is None:
-        raise Unknown("the rank of the tensors is not known")
+        call.doubt("the rank of the tensors is not known")
+        return call.tensor(None if inner is None else inner.element)
     shape = inner.shape
     if axis is None:
-        return (None,) * (len(shape) + stacked)
+        return call.tensor(inner.element, (None,) * (len(shape) + stacked))
     axis = call.axis(axis, len(shape) + stacked, "C3")
-    return (*shape[:axis], None, *shape[axis + 1 - stacked :])
+    return call.tensor(inner.element, (*shape[:axis], None, *shape[axis + 1 - stacked :]))
 
 
 @infer("SplitToSequence")
