@@ -80,6 +80,11 @@ def loop(call: Call) -> Asking:
             trips, least = None, 0
     final = Outputs(outputs[1 : states + 1], outputs.data[1 : states + 1])
     if not least:
+        # What goes in as an optional value may come out as what is in it; the outputs have one type, which is that.
+        begun = [
+            end if start is not None and end is not None and start.kind == "optional" != end.kind else start
+            for start, end in zip(begun, final, strict=True)
+        ]
         final = _joined(call, Outputs(begun, data), final, "{} may be another after some turns, or is not known")
     for each in outputs[states + 1 :]:
         _check_stacked(each)
