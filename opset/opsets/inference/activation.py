@@ -7,8 +7,8 @@ from functools import partial
 from opset.opsets.inference import data, infer
 from opset.opsets.inference.call import Call, Violation, count_of
 from opset.opsets.inference.dims import Dim, equal, maximum
+from opset.opsets.inference.elements import typed
 from opset.opsets.inference.types import Shape
-from opset.opsets.inference.unary import typed
 
 
 @infer("Gelu")

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import agreed, differ, fitted, quotient
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most
-from opset.opsets.inference.rules.agreement import agreed, differ, fitted, quotient
 from opset.opsets.inference.types import Shape, Type
 
 Maybe = Size | None

@@ -10,7 +10,7 @@ from typing import Any
 from opset.opsets.inference import data, infer
 from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, at_most, equal, less, maximum, minimum
-from opset.opsets.inference.elements import applied, broadcast_shape, each, rounded, spread
+from opset.opsets.inference.elements import broadcast_shape, each, spread, typed
 from opset.opsets.inference.types import Shape
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow")
@@ -80,7 +80,7 @@ def _remainder(call: Call) -> Any:
         result: Element = a % b
         return result if at_most(0, a) and at_most(0, b) else None
 
-    return _typed(call, fmod if call.attribute("fmod") else operator.mod)
+    return typed(fmod if call.attribute("fmod") else operator.mod, call)
 
 
 def _extreme(symbolic: Any, plain: Any) -> Any:
@@ -115,7 +115,7 @@ _OF_TRUTH = {
 }
 # Before version 7, or 8, inputs were broadcast otherwise or not at all.
 for _name, _function in _OF_NUMBERS.items():
-    data(_name, since=7)(partial(lambda function, call: _typed(call, function), _function))
+    data(_name, since=7)(partial(typed, _function))
 for _name, _function in _OF_TRUTH.items():
     data(_name, since=7)(partial(lambda function, call: each(call, function), _function))
 data("Mod")(_remainder)
@@ -133,10 +133,3 @@ def where_data(call: Call) -> Any:
         return None
     rows = zip(*(spread(each, shape) for each in known), strict=True)
     return tuple(x if x == y else None if condition is None else x if condition else y for condition, x, y in rows)
-
-
-def _typed(call: Call, function: Any) -> Any:
-    """Give a function of the elements, each as the inputs' element type holds it."""
-    found = each(call, function)
-    type_ = call.element(0)
-    return None if found is None else tuple(applied(lambda element: rounded(element, type_), one) for one in found)

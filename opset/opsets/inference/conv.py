@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from opset.opsets.inference import infer
 from opset.opsets.inference.call import Call, Unknown, Violation
-from opset.opsets.inference.dims import Size, less, product
+from opset.opsets.inference.dims import Size, followed, less, product
 from opset.opsets.inference.rules.windows import (
     Windows,
     auto_pad_of,
     convolution,
     filter_sizes,
-    followed,
     integer,
     integers,
     places,

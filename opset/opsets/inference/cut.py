@@ -7,8 +7,8 @@ from typing import Any
 
 from opset.opsets.inference import data, infer
 from opset.opsets.inference.call import Call, Unknown, Violation, count_of
-from opset.opsets.inference.dims import Dim, Size, at_most, ceil_div, equal, less, maximum, minimum
-from opset.opsets.inference.partial import axes_of, followed, picked, required, total
+from opset.opsets.inference.dims import Dim, Size, at_most, ceil_div, equal, followed, less, maximum, minimum
+from opset.opsets.inference.partial import axes_of, picked, required, total
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 Sizes = Sequence["Size | None"]

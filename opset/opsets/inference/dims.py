@@ -610,3 +610,13 @@ def product(sizes: Iterable[Size]) -> Size:
     for size in sizes:
         result = result * size
     return result
+
+
+def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
+    """Give a function of sizes, None where one of them is not known or the result is too complex."""
+    if any(size is None for size in sizes):
+        return None
+    try:
+        return function(*sizes)
+    except TooComplex:
+        return None

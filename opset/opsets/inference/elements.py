@@ -56,6 +56,13 @@ def applied(function: Function, *elements: Element) -> Element:
         return None
 
 
+def typed(function: Function, call: Call) -> tuple[Element, ...] | None:
+    """Give a function of the elements of all inputs, each as the first input's element type holds it."""
+    found = each(call, function)
+    type_ = call.element(0)
+    return None if found is None else tuple(applied(lambda element: rounded(element, type_), one) for one in found)
+
+
 def rounded(element: Element, type_: str | None) -> Element:
     """Give a number as an element type holds it; a symbolic size stays as it is, which floats hold up to 2**24.
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from opset.opsets.inference import infer
 from opset.opsets.inference.call import Call, Element, Unknown, Violation
-from opset.opsets.inference.dims import Dim, Size, less, lower
-from opset.opsets.inference.rules.windows import followed, integers
+from opset.opsets.inference.dims import Dim, Size, followed, less, lower
+from opset.opsets.inference.rules.windows import integers
 from opset.opsets.inference.types import MAX_RANK, Shape
 
 MODES = ("nearest", "linear", "cubic")

@@ -10,9 +10,9 @@ from opset.opsets.inference import cut as cut  # rules of this family, too
 from opset.opsets.inference import data, infer
 from opset.opsets.inference import reshape as reshape
 from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation, count_of
-from opset.opsets.inference.dims import Size, broadcast, equal, less
+from opset.opsets.inference.dims import Size, broadcast, equal, followed, less
 from opset.opsets.inference.elements import broadcast_shape, spread
-from opset.opsets.inference.partial import axes_of, followed, multiplied, picked, required, total
+from opset.opsets.inference.partial import axes_of, multiplied, picked, required, total
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 # -- shapes --

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import agreed, fitted
 from opset.opsets.inference.call import Call, Unknown, Violation
 from opset.opsets.inference.dims import Size, broadcast
-from opset.opsets.inference.rules.agreement import agreed, fitted
 from opset.opsets.inference.types import Shape
 
 Label = int | str

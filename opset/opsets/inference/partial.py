@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
 from opset.opsets.inference.call import MAX_DATA, Call, Data, Element, Unknown, Violation
-from opset.opsets.inference.dims import Size, TooComplex, product
-
-
-def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Give a function of sizes, None where one of them is not known or the result is too complex."""
-    if any(size is None for size in sizes):
-        return None
-    try:
-        return function(*sizes)
-    except TooComplex:
-        return None
+from opset.opsets.inference.dims import Size, followed, product
 
 
 def multiplied(sizes: Iterable[Size | None]) -> Size | None:

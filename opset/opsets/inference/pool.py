@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from opset.opsets.inference import infer
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size, less
-from opset.opsets.inference.rules.windows import followed, integer, integers, stated, windows_of
+from opset.opsets.inference.dims import Size, followed, less
+from opset.opsets.inference.rules.windows import integer, integers, stated, windows_of
 from opset.opsets.inference.types import Shape
 
 

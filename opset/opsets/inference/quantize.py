@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import agreed, differ, element_stated, is_one
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import ceil_div
-from opset.opsets.inference.rules.agreement import agreed, differ, element_stated, is_one
 from opset.opsets.inference.types import Shape, Type
 
 

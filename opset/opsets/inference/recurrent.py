@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import agreed, quotient
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most
-from opset.opsets.inference.rules.agreement import agreed, quotient
 from opset.opsets.inference.types import Shape
 
 _DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}

@@ -9,8 +9,8 @@ from typing import Any
 
 from opset.opsets.inference import data, infer
 from opset.opsets.inference.call import Call, Unknown, Violation
-from opset.opsets.inference.dims import Dim, Size, equal, lower
-from opset.opsets.inference.partial import axes_of, followed, multiplied, required
+from opset.opsets.inference.dims import Dim, Size, equal, followed, lower
+from opset.opsets.inference.partial import axes_of, multiplied, required
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 

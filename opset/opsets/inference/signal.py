@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import agreed, element_stated, one_element
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most, equal, less
-from opset.opsets.inference.rules.agreement import agreed, element_stated, one_element
 from opset.opsets.inference.types import Shape, Type
 
 

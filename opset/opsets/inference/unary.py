@@ -94,13 +94,6 @@ def _to_whole(function: Any) -> Function:
     return lambda x: math.copysign(function(x), x) if isinstance(x, float) else x
 
 
-def typed(function: Function, call: Call) -> Any:
-    """Give a function of the elements, each as the input's element type holds it."""
-    found = each(call, function)
-    type_ = call.element(0)
-    return None if found is None else tuple(applied(lambda element: rounded(element, type_), one) for one in found)
-
-
 _OF_NUMBERS: dict[str, Function] = {
     "Abs": lambda x: maximum(x, -x) if isinstance(x, Dim) else abs(x),
     "Ceil": _to_whole(math.ceil),

@@ -10,12 +10,12 @@ Constraints are reported by the labels that kernels use, C1 to C4, which the YAM
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from opset.opsets.inference import rule
 from opset.opsets.inference.call import Call, Unknown, Violation
-from opset.opsets.inference.dims import Size, TooComplex, ceil_div, less
+from opset.opsets.inference.dims import Size, ceil_div, followed, less
 from opset.opsets.inference.types import MAX_RANK, Shape
 
 AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
@@ -123,16 +123,6 @@ def integers(call: Call, name: str) -> tuple[int, ...]:
     if not isinstance(value, tuple) or not all(isinstance(each, int) for each in value):
         raise Violation("", f"{name} is no list of integers")
     return value
-
-
-def followed(function: Callable[..., Size], *sizes: Size | None) -> Size | None:
-    """Give a function of sizes, None where one is not known or the result would be too complex."""
-    if any(size is None for size in sizes):
-        return None
-    try:
-        return function(*sizes)
-    except TooComplex:
-        return None
 
 
 def spatial_rank(call: Call, x: int, *others: int) -> int:
