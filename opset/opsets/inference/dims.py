@@ -40,7 +40,7 @@ class Function:
     def __init__(self, name: str, arguments: tuple[Size, ...]) -> None:
         self.name, self.arguments = name, arguments
         self.size: int = 1 + sum(each.size if isinstance(each, Dim) else 1 for each in arguments)
-        if self.size > MAX_SIZE:
+        if self.size > MAX_SIZE or any(isinstance(each, int) and not _fits(each) for each in arguments):
             raise TooComplex
         if name == "floor":
             self.text = f"floor({_operand(arguments[0], '/')}/{_operand(arguments[1], '')})"
@@ -76,7 +76,7 @@ class Dim:
         self._text = ""
         size = 0
         for monomial, coefficient in terms:
-            if not -_LIMIT <= coefficient < _LIMIT:
+            if not _fits(coefficient):
                 raise TooComplex
             size += 1
             for atom in monomial:
@@ -222,8 +222,11 @@ def broadcast(*sizes: Size) -> Size:
 
 
 def equal(left: Size, right: Size) -> bool | None:
-    """Say whether two sizes are equal, None where that depends on their variables."""
-    difference = left - right
+    """Say whether two sizes are equal, None where that depends on their variables, or is too complex to be told."""
+    try:
+        difference = left - right
+    except TooComplex:
+        return None
     if isinstance(difference, int):
         return difference == 0
     low, high = _bounds(difference)
@@ -236,16 +239,20 @@ def equal(left: Size, right: Size) -> bool | None:
 
 
 def at_most(left: Size, right: Size) -> bool | None:
-    """Say whether the first size is at most the second, None where that depends on their variables."""
-    low, high = _bounds(right - left)
+    """Say whether the first size is at most the second, None as for `equal`."""
+    try:
+        low, high = _bounds(right - left)
+    except TooComplex:
+        return None
     if low is not None and low >= 0:
         return True
     return False if high is not None and high < 0 else None
 
 
 def less(left: Size, right: Size) -> bool | None:
-    """Say whether the first size is less than the second, None where that depends on their variables."""
-    return at_most(left + 1, right)
+    """Say whether the first size is less than the second, None as for `equal`."""
+    more = at_most(right, left)
+    return None if more is None else not more
 
 
 def lower(size: Size) -> int | None:
@@ -273,10 +280,16 @@ def parse(text: str) -> Size | None:
         size = reader.sum(0)
     except (_NoSize, TooComplex, ZeroDivisionError, ValueError):
         return None
-    return size if reader.position == len(tokens) and str(size) == text else None
+    if reader.position < len(tokens) or (isinstance(size, int) and not _fits(size)):
+        return None
+    return size if str(size) == text else None
 
 
 # Canonical form
+
+
+def _fits(number: int) -> bool:
+    return -_LIMIT <= number < _LIMIT
 
 
 def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
@@ -379,7 +392,10 @@ def _quotient(size: Dim, divisor: Dim) -> Size | None:
         if coefficient % by:
             return None
         part = _canonical({tuple(rest): coefficient // by})
-        result, left = result + part, left - part * divisor
+        try:
+            result, left = result + part, left - part * divisor
+        except TooComplex:
+            return None
     return None
 
 
@@ -422,6 +438,8 @@ def _extreme(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size],
         if not any(covered(size, other) for other in kept):
             kept = [other for other in kept if not covered(other, size)]
             kept.append(size)
+            if len(kept) > MAX_SIZE:
+                raise TooComplex
     if len(kept) == 1:
         return kept[0]
     kept.sort(key=lambda each: (isinstance(each, Dim), str(each)))
@@ -506,11 +524,11 @@ def _shown(size: Dim) -> str:
         for at, (monomial, coefficient) in enumerate(terms)
         if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Function) and monomial[0].name == "floor"
     ]
-    if constant < 0 and len(floors) == 1 and isinstance(floors[0][0].arguments[1], int):
+    atom, at = floors[0] if len(floors) == 1 else (None, 0)
+    divisor = atom.arguments[1] if atom is not None else 0
+    if constant < 0 and atom is not None and isinstance(divisor, int) and _fits((constant - 1) * divisor):
         # As windows are counted: floor((H - 3)/2) + 1, not floor((H + 1)/2) - 1, which is the same.
-        atom, at = floors[0]
-        inner = atom.arguments[0] + (constant - 1) * atom.arguments[1]
-        shown = f"floor({_operand(inner, '/')}/{atom.arguments[1]})"
+        shown = f"floor({_operand(atom.arguments[0] + (constant - 1) * divisor, '/')}/{divisor})"
         parts = [(1, shown) if index == at else _part(*term) for index, term in enumerate(terms[:-1])]
         parts.append((1, "1"))
     else:
