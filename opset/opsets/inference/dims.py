@@ -45,7 +45,7 @@ class Function:
         if name == "floor":
             self.text = f"floor({_operand(arguments[0], '/')}/{_operand(arguments[1], '')})"
         else:
-            self.text = f"{name}({', '.join(map(str, arguments))})"
+            self.text = f"{name}({', '.join(map(_shown, arguments))})"
         self._hash = hash((name, arguments))
 
     def __eq__(self, other: object) -> bool:
@@ -93,7 +93,8 @@ class Dim:
 
     def __str__(self) -> str:
         if not self._text:
-            self._text = _shown(self)
+            name = _name_of(self)
+            self._text = _shown(self) if name is None else name
         return self._text
 
     __repr__ = __str__
@@ -269,11 +270,12 @@ def parse(text: str) -> Size | None:
     """Give the size that a text of the form in which sizes are printed stands for, None where it is no such text.
 
     Whatever is read prints as it was written; other text, `batch-size` say, is the name of a variable to its writer.
+    Twice that prints as `2*"batch-size"`, since as it stands it may be read as something else.
     """
-    if len(text) > _LONG_NAME * MAX_SIZE:
+    if len(text) > 2 * _LONG_NAME * MAX_SIZE:
         return None
     tokens = _TOKEN.findall(text)
-    if "".join(tokens).replace(" ", "") != text.replace(" ", "") or len(tokens) > 8 * MAX_SIZE:
+    if "".join(tokens) != text or len(tokens) > 8 * MAX_SIZE:
         return None
     reader = _Reader(tokens)
     try:
@@ -516,7 +518,20 @@ def _function_bounds(atom: Function) -> _Bounds:
 # Text
 
 
-def _shown(size: Dim) -> str:
+_PLAIN = re.compile(r"[^\W\d][\w.]*")
+
+
+def _name_of(size: Dim) -> str | None:
+    """Give the name of the variable that a size is, None where it is something else."""
+    (monomial, coefficient), *more = size.terms
+    only = monomial[0] if coefficient == 1 and len(monomial) == 1 and not more else None
+    return only if isinstance(only, str) else None
+
+
+def _shown(size: Size) -> str:
+    """Give the text of a part of a size; in it a name that might be read as something else stands in quotes."""
+    if isinstance(size, int):
+        return str(size)
     terms = list(size.terms)
     constant = terms[-1][1] if not terms[-1][0] else 0
     floors = [
@@ -539,20 +554,26 @@ def _shown(size: Dim) -> str:
 
 
 def _part(monomial: Monomial, coefficient: int) -> tuple[int, str]:
-    words = [str(atom) for atom in monomial]
+    words = [_word(atom) for atom in monomial]
     if abs(coefficient) != 1 or not words:
         words.insert(0, str(abs(coefficient)))
     return (1 if coefficient > 0 else -1), "*".join(words)
 
 
+def _word(atom: Atom) -> str:
+    if isinstance(atom, Function) or _PLAIN.fullmatch(atom):
+        return str(atom)
+    return '"' + atom.replace('"', '""') + '"'
+
+
 def _operand(size: Size, operator: str) -> str:
     """Give the text of an operand of a quotient, in brackets where it needs them."""
-    text = str(size)
+    text = _shown(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
     return text if simple and not text.startswith("-") else f"({text})"
 
 
-_TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[-+*/(),]| ")
+_TOKEN = re.compile(r'''[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| ''')
 
 
 class _NoSize(Exception):
@@ -601,9 +622,11 @@ class _Reader:
             inner = self.sum(depth + 1)
             self.take(")")
             return inner
-        if token.isdigit():
+        if token[0] in "0123456789":
             return int(token)
-        if not (token[0].isalpha() or token[0] == "_"):
+        if token[0] == '"':
+            return variable(token[1:-1].replace('""', '"'))
+        if not _PLAIN.fullmatch(token):
             raise _NoSize
         if self.peek() != "(" or token not in _FUNCTIONS:
             return variable(token)
