@@ -165,8 +165,8 @@ def test_sizes_of_one_value_are_one_size_however_they_were_made():
     [
         "", " ", "batch-size", "N+1", "1 + N", "N + N", "2N", "N^2", "N*2", "(N)", "N +", "floor(N)", "floor(N/0)",
         "floor(4/2)", "max()", "max(N)", "maximum(N, M)", "N - -1", "--N", "N\t", "01", "?", "M+N", "N + 0",
-        "min(N, N)", "broadcast(2, 3)", "9" * 30, "9" * 5000, "N*" * 1500, "(" * 1000, "max(" * 300 + "N" + ", 2)" * 300,
-        '"N"', '"a', '2*"N"', "N" * 5000, "N + 9223372036854775808",
+        "min(N, N)", "broadcast(2, 3)", "9" * 30, "9" * 5000, "N*" * 1500, "(" * 1000,
+        "max(" * 300 + "N" + ", 2)" * 300, '"N"', '"a', '2*"N"', "N" * 5000, "N + 9223372036854775808",
     ],
 )  # fmt: skip
 def test_other_texts_are_not_sizes(text):
@@ -372,6 +372,10 @@ def test_comparisons_of_large_sizes_are_not_known():
 def test_texts_of_large_numbers_exist():
     size = N // 2**40 - 2**40
     assert parse(str(size)) == size
+    assert parse(str(M - (2**63 - 1) * N)) == M - (2**63 - 1) * N
+    for number in (2**63, -(2**63)):
+        with pytest.raises(TooComplex):
+            number * N
     with pytest.raises(TooComplex):
         maximum(2**63, N)
     with pytest.raises(TooComplex):

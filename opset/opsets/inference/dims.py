@@ -291,7 +291,8 @@ def parse(text: str) -> Size | None:
 
 
 def _fits(number: int) -> bool:
-    return -_LIMIT <= number < _LIMIT
+    """Say whether a number has 64 bits; so has then what is subtracted, which texts show instead of a negative one."""
+    return abs(number) < _LIMIT
 
 
 def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
