@@ -288,6 +288,7 @@ def test_broadcasting_agrees_with_plain_integers(sizes, values):
         (maximum(N, 4), 3, (False, False, False)),
         (minimum(N, 4), 5, (False, True, True)),
         (N // 2, -1, (False, False, False)),
+        (minimum(N - 5, M - 7) * K, -1, (None, None, None)),
         (4, 4, (True, True, False)),
         (0, N, (None, True, None)),
     ],
