@@ -40,12 +40,12 @@ class Function:
     def __init__(self, name: str, arguments: tuple[Size, ...]) -> None:
         self.name, self.arguments = name, arguments
         self.size: int = 1 + sum(each.size if isinstance(each, Dim) else 1 for each in arguments)
-        if self.size > MAX_SIZE:
+        if self.size > MAX_SIZE or any(isinstance(each, int) and not _fits(each) for each in arguments):
             raise TooComplex
         if name == "floor":
             self.text = f"floor({_operand(arguments[0], '/')}/{_operand(arguments[1], '')})"
         else:
-            self.text = f"{name}({', '.join(map(str, arguments))})"
+            self.text = f"{name}({', '.join(map(_shown, arguments))})"
         self._hash = hash((name, arguments))
 
     def __eq__(self, other: object) -> bool:
@@ -76,7 +76,7 @@ class Dim:
         self._text = ""
         size = 0
         for monomial, coefficient in terms:
-            if not -_LIMIT <= coefficient < _LIMIT:
+            if not _fits(coefficient):
                 raise TooComplex
             size += 1
             for atom in monomial:
@@ -93,7 +93,8 @@ class Dim:
 
     def __str__(self) -> str:
         if not self._text:
-            self._text = _shown(self)
+            name = _name_of(self)
+            self._text = _shown(self) if name is None else name
         return self._text
 
     __repr__ = __str__
@@ -222,8 +223,11 @@ def broadcast(*sizes: Size) -> Size:
 
 
 def equal(left: Size, right: Size) -> bool | None:
-    """Say whether two sizes are equal, None where that depends on their variables."""
-    difference = left - right
+    """Say whether two sizes are equal, None where that depends on their variables, or is too complex to be told."""
+    try:
+        difference = left - right
+    except TooComplex:
+        return None
     if isinstance(difference, int):
         return difference == 0
     low, high = _bounds(difference)
@@ -236,16 +240,20 @@ def equal(left: Size, right: Size) -> bool | None:
 
 
 def at_most(left: Size, right: Size) -> bool | None:
-    """Say whether the first size is at most the second, None where that depends on their variables."""
-    low, high = _bounds(right - left)
+    """Say whether the first size is at most the second, None as for `equal`."""
+    try:
+        low, high = _bounds(right - left)
+    except TooComplex:
+        return None
     if low is not None and low >= 0:
         return True
     return False if high is not None and high < 0 else None
 
 
 def less(left: Size, right: Size) -> bool | None:
-    """Say whether the first size is less than the second, None where that depends on their variables."""
-    return at_most(left + 1, right)
+    """Say whether the first size is less than the second, None as for `equal`."""
+    more = at_most(right, left)
+    return None if more is None else not more
 
 
 def lower(size: Size) -> int | None:
@@ -262,21 +270,29 @@ def parse(text: str) -> Size | None:
     """Give the size that a text of the form in which sizes are printed stands for, None where it is no such text.
 
     Whatever is read prints as it was written; other text, `batch-size` say, is the name of a variable to its writer.
+    Twice that prints as `2*"batch-size"`, since as it stands it may be read as something else.
     """
-    if len(text) > _LONG_NAME * MAX_SIZE:
+    if len(text) > 2 * _LONG_NAME * MAX_SIZE:
         return None
     tokens = _TOKEN.findall(text)
-    if "".join(tokens).replace(" ", "") != text.replace(" ", "") or len(tokens) > 8 * MAX_SIZE:
+    if "".join(tokens) != text or len(tokens) > 8 * MAX_SIZE:
         return None
     reader = _Reader(tokens)
     try:
         size = reader.sum(0)
     except (_NoSize, TooComplex, ZeroDivisionError, ValueError):
         return None
-    return size if reader.position == len(tokens) and str(size) == text else None
+    if reader.position < len(tokens) or (isinstance(size, int) and not _fits(size)):
+        return None
+    return size if str(size) == text else None
 
 
 # Canonical form
+
+
+def _fits(number: int) -> bool:
+    """Say whether a number has 64 bits; so has then what is subtracted, which texts show instead of a negative one."""
+    return abs(number) < _LIMIT
 
 
 def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
@@ -379,7 +395,10 @@ def _quotient(size: Dim, divisor: Dim) -> Size | None:
         if coefficient % by:
             return None
         part = _canonical({tuple(rest): coefficient // by})
-        result, left = result + part, left - part * divisor
+        try:
+            result, left = result + part, left - part * divisor
+        except TooComplex:
+            return None
     return None
 
 
@@ -422,6 +441,8 @@ def _extreme(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size],
         if not any(covered(size, other) for other in kept):
             kept = [other for other in kept if not covered(other, size)]
             kept.append(size)
+            if len(kept) > MAX_SIZE:
+                raise TooComplex
     if len(kept) == 1:
         return kept[0]
     kept.sort(key=lambda each: (isinstance(each, Dim), str(each)))
@@ -498,7 +519,20 @@ def _function_bounds(atom: Function) -> _Bounds:
 # Text
 
 
-def _shown(size: Dim) -> str:
+_PLAIN = re.compile(r"[^\W\d][\w.]*")
+
+
+def _name_of(size: Dim) -> str | None:
+    """Give the name of the variable that a size is, None where it is something else."""
+    (monomial, coefficient), *more = size.terms
+    only = monomial[0] if coefficient == 1 and len(monomial) == 1 and not more else None
+    return only if isinstance(only, str) else None
+
+
+def _shown(size: Size) -> str:
+    """Give the text of a part of a size; in it a name that might be read as something else stands in quotes."""
+    if isinstance(size, int):
+        return str(size)
     terms = list(size.terms)
     constant = terms[-1][1] if not terms[-1][0] else 0
     floors = [
@@ -506,11 +540,11 @@ def _shown(size: Dim) -> str:
         for at, (monomial, coefficient) in enumerate(terms)
         if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Function) and monomial[0].name == "floor"
     ]
-    if constant < 0 and len(floors) == 1 and isinstance(floors[0][0].arguments[1], int):
+    atom, at = floors[0] if len(floors) == 1 else (None, 0)
+    divisor = atom.arguments[1] if atom is not None else 0
+    if constant < 0 and atom is not None and isinstance(divisor, int) and _fits((constant - 1) * divisor):
         # As windows are counted: floor((H - 3)/2) + 1, not floor((H + 1)/2) - 1, which is the same.
-        atom, at = floors[0]
-        inner = atom.arguments[0] + (constant - 1) * atom.arguments[1]
-        shown = f"floor({_operand(inner, '/')}/{atom.arguments[1]})"
+        shown = f"floor({_operand(atom.arguments[0] + (constant - 1) * divisor, '/')}/{divisor})"
         parts = [(1, shown) if index == at else _part(*term) for index, term in enumerate(terms[:-1])]
         parts.append((1, "1"))
     else:
@@ -521,20 +555,26 @@ def _shown(size: Dim) -> str:
 
 
 def _part(monomial: Monomial, coefficient: int) -> tuple[int, str]:
-    words = [str(atom) for atom in monomial]
+    words = [_word(atom) for atom in monomial]
     if abs(coefficient) != 1 or not words:
         words.insert(0, str(abs(coefficient)))
     return (1 if coefficient > 0 else -1), "*".join(words)
 
 
+def _word(atom: Atom) -> str:
+    if isinstance(atom, Function) or _PLAIN.fullmatch(atom):
+        return str(atom)
+    return '"' + atom.replace('"', '""') + '"'
+
+
 def _operand(size: Size, operator: str) -> str:
     """Give the text of an operand of a quotient, in brackets where it needs them."""
-    text = str(size)
+    text = _shown(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
     return text if simple and not text.startswith("-") else f"({text})"
 
 
-_TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[-+*/(),]| ")
+_TOKEN = re.compile(r'''[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| ''')
 
 
 class _NoSize(Exception):
@@ -583,9 +623,11 @@ class _Reader:
             inner = self.sum(depth + 1)
             self.take(")")
             return inner
-        if token.isdigit():
+        if token[0] in "0123456789":
             return int(token)
-        if not (token[0].isalpha() or token[0] == "_"):
+        if token[0] == '"':
+            return variable(token[1:-1].replace('""', '"'))
+        if not _PLAIN.fullmatch(token):
             raise _NoSize
         if self.peek() != "(" or token not in _FUNCTIONS:
             return variable(token)

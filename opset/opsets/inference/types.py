@@ -89,7 +89,8 @@ def of_text(text: str) -> Type | None:
         if text.startswith(f"{kind}("):
             return Type(kind, None, None, of_text(text[len(kind) + 1 : -1]))
     if text.startswith("map("):
-        key, _, value = text[4:-1].partition(", ")
+        key, _, value = text[4:-1].partition(",")
+        value = value.strip()
         return Type("map", key, None, of_text(value if "(" in value else f"tensor({value})"))
     return None
 

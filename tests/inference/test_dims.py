@@ -1,0 +1,383 @@
+"""Symbolic sizes: canonical forms, their texts, and that all that is said of them is true of plain numbers."""
+
+import time
+from functools import reduce
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from opset.opsets.inference.dims import (
+    MAX_SIZE,
+    Dim,
+    TooComplex,
+    at_most,
+    broadcast,
+    ceil_div,
+    equal,
+    less,
+    lower,
+    maximum,
+    minimum,
+    parse,
+    product,
+    substitute,
+    upper,
+    variable,
+    variables,
+)
+
+N, M, H, W, K = map(variable, "NMHWK")
+NAMES = ("N", "M", "K")
+ODD_NAMES = (
+    "batch-size", "a, b", "N*2", "a/2) + floor(b", '"', "1", "", " N", "floor", "x.1_d0", "größe", "N + 1 ", "-N"
+)  # fmt: skip
+SECONDS = 5  # what takes that long has no bound
+PLAIN = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b, "ceil": lambda a, b: -(-a // b), "max": max, "min": min,
+}  # fmt: skip
+SYMBOLIC = PLAIN | {"ceil": ceil_div, "max": maximum, "min": minimum}
+
+# Expressions as trees: a number, a name, or (operation, left, right).
+TREES = st.recursive(
+    st.integers(-6, 6) | st.integers(2**61, 2**62) | st.sampled_from(NAMES),
+    lambda inner: st.tuples(st.sampled_from(sorted(PLAIN)), inner, inner),
+    max_leaves=10,
+)
+VALUES = st.fixed_dictionaries({name: st.integers(0, 9) | st.just(2**40) for name in NAMES})
+
+
+def built(tree, names=NAMES):
+    """Give the size that a tree stands for."""
+    if isinstance(tree, tuple):
+        return SYMBOLIC[tree[0]](built(tree[1], names), built(tree[2], names))
+    return variable(names[NAMES.index(tree)]) if isinstance(tree, str) else tree
+
+
+def size_of(tree, names=NAMES):
+    """Give the size that a tree stands for, if there is one of bounded size."""
+    try:
+        return built(tree, names)
+    except (TooComplex, ZeroDivisionError):
+        assume(False)
+
+
+def value_of(tree, values):
+    """Give the number that a tree stands for, in plain integers."""
+    if isinstance(tree, tuple):
+        return PLAIN[tree[0]](value_of(tree[1], values), value_of(tree[2], values))
+    return values[tree] if isinstance(tree, str) else tree
+
+
+def number_of(tree, values):
+    """Give the same, if nothing in it is divided by 0."""
+    try:
+        return value_of(tree, values)
+    except ZeroDivisionError:
+        assume(False)
+
+
+def substituted(size, values):
+    try:
+        return substitute(size, values)
+    except TooComplex:
+        assume(False)
+
+
+# Canonical forms and texts
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (2 * N + 1, "2*N + 1"),
+        (1 + N + N, "2*N + 1"),
+        (N - 1, "N - 1"),
+        (1 - N, "1 - N"),
+        (-N, "-N"),
+        (M * N + N * N - 3, "M*N + N*N - 3"),
+        (N * M * 0 + 5, "5"),
+        (N - N, "0"),
+        ((H - 3) // 2 + 1, "floor((H - 3)/2) + 1"),
+        ((H + 1) // 2 - 1, "floor((H - 3)/2) + 1"),
+        (N // 2, "floor(N/2)"),
+        (4 * N // 2, "2*N"),
+        ((4 * N + 3) // 2, "2*N + 1"),
+        ((2 * N + 1) // 4, "floor(N/2)"),
+        ((N + 4) // 2, "floor(N/2) + 2"),
+        (3 * N // 2, "N + floor(N/2)"),
+        (N // 2 // 3, "floor(N/6)"),
+        ((N // 2 + 1) // 3, "floor((N + 2)/6)"),
+        (ceil_div(N, 2), "floor((N + 1)/2)"),
+        (ceil_div(2 * N, 2), "N"),
+        (N // -2, "-floor((N + 1)/2)"),
+        (N * M // N, "M"),
+        (6 * N * M // (4 * N), "M + floor(M/2)"),
+        ((N * N - 1) // (N + 1), "N - 1"),
+        (N // M, "floor(N/M)"),
+        (5 // N, "floor(5/N)"),
+        (-5 // N, "floor((-5)/N)"),
+        (N // (2 * M), "floor(N/(2*M))"),
+        (2 * N * M // (K + 1), "floor(2*M*N/(K + 1))"),
+        (N % 3, "N - 3*floor(N/3)"),
+        (7 % N, "7 - N*floor(7/N)"),
+        (maximum(N, 0), "N"),
+        (maximum(0, N - 1), "max(0, N - 1)"),
+        (maximum(N - 1, maximum(M, 0), N), "max(M, N)"),
+        (maximum(3, 5), "5"),
+        (minimum(N + 1, N), "N"),
+        (minimum(N, 7, minimum(3, M)), "min(3, M, N)"),
+        (minimum(-1, N), "-1"),
+        (broadcast(N, 1), "N"),
+        (broadcast(1, 1), "1"),
+        (broadcast(), "1"),
+        (broadcast(N, 3), "3"),
+        (broadcast(0, N), "0"),
+        (broadcast(N, N), "N"),
+        (broadcast(N, broadcast(M, K), M), "broadcast(K, M, N)"),
+        (product([2, N, N]), "2*N*N"),
+        (product([]), "1"),
+    ],
+)
+def test_sizes_print_in_their_canonical_form(size, text):
+    assert str(size) == text
+    assert parse(text) == size
+    assert hash(parse(text)) == hash(size)
+
+
+def test_a_size_without_variables_is_a_number():
+    for size in (N - N + 3, N * 0, (N + 1) - N, maximum(N - N, 2), (2 * N + 1) // 2 - N):
+        assert type(size) is int
+
+
+def test_sizes_of_one_value_are_one_size_however_they_were_made():
+    assert (N + 1) * (N - 1) == N * N - 1
+    assert (H + 2 * 1 - 3) // 1 + 1 == H
+    assert N // 2 + (N // 2 + M) == 2 * (N // 2) + M
+    assert len({N + M, M + N, 2 * N + M - N}) == 1
+    assert N != M
+    assert N + 1 != N
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "batch-size", "N+1", "1 + N", "N + N", "2N", "N^2", "N*2", "(N)", "N +", "floor(N)", "floor(N/0)",
+        "floor(4/2)", "max()", "max(N)", "maximum(N, M)", "N - -1", "--N", "N\t", "01", "?", "M+N", "N + 0",
+        "min(N, N)", "broadcast(2, 3)", "9" * 30, "9" * 5000, "N*" * 1500, "(" * 1000,
+        "max(" * 300 + "N" + ", 2)" * 300, '"N"', '"a', '2*"N"', "N" * 5000, "N + 9223372036854775808",
+    ],
+)  # fmt: skip
+def test_other_texts_are_not_sizes(text):
+    assert parse(text) is None
+
+
+def test_a_text_that_only_begins_as_a_size_is_none():
+    assert parse("N + 1") == N + 1
+    assert parse("N + 1 ") is None
+    assert parse("N + 1)") is None
+
+
+def test_what_cannot_be_broadcast_is_told():
+    with pytest.raises(ValueError, match="2 and 3"):
+        broadcast(2, N, 1, 3)
+    with pytest.raises(ZeroDivisionError):
+        N // 0
+    with pytest.raises(ZeroDivisionError):
+        substitute(N // M, {"M": 0})
+    with pytest.raises(ValueError, match="2 and 3"):
+        substitute(broadcast(N, M), {"N": 2, "M": 3})
+
+
+def test_numbers_that_are_no_sizes_do_not_mix_in():
+    for operation in (lambda: N + 0.5, lambda: N * "a", lambda: N // 2.0, lambda: None - N):
+        with pytest.raises(TypeError):
+            operation()
+
+
+# Agreement with plain integers
+
+
+@settings(max_examples=300)
+@given(TREES, VALUES)
+def test_substitution_agrees_with_plain_integers(tree, values):
+    size, number = size_of(tree), number_of(tree, values)
+    try:
+        assert substituted(size, values) == number
+    except ZeroDivisionError:  # a quotient whose divisor is 0 may have been brought into another form
+        assert "/" in str(size)
+
+
+@settings(max_examples=200)
+@given(TREES, VALUES, st.sampled_from(NAMES))
+def test_variables_may_be_substituted_one_after_another(tree, values, first):
+    size = size_of(tree)
+    number_of(tree, values)
+    try:
+        part = substituted(size, {first: values[first]})
+        assert first not in variables(part)
+        assert substituted(part, values) == substituted(size, values)
+    except ZeroDivisionError:
+        assert "/" in str(size)
+
+
+@settings(max_examples=300)
+@given(TREES)
+def test_texts_are_read_as_they_were_meant(tree):
+    size = size_of(tree)
+    assume(isinstance(size, Dim) or abs(size) < 2**63)
+    assert parse(str(size)) == size
+
+
+@settings(max_examples=300)
+@given(TREES, st.permutations(ODD_NAMES) | st.lists(st.text(max_size=6), min_size=3, max_size=3, unique=True))
+def test_names_need_not_be_identifiers(tree, names):
+    size = size_of(tree, names)
+    assume(isinstance(size, Dim))
+    if size in map(variable, names):
+        assert str(size) in names
+    else:
+        assert parse(str(size)) == size
+
+
+def test_a_name_stands_in_quotes_only_inside_of_a_size():
+    odd = variable("batch-size")
+    assert str(odd) == "batch-size"
+    assert str(2 * odd + N) == 'N + 2*"batch-size"'
+    assert str(maximum(odd, 3)) == 'max(3, "batch-size")'
+    assert str(odd // 2) == 'floor("batch-size"/2)'
+    assert str(2 * variable("x.1")) == "2*x.1"
+    assert parse('N + 2*"batch-size"') == 2 * odd + N
+
+
+@settings(max_examples=300)
+@given(TREES, TREES, VALUES)
+def test_bounds_and_comparisons_are_true_of_all_values(left, right, values):
+    a, b = size_of(left), size_of(right)
+    x, y = number_of(left, values), number_of(right, values)
+    assert (lower(a) is None or lower(a) <= x) and (upper(a) is None or x <= upper(a))
+    assert equal(a, b) in (None, x == y)
+    assert at_most(a, b) in (None, x <= y)
+    assert less(a, b) in (None, x < y)
+    assert equal(a, a) is True
+    assert at_most(a, a) is True
+    assert less(a, a) is False
+
+
+@given(st.lists(st.integers(0, 3) | st.sampled_from(NAMES), min_size=1, max_size=5), VALUES)
+def test_broadcasting_agrees_with_plain_integers(sizes, values):
+    numbers = {values.get(each, each) for each in sizes} - {1}
+    assume(len(numbers) < 2)
+    expected = numbers.pop() if numbers else 1
+    size = broadcast(*(variable(each) if isinstance(each, str) else each for each in sizes))
+    assert substitute(size, values) == expected
+    assert (lower(size) or 0) <= expected
+    assert parse(str(size)) == size
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (N, N + 1, (False, True, True)),
+        (2 * N, 2 * M + 1, (False, None, None)),
+        (N, M, (None, None, None)),
+        (-N, 1, (False, True, True)),
+        (N + 3, 2, (False, False, False)),
+        (N * M, -1, (False, False, False)),
+        (maximum(N, 4), 3, (False, False, False)),
+        (minimum(N, 4), 5, (False, True, True)),
+        (N // 2, -1, (False, False, False)),
+        (minimum(N - 5, M - 7) * K, -1, (None, None, None)),
+        (4, 4, (True, True, False)),
+        (0, N, (None, True, None)),
+    ],
+)
+def test_comparisons_tell_what_holds_for_all_values(left, right, expected):
+    assert (equal(left, right), at_most(left, right), less(left, right)) == expected
+
+
+# Bounds of time and size
+
+
+def complexity(start, step, times):
+    """Say how a size ends that is made larger again and again: "TooComplex", or as what it was when that ended."""
+    began = time.monotonic()
+    size, ended = start, "done"
+    for number in range(times):
+        try:
+            size = step(size, number)
+        except TooComplex:
+            ended = "TooComplex"
+        if isinstance(size, Dim):
+            assert size.size <= MAX_SIZE
+            assert len(str(size)) < 100 * MAX_SIZE
+    assert time.monotonic() - began < SECONDS
+    return ended
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda size, number: size * size,
+        lambda size, number: (size + 1) * (size + 1),
+        lambda size, number: size * (size + variable(f"v{number}")),
+        lambda size, number: size + variable(f"v{number}"),
+        lambda size, number: (size + M) // (number + 2),
+        lambda size, number: (size + 1) // (M + number),
+        lambda size, number: size // 2**62,
+        lambda size, number: size * 3 - 2**62,
+        lambda size, number: maximum(size, variable(f"v{number}") - 1),
+        lambda size, number: minimum(size - 1, variable(f"v{number}") * 2),
+        lambda size, number: broadcast(size, variable(f"v{number}")),
+        lambda size, number: size % (size + 2) + M,
+        lambda size, number: substitute(size, {"N": N * N + M}),
+    ],
+)
+def test_what_grows_without_end_is_too_complex(step):
+    assert complexity(N, step, 200) == "TooComplex"
+
+
+def test_ten_thousand_additions_take_no_time():
+    assert complexity(N, lambda size, number: size + variable(f"v{number}"), 10_000) == "TooComplex"
+    assert complexity(N, lambda size, number: size + N, 10_000) == "done"
+
+
+@pytest.mark.parametrize("function", [maximum, minimum, broadcast])
+def test_functions_of_many_sizes_are_too_complex(function):
+    sizes = [variable(f"v{number}") for number in range(3_000)]
+    began = time.monotonic()
+    with pytest.raises(TooComplex):
+        function(*sizes)
+    assert function(*[N] * 3_000) == N
+    assert time.monotonic() - began < SECONDS
+
+
+def test_long_names_are_too_complex():
+    assert len(str(variable("n" * 1000))) == 1000
+    with pytest.raises(TooComplex):
+        variable("n" * 100_000)
+    with pytest.raises(TooComplex):
+        reduce(lambda size, number: size * variable(f"{number}" * 500), range(10), N)
+
+
+def test_comparisons_of_large_sizes_are_not_known():
+    left, right = (sum((variable(f"{letter}{number}") for number in range(20)), start=N) for letter in "ab")
+    with pytest.raises(TooComplex):
+        left - right
+    assert (equal(left, right), at_most(left, right), less(left, right)) == (None, None, None)
+    large = 2**62 * N
+    assert (equal(large, -large), at_most(-large, large)) == (None, None)
+
+
+def test_texts_of_large_numbers_exist():
+    size = N // 2**40 - 2**40
+    assert parse(str(size)) == size
+    assert parse(str(M - (2**63 - 1) * N)) == M - (2**63 - 1) * N
+    for number in (2**63, -(2**63)):
+        with pytest.raises(TooComplex):
+            number * N
+    with pytest.raises(TooComplex):
+        maximum(2**63, N)
+    with pytest.raises(TooComplex):
+        N + 2**63

@@ -1,0 +1,247 @@
+"""Types of values: as messages and as texts, and what two of them say together."""
+
+import re
+
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opset.opsets.inference.dims import equal, parse, variable
+from opset.opsets.inference.types import (
+    Type,
+    join,
+    mapped,
+    meet,
+    of_proto,
+    of_text,
+    optional,
+    sequence,
+    shown,
+    tensor,
+    to_proto,
+)
+from opset.opsets.registry import default_registry
+from opset.opsets.values import NUMBERS
+
+N, M = variable("N"), variable("M")
+ELEMENTS = sorted(set(NUMBERS) - {"undefined"})
+DIMS = [N, M, 2 * N + 1, N // 2, (N - 3) // 2 + 1]
+SIZES = st.none() | st.integers(0, 2**63 - 1) | st.integers(0, 3) | st.sampled_from(DIMS)
+SHAPES = st.none() | st.lists(SIZES, max_size=3).map(tuple)
+TENSORS = st.builds(
+    Type, st.sampled_from(["tensor", "sparse_tensor"]), st.none() | st.sampled_from(ELEMENTS), SHAPES, st.none()
+)
+TYPES = st.recursive(
+    TENSORS,
+    lambda inner: st.builds(sequence, inner | st.none())
+    | st.builds(optional, inner | st.none())
+    | st.builds(Type, st.just("map"), st.none() | st.sampled_from(["int64", "string"]), st.none(), inner | st.none()),
+    max_leaves=3,
+)
+
+
+def size_of(dim):
+    """Read a Dimension message."""
+    kind = dim.WhichOneof("value")
+    return None if kind is None else dim.dim_value if kind == "dim_value" else parse(dim.dim_param)
+
+
+def stated(stated_size, found_size):
+    return False
+
+
+def found(stated_size, found_size):
+    return True
+
+
+@given(TYPES)
+def test_types_survive_as_messages(type_):
+    assert of_proto(to_proto(type_), size_of) == type_
+
+
+@given(TYPES)
+def test_messages_are_those_of_the_standard(type_):
+    """The onnx package reads them, and nothing in them is lost on it."""
+    data = to_proto(type_).SerializeToString()
+    message = onnx.TypeProto.FromString(data)
+    assert message.SerializeToString(deterministic=True) == data
+    kinds = {"tensor": "tensor_type", "seq": "sequence_type", "sparse_tensor": "sparse_tensor_type"}
+    assert message.WhichOneof("value") == kinds.get(type_.kind, f"{type_.kind}_type")
+
+
+def test_sizes_that_no_message_holds_stay_unset():
+    proto = to_proto(tensor("float", [2**63, -1, 3, N]))
+    assert [dim.WhichOneof("value") for dim in proto.tensor_type.shape.dim] == [
+        None, None, "dim_value", "dim_param"
+    ]  # fmt: skip
+
+
+def test_a_message_may_state_nothing_or_be_nested_without_end():
+    assert of_proto(onnx.TypeProto(), size_of) is None
+    deep = innermost = onnx.TypeProto()
+    for _ in range(90):
+        innermost.sequence_type.SetInParent()
+        innermost = innermost.sequence_type.elem_type
+    innermost.tensor_type.elem_type = 1
+    assert of_proto(deep, size_of).text is None
+    wide = onnx.TypeProto()
+    for _ in range(5000):
+        wide.tensor_type.shape.dim.add()
+    assert of_proto(wide, size_of) == tensor(None)
+
+
+def test_unknown_numbers_of_element_types_are_not_known():
+    proto = onnx.TypeProto()
+    proto.tensor_type.elem_type = 9999
+    assert of_proto(proto, size_of) == tensor(None)
+
+
+# Texts
+
+
+def texts_of_onnx():
+    """Give every type string of the signatures of the onnx package."""
+    schemas = onnx.defs.get_all_schemas_with_history()
+    return {text for schema in schemas for part in (*schema.inputs, *schema.outputs) for text in part.types}
+
+
+def test_texts_are_those_of_onnx():
+    """It spells a map's scalar as a tensor, and has no space after a comma; otherwise they are alike."""
+    texts = texts_of_onnx()
+    assert len(texts) > 50
+    for text in texts:
+        assert of_text(text).text == re.sub(r"map\((\w+),tensor\((\w+)\)\)", r"map(\1, \2)", text)
+        assert of_proto(to_proto(of_text(text)), size_of) == of_text(text)
+
+
+def test_texts_of_signatures_are_read_as_they_are_printed():
+    registry = default_registry()
+    texts = {
+        text
+        for domain in registry.domains
+        for name in registry.operators(domain)
+        for schema in registry.versions(name, domain)
+        for formal in (*schema.inputs, *schema.outputs)
+        for text in schema.allowed(formal)
+    }
+    assert {text: of_text(text).text for text in texts} == {text: text for text in texts}
+
+
+@given(TYPES)
+def test_texts_leave_out_shapes_alone(type_):
+    if type_.text is None:
+        assert "?" in str(type_)
+    else:
+        assert of_text(type_.text).text == type_.text
+        assert of_text(type_.text) == mapped(without_shape(type_), lambda size: size)
+
+
+def without_shape(type_):
+    return None if type_ is None else type_._replace(shape=None, inner=without_shape(type_.inner))
+
+
+@pytest.mark.parametrize(
+    ("type_", "text"),
+    [
+        (tensor("float", [2, N, None]), "float[2, N, ?]"),
+        (tensor("float", []), "float[]"),
+        (tensor(None), "?"),
+        (sequence(tensor("int64", [3])), "seq(int64[3])"),
+        (optional(sequence(None)), "optional(seq(?))"),
+        (Type("map", "string", None, tensor("float")), "map(string, float)"),
+        (Type("sparse_tensor", "double", (2 * N,)), "sparse double[2*N]"),
+    ],
+)
+def test_types_print_with_their_shapes(type_, text):
+    assert str(type_) == text
+
+
+def test_shapes_print_in_brackets():
+    assert shown(None) == ""
+    assert shown((1, None, N + 1)) == "[1, ?, N + 1]"
+
+
+@pytest.mark.parametrize("text", ["", "float", "tensor", "sequence(tensor(float))", "list(tensor(float))"])
+def test_other_texts_are_no_types(text):
+    assert of_text(text) is None
+
+
+# What two say together
+
+
+@given(TYPES, TYPES)
+def test_join_does_not_ask_for_an_order(left, right):
+    assert join(left, right) == join(right, left)
+    assert join(left, left) == left
+    assert join(left, None) is None
+    assert join(None, left) is None
+
+
+@given(TYPES, TYPES)
+def test_join_says_nothing_that_is_not_true_of_both(left, right):
+    both = join(left, right)
+    assert join(both, left) == both
+    assert join(both, right) == both
+    if both is not None and both.shape is not None:
+        for size, one, other in zip(both.shape, left.shape, right.shape, strict=True):
+            assert size is None or size == one == other
+
+
+@given(TYPES, TYPES, st.booleans())
+def test_meet_keeps_what_either_says(left, right, better):
+    both, why = meet(left, right, found if better else stated)
+    assert meet(left, left, stated) == (left, "")
+    assert meet(left, None, stated) == (left, "")
+    assert meet(None, right, stated) == (right, "")
+    if why:
+        assert str(left) in why or left.inner is not None
+        return
+    assert both.kind == left.kind == right.kind
+    assert both.element == (right.element or left.element)
+    assert left.element in (None, both.element)
+    shapes = [each.shape for each in (left, right) if each.shape is not None]
+    assert (both.shape is None) == (not shapes)
+    for axis, size in enumerate(both.shape or ()):
+        sizes = [shape[axis] for shape in shapes if shape[axis] is not None]
+        assert (size is None) == (not sizes)
+        assert not sizes or size in sizes
+        assert all(equal(size, each) is not False for each in sizes)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "rule", "both"),
+    [
+        (tensor("float", [None, 3]), tensor(None, [2, None]), stated, tensor("float", [2, 3])),
+        (tensor("float", [N]), tensor("float", [M]), stated, tensor("float", [N])),
+        (tensor("float", [N]), tensor("float", [M]), found, tensor("float", [M])),
+        (tensor("float", [N]), tensor("float", [4]), stated, tensor("float", [4])),
+        (tensor("float", [4]), tensor("float", [N]), stated, tensor("float", [4])),
+        (tensor("float", [4]), tensor("float"), stated, tensor("float", [4])),
+        (sequence(tensor("float", [4])), sequence(None), stated, sequence(tensor("float", [4]))),
+    ],
+)
+def test_meet_gives_what_is_more_exact(left, right, rule, both):
+    assert meet(left, right, rule) == (both, "")
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (tensor("float", [2]), tensor("float", [3])),
+        (tensor("float", [N]), tensor("float", [N + 1])),
+        (tensor("float", [2]), tensor("float", [2, 1])),
+        (tensor("float"), tensor("int64")),
+        (tensor("float"), sequence(tensor("float"))),
+        (sequence(tensor("float")), sequence(tensor("int64"))),
+    ],
+)
+def test_meet_tells_contradictions_and_believes_what_was_found(left, right):
+    both, why = meet(left, right, stated)
+    assert both == right
+    assert why
+
+
+def test_meet_of_sizes_that_are_too_complex_to_compare_is_none_that_fails():
+    left, right = (sum((variable(f"{letter}{number}") for number in range(20)), start=N) for letter in "ab")
+    assert meet(tensor("float", [left]), tensor("float", [right]), stated) == (tensor("float", [left]), "")
