@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
 from opset.cli import output
 from opset.cli.inputs import STREAM, Input, Output
@@ -83,7 +83,7 @@ def _failed(path: str, findings: Iterable[Finding], exit_status: int) -> dict[st
     }  # fmt: skip
 
 
-def summary_of(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:
+def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:
     """Give how many models came to which status, and the worst exit status."""
     counts = Counter(data["status"] for data in reports)
     return {
@@ -91,6 +91,19 @@ def summary_of(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) ->
         **{status: counts[status] for status in statuses},
         "exit_status": max(data["exit_status"] for data in reports),
     }
+
+
+def conclude(
+    reports: Sequence[dict[str, Any]], words: Mapping[str, str], form: str, quiet: bool, stream: IO[str]
+) -> int:
+    """Write what all reports come to, in `words` for each status, and as JSON the reports; give the exit status."""
+    summary = _summary(reports, words)
+    if form == "json" and not quiet:
+        output.write_product({"models": reports, "summary": summary}, list, form, stream)
+    elif len(reports) > 1 and not quiet:
+        counts = ", ".join(f"{summary[status]} {word}" for status, word in words.items() if summary[status])
+        stream.write(f"{summary['models']} models: {counts}\n")
+    return summary["exit_status"]
 
 
 def refuse_terminal(where: Output) -> None:

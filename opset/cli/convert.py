@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from opset.cli import output
-from opset.cli.batch import Work, refuse_terminal, reports_of, save, summary_of
+from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save
 from opset.cli.configuration import all_folders, schemas_option
 from opset.cli.inputs import STREAM, Input, Output, expand, output_for, suffix
 from opset.errors import printable
@@ -98,13 +98,7 @@ def command(
             output.write_errors(report.findings(data))
 
     reports = reports_of(models, partial(_start, settings, folders), jobs, "the model was not converted", show)
-    summary = summary_of(reports, WORDS)
-    if form == "json" and not quiet:
-        output.write_product({"models": reports, "summary": summary}, list, form, stream)
-    elif len(models) > 1 and not quiet:
-        counts = ", ".join(f"{summary[status]} {word}" for status, word in WORDS.items() if summary[status])
-        stream.write(f"{summary['models']} models: {counts}\n")
-    return summary["exit_status"]
+    return conclude(reports, WORDS, form, quiet, stream)
 
 
 def _start(settings: Settings, folders: tuple[Path, ...]) -> Work:

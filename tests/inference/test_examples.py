@@ -7,19 +7,9 @@ from opset.model.arrays import tensor_of
 from opset.opsets.examples import model_of, type_proto, value_of
 from opset.opsets.inference.dims import Dim, substitute, variables
 from opset.opsets.inference.result import infer
-from opset.opsets.registry import default_registry
-from opset.schemas.model import ExampleValue, example_versions
-from opset.schemas.names import shown
+from opset.schemas.model import ExampleValue
+from tests.examples import CASES
 
-REGISTRY = default_registry()
-CASES = [
-    pytest.param(schema, example, id=f"{shown(domain)}-{name}-{schema.since_version}-{example.name}")
-    for domain in REGISTRY.domains
-    for name in REGISTRY.operators(domain)
-    for example in REGISTRY.examples(name, domain)
-    for schema in REGISTRY.versions(name, domain)
-    if schema.since_version in example_versions(example, [schema.since_version])
-]
 # Operators whose outputs have sizes that only data decides, however small and constant it is; or not even a rank.
 DEPENDS_ON_DATA = set(
     "NonZero Unique Compress NonMaxSuppression StringNormalizer StringSplit TfIdfVectorizer ImageDecoder "

@@ -9,7 +9,7 @@ from typing import Any
 from opset.opsets.inference import data, infer
 from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, Size, maximum, minimum
-from opset.opsets.inference.elements import Function, applied, each, rounded
+from opset.opsets.inference.elements import Function, applied, each, rounded, typed
 from opset.opsets.inference.types import Shape
 
 _FAR = 2**62
