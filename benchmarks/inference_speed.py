@@ -5,7 +5,7 @@
 
 Models and runs are as in benchmarks.speed: every run is a process of its own that reads a file and writes another, with
 its start-up in the time; modules are compiled before, as those of an installed package are. The graphs are a chain as
-exporters write it, attention and normalisation with the arithmetic on shapes, at opset 13, batch and sequence left open.
+exporters write it, attention and normalisation with the arithmetic on shapes, at opset 13, with two sizes left open.
 The exit status is 1 when a target does not hold.
 """
 
