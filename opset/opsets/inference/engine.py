@@ -286,7 +286,8 @@ class Engine:
         for index, node in enumerate(frame.body.proto.node):
             if progress is not None and not index % _OFTEN:
                 progress(index, len(frame.body.proto.node))
-            given = [self.type_in(frame, name) if name else None for name in node.input]
+            names = list(node.input)  # once: a message makes a copy of each name whenever it is looked at
+            given = [(types[name] if name in types else self.type_in(frame, name)) if name else None for name in names]
             if functions and (local := functions.get(function_key(node))) is not None:
                 outcome = yield self._call(frame, node, local, given)
             else:
@@ -299,9 +300,9 @@ class Engine:
                 elif meaning.rule.is_generator:
                     outcome = yield self._with_graphs(frame, index, node, meaning, given)
                 elif node.op_type == "Constant" and not key[1]:
-                    outcome = self._constant(frame, node, meaning)
+                    outcome = self._constant(frame, node, names, meaning)
                 else:
-                    outcome = self._outcome(frame, node, meaning, given)
+                    outcome = self._outcome(frame, node, names, meaning, given)
             if outcome.doubts:
                 frame.doubts[index] = outcome.doubts
             if outcome.problems:
@@ -314,9 +315,9 @@ class Engine:
                 if name in stated:
                     type_ = self._met(frame, name, type_)
                 types[name] = self._closed(frame, type_, name) if outcome.open or name in stated else type_
-            for place, each in enumerate(outcome.data):
-                if each is not None and place < len(node.output):
-                    data[node.output[place]] = each
+            for place, elements in enumerate(outcome.data):
+                if elements is not None and place < len(node.output):
+                    data[node.output[place]] = elements
 
     def type_in(self, frame: Frame, name: str) -> Type | None:
         """Give what is known of a value as it is seen in a body, None where nothing is."""
@@ -408,21 +409,27 @@ class Engine:
         types = bases_of(meaning, node, given)
         return Outcome(types, doubts=(meaning.why,), problems=self._misfits(meaning.schema, node, given))
 
-    def _outcome(self, frame: Frame, node: Any, meaning: Meaning, given: Sequence[Type | None]) -> Outcome:
-        """Give what the rule says, asked once for nodes of the same signature."""
-        attributes = tuple([each.SerializeToString() for each in node.attribute])
-        if attributes and any(each.ref_attr_name for each in node.attribute):
-            attributes = (*attributes, frame.key)
+    def _outcome(
+        self, frame: Frame, node: Any, names: Sequence[str], meaning: Meaning, given: Sequence[Type | None]
+    ) -> Outcome:
+        """Give what the rule says, asked once for nodes of the same signature; `names` are those of the inputs."""
+        attributes: tuple[Any, ...] = ()
+        if node.attribute:
+            attributes = tuple([each.SerializeToString() for each in node.attribute])
+            if frame.body.root.function and any(each.ref_attr_name for each in node.attribute):
+                attributes = (*attributes, frame.key)
         outputs: Any = len(node.output)
         if "" in node.output:
             outputs = tuple(map(bool, node.output))
         live: Any = ()
         if meaning.data is not None:
-            live = tuple([place for place, name in enumerate(node.input) if name and self._is_followed(frame, name)])
-        absent = tuple([place for place, each in enumerate(given) if each is None and node.input[place]])
+            live = tuple([place for place, name in enumerate(names) if name and self._is_followed(frame, name)])
+        absent: Any = ()
+        if None in given:
+            absent = tuple([place for place, each in enumerate(given) if each is None and names[place]])
         key = (attributes, tuple(given), outputs, live, absent)
         asked, kept = meaning.outcomes.get(key) or ((), {})
-        seen = tuple([self.data_in(frame, node.input[place]) for place in asked])
+        seen = tuple([self.data_in(frame, names[place]) for place in asked])
         outcome = kept.get(seen)
         if outcome is None:
             call = self._call_of(frame, node, meaning, given)
@@ -430,7 +437,7 @@ class Engine:
             more = tuple(sorted({*asked, *call.asked}))
             if more != asked:
                 asked, kept = more, {}
-                seen = tuple([self.data_in(frame, node.input[place]) for place in asked])
+                seen = tuple([self.data_in(frame, names[place]) for place in asked])
             if all(len(each) < 4096 for each in attributes if isinstance(each, bytes)):  # no copies of great tables
                 kept[seen] = outcome
                 meaning.outcomes[key] = asked, kept
@@ -496,7 +503,7 @@ class Engine:
             found.append(Data(shape, kept))  # type: ignore[arg-type]
         return tuple(found)
 
-    def _constant(self, frame: Frame, node: Any, meaning: Meaning) -> Outcome:
+    def _constant(self, frame: Frame, node: Any, names: Sequence[str], meaning: Meaning) -> Outcome:
         """Give a Constant's type; its tensor stays where it is until somebody asks for elements."""
         for each in node.attribute:
             attribute = frame.bound(each)
@@ -505,7 +512,7 @@ class Engine:
                 if node.output[0]:
                     frame.tensors[node.output[0]] = message
                 return Outcome((tensor(element_name(message.data_type), stated_dims(message.dims)),))
-        return self._outcome(frame, node, meaning, ())
+        return self._outcome(frame, node, names, meaning, ())
 
     def _with_graphs(
         self, frame: Frame, index: int, node: Any, meaning: Meaning, given: Sequence[Type | None]

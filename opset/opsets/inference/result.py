@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from opset.errors import Finding, InferenceError, printable
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.container import Model
-from opset.model.graph import bodies, subgraphs
+from opset.model.graph import subgraphs
 from opset.opsets.inference.dims import Dim, Size, variables
 from opset.opsets.inference.engine import Engine, Frame
 from opset.opsets.inference.outcomes import Problem
@@ -110,8 +110,9 @@ class Inference:
         """
         message = pb.ModelProto()
         message.CopyFrom(self.model.proto)
+        roots = _roots(message)
         for frame in self._engine.frames.values():
-            graph = _graph_at(message, frame.key)
+            graph = _graph_at(roots, frame.key)
             if graph is not None:
                 _write(graph, frame, self._engine, overwrite)
         return self.model.with_proto(message, changed=True)
@@ -214,15 +215,23 @@ def _gaps(engine: Engine, frame: Frame) -> Iterator[Gap]:
 # Writing
 
 
-def _graph_at(message: Any, key: Any) -> Any:
-    """Give the graph of a ModelProto that a frame is of, None where it is one of a function."""
+def _roots(message: Any) -> list[Any]:
+    """Give the graphs of a ModelProto that no node holds, in the order in which they are inferred."""
+    found = [message.graph]
+    for training in message.training_info:
+        found += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
+    return found
+
+
+def _graph_at(roots: Sequence[Any], key: Any) -> Any:
+    """Give the graph that a frame is of, below one of these, None where it is one of a function."""
     steps = []
     while len(key) == 3:
         key, index, name = key
         steps.append((index, name))
     if not isinstance(key[0], int):
         return None
-    graph = [body.proto for body in bodies(message) if body.root is body and not body.function][key[0]]
+    graph = roots[key[0]]
     for index, name in reversed(steps):
         graph = next((each for found, each in subgraphs(graph.node[index]) if found == name), None)
         if graph is None:
@@ -255,10 +264,11 @@ def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool) -> None:
             if name in known:
                 if overwrite or name not in frame.conflicts:
                     fill(known[name], type_, overwrite)
-            elif _coverage(type_) != NOTHING:
-                if type_ not in protos:
-                    protos[type_] = to_proto(type_)
-                graph.value_info.add(name=name).type.CopyFrom(protos[type_])
+                continue
+            if type_ not in protos:
+                protos[type_] = to_proto(type_) if _coverage(type_) != NOTHING else None
+            if protos[type_] is not None:
+                graph.value_info.add(name=name, type=protos[type_])
 
 
 def fill(proto: Any, type_: Type, overwrite: bool) -> None:
