@@ -93,3 +93,21 @@ def test_a_chain_of_100000_nodes_is_answered_without_recursion():
     values = known(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]))[0]
     assert values.type("v100000") == "tensor(int64)"
     assert values.shape("v100000") == (1,)
+
+
+def test_sizes_that_only_value_info_states_are_not_computed_with():
+    """A batch that was 1 when the model was exported, and is variable now, must not become a constant."""
+    nodes = [
+        helper.make_node("Own", ["x"], ["a"], domain="com.acme"),
+        helper.make_node("Relu", ["x"], ["b"]),
+        helper.make_node("Shape", ["a"], ["sa"]),
+        helper.make_node("Shape", ["b"], ["sb"]),
+        helper.make_node("Shape", ["w"], ["sw"]),
+    ]
+    inputs = [helper.make_tensor_value_info("x", 1, ["N", 4]), helper.make_tensor_value_info("w", 1, [2, 4])]
+    stale = [helper.make_tensor_value_info(name, 1, [1, 4]) for name in "ab"]
+    graph = helper.make_graph(nodes, "g", inputs, [], value_info=stale)
+    imports = [helper.make_opsetid("", 13), helper.make_opsetid("com.acme", 1)]
+    values = known(helper.make_model(graph, opset_imports=imports))[0]
+    assert [values.constant(name) for name in ("sa", "sb")] == [None, None]
+    assert values.constant("sw").values == (2, 4)

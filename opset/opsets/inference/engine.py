@@ -112,8 +112,8 @@ class Engine:
     ) -> None:
         """Take the model and numbers for its dimension variables; without `stated`, value_info is not looked at.
 
-        If `cautious`, what is inferred counts more than what value_info states, though that be more exact: an entry of
-        a model whose batch has become variable may still be that of the batch which it was exported with.
+        If `cautious`, sizes are believed of inputs alone: value_info of a model whose batch has become variable may
+        still be that of the batch which it was exported with.
         """
         self.model, self.registry, self.dims, self.progress = model, registry, dims, progress
         self.data_prop, self.check_type, self.use_stated, self.cautious = data_prop, check_type, stated, cautious
@@ -341,15 +341,14 @@ class Engine:
         """Give what a type that a body states and one that was inferred say together, and "" or how they contradict."""
 
         def says_enough(stated: Size, found: Size) -> bool:
-            if self.cautious:
-                return True
             if isinstance(stated, int) or "broadcast(" in str(found):
                 return False
             # Inside a loop, variables from outside say more than those that the body alone states.
             unknown = variables(found) - self.fixed
             return not unknown or (frame.repeated and unknown.isdisjoint(frame.local))
 
-        return meet(self._type_of(frame, stated), found, says_enough)
+        said = self._type_of(frame, stated)
+        return meet(mapped(said, lambda size: None) if self.cautious else said, found, says_enough)
 
     def _meaning(self, op_type: str, domain: str, imports: Mapping[str, int]) -> Meaning:
         where = normalised(domain)
