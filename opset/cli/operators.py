@@ -83,7 +83,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
             for each in schema.attributes.values()
         ],
         "types": {name: list(types) for name, types in schema.types.items()},
-        "constraints": docs.constraints,
+        "constraints": docs.constraints, "shape": schema.shape,
     }  # fmt: skip
 
 
@@ -108,6 +108,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         lines += ["", "constraints"]
         for label, text in data["constraints"].items():
             lines += wrapped(f"{label}: {text}", WIDTH, "  ")
+    lines += ["", "shapes of outputs", f"  {data['shape']}"] if data["shape"] else []
     return lines
 
 
