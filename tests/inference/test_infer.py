@@ -97,6 +97,23 @@ def test_stale_value_info_is_replaced_when_asked():
     assert found.written(overwrite=True).proto.graph.value_info[0].type.tensor_type.shape.dim[0].dim_value == 3
 
 
+def test_outputs_are_replaced_with_value_info():
+    proto = model("y = Transpose (x)", "main (float[2, 3] x) => (float[2, 3] y)")
+    assert len(infer(proto).findings) == 1
+    found = infer(proto, overwrite=True)
+    assert found.findings == ()
+    output = found.written(overwrite=True).proto.graph.output[0].type
+    assert [dim.dim_value for dim in output.tensor_type.shape.dim] == [3, 2]
+
+
+def test_variables_that_a_function_states_are_not_those_of_its_callers():
+    function = """<domain: "local", opset_import: ["": 17]> Hits (a) => (b)
+        <int64[2, N] n> { n = NonZero (a)  b = Cast <to = 1> (n) }"""
+    head = "main (float[N, 3] x, float[M, 3] z) => (float[?, ?] y, float[?, ?] w)"
+    found = infer(model("y = local.Hits (x)  w = local.Hits (z)", head, more=function))
+    assert (shown(found, "y"), shown(found, "w")) == ("float[2, y_d1]", "float[2, w_d1]")
+
+
 def test_strict_mode_raises():
     with pytest.raises(InferenceError) as caught:
         infer_shapes(model(*STALE), strict_mode=True)

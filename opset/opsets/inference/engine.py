@@ -8,6 +8,7 @@ so that the many like nodes of a model cost a look at a table.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,9 +58,9 @@ class Frame:
     """What is known inside one body: types by name, elements that were followed, tensors that may be read.
 
     `local` are the variables that were made here, `repeated` says that they may have another value each time, `unused`
-    that the graph is never run, so that what is wrong in it does not matter. `stated`
-    are the types that the model states, `mentioned` the variables in those that were read; `inside` has the frames of
-    graphs in nodes, by the node's number and the attribute.
+    that the graph is never run, so that what is wrong in it does not matter. `stated` are the types that the model
+    states, `mentioned` the variables in those that were read; `inside` has the frames of graphs in nodes, by the node's
+    number and the attribute.
     """
 
     body: Body
@@ -110,10 +111,11 @@ class Engine:
         cautious: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Take the model and numbers for its dimension variables; without `stated`, value_info is not looked at.
+        """Take the model and numbers for its dimension variables.
 
-        If `cautious`, sizes are believed of inputs alone: value_info of a model whose batch has become variable may
-        still be that of the batch which it was exported with.
+        Without `stated`, what the model states of values is not looked at, inputs aside. If `cautious`, sizes are
+        believed of inputs alone: value_info of a model whose batch has become variable may still be that of the batch
+        which it was exported with.
         """
         self.model, self.registry, self.dims, self.progress = model, registry, dims, progress
         self.data_prop, self.check_type, self.use_stated, self.cautious = data_prop, check_type, stated, cautious
@@ -126,6 +128,7 @@ class Engine:
         self._memories: dict[Any, dict[str, Any]] = {}
         self._names: dict[tuple[Any, str, int], Dim] = {}
         self._taken: set[str] = set()
+        self._numbers: Counter[str] = Counter()
         self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], Meaning]] = {}
         self._sizes: dict[str, Size | None] = {}
         self._own: dict[str, Table[Hook]] = {}
@@ -182,8 +185,9 @@ class Engine:
 
     def _state(self, frame: Frame) -> None:
         proto = frame.body.proto
-        if self.use_stated:
-            frame.stated.update((value.name, value.type) for value in proto.value_info)
+        if not self.use_stated:
+            return
+        frame.stated.update((value.name, value.type) for value in proto.value_info)
         if not frame.body.function:
             frame.stated.update((value.name, value.type) for value in proto.output if value.name not in frame.types)
 
@@ -232,7 +236,12 @@ class Engine:
         return None if isinstance(found, int) and found < 0 else found
 
     def _type_of(self, frame: Frame, proto: Any) -> Type | None:
-        """Give the type that a body states; a variable that is met first inside a loop may change with every turn."""
+        """Give the type that a body states; a variable that is met first inside a loop may change with every turn.
+
+        Variables in a function are not those of its callers, so they say nothing.
+        """
+        if frame.body.root.function:
+            return mapped(of_proto(proto, self.size), lambda size: size if isinstance(size, int) else None)
         return mapped(of_proto(proto, self.size), lambda size: self._mention(frame, size))
 
     def _mention(self, frame: Frame, size: Size | None) -> Size | None:
@@ -265,10 +274,10 @@ class Engine:
         if key not in self._names:
             stem = re.sub(r"[^A-Za-z0-9_]", "_", str(name)[:40])
             stem = f"{'_' * (not stem[:1].isalpha() and stem[:1] != '_')}{stem}_d{axis}"
-            text, number = stem, 0
+            text = stem
             while text in self._taken:
-                number += 1
-                text = f"{stem}_{number}"
+                self._numbers[stem] += 1
+                text = f"{stem}_{self._numbers[stem]}"
             self._taken.add(text)
             self._names[key] = variable(text)
         found = self._names[key]

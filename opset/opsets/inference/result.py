@@ -132,7 +132,7 @@ def infer(
 
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` binds dimension variables to
     numbers; `data_prop` follows elements through shape arithmetic; `check_type` holds inputs of nodes to the types of
-    their operators; with `overwrite`, value_info that the model has is not believed; `progress` is told now and then
+    their operators; with `overwrite`, what the model states of values is not believed; `progress` is told now and then
     how many nodes of how many of the main graph are done.
 
     Raises ModelError where the model is malformed. Whatever contradicts something is in the result's `findings`.
