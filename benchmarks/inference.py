@@ -14,9 +14,11 @@ value_info and without the shapes of graph outputs:
     both        variables, with constants as initializers
 
 Truth: what is inferred agrees with the outputs of the case, and with every value of a run of it: kind, element type,
-rank, each size, where variables stand for the sizes of this run. An exception, or a finding about a valid model, is a
-failure. Dominance: of no value less is known than onnx.shape_inference tells with data propagation. A size is unknown,
-a variable, or a number; a variable counts the same whatever its name. `unk__0`, which onnx makes up, says no more than
+rank, each size, where variables stand for the sizes of this run. Bound to other numbers, sizes with variables are what
+is inferred with these numbers, if they are legal. An exception, or a finding about a valid model, is a failure.
+
+Dominance: of no value less is known than onnx.shape_inference tells with data propagation. A size is unknown, a
+variable, or a number; a variable counts the same whatever its name. `unk__0`, which onnx makes up, says no more than
 that a size is not known, and is found where it must not be, in a sequence and in what a loop does anew each turn.
 
 The exit status is 1 when anything is found that is not in benchmarks.inference_decided.
@@ -83,10 +85,11 @@ class Fault:
 
 @dataclass
 class Result:
-    """What became of one case: faults, counts of verdicts by form, seconds of both."""
+    """What became of one case: faults, counts of verdicts by form, values of its run, seconds of both."""
 
     faults: list[Fault] = field(default_factory=list)
     counts: dict[str, Counter[str]] = field(default_factory=dict)
+    run: int = 0
     ours: float = 0.0
     theirs: float = 0.0
 
@@ -238,6 +241,33 @@ def untruths(found: Inference, case: Case, values: Mapping[Key, Sequence[Seen]])
                 break
 
 
+def other_sizes(found: Inference, model: onnx.ModelProto, feeds: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give each value whose sizes with variables are others than those that are inferred with numbers, and how.
+
+    Sizes that are alike stay alike, and none becomes 0, which often asks for something else, of Reshape say.
+    """
+    actual = {
+        f"s{number}_{axis}": size
+        for number, value in enumerate(model.graph.input)
+        if isinstance(feeds.get(value.name), np.ndarray)
+        for axis, size in enumerate(feeds[value.name].shape)
+    }
+    for change in (lambda size: size + 1, lambda size: 2 * size, lambda size: 1):
+        sizes = {name: max(1, change(size)) for name, size in actual.items()}
+        numbers = infer(model, dims=sizes)
+        if numbers.findings:
+            continue
+        types = {(value.place, value.name): value.type for value in numbers.values()}
+        for value in found.values():
+            told = types.get((value.place, value.name))
+            if told is None or told.kind != "tensor" or told.shape is None or told.element is None:
+                continue
+            if all(isinstance(size, int) for size in told.shape):
+                why = disagreement(value.type, ("tensor", told.element, told.shape), sizes, bind=False)
+                if why:
+                    yield value.name, f"with other sizes, {why}"
+
+
 # Dominance
 
 
@@ -334,6 +364,7 @@ def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, R
     case, result = cases[number], Result()
     yield f"{case.name}: run"
     values = run(case)
+    result.run = len(values)
     operators = producers(case.model)
     for form in FORMS:
         model = form_of(case, form)
@@ -357,6 +388,9 @@ def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, R
             fault("finding", "", f"{finding.code} {finding.message}; {finding.place}; {finding.why}")
         for name, why in untruths(found, case, values):
             fault("truth", name, why)
+        if form in ("variables", "both"):
+            for name, why in other_sizes(found, model, case.feeds):
+                fault("truth", name, why)
         theirs: dict[Key, onnx.TypeProto] = {}
         begun = time.perf_counter()
         if with_onnx:
@@ -474,7 +508,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(by_operator(failures)))
     ours, theirs = sum(result.ours for _, result in results), sum(result.theirs for _, result in results)
     print(
-        f"onnx {onnx.__version__}: {len(results):,} cases in {len(FORMS)} forms, {len(failures):,} values fail, "
+        f"onnx {onnx.__version__}: {len(results):,} cases in {len(FORMS)} forms, "
+        f"{sum(result.run for _, result in results):,} values of runs, {len(failures):,} values fail, "
         f"{len(distinct([fault for fault in faults if fault.known])):,} are decided; {ours:.1f} s, onnx {theirs:.1f} s"
     )
     if options.json:

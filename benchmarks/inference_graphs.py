@@ -3,8 +3,8 @@
     python -m benchmarks.inference_graphs [-k PATTERN] [--folder DIR]
 
 runs them on onnxruntime and on this project's evaluator, which have to agree, and writes them to a folder if one is
-named. The exit status is 1 where they do not agree. benchmarks.inference_sketches has the graphs, written by hand after
-what exporters do; weights and inputs are random, from a fixed seed.
+named. The exit status is 1 where they do not agree. The graphs are written by hand after what exporters do, in
+benchmarks.inference_sketches and benchmarks.inference_exporters; weights and inputs are random, from a fixed seed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ import onnx
 from onnx import numpy_helper, parser
 
 import opset
-from benchmarks.inference_sketches import SKETCHES, Sketch
+from benchmarks.inference_exporters import DYNAMO, HUGGING_FACE, OTHERS, TENSORFLOW
+from benchmarks.inference_sketches import TORCH, Sketch
 from benchmarks.judge import Case, run_onnxruntime
 from opset.opsets.comparison import differences
 
+SKETCHES = {"torch": TORCH, "dynamo": DYNAMO, "hf": HUGGING_FACE, "tf2onnx": TENSORFLOW, "other": OTHERS}
 # The IR version that the release of onnx with an opset wrote.
 IR_VERSIONS = {9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10}
 
 
 def graph_cases() -> Iterator[Case]:
     """Give every graph with inputs, and the outputs by the evaluator of this project."""
-    for exporter, sketches in SKETCHES:
+    for exporter, sketches in SKETCHES.items():
         for sketch in sketches:
             case = case_of(f"{exporter}/{sketch.name}_opset{sketch.opset}", sketch)
             outputs = opset.ReferenceEvaluator(case.model, seed=0).run(None, case.feeds)
