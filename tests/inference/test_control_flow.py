@@ -56,6 +56,12 @@ def test_a_constant_condition_takes_its_branch_with_its_elements():
     assert "e" in [graph.name for graph in _graphs(result.written().proto)]
 
 
+def test_a_branch_may_be_wrong_where_a_condition_guards_it():
+    result = infer(model(branches("Relu (x)", "MatMul (x, x)"), "bool c, float[2, 4] x"))
+    assert not result.findings
+    assert [(gap.value, gap.reason[:3]) for gap in result.gaps] == [("y", "the"), ("b", "C2:")]
+
+
 def test_what_both_branches_give_is_known():
     nodes = """s = If (c) <then_branch = t () => (a) { a = Constant <value = int64[2] {3, 5}> () },
                            else_branch = e () => (b) { b = Constant <value = int64[2] {3, 6}> () }>

@@ -34,7 +34,7 @@ def choose(call: Call) -> Asking:
         raise Violation("C2", f"it gives {counts}, and {call.output_count} are asked for")
     found = []
     for graph in chosen:
-        outputs = yield Asked(graph, [])
+        outputs = yield Asked(graph, [], guarded=truth is None)
         if len(graph.output) >= call.output_count:
             found.append(outputs)
     if len(found) == 1:

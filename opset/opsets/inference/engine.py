@@ -58,7 +58,8 @@ class Frame:
     """What is known inside one body: types by name, elements that were followed, tensors that may be read.
 
     `local` are the variables that were made here, `repeated` says that they may have another value each time, `unused`
-    that the graph is never run, so that what is wrong in it does not matter. `stated` are the types that the model
+    that the graph is never run, so that what is wrong in it does not matter, `guarded` that a condition decides whether
+    it is, so that it may be wrong on purpose where it is not. `stated` are the types that the model
     states, `mentioned` the variables in those that were read; `inside` has the frames of graphs in nodes, by the node's
     number and the attribute.
     """
@@ -71,6 +72,7 @@ class Frame:
     key: Any = ()
     repeated: bool = False
     unused: bool = False
+    guarded: bool = False
     types: dict[str, Type | None] = field(default_factory=dict)
     stated: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Data] = field(default_factory=dict)
@@ -555,7 +557,7 @@ class Engine:
         body = Body(graph, f"{frame.body.place(index)}, {printable(attribute)}", frame.body, node, index)
         key = (frame.key, index, attribute)
         inner = Frame(body, frame, frame.imports, frame.meanings, None, key, frame.repeated or asked.repeated)
-        inner.unused = frame.unused or asked.unused
+        inner.unused, inner.guarded = frame.unused or asked.unused, frame.guarded or asked.guarded
         names = body.input_names()
         if len(types) != len(names):  # IR version 3 listed initializers with the inputs
             defaults = {each.name for each in graph.initializer}
@@ -615,7 +617,7 @@ class Engine:
         key = (
             identity, named,
             tuple(sorted((name, each.SerializeToString()) for name, each in attributes.items())),
-            tuple(map(bool, node.input)), frame.unused,
+            tuple(map(bool, node.input)), frame.unused, frame.guarded,
         )  # fmt: skip
         if key not in self._called:
             try:
@@ -626,7 +628,7 @@ class Engine:
             imports = imports_of(function, label, self.registry)
             body = Body(function, label, function=True)
             inner = Frame(body, None, imports, self._meanings_of(imports), attributes, (identity, len(self._called)))
-            inner.unused = frame.unused
+            inner.unused, inner.guarded = frame.unused, frame.guarded
             for place, name in enumerate(function.input):
                 self._enter(inner, name, given[place] if place < len(given) else None)
                 if place < len(data) and (known := data[place]) is not None:

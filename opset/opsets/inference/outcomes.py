@@ -41,8 +41,8 @@ class Outcome(NamedTuple):
 class Asked(NamedTuple):
     """What a rule that has graphs asks for: the inference of one, its inputs being of these types, and elements.
 
-    `repeated` says that the graph is run repeatedly, `unused` that it never is. Of inputs that are `varied` no more is
-    true than what is given here, whatever the graph states of them.
+    `repeated` says that the graph is run repeatedly, `unused` that it never is, `guarded` that a condition decides. Of
+    inputs that are `varied` no more is true than what is given here, whatever the graph states of them.
     """
 
     graph: Any
@@ -51,6 +51,7 @@ class Asked(NamedTuple):
     repeated: bool = False
     varied: Collection[int] = ()
     unused: bool = False
+    guarded: bool = False
 
 
 class Outputs(list["Type | None"]):

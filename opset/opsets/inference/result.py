@@ -52,7 +52,8 @@ class Gap:
 class Inference:
     """The result of `infer`.
 
-    - `findings`: contradictions, each with both sides (I1xx), and nodes that do not fit their operators (I2xx);
+    - `findings`: contradictions, each with both sides (I1xx), and nodes that do not fit their operators (I2xx); not in
+      branches of which a condition decides whether they are run: there they are gaps, since a model may guard itself;
     - `gaps`: where something is not known, and the inputs do not explain it;
     - `coverage`: how many outputs of nodes are "known", "symbolic", of known "rank", of known "type", or "nothing".
     """
@@ -177,7 +178,7 @@ def _coverage(type_: Type | None) -> str:
 
 def _findings(engine: Engine) -> Iterator[Finding]:
     for frame in (*engine.frames.values(), *(frame for each in engine.calls.values() for frame in each)):
-        if frame.unused:
+        if frame.unused or frame.guarded:
             continue
         producers: dict[str, int] = {}
         if frame.conflicts:
@@ -200,14 +201,19 @@ def _gaps(engine: Engine, frame: Frame) -> Iterator[Gap]:
     """Give the nodes of a body of whose outputs less is known than of their inputs."""
     for index, node in enumerate(frame.body.proto.node):
         known = {name: _coverage(frame.types.get(name)) for name in node.output if name}
-        missing = [name for name, each in known.items() if each in (NOTHING, TYPED, RANKED)]
+        missing = [
+            name for name, each in known.items()
+            if each in (NOTHING, TYPED, RANKED) or (frame.guarded and name in frame.conflicts)
+        ]  # fmt: skip
         if not missing:
             continue
         given = [_coverage(engine.type_in(frame, name)) for name in node.input if name]
         problems = frame.problems.get(index, ())
         if not problems and any(each in (NOTHING, TYPED) for each in given):
             continue  # the inputs explain it
-        said = "; ".join(dict.fromkeys([*frame.doubts.get(index, ()), *(problem.why for problem in problems)]))
+        clashes = [frame.conflicts[name] for name in known if frame.guarded and name in frame.conflicts]
+        doubts = [*frame.doubts.get(index, ()), *(problem.why for problem in problems), *clashes]
+        said = "; ".join(dict.fromkeys(doubts))
         for name in missing:
             yield Gap(name, frame.body.place(index), known[name], said)
 
