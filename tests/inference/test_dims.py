@@ -265,6 +265,16 @@ def test_bounds_and_comparisons_are_true_of_all_values(left, right, values):
     assert less(a, a) is False
 
 
+def test_functions_are_taken_apart_to_be_compared():
+    assert at_most(N // 2, N) is True
+    assert minimum(N // 2, N) == N // 2
+    assert maximum(0, N - N // 2) == N - N // 2
+    assert at_most(0, maximum(10, N) - N) is True
+    assert less(N, minimum(N, M)) is False
+    assert at_most(N, 2 * ceil_div(N, 2)) is True
+    assert less(N + 1, N // 3) is False
+
+
 @given(st.lists(st.integers(0, 3) | st.sampled_from(NAMES), min_size=1, max_size=5), VALUES)
 def test_broadcasting_agrees_with_plain_integers(sizes, values):
     numbers = {values.get(each, each) for each in sizes} - {1}

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from math import gcd
 from typing import Union
 
@@ -230,7 +231,7 @@ def equal(left: Size, right: Size) -> bool | None:
         return None
     if isinstance(difference, int):
         return difference == 0
-    low, high = _bounds(difference)
+    low, high = _range(difference)
     if (low is not None and low > 0) or (high is not None and high < 0):
         return False
     # A common factor of all coefficients of variables that does not divide the constant: 2*N + 1 is never 4.
@@ -242,7 +243,7 @@ def equal(left: Size, right: Size) -> bool | None:
 def at_most(left: Size, right: Size) -> bool | None:
     """Say whether the first size is at most the second, None as for `equal`."""
     try:
-        low, high = _bounds(right - left)
+        low, high = _range(right - left)
     except TooComplex:
         return None
     if low is not None and low >= 0:
@@ -476,6 +477,49 @@ def _bounds(size: Size) -> _Bounds:
         if low is None and high is None:
             break
     return low, high
+
+
+def _range(size: Size) -> _Bounds:
+    """Give bounds as `_bounds` does, with functions taken apart where that is needed: 0 <= N - floor(N/2)."""
+    low, high = _bounds(size)
+    if isinstance(size, int) or size.size > _EASY:
+        return low, high
+    with suppress(TooComplex):
+        low = _least(size, _DEPTH) if low is None else low
+    with suppress(TooComplex):
+        most = _least(-size, _DEPTH) if high is None else None
+        high = high if most is None else -most
+    return low, high
+
+
+_DEPTH = 3  # functions that are taken apart within each other
+_EASY = 16  # parts of the largest expression of which functions are taken apart
+
+
+def _least(size: Size, depth: int) -> int | None:
+    """Give a number that a size is never below, each of its functions replaced by what it is made of."""
+    low = _bounds(size)[0]
+    if low is not None or depth == 0 or isinstance(size, int):
+        return low
+    for monomial, factor in size.terms:
+        atom = monomial[0] if len(monomial) == 1 else ""
+        if isinstance(atom, str):
+            continue
+        rest = size - Dim(((monomial, factor),))
+        if atom.name == "floor" and isinstance(divisor := atom.arguments[1], int):
+            # (x - d + 1)/d <= floor(x/d) <= x/d
+            inner = atom.arguments[0] - (divisor - 1) if factor > 0 else atom.arguments[0]
+            low = _least(factor * inner + divisor * rest, depth - 1)
+            if low is not None:
+                return -(-low // divisor)
+        elif atom.name in ("max", "min"):
+            each = [_least(rest + factor * argument, depth - 1) for argument in atom.arguments]
+            known = [low for low in each if low is not None]
+            if (atom.name == "max") == (factor > 0) and known:
+                return max(known)
+            if len(known) == len(each):
+                return min(known)
+    return None
 
 
 def _scaled(bounds: _Bounds, factor: int) -> _Bounds:
