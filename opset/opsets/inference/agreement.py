@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from opset.opsets.inference.call import Call, Violation, count_of
+from collections.abc import Iterable
+from typing import Any
+
+from opset.opsets.inference.call import Call, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, equal
 from opset.opsets.inference.types import Shape, shown
 from opset.opsets.values import element_name
@@ -53,19 +56,34 @@ def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
 
 def is_one(shape: Shape | None) -> bool | None:
     """Say whether a tensor of this shape has exactly one element, None where that is not known."""
-    count = count_of(shape)
-    return None if count is None else equal(count, 1)
+    if shape is None:
+        return None
+    ones = [None if size is None else equal(size, 1) for size in shape]
+    return False if False in ones else None if None in ones else True
 
 
-def one_element(call: Call, place: int, label: str) -> Size | None:
-    """Give the one element of an integer input of any rank, None where it is not known or there is no such input.
+def check_one_element(call: Call, place: int, label: str) -> None:
+    """Raise Violation with the label where an input certainly has not exactly one element."""
+    shape = call.shape(place)
+    if is_one(shape) is False:
+        raise Violation(label, f"shape({call.parameter(place)}) = {shown(shape)}")
+
+
+def one_element(call: Call, place: int, label: str) -> Element:
+    """Give the one element of an input of any rank, None where it is not known or there is no such input.
 
     Raises Violation with the label where the input certainly has another number of elements.
     """
-    shape, data = call.shape(place), call.data(place)
-    if is_one(shape) is False or (data is not None and len(data.elements) != 1):
-        raise Violation(label, f"shape({call.parameter(place)}) = {list(shape or (data.shape if data else ()))}")
-    element = data.elements[0] if data is not None else None
+    check_one_element(call, place, label)
+    elements = call.elements(place)
+    if elements is not None and len(elements) != 1:
+        raise Violation(label, f"{call.parameter(place)} has {len(elements)} elements")
+    return None if elements is None else elements[0]
+
+
+def one_size(call: Call, place: int, label: str) -> Size | None:
+    """Give the one element of an integer input, as `one_element` does."""
+    element = one_element(call, place, label)
     return element if isinstance(element, int | Dim) else None
 
 
@@ -90,3 +108,21 @@ def quotient(call: Call, size: Size | None, divisor: int, label: str, what: str)
     if equal(size % divisor, 0) is False:
         raise Violation(label, f"{what} is {size}, no multiple of {divisor}")
     return size // divisor
+
+
+def required(call: Call, name: str) -> Any:
+    """Give an attribute that has no default. Raises Unknown where it is left out."""
+    value = call.attribute(name)
+    if value is None:
+        raise Unknown(f"the attribute {name} is missing")
+    return value
+
+
+def axes_of(call: Call, axes: Iterable[int], rank: int, label: str, front: bool = False) -> list[int]:
+    """Give axes counted from the front; with `front` they have to be. Raises Violation for those out of range."""
+    found = []
+    for axis in axes:
+        if front and axis < 0:
+            raise Violation(label, f"axis {axis}, rank {rank}")
+        found.append(call.axis(axis, rank, label))
+    return found

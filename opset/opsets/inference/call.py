@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opset.opsets.inference.dims import Dim, Size, equal, product
+from opset.opsets.inference.dims import Dim, Size, equal
 from opset.opsets.inference.types import Shape, Type, tensor
 from opset.opsets.kernels import Violation
 from opset.opsets.values import NUMBERS, element_name
@@ -13,7 +13,7 @@ from opset.opsets.values import NUMBERS, element_name
 if TYPE_CHECKING:
     from opset.schemas.model import OpSchema
 
-__all__ = ["Call", "Data", "Element", "Unknown", "Violation", "count_of"]
+__all__ = ["Call", "Data", "Element", "Unknown", "Violation"]
 
 Element = int | float | bool | str | bytes | Dim | None
 """One element of a tensor: a size may be symbolic, None is one that is not known."""
@@ -205,10 +205,3 @@ def _is_of(value: Any, kind: str) -> bool:
 
 MAX_DATA = 1024
 """Elements of the largest tensor whose elements are followed."""
-
-
-def count_of(shape: Shape | None) -> Size | None:
-    """Give the number of elements of a shape, None where a size is not known."""
-    if shape is None or any(size is None for size in shape):
-        return None
-    return product(size for size in shape if size is not None)

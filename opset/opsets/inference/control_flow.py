@@ -6,10 +6,11 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation, count_of
-from opset.opsets.inference.dims import Dim, Size, equal, lower, maximum, minimum
+from opset.opsets.inference.agreement import is_one
+from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation
+from opset.opsets.inference.dims import Dim, Size, lower, maximum, minimum
 from opset.opsets.inference.outcomes import Asked, Outputs
-from opset.opsets.inference.types import Shape, Type, join, mapped, of_proto, sequence, tensor
+from opset.opsets.inference.types import Shape, Type, join, mapped, of_proto, sequence, shown, tensor
 
 Asking = Generator[Asked, Outputs, Any]
 """A rule that yields a graph with the types of its inputs, and is sent its outputs."""
@@ -419,9 +420,8 @@ def _check_kept(before: Sequence[Type | None], after: Sequence[Type | None], lab
 
 
 def _check_single(type_: Type | None, label: str, what: str) -> None:
-    count = count_of(type_.shape) if type_ is not None and type_.kind == "tensor" else None
-    if count is not None and equal(count, 1) is False:
-        raise Violation(label, f"{what} has {count} elements")
+    if type_ is not None and is_one(type_.shape) is False:
+        raise Violation(label, f"{what} has the shape {shown(type_.shape)}")
 
 
 def _check_truth(type_: Type | None, label: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opset.opsets.inference import infer
 from opset.opsets.inference.call import Call, Unknown, Violation
-from opset.opsets.inference.dims import Size, followed, less, product
+from opset.opsets.inference.dims import Size, followed, less, multiplied
 from opset.opsets.inference.rules.windows import (
     Windows,
     auto_pad_of,
@@ -37,7 +37,7 @@ def deform_conv(call: Call) -> Shape:
         name = call.parameter(place)
         if len(given) != rank + 2:
             raise Violation(label, f"{name} has rank {len(given)}, and there are {rank} spatial axes")
-        values = followed(lambda *sizes, each=each: product((groups, each, *sizes)), *kernel)
+        values = multiplied((groups, each, *kernel))
         call.same(given[1], values, label, f"the second size of {name}")
         for axis in (0, *range(2, rank + 2)):
             result[axis] = call.same(result[axis], given[axis], label, f"the size of {name} on axis {axis}")
@@ -110,8 +110,8 @@ def col2im(call: Call) -> Shape:
     counts = places(windows, image)
     if shape is None:
         return (None, None, *image)
-    call.same(shape[2], followed(lambda *sizes: product(sizes), *counts), "C3", "the number of places")
-    elements = followed(lambda *sizes: product(sizes), *block)
+    call.same(shape[2], multiplied(counts), "C3", "the number of places")
+    elements = multiplied(block)
     if isinstance(elements, int) and isinstance(shape[1], int) and shape[1] % elements:
         raise Violation("C3", f"{shape[1]} is no multiple of the {elements} elements of a block")
     return (shape[0], followed(lambda size, divisor: size // divisor, shape[1], elements), *image)

@@ -8,10 +8,10 @@ from typing import Any
 from opset.errors import ModelError
 from opset.model.tensor import tensor_values
 from opset.opsets.inference import data, infer
+from opset.opsets.inference.agreement import one_element
 from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, Size, TooComplex, at_most, ceil_div, equal, maximum
 from opset.opsets.inference.elements import applied, rounded
-from opset.opsets.inference.indexing import single
 from opset.opsets.inference.types import Shape, Type, tensor
 from opset.opsets.values import element_name
 
@@ -89,7 +89,7 @@ def constant_of_shape_data(call: Call) -> tuple[Element, ...] | None:
 @infer("Range")
 def range_(call: Call) -> Shape:
     """Give how many numbers there are from start, by delta, before limit."""
-    start, limit, delta = (single(call, place, "C1") for place in range(3))
+    start, limit, delta = (one_element(call, place, "C1") for place in range(3))
     stash = call.attribute("stash_type")
     if stash not in (None, 1, 11) and call.element(0) in ("float16", "bfloat16"):
         raise Violation("C4", f"stash_type {stash}")
@@ -122,7 +122,7 @@ def _count(start: Any, limit: Any, delta: Any) -> Size | None:
 @data("Range")
 def range_data(call: Call) -> tuple[Element, ...] | None:
     """Give the numbers of a range."""
-    start, limit, delta = (single(call, place, "C1") for place in range(3))
+    start, limit, delta = (one_element(call, place, "C1") for place in range(3))
     count, type_ = _count(start, limit, delta), call.element(0)
     # Small floats are computed in a larger type, and then converted.
     wide = ("double" if call.attribute("stash_type") == 11 else "float") if type_ == "float16" else type_

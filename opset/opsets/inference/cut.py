@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.call import Call, Unknown, Violation, count_of
-from opset.opsets.inference.dims import Dim, Size, at_most, ceil_div, equal, followed, less, maximum, minimum
-from opset.opsets.inference.partial import axes_of, picked, required, total
+from opset.opsets.inference.agreement import axes_of, check_one_element, required
+from opset.opsets.inference.call import Call, Unknown, Violation
+from opset.opsets.inference.dims import Dim, Size, at_most, ceil_div, equal, followed, less, maximum, minimum, total
+from opset.opsets.inference.elements import picked
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 Sizes = Sequence["Size | None"]
@@ -228,9 +229,7 @@ def split_data(call: Call) -> Any:
 @infer("Pad", since=11)
 def pad(call: Call) -> Shape:
     """Give the sizes with what is added at both ends; where that is not known of an axis, the sizes of the others."""
-    values = count_of(call.shape(2))
-    if values is not None and equal(values, 1) is False:
-        raise Violation("C5", f"{values} values")
+    check_one_element(call, 2, "C5")
     return _padded(call, call.sizes(1))
 
 

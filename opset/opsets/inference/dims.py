@@ -187,6 +187,37 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
     return total
 
 
+def product(sizes: Iterable[Size]) -> Size:
+    """Give the product of sizes, 1 of none."""
+    result: Size = 1
+    for size in sizes:
+        result = result * size
+    return result
+
+
+def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
+    """Give a function of sizes, None where one of them is not known or the result is too complex."""
+    if any(size is None for size in sizes):
+        return None
+    try:
+        return function(*sizes)
+    except TooComplex:
+        return None
+
+
+def multiplied(sizes: Iterable[Size | None]) -> Size | None:
+    """Give the product of sizes, None where one is not known, and no other is 0, or it is too complex."""
+    factors = list(sizes)
+    if 0 in factors:
+        return 0
+    return followed(lambda *known: product(known), *factors)
+
+
+def total(sizes: Iterable[Size | None]) -> Size | None:
+    """Give the sum of sizes, None where one is not known or it is too complex."""
+    return followed(lambda *known: sum(known, start=0), *sizes)
+
+
 def ceil_div(size: Size, divisor: Size) -> Size:
     """Give the quotient of two sizes, rounded up."""
     return -(-size // divisor)
@@ -644,21 +675,3 @@ class _Reader:
             result = _FUNCTIONS[token](*arguments)
         self.take(")")
         return result
-
-
-def product(sizes: Iterable[Size]) -> Size:
-    """Give the product of sizes, 1 of none."""
-    result: Size = 1
-    for size in sizes:
-        result = result * size
-    return result
-
-
-def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Give a function of sizes, None where one of them is not known or the result is too complex."""
-    if any(size is None for size in sizes):
-        return None
-    try:
-        return function(*sizes)
-    except TooComplex:
-        return None

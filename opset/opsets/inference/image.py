@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from fractions import Fraction
 
 from opset.opsets.inference import infer
 from opset.opsets.inference.call import Call, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, followed, less, lower
+from opset.opsets.inference.elements import single
 from opset.opsets.inference.rules.windows import integers
 from opset.opsets.inference.types import MAX_RANK, Shape
 
@@ -186,9 +186,9 @@ def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) ->
     numbers = [(length, want) for length, want in pairs if isinstance(want, int)]
     if len(numbers) < len(wanted):
         return [None] * len(wanted)
-    ratios = [_single(_single(want) / _single(length)) for length, want in numbers]
+    ratios = [single(single(want) / single(length)) for length, want in numbers]
     common = min(ratios) if policy == "not_larger" else max(ratios)
-    return [math.floor(_single(_single(_single(length) * common) + 0.5)) for length, _ in numbers]
+    return [math.floor(single(single(single(length) * common) + 0.5)) for length, _ in numbers]
 
 
 def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | None:
@@ -204,20 +204,15 @@ def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | No
         return followed(lambda a, b: a * b, size, scale) if span == 1 else None
     if isinstance(size, int):
         try:
-            product = _single(_single(_single(size) * _single(span)) * _single(scale))  # type: ignore[arg-type]
+            product = single(single(single(size) * single(span)) * single(scale))  # type: ignore[arg-type]
             return max(math.floor(product), 0)
         except (OverflowError, ValueError):
             return None
     exact = Fraction(scale)
     near = exact.limit_denominator(MAX_DIVISOR)
-    if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or _single(float(near)) != exact:
+    if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or single(float(near)) != exact:
         return None
     return followed(lambda size: size * near.numerator // near.denominator, size)
-
-
-def _single(number: float) -> float:
-    """Give a number as single precision holds it. Raises OverflowError."""
-    return float(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
 def _span(first: Element, last: Element) -> Element:
@@ -225,7 +220,7 @@ def _span(first: Element, last: Element) -> Element:
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
-        return _single(last) - _single(first)
+        return single(last) - single(first)
     except OverflowError:
         return None
 

@@ -9,10 +9,10 @@ from typing import Any
 from opset.opsets.inference import cut as cut  # rules of this family, too
 from opset.opsets.inference import data, infer
 from opset.opsets.inference import reshape as reshape
-from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation, count_of
-from opset.opsets.inference.dims import Size, broadcast, equal, followed, less
-from opset.opsets.inference.elements import broadcast_shape, spread
-from opset.opsets.inference.partial import axes_of, multiplied, picked, required, total
+from opset.opsets.inference.agreement import axes_of, check_one_element, one_element, required
+from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation
+from opset.opsets.inference.dims import Size, broadcast, equal, followed, less, multiplied, total
+from opset.opsets.inference.elements import broadcast_shape, picked, spread
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 # -- shapes --
@@ -44,7 +44,7 @@ def size(call: Call) -> Shape:
 @data("Size")
 def size_data(call: Call) -> Any:
     """Give the number of elements."""
-    return (count_of(call.known(0)),)
+    return (multiplied(call.known(0)),)
 
 
 # -- order --
@@ -153,11 +153,10 @@ def reverse_sequence(call: Call) -> Shape:
 @infer("Trilu")
 def trilu(call: Call) -> Shape:
     """Give the shape of the input, which has matrices."""
-    shape, diagonals = call.known(0), count_of(call.shape(1))
+    shape = call.known(0)
     if len(shape) < 2:
         raise Violation("C1", f"rank {len(shape)}")
-    if diagonals is not None and equal(diagonals, 1) is False:
-        raise Violation("C2", f"{diagonals} values")
+    check_one_element(call, 1, "C2")
     return shape
 
 
@@ -239,21 +238,15 @@ def tile(call: Call) -> Shape:
 def tile_along_axis(call: Call) -> Shape:
     """Give the shape with one size multiplied; count and dimension are numbers of the data's type."""
     shape = call.known(0)
-    tiles, axis = (_one(call, place) for place in (1, 2))
+    tiles, axis = (one_element(call, place, "C2") for place in (1, 2))
     if any(isinstance(each, float) and not each.is_integer() for each in (tiles, axis)):
-        raise Violation("C2", f"tiles {tiles}, axis {axis}")
+        raise Violation("C2", f"tiles {tiles!r}, axis {axis!r}")
     count = int(tiles) if isinstance(tiles, int | float) else tiles
     if not isinstance(axis, int | float):
         return tuple([size if count == 1 or size == 0 else None for size in shape])
     repeats: list[Any] = [1] * len(shape)
     repeats[axes_of(call, [int(axis)], len(shape), "C1", front=True)[0]] = count
     return _tiled(shape, repeats)
-
-
-def _one(call: Call, place: int) -> Any:
-    """Give the only element of an input, None where it is not known."""
-    elements = call.elements(place)
-    return elements[0] if elements is not None and len(elements) == 1 else None
 
 
 def _tiled(shape: tuple[Size, ...], repeats: Sequence[Size | None]) -> Shape:

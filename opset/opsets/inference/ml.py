@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.call import Call, Violation, count_of
-from opset.opsets.inference.dims import Size, equal, product
+from opset.opsets.inference.call import Call, Violation
+from opset.opsets.inference.dims import Size, equal, multiplied, product
 from opset.opsets.inference.types import MAX_RANK, Shape, Type, sequence
 from opset.opsets.values import element_name
 
@@ -89,7 +89,7 @@ def _size_of(tensor: Any) -> int:
 def array_feature_extractor(call: Call) -> Shape:
     """Give the shape of X with the number of positions in place of its last size; a single row is kept as one."""
     positions = call.shape(1)
-    chosen = None if positions is None else count_of(positions)
+    chosen = None if positions is None else multiplied(positions)
     _hold(chosen != 0, "C1", "there are no positions")
     shape = call.known(0)
     _hold(bool(shape), "C2", "X has no entries")

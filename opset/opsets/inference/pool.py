@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import check_one_element
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, followed, less
 from opset.opsets.inference.rules.windows import integer, integers, stated, windows_of
@@ -80,9 +81,7 @@ def non_max_suppression(call: Call) -> Shape:
     batch = call.same(batch, other, "C1", "the number of batches")
     count = call.same(count, scored, "C1", "the number of boxes")
     for place in (2, 3, 4):
-        given = call.shape(place) if call.has(place) else None
-        if given is not None and any(less(size, 1) or less(1, size) for size in given):
-            raise Violation("C2", f"{call.parameter(place)} has the shape {list(given)}")
+        check_one_element(call, place, "C2")
     overlap = (call.elements(3) or (None,))[0]
     if isinstance(overlap, int | float) and not 0 <= overlap <= 1:
         raise Violation("C3", f"iou_threshold {overlap}")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.opsets.inference import data, infer
+from opset.opsets.inference.agreement import axes_of, required
 from opset.opsets.inference.call import Call, Unknown, Violation
-from opset.opsets.inference.dims import Dim, Size, equal, followed, lower
-from opset.opsets.inference.partial import axes_of, multiplied, required
+from opset.opsets.inference.dims import Dim, Size, equal, followed, lower, multiplied
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 

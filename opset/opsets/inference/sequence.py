@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.call import Call, Violation, count_of
+from opset.opsets.inference.agreement import check_one_element
+from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most, equal, less
 from opset.opsets.inference.types import Shape, Type, join, of_proto, optional, sequence, tensor
 
@@ -14,13 +15,6 @@ def _inner(call: Call) -> Type | None:
     """Give what is known of all tensors of the first input, a sequence."""
     type_ = call.type(0)
     return type_.inner if type_ is not None and type_.kind == "seq" else None
-
-
-def _check_position(call: Call, place: int) -> None:
-    """Check that a position is one number."""
-    count = count_of(call.shape(place))
-    if count is not None and equal(count, 1) is False:
-        raise Violation("C1", f"it has {count} elements")
 
 
 @infer("SequenceConstruct")
@@ -46,7 +40,7 @@ def empty(call: Call) -> Type:
 @infer("SequenceAt")
 def at(call: Call) -> Type | None:
     """Give the type of a tensor of the sequence."""
-    _check_position(call, 1)
+    check_one_element(call, 1, "C1")
     inner = _inner(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
@@ -56,14 +50,14 @@ def at(call: Call) -> Type | None:
 @infer("SequenceErase")
 def erase(call: Call) -> Type | None:
     """Give the type of the sequence."""
-    _check_position(call, 1)
+    check_one_element(call, 1, "C1")
     return call.type(0)
 
 
 @infer("SequenceInsert")
 def insert(call: Call) -> Type:
     """Give the sequence of what its tensors and the new one have in common."""
-    _check_position(call, 2)
+    check_one_element(call, 2, "C1")
     inner, element = _inner(call), call.element(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
         raise Violation("C2", f"a tensor of {element} does not go into a sequence of {inner.element}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.call import Call, Violation, count_of
-from opset.opsets.inference.dims import Size, equal
+from opset.opsets.inference.agreement import check_one_element
+from opset.opsets.inference.call import Call, Violation
+from opset.opsets.inference.dims import Size
 from opset.opsets.inference.types import Shape, Type
 from opset.opsets.slices import DOMAIN
 
@@ -17,9 +18,7 @@ def _step(parts: int, call: Call) -> list[Type]:
     The inputs from the third on are all tensors, all gradients and all of each other part, `parts` in all.
     """
     for place in (0, 1):
-        count = count_of(call.shape(place))
-        if count is not None and equal(count, 1) is False:
-            raise Violation("C1", f"{call.parameter(place)} has {count} elements")
+        check_one_element(call, place, "C1")
     tensors, left = divmod(call.input_count - 2, parts)
     if left or tensors < 1:
         raise Violation("C2", f"{call.input_count - 2} inputs are no {parts} for each tensor")

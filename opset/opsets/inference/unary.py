@@ -8,8 +8,8 @@ from typing import Any
 
 from opset.opsets.inference import data, infer
 from opset.opsets.inference.call import Call, Element, Violation
-from opset.opsets.inference.dims import Dim, Size, maximum, minimum
-from opset.opsets.inference.elements import Function, applied, each, rounded, typed
+from opset.opsets.inference.dims import Dim, maximum, minimum
+from opset.opsets.inference.elements import Function, applied, each, rounded, typed, whole
 from opset.opsets.inference.types import Shape
 
 _FAR = 2**62
@@ -70,16 +70,7 @@ def _extreme(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, 
         return plain(element, bound)
     if not isinstance(bound, Dim) and start <= bound <= end:
         return element
-    return symbolic(_whole(element), _whole(bound))
-
-
-def _whole(number: Any) -> Size:
-    """Give a number as a size. Raises ValueError for a fraction."""
-    if isinstance(number, Dim):
-        return number
-    if number != int(number):
-        raise ValueError
-    return int(number)
+    return symbolic(whole(element), whole(bound))
 
 
 def _sign(x: Any) -> Element:
