@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.agreement import is_one
+from opset.opsets.inference.agreement import check_choice, is_one
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Dim, equal, maximum
 from opset.opsets.inference.elements import typed
@@ -15,9 +15,7 @@ from opset.opsets.inference.types import Shape
 @infer("Gelu")
 def gelu(call: Call) -> Shape:
     """Give the shape of the input."""
-    approximate = call.attribute("approximate")
-    if approximate not in ("none", "tanh"):
-        raise Violation("C1", f"approximate is {approximate!r}")
+    check_choice(call, "approximate", ("none", "tanh"), "C1")
     return call.known(0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from opset.opsets.inference.call import Call, Element, Unknown, Violation
@@ -108,6 +108,13 @@ def quotient(call: Call, size: Size | None, divisor: int, label: str, what: str)
     if equal(size % divisor, 0) is False:
         raise Violation(label, f"{what} is {size}, no multiple of {divisor}")
     return size // divisor
+
+
+def check_choice(call: Call, name: str, choices: Sequence[int | str], label: str) -> None:
+    """Raise Violation with the label where an attribute that this version has is none of the choices."""
+    value = call.attribute(name)
+    if name in call.schema.attributes and value not in choices:
+        raise Violation(label, f"{name} {value!r:.80} is none of {', '.join(map(repr, choices))}")
 
 
 def required(call: Call, name: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import agreed, differ, fitted, quotient
+from opset.opsets.inference.agreement import agreed, check_choice, differ, fitted, quotient
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most
 from opset.opsets.inference.types import Shape, Type
@@ -78,8 +78,7 @@ def attention(call: Call) -> list[Any]:
         windows = call.attribute("left_window_size"), call.attribute("right_window_size")
         if min(windows) < -1:
             raise Violation("C11", f"{windows[0]} and {windows[1]}")
-    if call.attribute("qk_matmul_output_mode") not in range(4):
-        raise Violation("C8", f"qk_matmul_output_mode {call.attribute('qk_matmul_output_mode')}")
+    check_choice(call, "qk_matmul_output_mode", range(4), "C8")
     _precision(call, "C9")
     q = _with_heads(call, 0, rank, "q_num_heads")
     k, v = (_with_heads(call, place, rank, "kv_num_heads") for place in (1, 2))
@@ -167,9 +166,8 @@ def _check_edited(before: Type, outputs: list[Type | None]) -> None:
 @infer("LinearAttention")
 def linear_attention(call: Call) -> list[Any]:
     """Give what queries read from a state, and the state after the last token."""
+    check_choice(call, "update_rule", ("linear", "gated", "delta", "gated_delta"), "C1")
     rule = call.attribute("update_rule")
-    if rule not in ("linear", "gated", "delta", "gated_delta"):
-        raise Violation("C1", f"update_rule {rule!r}")
     heads, shared = _count(call, "q_num_heads", "C3"), _count(call, "kv_num_heads", "C3")
     groups = _groups(heads, shared)
     batch: Maybe = None
@@ -246,10 +244,8 @@ def tensor_scatter(call: Call) -> Shape:
     result = list(agreed(call, 1, tuple(result), "C2"))
     result[axis] = most
     (result[0],) = agreed(call, 2, (result[0],), "C3")
-    mode = call.attribute("mode")
-    if mode not in ("linear", "circular"):
-        raise Violation("C4", f"mode {mode!r}")
-    if mode == "linear" and call.has(2):
+    check_choice(call, "mode", ("linear", "circular"), "C4")
+    if call.attribute("mode") == "linear" and call.has(2):
         for first in call.numbers(2) or ():
             if first < 0 or _exceeds(None if count is None else first + count, most):
                 raise Violation("C5", f"{count} entries from {first} on into {most}")

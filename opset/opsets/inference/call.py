@@ -37,7 +37,7 @@ class Call:
     """
 
     __slots__ = (
-        "_data", "_find", "_node", "asked", "attributes", "doubts", "memory", "output_count", "schema", "types"
+        "_attributes", "_data", "_find", "_node", "asked", "doubts", "memory", "output_count", "schema", "types"
     )  # fmt: skip
 
     def __init__(
@@ -50,7 +50,7 @@ class Call:
     ) -> None:
         """Take the node; `find` gives the value of an attribute that it has, `data` the elements of an input."""
         self.schema, self.types, self.output_count = schema, types, len(node.output)
-        self.attributes: dict[str, Any] = {}
+        self._attributes: dict[str, Any] = {}
         self.asked: set[int] = set()
         """The inputs whose elements were asked for."""
         self.doubts: list[str] = []
@@ -137,19 +137,20 @@ class Call:
         return tuple([int(each) for each in sizes if isinstance(each, int)])
 
     def attribute(self, name: str) -> Any:
-        """Give an attribute, or its default; None where there is neither.
+        """Give an attribute, or its default; None where there is neither, or this version has no such attribute.
 
         It is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError where it
         is of another type than the schema says.
         """
-        if name not in self.attributes:
-            found, formal = self._find(name), self.schema.attributes.get(name)
-            if found is None and formal is not None:
+        if name not in self._attributes:
+            formal = self.schema.attributes.get(name)
+            found = None if formal is None else self._find(name)
+            if formal is not None and found is None:
                 found = formal.default
             elif formal is not None and not _is_of(found, formal.type):
                 raise TypeError(f"the attribute {name} is not of the type {formal.type}")
-            self.attributes[name] = found
-        return self.attributes[name]
+            self._attributes[name] = found
+        return self._attributes[name]
 
     def axis(self, value: int, rank: int, label: str = "") -> int:
         """Give an axis counted from the front. Raises Violation with the label where it is out of range."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from opset.model.elements import ELEMENTS
 from opset.opsets.inference import data, infer
+from opset.opsets.inference.agreement import check_choice
 from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, at_most, equal
 from opset.opsets.inference.elements import applied, rounded
@@ -32,9 +33,7 @@ def cast_like(call: Call) -> Type:
 
 
 def _converted(call: Call, target: str | None) -> Type:
-    mode = call.attribute("round_mode")
-    if mode not in (None, "up", "down", "nearest"):
-        raise Violation("C2", f"round_mode is {mode!r}")
+    check_choice(call, "round_mode", ("up", "down", "nearest"), "C2")
     return _of_type(call, target)
 
 

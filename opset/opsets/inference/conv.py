@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import check_choice
 from opset.opsets.inference.call import Call, Unknown, Violation
 from opset.opsets.inference.dims import Size, followed, less, multiplied
 from opset.opsets.inference.rules.windows import (
     Windows,
+    attributes_rank,
     auto_pad_of,
     convolution,
     filter_sizes,
-    integer,
-    integers,
     places,
     spatial_rank,
     windows_of,
@@ -25,7 +25,7 @@ def deform_conv(call: Call) -> Shape:
     """Give the shape of a convolution; offsets and mask have its batch and places, too."""
     result = list(convolution(call, 0, 1, 3))
     rank = len(result) - 2
-    groups, shape = integer(call, "offset_group"), call.shape(0)
+    groups, shape = call.attribute("offset_group"), call.shape(0)
     channels = None if shape is None else shape[1]
     if groups < 1 or (isinstance(channels, int) and channels % groups):
         raise Violation("C3", f"{channels} channels, offset_group {groups}")
@@ -49,7 +49,7 @@ def conv_transpose(call: Call) -> Shape:
     """Give the shape of filters put at the places of X: as `output_shape` or SAME_* wants it, else what they cover."""
     rank = spatial_rank(call, 0, 1)
     shape, filters = call.shape(0), call.shape(1)
-    group = integer(call, "group")
+    group = call.attribute("group")
     if group < 1:
         raise Violation("C5", f"{group} groups")
     count: Size | None = None
@@ -67,10 +67,10 @@ def conv_transpose(call: Call) -> Shape:
 def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
     """Give the spatial sizes of a transposed convolution."""
     rank = len(sizes)
-    padding = integers(call, "output_padding") or (0,) * rank
+    padding = call.attribute("output_padding") or (0,) * rank
     if len(padding) != rank or min(padding) < 0:
         raise Violation("C2", f"output_padding {padding}, {rank} spatial axes")
-    wanted = integers(call, "output_shape")
+    wanted = call.attribute("output_shape") or ()
     wanted = wanted[2:] if len(wanted) == rank + 2 else wanted
     if wanted and (len(wanted) != rank or min(wanted) < 0):
         raise Violation("C6", f"output_shape {wanted}, {rank} spatial axes")
@@ -99,8 +99,7 @@ def col2im(call: Call) -> Shape:
     given = [len(each) for each in (image, block) if each is not None]
     if min(given, default=1) < 1 or len(set(given)) > 1:
         raise Violation("C1", f"the numbers of values are {' and '.join(map(str, given))}")
-    attributes = (len(integers(call, "strides")), len(integers(call, "dilations")), len(integers(call, "pads")) // 2)
-    rank = next(filter(None, (*given, *attributes)), 0)
+    rank = given[0] if given else attributes_rank(call)
     if not 0 < rank <= MAX_RANK:
         raise Unknown("the number of values of image_shape is not known")
     image, block = image or (None,) * rank, block or (None,) * rank
@@ -129,8 +128,7 @@ def causal_conv_with_state(call: Call) -> list[Shape]:
             raise Violation(labels[place], f"{call.parameter(place)} has rank {len(shape)}")
         given.append(shape or (None,) * rank)
     values, weight, bias, past = given
-    if call.attribute("activation") not in ("none", "silu", "swish"):
-        raise Violation("C4", f"activation '{call.attribute('activation')}'")
+    check_choice(call, "activation", ("none", "silu", "swish"), "C4")
     call.same(weight[1], 1, "C1", "the second size of weight")
     state = followed(lambda size: size - 1, weight[2])
     if state is not None and less(state, 0):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.agreement import axes_of, check_one_element, required
+from opset.opsets.inference.agreement import axes_of, check_choice, check_one_element, required
 from opset.opsets.inference.call import Call, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, at_most, ceil_div, equal, followed, less, maximum, minimum, total
 from opset.opsets.inference.elements import picked
@@ -154,7 +154,7 @@ def _part_sizes(call: Call, whole: Size) -> Sizes:
     stated: Sizes | None = None
     if call.has(1):
         stated = _as_sizes(call) if call.version == 1 else call.sizes(1)
-    number = call.attribute("num_outputs") if call.version >= 18 else None
+    number = call.attribute("num_outputs")
     if call.version >= 18 and call.has(1) == (number is not None):
         raise Violation("C3", "both are" if call.has(1) else "neither is")
     if call.version < 13 and call.attribute("split") is not None:
@@ -248,13 +248,12 @@ def pad_by_paddings(call: Call) -> Shape:
     return _padded(call, paddings)
 
 
-_MODES = ("constant", "reflect", "edge")
+_MODES = ("constant", "reflect", "edge", "wrap")
 
 
 def _padded(call: Call, pads: Sizes | None) -> Shape:
     shape, mode = call.shape(0), call.attribute("mode")
-    if mode not in _MODES and (mode != "wrap" or call.version < 19):
-        raise Violation("C4", f"mode {mode!r}")
+    check_choice(call, "mode", _MODES if call.version >= 19 else _MODES[:3], "C4")
     if shape is None:
         if pads is None or call.has(3):
             raise Unknown("the rank of data is not known")

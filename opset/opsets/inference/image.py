@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import check_choice
 from opset.opsets.inference.call import Call, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, followed, less, lower
 from opset.opsets.inference.elements import single
-from opset.opsets.inference.rules.windows import integers
 from opset.opsets.inference.types import MAX_RANK, Shape
 
 MODES = ("nearest", "linear", "cubic")
@@ -60,8 +60,8 @@ def grid_sample(call: Call) -> Shape:
     rank = next(iter(ranks), 4 if old else 0)
     if len(ranks) > 1 or (rank != 4 if old else ranks and rank < 3):
         raise Violation("C1", f"ranks {' and '.join(map(str, sorted(ranks)))}")
-    _modes(call, "C2", mode=("bilinear", "nearest", "bicubic") if old else ("linear", "nearest", "cubic"))
-    _modes(call, "C3", padding_mode=("zeros", "border", "reflection"))
+    check_choice(call, "mode", ("bilinear", "nearest", "bicubic") if old else ("linear", "nearest", "cubic"), "C2")
+    check_choice(call, "padding_mode", ("zeros", "border", "reflection"), "C3")
     if not rank:
         raise Unknown("the rank of X is not known")
     x, grid = (call.shape(place) or (None,) * rank for place in (0, 1))
@@ -78,7 +78,7 @@ def grid_sample(call: Call) -> Shape:
 @infer("Upsample")
 def upsample_images(call: Call) -> Shape:
     """Give the shape of images enlarged in height and width."""
-    _modes(call, "C3", mode=("nearest", "bilinear"))
+    check_choice(call, "mode", ("nearest", "bilinear"), "C3")
     if call.rank(0) not in (None, 4):
         raise Violation("C5", f"rank {call.rank(0)}")
     return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")), 1.0)
@@ -87,7 +87,7 @@ def upsample_images(call: Call) -> Shape:
 @infer("Upsample", since=7)
 def upsample_by_attribute(call: Call) -> Shape:
     """Give the shape of a tensor enlarged in all dimensions by an attribute."""
-    _modes(call, "C3", mode=("nearest", "linear"))
+    check_choice(call, "mode", ("nearest", "linear"), "C3")
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
@@ -98,7 +98,7 @@ def upsample_by_attribute(call: Call) -> Shape:
 @infer("Resize")
 def resize_by_scales(call: Call) -> Shape:
     """Give the shape of a tensor resized, or only enlarged, in all dimensions by an input."""
-    _modes(call, "C3", mode=("nearest", "linear"))
+    check_choice(call, "mode", ("nearest", "linear"), "C3")
     return _enlarged(call, _elements(call, 1), 1.0 if call.schema.name == "Upsample" else 0.0)
 
 
@@ -124,12 +124,14 @@ def resize(call: Call) -> Shape:
     coordinates = COORDINATES
     if call.version != 18:
         coordinates = (*COORDINATES, "tf_half_pixel_for_nn" if call.version < 18 else "half_pixel_symmetric")
-    _modes(call, "C3", mode=MODES, coordinate_transformation_mode=coordinates, nearest_mode=ROUNDINGS)
-    _modes(call, "C3", keep_aspect_ratio_policy=POLICIES)
+    check_choice(call, "mode", MODES, "C3")
+    check_choice(call, "coordinate_transformation_mode", coordinates, "C3")
+    check_choice(call, "nearest_mode", ROUNDINGS, "C3")
+    check_choice(call, "keep_aspect_ratio_policy", POLICIES, "C3")
     scales, sizes = _elements(call, 2), _elements(call, 3)
     # Where one is there, the other is absent or empty.
     scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes
-    shape, axes, given = call.shape(0), integers(call, "axes"), scales or sizes
+    shape, axes, given = call.shape(0), call.attribute("axes") or (), scales or sizes
     if shape is None and (axes or not given):
         raise Unknown("the rank of X is not known")
     result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
@@ -249,13 +251,6 @@ def _check_scales(scales: Sequence[Element], least: float) -> None:
     for scale in scales:
         if isinstance(scale, int | float) and not (math.isfinite(scale) and scale >= least and scale > 0):
             raise Violation("C2", f"scales {', '.join(map(str, scales))}")
-
-
-def _modes(call: Call, label: str, **allowed: tuple[str, ...]) -> None:
-    """Raise Violation where an attribute that this version has is none of these."""
-    for name, values in allowed.items():
-        if name in call.schema.attributes and call.attribute(name) not in values:
-            raise Violation(label, f"{name} '{call.attribute(name)}' is none of {', '.join(values)}")
 
 
 def _is_filled(shape: Sequence[Size | None]) -> bool:

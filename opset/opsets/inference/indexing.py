@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.agreement import one_element
+from opset.opsets.inference.agreement import check_choice, one_element
 from opset.opsets.inference.call import Call, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, at_most, equal, less, maximum, minimum, multiplied
 from opset.opsets.inference.elements import applied, places_of, rounded, strides_of
@@ -230,9 +230,8 @@ _REDUCTIONS: dict[str, Any] = {
 
 
 def _check_reduction(call: Call) -> None:
-    name = call.attribute("reduction")
-    if name is not None and (name not in _REDUCTIONS or (name in ("max", "min") and call.version < 18)):
-        raise Violation("C5", f"reduction {name!r}")
+    names = [name for name in _REDUCTIONS if call.version >= 18 or name not in ("max", "min")]
+    check_choice(call, "reduction", names, "C5")
 
 
 @infer("Scatter", "ScatterElements")
@@ -384,8 +383,7 @@ def top_k(call: Call) -> list[Shape]:
 def unique(call: Call) -> list[Shape | None]:
     """Give as many slices along `axis`, or elements without it, as are distinct; data decides, unless there is one."""
     shape, axis = call.shape(0), call.attribute("axis")
-    if call.attribute("sorted") not in (0, 1):
-        raise Violation("C2", f"sorted {call.attribute('sorted')}")
+    check_choice(call, "sorted", (0, 1), "C2")
     if shape is not None and axis is not None:
         axis = call.axis(axis, len(shape), "C1")
     size = None if shape is None else multiplied(shape) if axis is None else shape[axis]

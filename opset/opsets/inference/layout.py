@@ -9,7 +9,7 @@ from typing import Any
 from opset.opsets.inference import cut as cut  # rules of this family, too
 from opset.opsets.inference import data, infer
 from opset.opsets.inference import reshape as reshape
-from opset.opsets.inference.agreement import axes_of, check_one_element, one_element, required
+from opset.opsets.inference.agreement import axes_of, check_choice, check_one_element, one_element, required
 from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation
 from opset.opsets.inference.dims import Size, broadcast, equal, followed, less, multiplied, total
 from opset.opsets.inference.elements import broadcast_shape, picked, spread
@@ -87,7 +87,7 @@ def depth_to_space(call: Call) -> Shape:
     count, channels, height, width = _image(call)
     if channels is not None and equal(channels % (block * block), 0) is False:
         raise Violation("C3", f"{channels} channels, blocksize {block}")
-    _check_mode(call)
+    check_choice(call, "mode", ("DCR", "CRD"), "C4")
     return (
         count,
         followed(lambda whole: whole // (block * block), channels),
@@ -102,7 +102,7 @@ def space_to_depth(call: Call) -> Shape:
     count, channels, height, width = _image(call)
     if any(each is not None and equal(each % block, 0) is False for each in (height, width)):
         raise Violation("C3", f"height {height}, width {width}, blocksize {block}")
-    _check_mode(call)
+    check_choice(call, "mode", ("DCR", "CRD"), "C4")
     return (
         count,
         followed(lambda depth: depth * block * block, channels),
@@ -122,12 +122,6 @@ def _block(call: Call) -> int:
     if block < 1:
         raise Violation("C2", f"blocksize {block}")
     return int(block)
-
-
-def _check_mode(call: Call) -> None:
-    mode = call.attribute("mode")
-    if "mode" in call.schema.attributes and mode not in ("DCR", "CRD"):
-        raise Violation("C4", f"mode {mode!r}")
 
 
 @infer("ReverseSequence")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import check_choice
 from opset.opsets.inference.call import Call, Unknown, Violation
 from opset.opsets.inference.types import Shape, shown
 
@@ -11,8 +12,7 @@ from opset.opsets.inference.types import Shape, shown
 def loss(call: Call) -> list[Shape | None]:
     """Give the shape of the losses, a scalar where they are joined; of the second operator also that of the scores."""
     reduction = call.attribute("reduction")
-    if reduction not in ("none", "sum", "mean"):
-        raise Violation("C4", f"reduction is {str(reduction)[:100]!r}")
+    check_choice(call, "reduction", ("none", "sum", "mean"), "C4")
     scores, places = _shapes(call)
     if scores is None and reduction == "none":
         raise Unknown(f"the ranks of {call.parameter(0)} and {call.parameter(1)} are not known")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import check_choice
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, equal, multiplied, product
 from opset.opsets.inference.types import MAX_RANK, Shape, Type, sequence
@@ -56,12 +57,6 @@ def _hold(condition: bool, label: str, detail: str) -> None:
     """Raise Violation unless a condition holds."""
     if not condition:
         raise Violation(label, detail)
-
-
-def _choice(call: Call, attribute: str, choices: Sequence[str], label: str) -> None:
-    """Raise Violation unless an attribute is one of some words."""
-    value = call.attribute(attribute)
-    _hold(value in choices, label, f"{attribute} {value!r}")
 
 
 def _one_or_each(call: Call, count: int, label: str, what: str) -> None:
@@ -219,7 +214,7 @@ def zip_map(call: Call) -> Type | None:
 @ml("Normalizer")
 def normalizer(call: Call) -> Shape:
     """Give the shape of X."""
-    _choice(call, "norm", ("MAX", "L1", "L2"), "C1")
+    check_choice(call, "norm", ("MAX", "L1", "L2"), "C1")
     return call.known(0)
 
 
@@ -247,7 +242,7 @@ def linear_regressor(call: Call) -> Shape:
     _hold(targets > 0, "C2", f"{targets} targets")
     _fit(call, "coefficients", targets, features, "C2")
     _hold(intercepts in (0, targets), "C2", f"{intercepts} intercepts for {targets} targets")
-    _choice(call, "post_transform", TRANSFORMS, "C3")
+    check_choice(call, "post_transform", TRANSFORMS, "C3")
     return rows, targets
 
 
@@ -263,7 +258,7 @@ def linear_classifier(call: Call) -> list[Type]:
         _hold(intercepts in (0, models), "C2", f"{intercepts} intercepts for {models} rows of coefficients")
         told = models == labels or (models == 1 and labels == 2)
         _hold(told, "C5", f"{models} rows of coefficients for {labels} labels")
-    _choice(call, "post_transform", TRANSFORMS, "C3")
+    check_choice(call, "post_transform", TRANSFORMS, "C3")
     return _classified(call, element, rows, labels)
 
 
@@ -275,10 +270,10 @@ def svm_regressor(call: Call) -> Shape:
     if supports > 0:
         _hold(weights == supports, "C2", f"{weights} coefficients for {supports} support vectors")
         _fit(call, "support_vectors", supports, features, "C2")
-        _choice(call, "kernel_type", KERNELS, "C3")
+        check_choice(call, "kernel_type", KERNELS, "C3")
     else:
         _fit(call, "coefficients", 1, features, "C2")
-    _choice(call, "post_transform", TRANSFORMS, "C4")
+    check_choice(call, "post_transform", TRANSFORMS, "C4")
     return rows, 1
 
 
@@ -288,7 +283,7 @@ def svm_classifier(call: Call) -> list[Type]:
     element, labels = _labels(call, "classlabels_strings", "classlabels_ints", "C5")
     rows, features = _rows(call)
     counts = call.attribute("vectors_per_class") or ()
-    _choice(call, "post_transform", TRANSFORMS, "C4")
+    check_choice(call, "post_transform", TRANSFORMS, "C4")
     if not sum(counts):
         _fit(call, "coefficients", labels, features, "C2")
         return _classified(call, element, rows, labels)
@@ -302,7 +297,7 @@ def svm_classifier(call: Call) -> list[Type]:
         raise Violation("C2", f"{weights} coefficients and {constants} constants for {classes} classes")
     if bool(first) != bool(second) or (first and min(first, second) < pairs):
         raise Violation("C2", f"{first} prob_a and {second} prob_b for {pairs} pairs")
-    _choice(call, "kernel_type", KERNELS, "C3")
+    check_choice(call, "kernel_type", KERNELS, "C3")
     return _classified(call, element, rows, classes if first else 2 if pairs == 1 else pairs)
 
 
@@ -350,7 +345,7 @@ def tree_ensemble_regressor(call: Call) -> Shape:
     count = call.attribute("n_targets")
     if count is None:
         count = max(call.attribute("target_ids") or (0,)) + 1
-    _choice(call, "aggregate_function", AGGREGATES, "C3")
+    check_choice(call, "aggregate_function", AGGREGATES, "C3")
     _check_trees(call, "target", count, features, {0, count})
     return rows, count
 
@@ -383,7 +378,7 @@ def _check_trees(call: Call, votes: str, count: int, features: Size | None, base
     _within_features({feature for feature, mode in compared if mode != "LEAF"}, features)
     base = _numbers(call, "base_values")
     _hold(base in bases, "C5", f"{base} base values")
-    _choice(call, "post_transform", TRANSFORMS, "C3")
+    check_choice(call, "post_transform", TRANSFORMS, "C3")
 
 
 def _numbers(call: Call, name: str) -> int:

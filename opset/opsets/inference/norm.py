@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import check_choice
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, equal
 from opset.opsets.inference.rules.elementwise import broadcast_onto
@@ -132,8 +133,7 @@ def local_response_norm(call: Call) -> Shape | None:
 @infer("LpNormalization")
 def lp_norm(call: Call) -> Shape:
     """Give the shape of the values."""
-    if call.attribute("p") not in (1, 2):
-        raise Violation("C2", f"p is {call.attribute('p')}")
+    check_choice(call, "p", (1, 2), "C2")
     shape = call.known(0)
     call.axis(call.attribute("axis"), len(shape), "C1")
     return shape

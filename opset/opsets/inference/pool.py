@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import check_one_element
+from opset.opsets.inference.agreement import check_choice, check_one_element
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, followed, less
-from opset.opsets.inference.rules.windows import integer, integers, stated, windows_of
+from opset.opsets.inference.rules.windows import windows_of
 from opset.opsets.inference.types import Shape
 
 
 @infer("MaxUnpool")
 def max_unpool(call: Call) -> Shape:
     """Give `output_shape`, or what the windows of the pool covered."""
-    kernel = integers(call, "kernel_shape")
+    kernel = call.attribute("kernel_shape") or ()
     windows, rank = windows_of(call, kernel), len(kernel)
     if not kernel:
         raise Violation("C1", "kernel_shape is empty")
@@ -46,7 +46,7 @@ def max_unpool(call: Call) -> Shape:
 @infer("MaxRoiPool")
 def max_roi_pool(call: Call) -> Shape:
     """Give (number of regions, C, *pooled_shape)."""
-    cells = integers(call, "pooled_shape")
+    cells = call.attribute("pooled_shape") or ()
     if len(cells) != 2 or min(cells) < 1:
         raise Violation("C2", f"pooled_shape {cells}")
     _, channels, _, _ = _ranked(call, 0, 4)
@@ -58,13 +58,11 @@ def max_roi_pool(call: Call) -> Shape:
 @infer("RoiAlign")
 def roi_align(call: Call) -> Shape:
     """Give (number of regions, C, output_height, output_width)."""
-    cells = integer(call, "output_height"), integer(call, "output_width")
-    if min(cells) < 1 or integer(call, "sampling_ratio") < 0:
+    cells = call.attribute("output_height"), call.attribute("output_width")
+    if min(cells) < 1 or call.attribute("sampling_ratio") < 0:
         raise Violation("C2", f"cells {cells}, sampling_ratio {call.attribute('sampling_ratio')}")
-    modes = {"mode": ("avg", "max"), "coordinate_transformation_mode": ("half_pixel", "output_half_pixel")}
-    for name, allowed in modes.items():
-        if name in call.schema.attributes and call.attribute(name) not in allowed:
-            raise Violation("C5", f"{name} '{call.attribute(name)}'")
+    check_choice(call, "mode", ("avg", "max"), "C5")
+    check_choice(call, "coordinate_transformation_mode", ("half_pixel", "output_half_pixel"), "C5")
     _, channels, _, _ = _ranked(call, 0, 4)
     count, corners = _ranked(call, 1, 2)
     call.same(corners, 4, "C1", "the second size of rois")
@@ -85,8 +83,7 @@ def non_max_suppression(call: Call) -> Shape:
     overlap = (call.elements(3) or (None,))[0]
     if isinstance(overlap, int | float) and not 0 <= overlap <= 1:
         raise Violation("C3", f"iou_threshold {overlap}")
-    if stated(call, "center_point_box", 0) not in (0, 1):
-        raise Violation("C4", f"center_point_box {call.attribute('center_point_box')}")
+    check_choice(call, "center_point_box", (0, 1), "C4")
     most = (call.elements(2) or (None,))[0] if call.has(2) else 0
     none = 0 in (batch, classes, count) or (isinstance(most, int) and most <= 0)
     return (0 if none else None, 3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import agreed, differ, element_stated, is_one
+from opset.opsets.inference.agreement import agreed, check_choice, differ, element_stated, is_one
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import ceil_div
 from opset.opsets.inference.types import Shape, Type
@@ -15,8 +15,7 @@ def quantize_linear(call: Call) -> Type:
     stated, given = element_stated(call, "output_dtype", "C4"), call.element(2)
     if stated is not None and given is not None and stated != given:
         raise Violation("C4", f"output_dtype says {stated}, and the zero point is {given}")
-    if call.attribute("precision") not in (None, 0, 1, 10, 11, 16):
-        raise Violation("C6", f"precision {call.attribute('precision')}")
+    check_choice(call, "precision", (0, 1, 10, 11, 16), "C6")
     return call.tensor(stated or given or (None if call.has(2) else "uint8"), _scaled(call))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import agreed, quotient
+from opset.opsets.inference.agreement import agreed, check_choice, quotient
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most
 from opset.opsets.inference.types import Shape
@@ -20,8 +20,7 @@ def _layer(gates: int, call: Call) -> list[Shape]:
         direction = "forward"
     if direction not in _DIRECTIONS:
         raise Violation("C1", f"direction {direction!r}")
-    if layout not in (0, 1):
-        raise Violation("C5", f"layout {layout}")
+    check_choice(call, "layout", (0, 1), "C5")
     directions = _DIRECTIONS[direction]
 
     x = agreed(call, 0, (None,) * 3, "C3")

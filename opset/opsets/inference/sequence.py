@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.agreement import check_one_element
+from opset.opsets.inference.agreement import check_choice, check_one_element
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most, equal, less
 from opset.opsets.inference.types import Shape, Type, join, of_proto, optional, sequence, tensor
@@ -70,10 +70,8 @@ def insert(call: Call) -> Type:
 @infer("ConcatFromSequence")
 def concat(call: Call) -> Type:
     """Give the type of the tensors with the sizes that all share; along the axis it depends on how many there are."""
-    stacked: int = call.attribute("new_axis")
-    axis = call.attribute("axis")
-    if stacked not in (0, 1):
-        raise Violation("C1", f"new_axis {stacked}")
+    check_choice(call, "new_axis", (0, 1), "C1")
+    stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _inner(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")

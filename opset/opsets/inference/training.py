@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import check_one_element
+from opset.opsets.inference.agreement import check_choice, check_one_element
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size
 from opset.opsets.inference.types import Shape, Type
@@ -22,8 +22,7 @@ def _step(parts: int, call: Call) -> list[Type]:
     tensors, left = divmod(call.input_count - 2, parts)
     if left or tensors < 1:
         raise Violation("C2", f"{call.input_count - 2} inputs are no {parts} for each tensor")
-    if "mode" in call.schema.attributes and call.attribute("mode") not in ("standard", "nesterov"):
-        raise Violation("C4", f"{call.attribute('mode')!r:.80}")
+    check_choice(call, "mode", ("standard", "nesterov"), "C4")
     return [_alike(call, range(2 + number, call.input_count, tensors)) for number in range(tensors)] * (parts - 1)
 
 
