@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from opset.opsets.inference import infer
 from opset.opsets.inference.agreement import agreed, check_choice, differ, fitted, quotient
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size, at_most
+from opset.opsets.inference.dims import Size, less
 from opset.opsets.inference.types import Shape, Type
 
 Maybe = Size | None
@@ -48,11 +48,6 @@ def _groups(heads: Maybe, shared: Maybe) -> Maybe:
     if isinstance(shared, int) and (shared == 0 or (isinstance(heads, int) and heads % shared)):
         raise Violation("C3", f"{heads} and {shared} heads")
     return None if heads is None or shared is None else heads // shared
-
-
-def _exceeds(part: Maybe, whole: Maybe) -> bool:
-    """Say whether a size is certainly larger than another one."""
-    return part is not None and whole is not None and at_most(part, whole) is False
 
 
 def _common_rank(call: Call) -> int | None:
@@ -96,7 +91,7 @@ def attention(call: Call) -> list[Any]:
     batch, heads, q_length, total = _masked(call, (batch, q.heads, q.length, total))
     groups = _groups(heads, shared)
     (batch,) = agreed(call, 6, (batch,), "C7")
-    if call.has(6) and any(seen < 0 or _exceeds(seen, total) for seen in call.numbers(6) or ()):
+    if any(less(seen, 0) or less(total, seen) for seen in call.numbers(6) or ()):
         raise Violation("C7", f"{total} keys")
 
     y: Shape | None = (batch, heads, q_length, v_size)
@@ -118,7 +113,7 @@ def _masked(call: Call, scores: Shape) -> Shape:
     if mask is None or call.version < 24 or not mask:
         return fitted(call, 3, scores, "C5")
     total = scores[-1]
-    if _exceeds(mask[-1], total):
+    if less(total, mask[-1]):
         raise Violation("C5", f"shape(attn_mask) = {list(mask)}, and there are {total} keys")
     return (*fitted(call, 3, (*scores[:-1], mask[-1]), "C5")[:-1], total)
 
@@ -213,7 +208,7 @@ def rotary_embedding(call: Call) -> Shape:
         raise Violation("C1", f"rank {rank}")
     x = _with_heads(call, 0, rank, "num_heads")
     rotated: Maybe = call.attribute("rotary_embedding_dim") or x.size
-    if rotated is not None and (at_most(0, rotated) is False or _exceeds(rotated, x.size)):
+    if less(rotated, 0) or less(x.size, rotated):
         raise Violation("C3", f"{rotated} of {x.size} features")
     pairs = quotient(call, rotated, 2, "C3", "rotary_embedding_dim")
     batch, length = agreed(call, 3, (x.batch, x.length), "C4")
@@ -237,7 +232,7 @@ def tensor_scatter(call: Call) -> Shape:
     axis %= rank
     most = None if shape is None else shape[axis]
     count = None if update is None or len(update) != rank else update[axis]
-    if _exceeds(count, most):
+    if less(most, count):
         raise Violation("C2", f"{count} entries into {most}")
     result = list(shape if shape is not None else (None,) * rank)
     result[axis] = None
@@ -247,6 +242,6 @@ def tensor_scatter(call: Call) -> Shape:
     check_choice(call, "mode", ("linear", "circular"), "C4")
     if call.attribute("mode") == "linear" and call.has(2):
         for first in call.numbers(2) or ():
-            if first < 0 or _exceeds(None if count is None else first + count, most):
+            if first < 0 or less(most, None if count is None else first + count):
                 raise Violation("C5", f"{count} entries from {first} on into {most}")
     return tuple(result)

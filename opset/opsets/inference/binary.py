@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from opset.opsets.inference import data, infer
+from opset.opsets.inference.agreement import agreed
 from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, at_most, equal, less, maximum, minimum
 from opset.opsets.inference.elements import broadcast_shape, each, spread, typed
@@ -24,9 +25,7 @@ def one_sided(call: Call) -> Shape:
     if other is None:
         return shape
     if not call.attribute("broadcast"):
-        if len(shape) != len(other):
-            raise Violation("", f"A has the shape {list(shape)}, B {list(other)}, and broadcast is 0")
-        return tuple(call.same(a, b, "", "a size") for a, b in zip(shape, other, strict=True))
+        return agreed(call, 1, shape, "")
     axis = call.attribute("axis")
     start = len(shape) - len(other) if axis is None else axis % max(len(shape), 1)
     if start < 0 or start + len(other) > len(shape):

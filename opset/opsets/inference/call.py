@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opset.opsets.inference.dims import Dim, Size, equal
 from opset.opsets.inference.types import Shape, Type, tensor
 from opset.opsets.kernels import Violation
-from opset.opsets.values import NUMBERS, element_name
 
 if TYPE_CHECKING:
     from opset.schemas.model import OpSchema
@@ -157,21 +156,6 @@ class Call:
         if not -rank <= value < rank:
             raise Violation(label, f"axis {value}, rank {rank}")
         return value % rank
-
-    def element_of(self, name: str) -> str | None:
-        """Give the element type that an attribute numbers, None where it is left out or 0.
-
-        Raises Violation without label for a number that no type has.
-        """
-        number = self.attribute(name)
-        if not number:
-            return None
-        # The first versions of Cast spelled it out.
-        spelled = number.lower() if isinstance(number, str) else ""
-        element = (spelled if spelled in NUMBERS else None) if spelled else element_name(number)
-        if element is None:
-            raise Violation("", f"{name} is {number}, which numbers no type")
-        return element
 
     def tensor(self, element: str | None, shape: Shape | None = None) -> Type:
         """Give the type of a tensor."""

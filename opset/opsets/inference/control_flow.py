@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import is_one
+from opset.opsets.inference.agreement import agreed, is_one
 from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, lower, maximum, minimum
 from opset.opsets.inference.outcomes import Asked, Outputs
@@ -341,11 +341,7 @@ def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
 
 def _lengths(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Give the batch by the lengths of sequences as well, and whether each of them has a first step."""
-    shape = call.shape(0)
-    if shape is not None:
-        if len(shape) != 1:
-            raise Violation("C8", f"the lengths have rank {len(shape)}")
-        batch = call.same(batch, shape[0], "C8", "the batch")
+    (batch,) = agreed(call, 0, (batch,), "C8")
     if not call.has(0):
         return batch, length is not None and (lower(length) or 0) > 0
     ends = call.sizes(0)

@@ -54,13 +54,11 @@ def _bounds(call: Call, rank: int) -> _Bounds:
     if counts and not has_axes:
         axes = range(min(len(starts) if starts is not None else counts[0], rank + 1))
     known = [axis for axis in axes or () if isinstance(axis, int)]
-    places = axes_of(call, known, rank, "C2")
+    places = axes_of(call, known, rank, "C2", twice="C3")
     if len(set(counts)) > 1:
         names = ("starts", "ends", "axes", "steps")
         each = (f"{len(one)} {name}" for name, one in zip(names, (starts, ends, axes, steps), strict=True) if one)
         raise Violation("C1", ", ".join(each))
-    if len(set(places)) < len(places):
-        raise Violation("C3", f"axes {known[:20]}")
     if steps is not None and 0 in steps:
         raise Violation("C4", f"steps {shown(tuple(steps))}")
     if not has_steps and counts:
@@ -283,9 +281,7 @@ def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
     if not call.has(3):
         return range(rank)
     given = call.sizes(3)
-    axes = axes_of(call, [axis for axis in given or () if isinstance(axis, int)], rank, "C2")
-    if len(set(axes)) < len(axes):
-        raise Violation("C2", f"axes {axes}")
+    axes = axes_of(call, [axis for axis in given or () if isinstance(axis, int)], rank, "C2", twice="C2")
     return axes if given is not None and len(axes) == len(given) else None
 
 
@@ -318,17 +314,15 @@ def pad_data(call: Call) -> Any:
 def center_crop_pad(call: Call) -> Shape:
     """Give the sizes that are wanted of some axes, or of all."""
     shape, wanted, given = call.shape(0), call.sizes(1), call.attribute("axes")
-    if any(size is not None and less(size, 0) for size in wanted or ()):
+    if any(less(size, 0) for size in wanted or ()):
         raise Violation("C4", f"shape {shown(tuple(wanted or ()))}")
     if shape is None:
         if wanted is None or given is not None:
             raise Unknown("the rank of input_data is not known")
         return tuple(wanted)
-    axes = range(len(shape)) if given is None else axes_of(call, given, len(shape), "C2")
+    axes = range(len(shape)) if given is None else axes_of(call, given, len(shape), "C2", twice="C3")
     if wanted is not None and len(wanted) != len(axes):
         raise Violation("C1", f"{len(wanted)} sizes for {len(axes)} axes")
-    if len(set(axes)) < len(axes):
-        raise Violation("C3", f"axes {list(axes[:20])}")
     sizes: list[Size | None] = list(shape)
     for place, axis in enumerate(axes):
         sizes[axis] = None if wanted is None else wanted[place]

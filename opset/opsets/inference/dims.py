@@ -253,8 +253,10 @@ def broadcast(*sizes: Size) -> Size:
     return rest[0] if len(rest) == 1 else Dim((((Function("broadcast", tuple(rest)),), 1),))
 
 
-def equal(left: Size, right: Size) -> bool | None:
-    """Say whether two sizes are equal, None where that depends on their variables, or is too complex to be told."""
+def equal(left: Size | None, right: Size | None) -> bool | None:
+    """Say whether two sizes are equal; None where that depends on variables, or one is not known or too complex."""
+    if left is None or right is None:
+        return None
     try:
         difference = left - right
     except TooComplex:
@@ -270,8 +272,10 @@ def equal(left: Size, right: Size) -> bool | None:
     return False if factor > 1 and constant % factor else None
 
 
-def at_most(left: Size, right: Size) -> bool | None:
+def at_most(left: Size | None, right: Size | None) -> bool | None:
     """Say whether the first size is at most the second, None as for `equal`."""
+    if left is None or right is None:
+        return None
     try:
         low, high = _bounds(right - left)
     except TooComplex:
@@ -281,7 +285,7 @@ def at_most(left: Size, right: Size) -> bool | None:
     return False if high is not None and high < 0 else None
 
 
-def less(left: Size, right: Size) -> bool | None:
+def less(left: Size | None, right: Size | None) -> bool | None:
     """Say whether the first size is less than the second, None as for `equal`."""
     more = at_most(right, left)
     return None if more is None else not more

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import check_choice
+from opset.opsets.inference.agreement import agreed, axes_of, check_choice
 from opset.opsets.inference.call import Call, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, followed, less, lower
 from opset.opsets.inference.elements import single
@@ -24,8 +24,7 @@ MAX_DIVISOR = 64
 @infer("ImageDecoder")
 def image_decoder(call: Call) -> Shape:
     """Give (height, width, channels) of a picture."""
-    if call.rank(0) not in (None, 1):
-        raise Violation("C1", f"rank {call.rank(0)}")
+    agreed(call, 0, (None,), "C1")
     channels = {"RGB": 3, "BGR": 3, "Grayscale": 1}.get(call.attribute("pixel_format"))
     if channels is None:
         raise Violation("C2", f"pixel_format '{call.attribute('pixel_format')}'")
@@ -35,12 +34,10 @@ def image_decoder(call: Call) -> Shape:
 @infer("AffineGrid")
 def affine_grid(call: Call) -> Shape:
     """Give (N, *spatial sizes, number of those) by `size`, which theta tells in part."""
-    sizes, theta = call.sizes(1), call.shape(0)
-    if sizes is not None and (len(sizes) not in (4, 5) or any(size is not None and less(size, 0) for size in sizes)):
+    sizes = call.sizes(1)
+    if sizes is not None and (len(sizes) not in (4, 5) or any(less(size, 0) for size in sizes)):
         raise Violation("C1", f"size {', '.join(map(str, sizes))}")
-    if theta is not None and len(theta) != 3:
-        raise Violation("C2", f"theta has rank {len(theta)}")
-    batch, rows, columns = theta or (None,) * 3
+    batch, rows, columns = agreed(call, 0, (None,) * 3, "C2")
     rank = call.same(rows, followed(lambda size: size - 1, columns), "C2", "the number of spatial dimensions")
     if isinstance(rank, int) and rank not in (2, 3):
         raise Violation("C2", f"theta is for {rank} spatial dimensions")
@@ -79,8 +76,7 @@ def grid_sample(call: Call) -> Shape:
 def upsample_images(call: Call) -> Shape:
     """Give the shape of images enlarged in height and width."""
     check_choice(call, "mode", ("nearest", "bilinear"), "C3")
-    if call.rank(0) not in (None, 4):
-        raise Violation("C5", f"rank {call.rank(0)}")
+    agreed(call, 0, (None,) * 4, "C5")
     return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")), 1.0)
 
 
@@ -137,13 +133,11 @@ def resize(call: Call) -> Shape:
     result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
     if len(axes) > len(result):
         raise Violation("C8", f"{len(axes)} axes, rank {len(result)}")
-    numbers = [call.axis(axis, len(result), "C8") for axis in axes] or list(range(len(result)))
-    if len(set(numbers)) != len(numbers):
-        raise Violation("C8", f"axes {axes}")
+    numbers = axes_of(call, axes, len(result), "C8", twice="C8") or range(len(result))
     lengths = [result[number] for number in numbers]
     wanted = _resized(call, lengths, scales, sizes)
     for number, length, size in zip(numbers, lengths, wanted, strict=True):
-        if length == 0 and sizes and size is not None and less(0, size):
+        if length == 0 and sizes and less(0, size):
             raise Violation("C7", f"axis {number} is 0, and {size} is wanted")
         result[number] = size
     if _is_filled(result) and numbers:
@@ -163,7 +157,7 @@ def _resized(
         raise Violation("C1", f"{len(given)} for {count} axes")
     _check_scales(scales or (), 0.0)
     wanted = [_size(each) for each in sizes or ()]
-    if any(size is not None and less(size, 0) for size in wanted):
+    if any(less(size, 0) for size in wanted):
         raise Violation("C2", f"sizes {', '.join(map(str, wanted))}")
     spans: list[Element] = [1.0] * count
     if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":

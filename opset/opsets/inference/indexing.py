@@ -163,7 +163,7 @@ def compress(call: Call) -> Shape:
     if shape is not None and axis is not None:
         axis = call.axis(axis, len(shape), "C1")
     size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
-    if condition is not None and (len(condition) != 1 or (size is not None and less(size, condition[0]))):
+    if condition is not None and (len(condition) != 1 or less(size, condition[0])):
         raise Violation("C2", f"condition of shape {list(condition)}" + ("" if size is None else f" for {size}"))
     truths = call.elements(1)
     count = None if truths is None or None in truths else sum(bool(each) for each in truths)
@@ -272,7 +272,7 @@ def scatter_nd(call: Call) -> Shape:
     if shape == () or indices == ():
         raise Violation("C1", f"{call.parameter(0 if shape == () else 1)} is a scalar")
     length = indices[-1] if indices is not None else None
-    if shape is not None and length is not None and less(len(shape), length):
+    if shape is not None and less(len(shape), length):
         raise Violation("C1", f"tuples of {length}, rank {len(shape)}")
     if indices is None or updates is None or not isinstance(length, int):
         return call.known(0)
@@ -343,7 +343,7 @@ def one_hot(call: Call) -> Shape:
     if isinstance(depth, float):
         depth = int(depth) if math.isfinite(depth) else None
     size = depth if isinstance(depth, int | Dim) else None
-    if size is not None and at_most(0, size) is False:
+    if less(size, 0):
         raise Violation("C2", f"depth {size}")
     values = call.shape(2)
     if values is not None and (len(values) != 1 or equal(values[0], 2) is False):
@@ -369,11 +369,11 @@ def top_k(call: Call) -> list[Shape]:
     else:
         found = one_element(call, 1, "C3")
     size = found if isinstance(found, int | Dim) else None
-    if size is not None and at_most(0, size) is False:
+    if less(size, 0):
         raise Violation("C2", f"k is {size}")
     shape = call.known(0)
     axis = call.axis(call.attribute("axis"), len(shape), "C1")
-    if size is not None and less(shape[axis], size):
+    if less(shape[axis], size):
         raise Violation("C2", f"k is {size}, the dimension {shape[axis]}")
     chosen = (*shape[:axis], size, *shape[axis + 1 :])
     return [chosen, chosen]

@@ -9,7 +9,15 @@ from typing import Any
 from opset.opsets.inference import cut as cut  # rules of this family, too
 from opset.opsets.inference import data, infer
 from opset.opsets.inference import reshape as reshape
-from opset.opsets.inference.agreement import axes_of, check_choice, check_one_element, one_element, required
+from opset.opsets.inference.agreement import (
+    agreed,
+    axes_of,
+    check_choice,
+    check_one_element,
+    one_element,
+    quotient,
+    required,
+)
 from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation
 from opset.opsets.inference.dims import Size, broadcast, equal, followed, less, multiplied, total
 from opset.opsets.inference.elements import broadcast_shape, picked, spread
@@ -83,45 +91,32 @@ def transpose_data(call: Call) -> Any:
 @infer("DepthToSpace")
 def depth_to_space(call: Call) -> Shape:
     """Give the sizes with blocks of channels moved to height and width."""
+    count, channels, height, width = agreed(call, 0, (None,) * 4, "C1")
     block = _block(call)
-    count, channels, height, width = _image(call)
-    if channels is not None and equal(channels % (block * block), 0) is False:
-        raise Violation("C3", f"{channels} channels, blocksize {block}")
     check_choice(call, "mode", ("DCR", "CRD"), "C4")
-    return (
-        count,
-        followed(lambda whole: whole // (block * block), channels),
-        *(followed(lambda extent: extent * block, each) for each in (height, width)),
-    )
+    depth = quotient(call, channels, block * block, "C3", "the number of channels")
+    return (count, depth, multiplied((height, block)), multiplied((width, block)))
 
 
 @infer("SpaceToDepth")
 def space_to_depth(call: Call) -> Shape:
     """Give the sizes with blocks of height and width moved to the channels."""
+    count, channels, height, width = agreed(call, 0, (None,) * 4, "C1")
     block = _block(call)
-    count, channels, height, width = _image(call)
-    if any(each is not None and equal(each % block, 0) is False for each in (height, width)):
-        raise Violation("C3", f"height {height}, width {width}, blocksize {block}")
     check_choice(call, "mode", ("DCR", "CRD"), "C4")
+    each = (("the height", height), ("the width", width))
     return (
         count,
-        followed(lambda depth: depth * block * block, channels),
-        *(followed(lambda extent: extent // block, each) for each in (height, width)),
+        multiplied((channels, block * block)),
+        *(quotient(call, size, block, "C3", what) for what, size in each),
     )
 
 
-def _image(call: Call) -> Shape:
-    shape = call.shape(0)
-    return (None,) * 4 if shape is None else shape
-
-
 def _block(call: Call) -> int:
-    rank, block = call.rank(0), required(call, "blocksize")
-    if rank not in (None, 4):
-        raise Violation("C1", f"rank {rank}")
+    block: int = required(call, "blocksize")
     if block < 1:
         raise Violation("C2", f"blocksize {block}")
-    return int(block)
+    return block
 
 
 @infer("ReverseSequence")
@@ -131,16 +126,11 @@ def reverse_sequence(call: Call) -> Shape:
     shape = call.shape(0)
     if {batch, time} != {0, 1} or (shape is not None and len(shape) < 2):
         raise Violation("C1", f"batch_axis {batch}, time_axis {time}, rank {'?' if shape is None else len(shape)}")
-    counts = call.shape(1)
-    if counts is not None and len(counts) != 1:
-        raise Violation("C2", f"lengths of shape {shown(counts)}")
     sizes: list[Size | None] = list(call.known(0))
-    if counts is not None:
-        sizes[batch] = call.same(sizes[batch], counts[0], "C2", "the number of sequences")
-    most = sizes[time]
-    lengths = [each for each in call.sizes(1) or () if each is not None]
-    if most is not None and any(less(each, 0) or less(most, each) for each in lengths):
-        raise Violation("C3", f"lengths {shown(tuple(lengths[:20]))}, dimension of time {most}")
+    (sizes[batch],) = agreed(call, 1, (sizes[batch],), "C2")
+    lengths = tuple(call.sizes(1) or ())
+    if any(less(each, 0) or less(sizes[time], each) for each in lengths):
+        raise Violation("C3", f"lengths {shown(lengths[:20])}, dimension of time {sizes[time]}")
     return tuple(sizes)
 
 
@@ -246,7 +236,7 @@ def tile_along_axis(call: Call) -> Shape:
 def _tiled(shape: tuple[Size, ...], repeats: Sequence[Size | None]) -> Shape:
     if len(repeats) != len(shape):
         raise Violation("C1", f"{len(repeats)} repeats, rank {len(shape)}")
-    if any(each is not None and less(each, 0) for each in repeats):
+    if any(less(each, 0) for each in repeats):
         raise Violation("C2", f"repeats {shown(tuple(repeats))}")
     return tuple([multiplied(pair) for pair in zip(shape, repeats, strict=True)])
 
@@ -266,7 +256,7 @@ def expand(call: Call) -> Shape:
     shape, wanted = call.shape(0), call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
-    if any(each is not None and less(each, 0) for each in wanted):
+    if any(less(each, 0) for each in wanted):
         raise Violation("C1", f"shape {shown(tuple(wanted))}")
     if shape is None:
         raise Unknown("the rank of input is not known")
@@ -283,7 +273,7 @@ def _spread(have: Size | None, want: Size | None) -> Size | None:
     """Give the size that two are broadcast to, one of which may not be known."""
     for one, other in ((have, want), (want, have)):
         if one is None:
-            return other if other is not None and equal(other, 1) is False else None
+            return other if equal(other, 1) is False else None
     return followed(broadcast, have, want)
 
 

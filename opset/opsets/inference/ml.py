@@ -63,7 +63,7 @@ def _one_or_each(call: Call, count: int, label: str, what: str) -> None:
     """Raise Violation where there is neither one value nor one for each entry of the last dimension."""
     shape = call.shape(0)
     columns = None if shape is None else shape[-1] if shape else 1
-    if count != 1 and columns is not None and equal(columns, count) is False:
+    if count != 1 and equal(columns, count) is False:
         raise Violation(label, f"{count} {what} for {columns} features")
 
 
@@ -203,7 +203,7 @@ def zip_map(call: Call) -> Type | None:
     """Give a sequence of maps from labels to scores."""
     element, count = _labels(call, "classlabels_strings", "classlabels_int64s", "C1")
     _, columns = _rows(call, "C2")
-    if columns is not None and equal(columns, count) is False:
+    if equal(columns, count) is False:
         raise Violation("C2", f"{count} labels for {columns} columns")
     return sequence(Type("map", element, None, call.tensor("float", ())))
 

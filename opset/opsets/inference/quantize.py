@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import agreed, check_choice, differ, element_stated, is_one
+from opset.opsets.inference.agreement import agreed, check_choice, differ, element_stated, is_one, may_give
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import ceil_div
 from opset.opsets.inference.types import Shape, Type
@@ -24,7 +24,7 @@ def dequantize_linear(call: Call) -> Type:
     """Give the shape of x in the type that is stated, or else that of the scale."""
     stated = element_stated(call, "output_dtype", "C4")
     element = stated or call.element(1)
-    if element is not None and f"tensor({element})" not in call.schema.allowed(call.schema.outputs[0]):
+    if element is not None and not may_give(call, element):
         raise Violation("C4", f"the scale is {element}")
     return call.tensor(element, _scaled(call))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.agreement import check_choice, check_one_element
+from opset.opsets.inference.agreement import check_choice, check_one_element, element_stated
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most, equal, less
 from opset.opsets.inference.types import Shape, Type, join, of_proto, optional, sequence, tensor
@@ -34,7 +34,7 @@ def construct(call: Call) -> Type:
 @infer("SequenceEmpty")
 def empty(call: Call) -> Type:
     """Give the sequence of tensors of an element type."""
-    return sequence(tensor(call.element_of("dtype") or "float"))
+    return sequence(tensor(element_stated(call, "dtype", "") or "float"))
 
 
 @infer("SequenceAt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opset.opsets.inference import infer
 from opset.opsets.inference.agreement import agreed, element_stated, one_size
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size, at_most, equal, less
+from opset.opsets.inference.dims import Size, equal, less
 from opset.opsets.inference.types import Shape, Type
 
 
@@ -13,7 +13,7 @@ from opset.opsets.inference.types import Shape, Type
 def window(call: Call) -> Type:
     """Give a window of as many values as the input says."""
     size = one_size(call, 0, "C1")
-    if size is not None and at_most(0, size) is False:
+    if less(size, 0):
         raise Violation("C1", f"size {size}")
     return call.tensor(element_stated(call, "output_datatype", "C2"), (size,))
 
@@ -23,7 +23,7 @@ def mel_weight_matrix(call: Call) -> Type:
     """Give values of a spectrum, and bands."""
     bands, length, rate, *_ = (one_size(call, place, "C1") for place in range(5))
     for name, size, least in (("num_mel_bins", bands, 0), ("dft_length", length, 1), ("sample_rate", rate, 1)):
-        if size is not None and at_most(least, size) is False:
+        if less(size, least):
             raise Violation("C1", f"{name} {size}")
     values = None if length is None else length // 2 + 1
     return call.tensor(element_stated(call, "output_datatype", "C2"), (values, bands))
@@ -45,7 +45,7 @@ def dft(call: Call) -> Shape:
         size: Size | None = stated
         if not call.has(1):
             size = 2 * (shape[axis] - 1) if one_sided and inverse else shape[axis]
-        if size is not None and len(axes) == 1 and less(size, 1):
+        if len(axes) == 1 and less(size, 1):
             raise Violation("C3", f"length {size}")
         if one_sided and not inverse and size is not None:
             size = size // 2 + 1
@@ -88,9 +88,7 @@ def stft(call: Call) -> Shape:
     (length,) = agreed(call, 2, (length,), "C2")
     if not call.has(2) and not call.has(3):
         length = samples
-    if (step is not None and less(step, 1)) or (length is not None and less(length, 1)) or (
-        length is not None and samples is not None and less(samples, length)
-    ):
+    if less(step, 1) or less(length, 1) or less(samples, length):
         raise Violation("C3", f"step {step}, frames of {length} samples, and a signal of {samples}")
     frames: Size | None = None
     if samples is not None and length is not None:

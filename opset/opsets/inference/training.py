@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import check_choice, check_one_element
+from opset.opsets.inference.agreement import check_choice, check_one_element, common
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size
-from opset.opsets.inference.types import Shape, Type
+from opset.opsets.inference.types import Type
 from opset.opsets.slices import DOMAIN
 
 
@@ -28,23 +27,13 @@ def _step(parts: int, call: Call) -> list[Type]:
 
 def _alike(call: Call, places: range) -> Type:
     """Give the type that inputs have in common. Raises Violation C3 where they differ."""
-    element: str | None = None
-    shape: Shape | None = None
-    for place in places:
-        own, given = call.element(place), call.shape(place)
-        if None not in (element, own) and own != element:
-            raise Violation("C3", f"tensors of {element} and {own}")
-        element = element or own
-        if shape is None or given is None:
-            shape = shape if given is None else given
-            continue
-        if len(shape) != len(given):
-            raise Violation("C3", f"shapes {list(shape)} and {list(given)}")
-        sizes: list[Size | None] = [call.same(a, b, "C3", "a size") for a, b in zip(shape, given, strict=True)]
-        shape = tuple(sizes)
+    elements = list(dict.fromkeys(filter(None, map(call.element, places))))
+    if len(elements) > 1:
+        raise Violation("C3", f"tensors of {' and '.join(elements)}")
+    shape = common(call, places, "C3")
     if shape is None:
         call.doubt("the rank of a tensor is not known")
-    return call.tensor(element, shape)
+    return call.tensor(next(iter(elements), None), shape)
 
 
 infer("Adagrad", "Momentum", domain=DOMAIN)(partial(_step, 3))

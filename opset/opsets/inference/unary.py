@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.call import Call, Element, Violation
+from opset.opsets.inference.agreement import agreed
+from opset.opsets.inference.call import Call, Element
 from opset.opsets.inference.dims import Dim, maximum, minimum
 from opset.opsets.inference.elements import Function, applied, each, rounded, typed, whole
 from opset.opsets.inference.types import Shape
@@ -20,8 +21,7 @@ _FAR = 2**62
 def clip(call: Call) -> Shape:
     """Give the shape of the input; the bounds are scalars."""
     for place in (1, 2):
-        if call.rank(place):
-            raise Violation("C1", f"{call.parameter(place)} has the rank {call.rank(place)}")
+        agreed(call, place, (), "C1")
     return call.known(0)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opset.opsets.inference import rule
-from opset.opsets.inference.agreement import check_choice
+from opset.opsets.inference.agreement import agreed, check_choice
 from opset.opsets.inference.call import Call, Unknown, Violation
 from opset.opsets.inference.dims import Size, ceil_div, followed, less
 from opset.opsets.inference.types import MAX_RANK, Shape
@@ -66,7 +66,8 @@ def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = C
             call.same(shape[1], followed(lambda size: size * group, filters[1]), labels.group, "the number of channels")
         if isinstance(count, int) and count % group:
             raise Violation(labels.filters, f"{count} filters, {group} groups")
-    count = with_bias(call, count, bias, labels.bias)
+    if bias is not None:
+        (count,) = agreed(call, bias, (count,), labels.bias)
     windows = windows_of(call, filter_sizes(call, w, rank, labels.kernel), labels.kernel)
     spatial = shape[2:] if shape is not None else (None,) * rank
     return (None if shape is None else shape[0], count, *places(windows, spatial))
@@ -136,16 +137,6 @@ def filter_sizes(call: Call, w: int, rank: int, label: str) -> tuple[Size | None
     return tuple([call.same(size, number, label, "the filters' size") for size, number in each])
 
 
-def with_bias(call: Call, filters: Size | None, bias: int | None, label: str) -> Size | None:
-    """Give the number of filters, which is that of values of the bias."""
-    shape = call.shape(bias) if bias is not None and call.has(bias) else None
-    if shape is None:
-        return filters
-    if len(shape) != 1:
-        raise Violation(label, f"{call.parameter(bias or 0)} has rank {len(shape)}")
-    return call.same(filters, shape[0], label, "the number of filters")
-
-
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> Windows:
     """Give how windows of these sizes slide by the node's attributes; a size below 1 is told by the label."""
     rank = len(kernel)
@@ -158,7 +149,7 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
         raise Violation("C2", f"{counts} for {rank} spatial axes")
     if min((*strides, *dilations, 1)) < 1 or min((*pads, 0)) < 0:
         raise Violation("C2", f"strides {strides}, dilations {dilations}, pads {pads}")
-    if any(size is not None and less(size, 1) for size in kernel):
+    if any(less(size, 1) for size in kernel):
         raise Violation(label, f"a window of {', '.join(map(str, kernel))}")
     auto_pad = auto_pad_of(call)
     if auto_pad != "NOTSET":
