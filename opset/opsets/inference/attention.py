@@ -9,7 +9,7 @@ from opset.opsets.inference import infer
 from opset.opsets.inference.agreement import agreed, check_choice, differ, fitted, quotient
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, less
-from opset.opsets.inference.types import Shape, Type
+from opset.opsets.inference.types import Shape, Type, tensor
 
 Maybe = Size | None
 
@@ -126,7 +126,7 @@ def flex_attention(call: Call) -> Generator[Any, Any, Shape]:
     call.same(q.size, k.size, "C4", "the head size")
     total = call.same(k.length, v.length, "C4", "the length")
     _groups(q.heads, call.same(k.heads, v.heads, "C3", "the number of key/value heads"))
-    scores = call.tensor(_precision(call, "C2"), (batch, q.heads, q.length, total))
+    scores = tensor(_precision(call, "C2"), (batch, q.heads, q.length, total))
     for name in ("score_mod", "prob_mod"):
         graph = call.attribute(name)
         if graph is not None:
@@ -184,7 +184,7 @@ def linear_attention(call: Call) -> list[Any]:
     elif groups is not None and features[2] is not None:
         output = groups * features[2]
     state = call.element(3) if call.has(3) else call.element(0)
-    return [(batch, length, output), call.tensor(state, (batch, shared, size, v_size))]
+    return [(batch, length, output), tensor(state, (batch, shared, size, v_size))]
 
 
 def _check_rates(call: Call, rule: str, tokens: Shape, heads: int, features: Maybe) -> None:

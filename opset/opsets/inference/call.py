@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.opsets.inference.dims import Dim, Size, equal
-from opset.opsets.inference.types import Shape, Type, tensor
+from opset.opsets.inference.types import Type
 from opset.opsets.kernels import Violation
 
 if TYPE_CHECKING:
@@ -124,9 +124,13 @@ class Call:
             shape = self.shape(place)
             length = shape[0] if shape is not None and len(shape) == 1 else 1 if shape == () else None
             return (None,) * length if isinstance(length, int) and length <= MAX_DATA else None
-        if len(data.shape) > 1 or any(isinstance(each, bool | float | str | bytes) for each in data.elements):
+        sizes = [
+            each for each in data.elements
+            if each is None or (isinstance(each, int | Dim) and not isinstance(each, bool))
+        ]  # fmt: skip
+        if len(data.shape) > 1 or len(sizes) < len(data.elements):
             raise Violation("", f"{self.parameter(place)} is no list of integers")
-        return data.elements  # type: ignore[return-value]
+        return tuple(sizes)
 
     def numbers(self, place: int) -> tuple[int, ...] | None:
         """Give the elements of an integer input of rank 0 or 1, None where one of them is not a known number."""
@@ -156,10 +160,6 @@ class Call:
         if not -rank <= value < rank:
             raise Violation(label, f"axis {value}, rank {rank}")
         return value % rank
-
-    def tensor(self, element: str | None, shape: Shape | None = None) -> Type:
-        """Give the type of a tensor."""
-        return tensor(element, shape)
 
     def doubt(self, reason: str) -> None:
         """Note why not everything is known of the outputs."""

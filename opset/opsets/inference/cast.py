@@ -12,7 +12,7 @@ from opset.opsets.inference.agreement import check_choice, element_stated
 from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, at_most, equal
 from opset.opsets.inference.elements import applied, rounded
-from opset.opsets.inference.types import Type
+from opset.opsets.inference.types import Type, tensor
 from opset.opsets.values import NUMBERS
 
 _INTEGERS = frozenset("int64 int32 int16 int8 uint64 uint32 uint16 uint8".split())
@@ -41,7 +41,7 @@ def _of_type(call: Call, target: str | None) -> Type:
     shape = call.shape(0)
     if shape is None:
         call.doubt("the rank of input is not known")
-    return call.tensor(target, shape)
+    return tensor(target, shape)
 
 
 @infer("BitCast")

@@ -10,7 +10,7 @@ from opset.opsets.inference.agreement import agreed, is_one
 from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, lower, maximum, minimum
 from opset.opsets.inference.outcomes import Asked, Outputs
-from opset.opsets.inference.types import Shape, Type, join, mapped, of_proto, sequence, shown, tensor
+from opset.opsets.inference.types import Shape, Type, is_rankless, join, mapped, of_proto, sequence, shown, tensor
 
 Asking = Generator[Asked, Outputs, Any]
 """A rule that yields a graph with the types of its inputs, and is sent its outputs."""
@@ -262,7 +262,7 @@ def _joined(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
     """Give what is true of values that are those on the left or those on the right; note what cannot be told."""
     types = [join(a, b) for a, b in zip(left, right, strict=False)]
     for each in types:
-        if each is None or (each.kind == "tensor" and each.shape is None):
+        if is_rankless(each):
             call.doubt(why.format("type" if each is None else "rank"))
     return Outputs(types, [_common(a, b) for a, b in zip(left.data, right.data, strict=False)])
 

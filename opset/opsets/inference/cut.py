@@ -117,7 +117,7 @@ def slice_data(call: Call) -> Any:
     starts, ends, axes, steps = _bounds(call, len(given.shape))
     if axes is None:
         return None
-    positions = [range(size) for size in given.shape]
+    positions: dict[int, range] = {}
     for place, axis in enumerate(axes):
         start, end, step = (None if each is None else each[place] for each in (starts, ends, steps))
         if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
@@ -214,9 +214,7 @@ def split_data(call: Call) -> Any:
     for size in _part_sizes(call, given.shape[axis]):
         if not isinstance(size, int):
             return parts
-        positions = [range(each) for each in given.shape]
-        positions[axis] = range(begin, begin + size)
-        parts.append(picked(given, positions))
+        parts.append(picked(given, {axis: range(begin, begin + size)}))
         begin += size
     return parts
 
@@ -301,10 +299,8 @@ def pad_data(call: Call) -> Any:
     elif call.has(2):
         values = call.elements(2)
         fill = None if values is None else values[0]
-    positions = [range(size) for size in given.shape]
-    for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
-        positions[axis] = range(-begin, given.shape[axis] + end)
-    return picked(given, positions, fill=fill)
+    ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
+    return picked(given, {axis: range(-begin, given.shape[axis] + end) for axis, begin, end in ends}, fill=fill)
 
 
 # -- CenterCropPad --

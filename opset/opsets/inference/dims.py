@@ -296,11 +296,6 @@ def lower(size: Size) -> int | None:
     return _bounds(size)[0]
 
 
-def upper(size: Size) -> int | None:
-    """Give a number that a size is never above, None where none is known."""
-    return _bounds(size)[1]
-
-
 def parse(text: str) -> Size | None:
     """Give the size that a text of the form in which sizes are printed stands for, None where it is no such text.
 

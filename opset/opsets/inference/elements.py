@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -43,13 +43,15 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def picked(
-    data: Data, positions: Sequence[Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
+    data: Data, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
 ) -> tuple[Element, ...] | None:
-    """Give the elements at positions along each axis, `fill` for those outside, in row-major order of the result.
+    """Give the elements at positions along axes, `fill` for those outside, in row-major order of the result.
 
-    Its axes are those of the data in `order`. None where they are too many.
+    Axes without positions stay whole. Those of the result are those of the data in `order`. None where the elements are
+    too many.
     """
-    count = prod(map(len, positions))
+    chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.shape)]
+    count = prod(map(len, chosen))
     if count > MAX_DATA:
         return None
     if not count:
@@ -61,7 +63,7 @@ def picked(
         places = [
             None if place is None or not 0 <= each < size else place + stride * each
             for place in places
-            for each in positions[axis]
+            for each in chosen[axis]
         ]
     return tuple([fill if place is None else data.elements[place] for place in places])
 

@@ -159,7 +159,7 @@ def _resized(
     wanted = [_size(each) for each in sizes or ()]
     if any(less(size, 0) for size in wanted):
         raise Violation("C2", f"sizes {', '.join(map(str, wanted))}")
-    spans: list[Element] = [1.0] * count
+    spans: list[float | None] = [1.0] * count
     if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
         region = _elements(call, 1)
         if region is not None and (len(region) != 2 * count or not all(map(_is_finite, region))):
@@ -187,7 +187,7 @@ def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) ->
     return [math.floor(single(single(single(length) * common) + 0.5)) for length, _ in numbers]
 
 
-def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | None:
+def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Give floor(size * span * scale) in single precision, None where that is not known.
 
     A symbolic size is followed where the scale is as near to a simple fraction as single precision allows, and not so
@@ -200,7 +200,7 @@ def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | No
         return followed(lambda a, b: a * b, size, scale) if span == 1 else None
     if isinstance(size, int):
         try:
-            product = single(single(single(size) * single(span)) * single(scale))  # type: ignore[arg-type]
+            product = single(single(single(size) * single(span)) * single(scale))
             return max(math.floor(product), 0)
         except (OverflowError, ValueError):
             return None
@@ -211,7 +211,7 @@ def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | No
     return followed(lambda size: size * near.numerator // near.denominator, size)
 
 
-def _span(first: Element, last: Element) -> Element:
+def _span(first: Element, last: Element) -> float | None:
     """Give the part of an axis that lies between two of its places, None where they are not known."""
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None

@@ -85,7 +85,7 @@ def transpose_data(call: Call) -> Any:
     if given is None:
         return None
     order = _order(call.attribute("perm"), len(given.shape))
-    return picked(given, [range(each) for each in given.shape], order)
+    return picked(given, {}, order)
 
 
 @infer("DepthToSpace")
@@ -247,7 +247,8 @@ def tile_data(call: Call) -> Any:
     given, repeats = call.data(0), call.numbers(1)
     if given is None or repeats is None or 0 in given.shape or 0 in repeats:
         return None
-    return picked(given, [[*range(each)] * times for each, times in zip(given.shape, repeats, strict=True)])
+    along = enumerate(zip(given.shape, repeats, strict=True))
+    return picked(given, {axis: [*range(each)] * times for axis, (each, times) in along})
 
 
 @infer("Expand")

@@ -10,7 +10,7 @@ from opset.opsets.inference import infer
 from opset.opsets.inference.agreement import check_choice
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, equal, multiplied, product
-from opset.opsets.inference.types import MAX_RANK, Shape, Type, sequence
+from opset.opsets.inference.types import MAX_RANK, Shape, Type, sequence, tensor
 from opset.opsets.values import element_name
 
 ML = "ai.onnx.ml"
@@ -50,7 +50,7 @@ def _labels(call: Call, strings: str, integers: str, label: str) -> tuple[str, i
 
 def _classified(call: Call, element: str, rows: Size | None, scores: int) -> list[Type]:
     """Give the types of a classifier's outputs: a label for each row, and its scores."""
-    return [call.tensor(element, (rows,)), call.tensor("float", (rows, scores))]
+    return [tensor(element, (rows,)), tensor("float", (rows, scores))]
 
 
 def _hold(condition: bool, label: str, detail: str) -> None:
@@ -101,12 +101,12 @@ def cast_map(call: Call) -> Type:
     cast_to, form = call.attribute("cast_to"), call.attribute("map_form")
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
     _hold(cast_to in elements and form in ("DENSE", "SPARSE"), "C1", f"cast_to {cast_to!r}, map_form {form!r}")
-    return call.tensor(elements[cast_to], (1, call.attribute("max_map") if form == "SPARSE" else None))
+    return tensor(elements[cast_to], (1, call.attribute("max_map") if form == "SPARSE" else None))
 
 
 def _translated(call: Call) -> Type:
     """Give the type of integers for strings, or of strings for integers."""
-    return call.tensor({"string": "int64", "int64": "string"}.get(call.element(0) or ""), call.shape(0))
+    return tensor({"string": "int64", "int64": "string"}.get(call.element(0) or ""), call.shape(0))
 
 
 @ml("CategoryMapper")
@@ -122,7 +122,7 @@ def dict_vectorizer(call: Call) -> Type:
     """Give one row of the map's values, in the order of the vocabulary."""
     _, count = _labels(call, "string_vocabulary", "int64_vocabulary", "C1")
     map_ = call.type(0)
-    return call.tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
+    return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
 
 
 @ml("FeatureVectorizer")
@@ -172,7 +172,7 @@ def label_encoder(call: Call) -> Type:
         given = element_name(default.data_type)
         if _size_of(default) != 1 or given != values:
             raise Violation("C4", f"default_tensor of {_size_of(default)} elements of {given}")
-    return call.tensor(values, call.shape(0))
+    return tensor(values, call.shape(0))
 
 
 def _encoded(call: Call, what: str) -> tuple[str | None, int]:
@@ -205,7 +205,7 @@ def zip_map(call: Call) -> Type | None:
     _, columns = _rows(call, "C2")
     if equal(columns, count) is False:
         raise Violation("C2", f"{count} labels for {columns} columns")
-    return sequence(Type("map", element, None, call.tensor("float", ())))
+    return sequence(Type("map", element, None, tensor("float", ())))
 
 
 # Linear models and support vector machines

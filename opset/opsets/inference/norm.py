@@ -7,7 +7,7 @@ from opset.opsets.inference.agreement import agreed, axes_of, check_choice, comm
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, equal
 from opset.opsets.inference.rules.elementwise import broadcast_onto
-from opset.opsets.inference.types import Shape, Type
+from opset.opsets.inference.types import Shape, Type, tensor
 from opset.opsets.values import element_name
 
 Known = tuple[Size, ...]
@@ -96,7 +96,7 @@ def _from_axis(call: Call) -> tuple[Known | None, int, str | None]:
 def layer_norm(call: Call) -> list[Shape | Type | None]:
     """Give the shape of the values, and for statistics that with ones from `axis` on."""
     shape, axis, stash = _from_axis(call)
-    kept = call.tensor(stash, None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis)))
+    kept = tensor(stash, None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis)))
     return [shape, kept, kept]
 
 

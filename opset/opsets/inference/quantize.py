@@ -6,7 +6,7 @@ from opset.opsets.inference import infer
 from opset.opsets.inference.agreement import agreed, check_choice, differ, element_stated, is_one, may_give
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import ceil_div
-from opset.opsets.inference.types import Shape, Type
+from opset.opsets.inference.types import Shape, Type, tensor
 
 
 @infer("QuantizeLinear")
@@ -16,7 +16,7 @@ def quantize_linear(call: Call) -> Type:
     if stated is not None and given is not None and stated != given:
         raise Violation("C4", f"output_dtype says {stated}, and the zero point is {given}")
     check_choice(call, "precision", (0, 1, 10, 11, 16), "C6")
-    return call.tensor(stated or given or (None if call.has(2) else "uint8"), _scaled(call))
+    return tensor(stated or given or (None if call.has(2) else "uint8"), _scaled(call))
 
 
 @infer("DequantizeLinear")
@@ -26,7 +26,7 @@ def dequantize_linear(call: Call) -> Type:
     element = stated or call.element(1)
     if element is not None and not may_give(call, element):
         raise Violation("C4", f"the scale is {element}")
-    return call.tensor(element, _scaled(call))
+    return tensor(element, _scaled(call))
 
 
 def _scaled(call: Call) -> Shape | None:

@@ -8,7 +8,7 @@ from opset.opsets.inference import data, infer
 from opset.opsets.inference.agreement import check_choice, check_one_element, element_stated
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most, equal, less
-from opset.opsets.inference.types import Shape, Type, join, of_proto, optional, sequence, tensor
+from opset.opsets.inference.types import Shape, Type, is_rankless, join, of_proto, optional, sequence, tensor
 
 
 def _inner(call: Call) -> Type | None:
@@ -75,12 +75,12 @@ def concat(call: Call) -> Type:
     inner = _inner(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
-        return call.tensor(None if inner is None else inner.element)
+        return tensor(None if inner is None else inner.element)
     shape = inner.shape
     if axis is None:
-        return call.tensor(inner.element, (None,) * (len(shape) + stacked))
+        return tensor(inner.element, (None,) * (len(shape) + stacked))
     axis = call.axis(axis, len(shape) + stacked, "C3")
-    return call.tensor(inner.element, (*shape[:axis], None, *shape[axis + 1 - stacked :]))
+    return tensor(inner.element, (*shape[:axis], None, *shape[axis + 1 - stacked :]))
 
 
 @infer("SplitToSequence")
@@ -156,7 +156,7 @@ def unwrapped(call: Call) -> Type | None:
     """Give what is inside an optional value; what is none is given as it is."""
     type_ = call.type(0)
     found = type_.inner if type_ is not None and type_.kind == "optional" else type_
-    if found is None or (found.kind == "tensor" and found.shape is None):
+    if is_rankless(found):
         call.doubt("the type inside the optional value is not known")
     return found
 

@@ -6,7 +6,7 @@ from opset.opsets.inference import infer
 from opset.opsets.inference.agreement import agreed, element_stated, one_size
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, equal, less
-from opset.opsets.inference.types import Shape, Type
+from opset.opsets.inference.types import Shape, Type, tensor
 
 
 @infer("HannWindow", "HammingWindow", "BlackmanWindow")
@@ -15,7 +15,7 @@ def window(call: Call) -> Type:
     size = one_size(call, 0, "C1")
     if less(size, 0):
         raise Violation("C1", f"size {size}")
-    return call.tensor(element_stated(call, "output_datatype", "C2"), (size,))
+    return tensor(element_stated(call, "output_datatype", "C2"), (size,))
 
 
 @infer("MelWeightMatrix")
@@ -26,7 +26,7 @@ def mel_weight_matrix(call: Call) -> Type:
         if less(size, least):
             raise Violation("C1", f"{name} {size}")
     values = None if length is None else length // 2 + 1
-    return call.tensor(element_stated(call, "output_datatype", "C2"), (values, bands))
+    return tensor(element_stated(call, "output_datatype", "C2"), (values, bands))
 
 
 @infer("DFT")

@@ -7,7 +7,7 @@ from functools import partial
 from opset.opsets.inference import infer
 from opset.opsets.inference.agreement import check_choice, check_one_element, common
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.types import Type
+from opset.opsets.inference.types import Type, tensor
 from opset.opsets.slices import DOMAIN
 
 
@@ -33,7 +33,7 @@ def _alike(call: Call, places: range) -> Type:
     shape = common(call, places, "C3")
     if shape is None:
         call.doubt("the rank of a tensor is not known")
-    return call.tensor(next(iter(elements), None), shape)
+    return tensor(next(iter(elements), None), shape)
 
 
 infer("Adagrad", "Momentum", domain=DOMAIN)(partial(_step, 3))
@@ -51,5 +51,5 @@ def gradient(call: Call) -> list[Type]:
         element = call.element(place)
         if element is not None and not element.startswith(("float", "double", "bfloat")):
             raise Violation("C2", f"{names[place]!r:.80} is of {element}")
-        found.append(call.tensor(element, call.shape(place)))
+        found.append(tensor(element, call.shape(place)))
     return found

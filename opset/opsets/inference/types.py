@@ -65,6 +65,11 @@ def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> T
     return Type("tensor", element, None if shape is None else tuple(shape))
 
 
+def is_rankless(type_: Type | None) -> bool:
+    """Say whether of a type not even the rank of its tensors, if it is one of tensors, is known."""
+    return type_ is None or (type_.kind == "tensor" and type_.shape is None)
+
+
 def sequence(inner: Type | None) -> Type:
     """Give the type of sequences of values of a type. In it, a size is known only where all values share it."""
     return Type("seq", None, None, inner)
