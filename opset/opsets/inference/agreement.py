@@ -1,4 +1,4 @@
-"""What shapes and elements of inputs have to be, and what follows for those that are not known."""
+"""What inputs and attributes have to be, by the constraint of a label, and what that tells of what is not known."""
 
 from __future__ import annotations
 

@@ -554,21 +554,31 @@ class Engine:
 
     def _graph(self, frame: Frame, index: int, asked: Asked) -> Run:
         """Infer a graph in an attribute; gives its outputs, sizes made inside None."""
-        graph, types, data = asked.graph, asked.types, asked.data
+        graph, types = asked.graph, asked.types
         node = frame.body.proto.node[index]
         attribute = next((name for name, each in subgraphs(node) if each is graph), "graph")
         frame.inside.pop((index, attribute), None)
         self._spend(len(graph.node))
         body = Body(graph, f"{frame.body.place(index)}, {printable(attribute)}", frame.body, node, index)
-        key = (frame.key, index, attribute)
-        inner = Frame(body, frame, frame.imports, frame.meanings, None, key, frame.repeated or asked.repeated)
-        inner.unused, inner.guarded = frame.unused or asked.unused, frame.guarded or asked.guarded
+        inner = Frame(
+            body, frame, frame.imports, frame.meanings, key=(frame.key, index, attribute),
+            repeated=frame.repeated or asked.repeated, unused=frame.unused or asked.unused,
+            guarded=frame.guarded or asked.guarded,
+        )  # fmt: skip
         names = body.input_names()
         if len(types) != len(names):  # IR version 3 listed initializers with the inputs
             defaults = {each.name for each in graph.initializer}
             names = [name for name in names if name not in defaults]
+        self._enter_given(inner, names, asked)
+        yield self._body(inner)
+        frame.inside[index, attribute] = inner
+        return self._outside(inner, body.output_names(), names)
+
+    def _enter_given(self, inner: Frame, names: Sequence[str], asked: Asked) -> None:
+        """Enter what a graph in an attribute is given by these names, and what it states itself."""
+        types, data = asked.types, asked.data
         places = {name: place for place, name in enumerate(names)}
-        for value in graph.input:
+        for value in inner.body.proto.input:
             name, place = value.name, places.get(value.name, len(types))
             type_ = types[place] if place < len(types) else None
             if place not in asked.varied:
@@ -580,9 +590,6 @@ class Engine:
                 inner.data[name] = known
         self._enter_initializers(inner, places)
         self._state(inner)
-        yield self._body(inner)
-        frame.inside[index, attribute] = inner
-        return self._outside(inner, body.output_names(), names)
 
     def _outside(self, frame: Frame, names: Sequence[str], inputs: Sequence[str] = ()) -> Outputs:
         """Give a body's outputs, and inputs, as they are seen around it, where its own variables mean nothing."""
@@ -618,11 +625,7 @@ class Engine:
                 self._spend(len(function.node))
             except Unknown as unknown:
                 return Outcome((None,) * len(node.output), doubts=(str(unknown),))
-            label = f"function '{printable(function.domain)}.{printable(function.name)}'"
-            imports = imports_of(function, label, self.registry)
-            body = Body(function, label, function=True)
-            inner = Frame(body, None, imports, self._meanings_of(imports), attributes, (identity, len(self._called)))
-            inner.unused, inner.guarded = frame.unused, frame.guarded
+            inner = self._called_frame(frame, function, attributes)
             for place, name in enumerate(function.input):
                 self._enter(inner, name, given[place] if place < len(given) else None)
                 if place < len(data) and (known := data[place]) is not None:
@@ -639,6 +642,15 @@ class Engine:
         vague = any(map(is_rankless, outputs))
         doubts = ("the body of the function tells no more",) * vague
         return Outcome(tuple(outputs), tuple(outputs.data), doubts, open=any(map(is_open, outputs)))
+
+    def _called_frame(self, frame: Frame, function: Any, attributes: Mapping[str, Any]) -> Frame:
+        """Give the frame of a function that is called in a body with these attributes."""
+        label = f"function '{printable(function.domain)}.{printable(function.name)}'"
+        imports = imports_of(function, label, self.registry)
+        return Frame(
+            Body(function, label, function=True), None, imports, self._meanings_of(imports), attributes,
+            key=(function_key(function), len(self._called)), unused=frame.unused, guarded=frame.guarded,
+        )  # fmt: skip
 
     def _small(self, frame: Frame, name: str, type_: Type | None) -> Data | None:
         """Give the elements of what goes into a body or out of one, where they may be such that shapes depend on."""
