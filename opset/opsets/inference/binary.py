@@ -11,7 +11,7 @@ from opset.opsets.inference import data, infer
 from opset.opsets.inference.agreement import agreed
 from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, at_most, equal, less, maximum, minimum
-from opset.opsets.inference.elements import broadcast_shape, each, spread, typed
+from opset.opsets.inference.elements import broadcast_shape, each, extreme, spread, typed
 from opset.opsets.inference.types import Shape
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow")
@@ -82,10 +82,6 @@ def _remainder(call: Call) -> Any:
     return typed(fmod if call.attribute("fmod") else operator.mod, call)
 
 
-def _extreme(symbolic: Any, plain: Any) -> Any:
-    return lambda *given: symbolic(*given) if any(isinstance(each, Dim) for each in given) else plain(given)
-
-
 def _compared(symbolic: Any, plain: Any) -> Any:
     """Give a comparison that is not known where it depends on variables."""
 
@@ -100,7 +96,8 @@ def _compared(symbolic: Any, plain: Any) -> Any:
 
 _OF_NUMBERS = {
     "Add": _added, "Sub": lambda a, b: _added(a, -b), "Mul": _multiplied, "Div": _divided, "Pow": _power,
-    "Max": _extreme(maximum, max), "Min": _extreme(minimum, min), "Sum": lambda first, *more: sum(more, start=first),
+    "Max": lambda *given: extreme(maximum, max, given), "Min": lambda *given: extreme(minimum, min, given),
+    "Sum": lambda first, *more: sum(more, start=first),
 }  # fmt: skip
 _OF_TRUTH = {
     "And": lambda a, b: bool(a and b),

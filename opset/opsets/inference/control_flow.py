@@ -72,13 +72,7 @@ def loop(call: Call) -> Asking:
     trips = most
     if conditional:
         _check_truth(outputs[0], "C1")
-        ends = outputs.data[0].elements if outputs.data[0] is not None else (None,)
-        if ends != (True,):
-            least = min(least, 1)
-            one = (ends == (False,) and not call.has(0)) or least == 1 == most
-            trips = 1 if one else minimum(1, most) if ends == (False,) and most is not None else None
-        if not going:
-            trips, least = None, 0
+        trips, least = _trips_while(outputs.data[0], most, least) if going else (None, 0)
     final = Outputs(outputs[1 : states + 1], outputs.data[1 : states + 1])
     if not least:
         # What goes in as an optional value may come out as what is in it; the outputs have one type, which is that.
@@ -288,6 +282,19 @@ def _trips(call: Call) -> tuple[Size | None, int]:
         return None, 0
     trips = maximum(0, int(number) if isinstance(number, bool) else number)
     return trips, lower(trips) or 0
+
+
+def _trips_while(goes_on: Data | None, most: Size | None, least: int) -> tuple[Size | None, int]:
+    """Give how often a Loop runs whose condition holds at first, by `_trips` and what its body says of going on."""
+    said = None if goes_on is None else goes_on.elements
+    if said == (True,):
+        return most, least
+    least = min(least, 1)
+    if said == (False,) and most is not None:
+        return minimum(1, most), least
+    # Without M there is a first turn, and with an M that is not known there may be none.
+    once = least == 1 and (most == 1 or (most is None and said == (False,)))
+    return (1 if once else None), least
 
 
 def _true(type_: Type | None) -> Data | None:

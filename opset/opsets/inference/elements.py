@@ -136,4 +136,16 @@ def whole(number: Any) -> Size:
     return int(number)
 
 
+def extreme(symbolic: Function, plain: Function, elements: Sequence[Any]) -> Element:
+    """Give the largest or smallest of elements, by a function of sizes and one of a list; None of none, and of NaN.
+
+    Raises ValueError for a fraction beside a symbolic size.
+    """
+    if any(isinstance(each, Dim) for each in elements):
+        return symbolic(*map(whole, elements))
+    if not elements or any(each != each for each in elements):
+        return None
+    return plain(elements)
+
+
 _BITS = {f"{'u' * (not signed)}int{bits}": (signed, bits) for signed in (True, False) for bits in (8, 16, 32, 64)}

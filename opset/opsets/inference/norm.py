@@ -5,12 +5,10 @@ from __future__ import annotations
 from opset.opsets.inference import infer
 from opset.opsets.inference.agreement import agreed, axes_of, check_choice, common
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size, equal
+from opset.opsets.inference.dims import equal
 from opset.opsets.inference.rules.elementwise import broadcast_onto
-from opset.opsets.inference.types import Shape, Type, tensor
+from opset.opsets.inference.types import Known, Shape, Type, tensor
 from opset.opsets.values import element_name
-
-Known = tuple[Size, ...]
 
 
 def _values(call: Call, least: int, most: int | None = None) -> Known | None:

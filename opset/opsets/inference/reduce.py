@@ -11,7 +11,7 @@ from opset.opsets.inference import data, infer
 from opset.opsets.inference.agreement import one_element
 from opset.opsets.inference.call import Call, Data, Element
 from opset.opsets.inference.dims import Dim, at_most, maximum, minimum, product
-from opset.opsets.inference.elements import applied, places_of, rounded, whole
+from opset.opsets.inference.elements import applied, extreme, places_of, rounded, whole
 from opset.opsets.inference.rules.reduction import stated_axes
 from opset.opsets.inference.types import Shape
 
@@ -89,22 +89,12 @@ def _mean(elements: Sequence[Any], type_: str | None) -> Element:
     return total // len(elements) if isinstance(total, Dim) and at_most(0, total) else None
 
 
-def _extreme(symbolic: Any, plain: Any, elements: Sequence[Any], type_: str | None) -> Element:
-    if any(isinstance(each, Dim) for each in elements):
-        found: Element = symbolic(*map(whole, elements))
-        return found
-    if not elements or any(isinstance(each, float) and math.isnan(each) for each in elements):
-        return None
-    extreme: Element = plain(elements)
-    return extreme
-
-
 _FOLDS: dict[str, Fold] = {
     "ReduceSum": _sum,
     "ReduceProd": _product,
     "ReduceMean": _mean,
-    "ReduceMax": partial(_extreme, maximum, max),
-    "ReduceMin": partial(_extreme, minimum, min),
+    "ReduceMax": lambda elements, type_: extreme(maximum, max, elements),
+    "ReduceMin": lambda elements, type_: extreme(minimum, min, elements),
 }
 
 
