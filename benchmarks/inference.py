@@ -319,6 +319,25 @@ def compared(ours: onnx.TypeProto | None, theirs: onnx.TypeProto | None) -> str:
     return next((verdict for verdict in ("contradiction", "less", "more") if verdict in verdicts), "equal")
 
 
+def verdicts(
+    model: onnx.ModelProto, ours: Mapping[Key, onnx.TypeProto], theirs: Mapping[Key, onnx.TypeProto]
+) -> Iterator[tuple[str, str, str, bool]]:
+    """Give for every output of a node the verdict, its name, and if it is a fault both types.
+
+    Last comes whether of an input of the node less is known already.
+    """
+    lesser: set[str] = set()
+    for way, graph in graphs_of(model):
+        for inputs, name in [(node.input, name) for node in graph.node for name in node.output if name]:
+            mine, other = ours.get((way, name)), theirs.get((way, name))
+            verdict = compared(mine, other)
+            if verdict in ("less", "contradiction"):
+                yield verdict, name, f"{shown(mine)}, and onnx {shown(other)}", not lesser.isdisjoint(inputs)
+                lesser.add(name)
+            else:
+                yield verdict, name, "", False
+
+
 def size_of(dim: onnx.TensorShapeProto.Dimension) -> str:
     """Give a size as text: a number, "?" for a variable, "~" for one that onnx made up, "" for none."""
     if dim.HasField("dim_value"):
@@ -399,19 +418,10 @@ def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, R
             with contextlib.suppress(Exception):  # it knows nothing then
                 theirs = stated(shape_inference.infer_shapes(model, data_prop=True))
         result.theirs += time.perf_counter() - begun
-        ours = stated(written)
         counts = result.counts[form] = Counter()
-        lesser: set[str] = set()
-        for way, graph in graphs_of(model):
-            for inputs, name in [(node.input, name) for node in graph.node for name in node.output if name]:
-                mine, other = ours.get((way, name)), theirs.get((way, name))
-                verdict = compared(mine, other)
-                if verdict in ("less", "contradiction"):
-                    told = f"{shown(mine)}, and onnx {shown(other)}"
-                    if fault(verdict, name, told, not lesser.isdisjoint(inputs)):
-                        verdict = "decided"
-                    lesser.add(name)
-                counts[verdict] += 1
+        for verdict, name, told, follows in verdicts(model, stated(written), theirs):
+            known = bool(told) and fault(verdict, name, told, follows)
+            counts["decided" if known else verdict] += 1
     return result
 
 

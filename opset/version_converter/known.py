@@ -261,12 +261,15 @@ class Values:
     def _inferred_type(self, name: str) -> Type | None:
         """Give what is inferred of a value of this body: of the given model, or of a node that conversion added."""
         if name not in self._found:
-            node, _, version = self._producers.get(name, (None, 0, None))
-            if node is None or version is None:
-                self._found[name] = self._inferred.type(self.body, name)
-            else:
+            if self._is_added(name):
                 self._infer_added(name)
+            else:
+                self._found[name] = self._inferred.type(self.body, name)
         return self._found[name]
+
+    def _is_added(self, name: str) -> bool:
+        """Say whether a value is that of a node that conversion added."""
+        return name in self._producers and self._producers[name][2] is not None
 
     def _infer_added(self, name: str) -> None:
         """Infer an added node, and those that it reads from first."""
@@ -276,10 +279,7 @@ class Values:
             if version is None or waiting[-1] in self._found:
                 waiting.pop()
                 continue
-            ahead = [
-                each for each in node.input
-                if self._producers.get(each, (None, 0, None))[2] is not None and each not in self._found
-            ]  # fmt: skip
+            ahead = [each for each in node.input if self._is_added(each) and each not in self._found]
             if ahead and len(waiting) <= len(self._producers):
                 waiting += ahead
                 continue

@@ -284,16 +284,16 @@ def doubled(operator, count):
 def test_sizes_that_double(operator, size):
     arithmetic = [
         helper.make_node("Shape", ["data"], ["x"]),
-        *doubled("Concat" if operator == "Concat" else operator, 12 if operator == "Concat" else 200),
+        *doubled(operator, 12 if operator == "Concat" else 200),
         helper.make_node("ConstantOfShape", ["y"], ["z"]),
     ]
-    assert shape(inferred(model(arithmetic, [value("data", [size])])), "z") is not None or operator == "Concat"
-    found = inferred(model(doubled("Concat", 200), [value("x", [size])]))
-    assert len(shape(found)) == 1
+    found = inferred(model(arithmetic, [value("data", [size])]))
+    if operator != "Concat":
+        assert len(shape(found, "z")) == 1
+    assert len(shape(inferred(model(doubled("Concat", 200), [value("x", [size])])))) == 1
 
 
 def test_ten_thousand_variables_in_a_sum():
-    nodes = chain("Concat", 1, axis=0)
     inputs = [value(f"x{number}", [f"n{number}"]) for number in range(10_000)]
     nodes = [helper.make_node("Concat", [each.name for each in inputs], ["y"], axis=0)]
     assert len(shape(inferred(model(nodes, inputs)))) == 1

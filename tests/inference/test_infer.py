@@ -44,6 +44,14 @@ def test_the_usual_chain_of_an_exporter_resolves_to_names():
     assert shown(unfollowed, "y") != shown(found, "y")
 
 
+def test_the_greater_of_a_number_and_of_none_is_none():
+    proto = model("o = Constant <value_floats = [1.0]> ()  n = Constant <value_floats = [2.0]> ()  m = Max (o, n)"
+                  " s = Cast <to = 7> (m)  y = ConstantOfShape (s)", "main (float x) => (float[?] y)")  # fmt: skip
+    assert shown(infer(proto), "y") == "float[2]"
+    proto.graph.node[1].attribute[0].floats[0] = float("nan")
+    assert shown(infer(proto), "y") == "float[y_d0]"
+
+
 def test_variables_are_bound_to_numbers():
     found = infer(model("y = Concat <axis = 0> (x, x)"), dims={"N": 4})
     assert shown(found, "y") == "float[8, 3]"

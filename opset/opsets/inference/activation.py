@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.call import Call, Violation, count_of
+from opset.opsets.inference.agreement import check_choice, is_one
+from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Dim, equal, maximum
 from opset.opsets.inference.elements import typed
 from opset.opsets.inference.types import Shape
@@ -14,9 +15,7 @@ from opset.opsets.inference.types import Shape
 @infer("Gelu")
 def gelu(call: Call) -> Shape:
     """Give the shape of the input."""
-    approximate = call.attribute("approximate")
-    if approximate not in ("none", "tanh"):
-        raise Violation("C1", f"approximate is {approximate!r}")
+    check_choice(call, "approximate", ("none", "tanh"), "C1")
     return call.known(0)
 
 
@@ -24,7 +23,7 @@ def gelu(call: Call) -> Shape:
 def leaky_relu_by_channel(call: Call) -> Shape:
     """Give the shape of the input; there is one slope, or one for each channel, which is dimension 1."""
     shape, slope = call.known(0), call.shape(1)
-    if slope is None or equal(count_of(slope) or 0, 1) is not False:
+    if slope is None or is_one(slope) is not False:
         return shape
     if len(slope) != 1 or len(shape) < 2 or equal(slope[0], shape[1]) is False:
         raise Violation("C1", f"the shapes are {list(shape)} and {list(slope)}")

@@ -1,8 +1,11 @@
-"""What shapes and elements of inputs have to be, and what follows for those that are not known."""
+"""What inputs and attributes have to be, by the constraint of a label, and what that tells of what is not known."""
 
 from __future__ import annotations
 
-from opset.opsets.inference.call import Call, Violation, count_of
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from opset.opsets.inference.call import Call, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, equal
 from opset.opsets.inference.types import Shape, shown
 from opset.opsets.values import element_name
@@ -10,10 +13,7 @@ from opset.opsets.values import element_name
 
 def differ(left: Shape, right: Shape) -> bool:
     """Say whether two shapes certainly are not the same."""
-    pairs = zip(left, right, strict=False)
-    return len(left) != len(right) or any(
-        one is not None and other is not None and equal(one, other) is False for one, other in pairs
-    )
+    return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 
 def agreed(call: Call, place: int, expected: Shape, label: str) -> Shape:
@@ -27,6 +27,16 @@ def agreed(call: Call, place: int, expected: Shape, label: str) -> Shape:
     if differ(shape, expected):
         raise Violation(label, f"shape({call.parameter(place)}) = {shown(shape)} for {shown(expected)}")
     return tuple(call.same(want, size, label) for want, size in zip(expected, shape, strict=True))
+
+
+def common(call: Call, places: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
+    """Give the shape that inputs have in common, also with `shape` if there is one; None where no rank is known.
+
+    Raises Violation with the label where they differ.
+    """
+    for place in places:
+        shape = call.shape(place) if shape is None else agreed(call, place, shape, label)
+    return shape
 
 
 def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
@@ -43,7 +53,7 @@ def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
     for axis, size in enumerate(shape if fits else ()):
         want = onto[start + axis]
         if equal(size, 1) is False:
-            fits = fits and (want is None or equal(size, want) is not False)
+            fits = fits and equal(size, want) is not False
             result[start + axis] = size if want is None or isinstance(size, int) else want
     if not fits:
         said = f"shape({call.parameter(place)}) = {shown(shape)}, which does not broadcast to {shown(onto)}"
@@ -53,33 +63,53 @@ def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
 
 def is_one(shape: Shape | None) -> bool | None:
     """Say whether a tensor of this shape has exactly one element, None where that is not known."""
-    count = count_of(shape)
-    return None if count is None else equal(count, 1)
+    if shape is None:
+        return None
+    ones = [equal(size, 1) for size in shape]
+    return False if False in ones else None if None in ones else True
 
 
-def one_element(call: Call, place: int, label: str) -> Size | None:
-    """Give the one element of an integer input of any rank, None where it is not known or there is no such input.
+def check_one_element(call: Call, place: int, label: str) -> None:
+    """Raise Violation with the label where an input certainly has not exactly one element."""
+    shape = call.shape(place)
+    if is_one(shape) is False:
+        raise Violation(label, f"shape({call.parameter(place)}) = {shown(shape)}")
+
+
+def one_element(call: Call, place: int, label: str) -> Element:
+    """Give the one element of an input of any rank, None where it is not known or there is no such input.
 
     Raises Violation with the label where the input certainly has another number of elements.
     """
-    shape, data = call.shape(place), call.data(place)
-    if is_one(shape) is False or (data is not None and len(data.elements) != 1):
-        raise Violation(label, f"shape({call.parameter(place)}) = {list(shape or (data.shape if data else ()))}")
-    element = data.elements[0] if data is not None else None
+    check_one_element(call, place, label)
+    elements = call.elements(place)
+    if elements is not None and len(elements) != 1:
+        raise Violation(label, f"{call.parameter(place)} has {len(elements)} elements")
+    return None if elements is None else elements[0]
+
+
+def one_size(call: Call, place: int, label: str) -> Size | None:
+    """Give the one element of an integer input, as `one_element` does."""
+    element = one_element(call, place, label)
     return element if isinstance(element, int | Dim) else None
 
 
+def may_give(call: Call, element: str | None) -> bool:
+    """Say whether the first output may be of this element type, or hold tensors of it."""
+    return any(f"tensor({element})" in text for text in call.schema.allowed(call.schema.outputs[0]))
+
+
 def element_stated(call: Call, attribute: str, label: str) -> str | None:
-    """Give the element type that an attribute numbers, None where it is left out or 0.
+    """Give the element type that an attribute numbers, None where it is left out, or 0 and that is the default.
 
     Raises Violation with the label where it is no type of the first output.
     """
     number = call.attribute(attribute)
-    if not number:
+    if number is None or number == call.schema.attributes[attribute].default == 0:
         return None
-    element = element_name(number)
-    if f"tensor({element})" not in call.schema.allowed(call.schema.outputs[0]):
-        raise Violation(label, f"{attribute} {number}")
+    element = number.lower() if isinstance(number, str) else element_name(number)  # version 1 of Cast spells it
+    if not may_give(call, element):
+        raise Violation(label, f"{attribute} {number!r:.80}")
     return element
 
 
@@ -90,3 +120,35 @@ def quotient(call: Call, size: Size | None, divisor: int, label: str, what: str)
     if equal(size % divisor, 0) is False:
         raise Violation(label, f"{what} is {size}, no multiple of {divisor}")
     return size // divisor
+
+
+def check_choice(call: Call, name: str, choices: Sequence[int | str], label: str) -> None:
+    """Raise Violation with the label where an attribute that this version has is none of the choices."""
+    value = call.attribute(name)
+    if name in call.schema.attributes and value not in choices:
+        raise Violation(label, f"{name} {value!r:.80} is none of {', '.join(map(repr, choices))}")
+
+
+def required(call: Call, name: str) -> Any:
+    """Give an attribute that has no default. Raises Unknown where it is left out."""
+    value = call.attribute(name)
+    if value is None:
+        raise Unknown(f"the attribute {name} is missing")
+    return value
+
+
+def axes_of(
+    call: Call, axes: Iterable[int], rank: int, label: str, *, twice: str | None = None, front: bool = False
+) -> list[int]:
+    """Give axes counted from the front; with `front` they have to be.
+
+    Raises Violation for those out of range, and with the label `twice`, if there is one, where two are the same.
+    """
+    found: list[int] = []
+    for axis in axes:
+        if front and axis < 0:
+            raise Violation(label, f"axis {axis}, rank {rank}")
+        found.append(call.axis(axis, rank, label))
+    if twice is not None and len(set(found)) < len(found):
+        raise Violation(twice, f"of the axes {found[:20]} two are the same")
+    return found

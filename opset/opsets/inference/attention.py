@@ -6,10 +6,10 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import agreed, differ, fitted, quotient
+from opset.opsets.inference.agreement import agreed, check_choice, differ, fitted, quotient
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size, at_most
-from opset.opsets.inference.types import Shape, Type
+from opset.opsets.inference.dims import Size, less
+from opset.opsets.inference.types import Shape, Type, tensor
 
 Maybe = Size | None
 
@@ -50,11 +50,6 @@ def _groups(heads: Maybe, shared: Maybe) -> Maybe:
     return None if heads is None or shared is None else heads // shared
 
 
-def _exceeds(part: Maybe, whole: Maybe) -> bool:
-    """Say whether a size is certainly larger than another one."""
-    return part is not None and whole is not None and at_most(part, whole) is False
-
-
 def _common_rank(call: Call) -> int | None:
     """Give the rank of queries, keys and values, None where it is not known."""
     ranks = {rank for place in range(3) if (rank := call.rank(place)) is not None}
@@ -78,8 +73,7 @@ def attention(call: Call) -> list[Any]:
         windows = call.attribute("left_window_size"), call.attribute("right_window_size")
         if min(windows) < -1:
             raise Violation("C11", f"{windows[0]} and {windows[1]}")
-    if call.attribute("qk_matmul_output_mode") not in range(4):
-        raise Violation("C8", f"qk_matmul_output_mode {call.attribute('qk_matmul_output_mode')}")
+    check_choice(call, "qk_matmul_output_mode", range(4), "C8")
     _precision(call, "C9")
     q = _with_heads(call, 0, rank, "q_num_heads")
     k, v = (_with_heads(call, place, rank, "kv_num_heads") for place in (1, 2))
@@ -97,7 +91,7 @@ def attention(call: Call) -> list[Any]:
     batch, heads, q_length, total = _masked(call, (batch, q.heads, q.length, total))
     groups = _groups(heads, shared)
     (batch,) = agreed(call, 6, (batch,), "C7")
-    if call.has(6) and any(seen < 0 or _exceeds(seen, total) for seen in call.numbers(6) or ()):
+    if any(less(seen, 0) or less(total, seen) for seen in call.numbers(6) or ()):
         raise Violation("C7", f"{total} keys")
 
     y: Shape | None = (batch, heads, q_length, v_size)
@@ -119,7 +113,7 @@ def _masked(call: Call, scores: Shape) -> Shape:
     if mask is None or call.version < 24 or not mask:
         return fitted(call, 3, scores, "C5")
     total = scores[-1]
-    if _exceeds(mask[-1], total):
+    if less(total, mask[-1]):
         raise Violation("C5", f"shape(attn_mask) = {list(mask)}, and there are {total} keys")
     return (*fitted(call, 3, (*scores[:-1], mask[-1]), "C5")[:-1], total)
 
@@ -132,7 +126,7 @@ def flex_attention(call: Call) -> Generator[Any, Any, Shape]:
     call.same(q.size, k.size, "C4", "the head size")
     total = call.same(k.length, v.length, "C4", "the length")
     _groups(q.heads, call.same(k.heads, v.heads, "C3", "the number of key/value heads"))
-    scores = call.tensor(_precision(call, "C2"), (batch, q.heads, q.length, total))
+    scores = tensor(_precision(call, "C2"), (batch, q.heads, q.length, total))
     for name in ("score_mod", "prob_mod"):
         graph = call.attribute(name)
         if graph is not None:
@@ -167,9 +161,8 @@ def _check_edited(before: Type, outputs: list[Type | None]) -> None:
 @infer("LinearAttention")
 def linear_attention(call: Call) -> list[Any]:
     """Give what queries read from a state, and the state after the last token."""
+    check_choice(call, "update_rule", ("linear", "gated", "delta", "gated_delta"), "C1")
     rule = call.attribute("update_rule")
-    if rule not in ("linear", "gated", "delta", "gated_delta"):
-        raise Violation("C1", f"update_rule {rule!r}")
     heads, shared = _count(call, "q_num_heads", "C3"), _count(call, "kv_num_heads", "C3")
     groups = _groups(heads, shared)
     batch: Maybe = None
@@ -191,7 +184,7 @@ def linear_attention(call: Call) -> list[Any]:
     elif groups is not None and features[2] is not None:
         output = groups * features[2]
     state = call.element(3) if call.has(3) else call.element(0)
-    return [(batch, length, output), call.tensor(state, (batch, shared, size, v_size))]
+    return [(batch, length, output), tensor(state, (batch, shared, size, v_size))]
 
 
 def _check_rates(call: Call, rule: str, tokens: Shape, heads: int, features: Maybe) -> None:
@@ -215,7 +208,7 @@ def rotary_embedding(call: Call) -> Shape:
         raise Violation("C1", f"rank {rank}")
     x = _with_heads(call, 0, rank, "num_heads")
     rotated: Maybe = call.attribute("rotary_embedding_dim") or x.size
-    if rotated is not None and (at_most(0, rotated) is False or _exceeds(rotated, x.size)):
+    if less(rotated, 0) or less(x.size, rotated):
         raise Violation("C3", f"{rotated} of {x.size} features")
     pairs = quotient(call, rotated, 2, "C3", "rotary_embedding_dim")
     batch, length = agreed(call, 3, (x.batch, x.length), "C4")
@@ -239,18 +232,16 @@ def tensor_scatter(call: Call) -> Shape:
     axis %= rank
     most = None if shape is None else shape[axis]
     count = None if update is None or len(update) != rank else update[axis]
-    if _exceeds(count, most):
+    if less(most, count):
         raise Violation("C2", f"{count} entries into {most}")
     result = list(shape if shape is not None else (None,) * rank)
     result[axis] = None
     result = list(agreed(call, 1, tuple(result), "C2"))
     result[axis] = most
     (result[0],) = agreed(call, 2, (result[0],), "C3")
-    mode = call.attribute("mode")
-    if mode not in ("linear", "circular"):
-        raise Violation("C4", f"mode {mode!r}")
-    if mode == "linear" and call.has(2):
+    check_choice(call, "mode", ("linear", "circular"), "C4")
+    if call.attribute("mode") == "linear" and call.has(2):
         for first in call.numbers(2) or ():
-            if first < 0 or _exceeds(None if count is None else first + count, most):
+            if first < 0 or less(most, None if count is None else first + count):
                 raise Violation("C5", f"{count} entries from {first} on into {most}")
     return tuple(result)

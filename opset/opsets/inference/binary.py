@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from opset.opsets.inference import data, infer
+from opset.opsets.inference.agreement import agreed
 from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, at_most, equal, less, maximum, minimum
-from opset.opsets.inference.elements import broadcast_shape, each, spread, typed
+from opset.opsets.inference.elements import broadcast_shape, each, extreme, spread, typed
 from opset.opsets.inference.types import Shape
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow")
@@ -24,9 +25,7 @@ def one_sided(call: Call) -> Shape:
     if other is None:
         return shape
     if not call.attribute("broadcast"):
-        if len(shape) != len(other):
-            raise Violation("", f"A has the shape {list(shape)}, B {list(other)}, and broadcast is 0")
-        return tuple(call.same(a, b, "", "a size") for a, b in zip(shape, other, strict=True))
+        return agreed(call, 1, shape, "")
     axis = call.attribute("axis")
     start = len(shape) - len(other) if axis is None else axis % max(len(shape), 1)
     if start < 0 or start + len(other) > len(shape):
@@ -83,10 +82,6 @@ def _remainder(call: Call) -> Any:
     return typed(fmod if call.attribute("fmod") else operator.mod, call)
 
 
-def _extreme(symbolic: Any, plain: Any) -> Any:
-    return lambda *given: symbolic(*given) if any(isinstance(each, Dim) for each in given) else plain(given)
-
-
 def _compared(symbolic: Any, plain: Any) -> Any:
     """Give a comparison that is not known where it depends on variables."""
 
@@ -101,7 +96,8 @@ def _compared(symbolic: Any, plain: Any) -> Any:
 
 _OF_NUMBERS = {
     "Add": _added, "Sub": lambda a, b: _added(a, -b), "Mul": _multiplied, "Div": _divided, "Pow": _power,
-    "Max": _extreme(maximum, max), "Min": _extreme(minimum, min), "Sum": lambda first, *more: sum(more, start=first),
+    "Max": lambda *given: extreme(maximum, max, given), "Min": lambda *given: extreme(minimum, min, given),
+    "Sum": lambda first, *more: sum(more, start=first),
 }  # fmt: skip
 _OF_TRUTH = {
     "And": lambda a, b: bool(a and b),

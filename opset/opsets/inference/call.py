@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opset.opsets.inference.dims import Dim, Size, equal, product
-from opset.opsets.inference.types import Shape, Type, tensor
+from opset.opsets.inference.dims import Dim, Size, equal
+from opset.opsets.inference.types import Type
 from opset.opsets.kernels import Violation
-from opset.opsets.values import NUMBERS, element_name
 
 if TYPE_CHECKING:
     from opset.schemas.model import OpSchema
 
-__all__ = ["Call", "Data", "Element", "Unknown", "Violation", "count_of"]
+__all__ = ["Call", "Data", "Element", "Unknown", "Violation"]
 
 Element = int | float | bool | str | bytes | Dim | None
 """One element of a tensor: a size may be symbolic, None is one that is not known."""
@@ -37,7 +36,7 @@ class Call:
     """
 
     __slots__ = (
-        "_data", "_find", "_node", "asked", "attributes", "doubts", "memory", "output_count", "schema", "types"
+        "_attributes", "_data", "_find", "_node", "asked", "doubts", "memory", "output_count", "schema", "types"
     )  # fmt: skip
 
     def __init__(
@@ -50,7 +49,7 @@ class Call:
     ) -> None:
         """Take the node; `find` gives the value of an attribute that it has, `data` the elements of an input."""
         self.schema, self.types, self.output_count = schema, types, len(node.output)
-        self.attributes: dict[str, Any] = {}
+        self._attributes: dict[str, Any] = {}
         self.asked: set[int] = set()
         """The inputs whose elements were asked for."""
         self.doubts: list[str] = []
@@ -125,9 +124,13 @@ class Call:
             shape = self.shape(place)
             length = shape[0] if shape is not None and len(shape) == 1 else 1 if shape == () else None
             return (None,) * length if isinstance(length, int) and length <= MAX_DATA else None
-        if len(data.shape) > 1 or any(isinstance(each, bool | float | str | bytes) for each in data.elements):
+        sizes = [
+            each for each in data.elements
+            if each is None or (isinstance(each, int | Dim) and not isinstance(each, bool))
+        ]  # fmt: skip
+        if len(data.shape) > 1 or len(sizes) < len(data.elements):
             raise Violation("", f"{self.parameter(place)} is no list of integers")
-        return data.elements  # type: ignore[return-value]
+        return tuple(sizes)
 
     def numbers(self, place: int) -> tuple[int, ...] | None:
         """Give the elements of an integer input of rank 0 or 1, None where one of them is not a known number."""
@@ -137,44 +140,26 @@ class Call:
         return tuple([int(each) for each in sizes if isinstance(each, int)])
 
     def attribute(self, name: str) -> Any:
-        """Give an attribute, or its default; None where there is neither.
+        """Give an attribute, or its default; None where there is neither, or this version has no such attribute.
 
         It is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError where it
         is of another type than the schema says.
         """
-        if name not in self.attributes:
-            found, formal = self._find(name), self.schema.attributes.get(name)
-            if found is None and formal is not None:
+        if name not in self._attributes:
+            formal = self.schema.attributes.get(name)
+            found = None if formal is None else self._find(name)
+            if formal is not None and found is None:
                 found = formal.default
             elif formal is not None and not _is_of(found, formal.type):
                 raise TypeError(f"the attribute {name} is not of the type {formal.type}")
-            self.attributes[name] = found
-        return self.attributes[name]
+            self._attributes[name] = found
+        return self._attributes[name]
 
     def axis(self, value: int, rank: int, label: str = "") -> int:
         """Give an axis counted from the front. Raises Violation with the label where it is out of range."""
         if not -rank <= value < rank:
             raise Violation(label, f"axis {value}, rank {rank}")
         return value % rank
-
-    def element_of(self, name: str) -> str | None:
-        """Give the element type that an attribute numbers, None where it is left out or 0.
-
-        Raises Violation without label for a number that no type has.
-        """
-        number = self.attribute(name)
-        if not number:
-            return None
-        # The first versions of Cast spelled it out.
-        spelled = number.lower() if isinstance(number, str) else ""
-        element = (spelled if spelled in NUMBERS else None) if spelled else element_name(number)
-        if element is None:
-            raise Violation("", f"{name} is {number}, which numbers no type")
-        return element
-
-    def tensor(self, element: str | None, shape: Shape | None = None) -> Type:
-        """Give the type of a tensor."""
-        return tensor(element, shape)
 
     def doubt(self, reason: str) -> None:
         """Note why not everything is known of the outputs."""
@@ -205,10 +190,3 @@ def _is_of(value: Any, kind: str) -> bool:
 
 MAX_DATA = 1024
 """Elements of the largest tensor whose elements are followed."""
-
-
-def count_of(shape: Shape | None) -> Size | None:
-    """Give the number of elements of a shape, None where a size is not known."""
-    if shape is None or any(size is None for size in shape):
-        return None
-    return product(size for size in shape if size is not None)

@@ -8,11 +8,12 @@ from typing import Any
 
 from opset.model.elements import ELEMENTS
 from opset.opsets.inference import data, infer
+from opset.opsets.inference.agreement import check_choice, element_stated
 from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, at_most, equal
 from opset.opsets.inference.elements import applied, rounded
-from opset.opsets.inference.types import Type
-from opset.opsets.values import NUMBERS, element_name
+from opset.opsets.inference.types import Type, tensor
+from opset.opsets.values import NUMBERS
 
 _INTEGERS = frozenset("int64 int32 int16 int8 uint64 uint32 uint16 uint8".split())
 _HOLD_SIZES = frozenset("int64 int32 float double".split())
@@ -22,7 +23,7 @@ _CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "f
 @infer("Cast")
 def cast(call: Call) -> Type:
     """Give the shape of the input, of the type that `to` names."""
-    return _converted(call, _target(call, "C3"))
+    return _converted(call, element_stated(call, "to", "C3"))
 
 
 @infer("CastLike")
@@ -32,9 +33,7 @@ def cast_like(call: Call) -> Type:
 
 
 def _converted(call: Call, target: str | None) -> Type:
-    mode = call.attribute("round_mode")
-    if mode not in (None, "up", "down", "nearest"):
-        raise Violation("C2", f"round_mode is {mode!r}")
+    check_choice(call, "round_mode", ("up", "down", "nearest"), "C2")
     return _of_type(call, target)
 
 
@@ -42,24 +41,13 @@ def _of_type(call: Call, target: str | None) -> Type:
     shape = call.shape(0)
     if shape is None:
         call.doubt("the rank of input is not known")
-    return call.tensor(target, shape)
-
-
-def _target(call: Call, label: str) -> str | None:
-    """Give the element type that `to` names, None where it is not known. Raises Violation where it may not be."""
-    to = call.attribute("to")
-    if to is None:
-        return None
-    element = to.lower() if isinstance(to, str) else element_name(to)  # version 1 of Cast spells it
-    if f"tensor({element})" not in call.schema.allowed(call.schema.outputs[0]):
-        raise Violation(label, f"to is {to!r}")
-    return element
+    return tensor(target, shape)
 
 
 @infer("BitCast")
 def bit_cast(call: Call) -> Type:
     """Give the shape of the input, of the type of the same width that `to` names."""
-    source, target = call.element(0), _target(call, "C1")
+    source, target = call.element(0), element_stated(call, "to", "C1")
     if source is not None and target is not None:
         here, there = (ELEMENTS[NUMBERS[each]].bits if each != "string" else 0 for each in (source, target))
         if here != there:
@@ -70,7 +58,7 @@ def bit_cast(call: Call) -> Type:
 @data("Cast")
 def cast_data(call: Call) -> Any:
     """Convert each element to the type that `to` names."""
-    return _each_as(call, _target(call, "C3"))
+    return _each_as(call, element_stated(call, "to", "C3"))
 
 
 @data("CastLike")
@@ -110,7 +98,7 @@ def _lowest_bits(number: int, target: str) -> int:
 @data("BitCast")
 def bit_cast_data(call: Call) -> Any:
     """Take each element's bits as an element of another type."""
-    given, source, target = call.elements(0), call.element(0), _target(call, "C1")
+    given, source, target = call.elements(0), call.element(0), element_stated(call, "to", "C1")
     if given is None or source not in _CODES or target not in _CODES:
         return None
 

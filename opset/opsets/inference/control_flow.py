@@ -6,10 +6,11 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation, count_of
-from opset.opsets.inference.dims import Dim, Size, equal, lower, maximum, minimum
+from opset.opsets.inference.agreement import agreed, is_one
+from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation
+from opset.opsets.inference.dims import Dim, Size, lower, maximum, minimum
 from opset.opsets.inference.outcomes import Asked, Outputs
-from opset.opsets.inference.types import Shape, Type, join, mapped, of_proto, sequence, tensor
+from opset.opsets.inference.types import Shape, Type, is_rankless, join, mapped, of_proto, sequence, shown, tensor
 
 Asking = Generator[Asked, Outputs, Any]
 """A rule that yields a graph with the types of its inputs, and is sent its outputs."""
@@ -71,13 +72,7 @@ def loop(call: Call) -> Asking:
     trips = most
     if conditional:
         _check_truth(outputs[0], "C1")
-        ends = outputs.data[0].elements if outputs.data[0] is not None else (None,)
-        if ends != (True,):
-            least = min(least, 1)
-            one = (ends == (False,) and not call.has(0)) or least == 1 == most
-            trips = 1 if one else minimum(1, most) if ends == (False,) and most is not None else None
-        if not going:
-            trips, least = None, 0
+        trips, least = _trips_while(outputs.data[0], most, least) if going else (None, 0)
     final = Outputs(outputs[1 : states + 1], outputs.data[1 : states + 1])
     if not least:
         # What goes in as an optional value may come out as what is in it; the outputs have one type, which is that.
@@ -261,7 +256,7 @@ def _joined(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
     """Give what is true of values that are those on the left or those on the right; note what cannot be told."""
     types = [join(a, b) for a, b in zip(left, right, strict=False)]
     for each in types:
-        if each is None or (each.kind == "tensor" and each.shape is None):
+        if is_rankless(each):
             call.doubt(why.format("type" if each is None else "rank"))
     return Outputs(types, [_common(a, b) for a, b in zip(left.data, right.data, strict=False)])
 
@@ -287,6 +282,19 @@ def _trips(call: Call) -> tuple[Size | None, int]:
         return None, 0
     trips = maximum(0, int(number) if isinstance(number, bool) else number)
     return trips, lower(trips) or 0
+
+
+def _trips_while(goes_on: Data | None, most: Size | None, least: int) -> tuple[Size | None, int]:
+    """Give how often a Loop runs whose condition holds at first, by `_trips` and what its body says of going on."""
+    said = None if goes_on is None else goes_on.elements
+    if said == (True,):
+        return most, least
+    least = min(least, 1)
+    if said == (False,) and most is not None:
+        return minimum(1, most), least
+    # Without M there is a first turn, and with an M that is not known there may be none.
+    once = least == 1 and (most == 1 or (most is None and said == (False,)))
+    return (1 if once else None), least
 
 
 def _true(type_: Type | None) -> Data | None:
@@ -340,11 +348,7 @@ def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
 
 def _lengths(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Give the batch by the lengths of sequences as well, and whether each of them has a first step."""
-    shape = call.shape(0)
-    if shape is not None:
-        if len(shape) != 1:
-            raise Violation("C8", f"the lengths have rank {len(shape)}")
-        batch = call.same(batch, shape[0], "C8", "the batch")
+    (batch,) = agreed(call, 0, (batch,), "C8")
     if not call.has(0):
         return batch, length is not None and (lower(length) or 0) > 0
     ends = call.sizes(0)
@@ -419,9 +423,8 @@ def _check_kept(before: Sequence[Type | None], after: Sequence[Type | None], lab
 
 
 def _check_single(type_: Type | None, label: str, what: str) -> None:
-    count = count_of(type_.shape) if type_ is not None and type_.kind == "tensor" else None
-    if count is not None and equal(count, 1) is False:
-        raise Violation(label, f"{what} has {count} elements")
+    if type_ is not None and is_one(type_.shape) is False:
+        raise Violation(label, f"{what} has the shape {shown(type_.shape)}")
 
 
 def _check_truth(type_: Type | None, label: str) -> None:

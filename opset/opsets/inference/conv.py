@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import operator
+
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import agreed, check_choice
 from opset.opsets.inference.call import Call, Unknown, Violation
-from opset.opsets.inference.dims import Size, followed, less, product
+from opset.opsets.inference.dims import Size, followed, less, multiplied
 from opset.opsets.inference.rules.windows import (
     Windows,
+    attributes_rank,
     auto_pad_of,
     convolution,
     filter_sizes,
-    integer,
-    integers,
     places,
     spatial_rank,
     windows_of,
-    with_bias,
 )
 from opset.opsets.inference.types import MAX_RANK, Shape
 
@@ -23,25 +24,16 @@ from opset.opsets.inference.types import MAX_RANK, Shape
 @infer("DeformConv")
 def deform_conv(call: Call) -> Shape:
     """Give the shape of a convolution; offsets and mask have its batch and places, too."""
-    result = list(convolution(call, 0, 1, 3))
-    rank = len(result) - 2
-    groups, shape = integer(call, "offset_group"), call.shape(0)
+    batch, count, *spatial = convolution(call, 0, 1, 3)
+    rank = len(spatial)
+    groups, shape = call.attribute("offset_group"), call.shape(0)
     channels = None if shape is None else shape[1]
     if groups < 1 or (isinstance(channels, int) and channels % groups):
         raise Violation("C3", f"{channels} channels, offset_group {groups}")
     kernel = filter_sizes(call, 1, rank, "C2")
     for place, label, each in ((2, "C8", rank), (4, "C9", 1)):
-        given = call.shape(place) if call.has(place) else None
-        if given is None:
-            continue
-        name = call.parameter(place)
-        if len(given) != rank + 2:
-            raise Violation(label, f"{name} has rank {len(given)}, and there are {rank} spatial axes")
-        values = followed(lambda *sizes, each=each: product((groups, each, *sizes)), *kernel)
-        call.same(given[1], values, label, f"the second size of {name}")
-        for axis in (0, *range(2, rank + 2)):
-            result[axis] = call.same(result[axis], given[axis], label, f"the size of {name} on axis {axis}")
-    return tuple(result)
+        batch, _, *spatial = agreed(call, place, (batch, multiplied((groups, each, *kernel)), *spatial), label)
+    return (batch, count, *spatial)
 
 
 @infer("ConvTranspose")
@@ -49,7 +41,7 @@ def conv_transpose(call: Call) -> Shape:
     """Give the shape of filters put at the places of X: as `output_shape` or SAME_* wants it, else what they cover."""
     rank = spatial_rank(call, 0, 1)
     shape, filters = call.shape(0), call.shape(1)
-    group = integer(call, "group")
+    group = call.attribute("group")
     if group < 1:
         raise Violation("C5", f"{group} groups")
     count: Size | None = None
@@ -58,7 +50,7 @@ def conv_transpose(call: Call) -> Shape:
         if isinstance(given, int) and given % group:
             raise Violation("C5", f"{given} channels, {group} groups")
         count = followed(lambda size: size * group, filters[1])
-    count = with_bias(call, count, 2, "C7")
+    (count,) = agreed(call, 2, (count,), "C7")
     windows = windows_of(call, filter_sizes(call, 1, rank, "C2"))
     spatial = shape[2:] if shape is not None else (None,) * rank
     return (None if shape is None else shape[0], count, *_covered(call, windows, spatial))
@@ -67,10 +59,10 @@ def conv_transpose(call: Call) -> Shape:
 def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
     """Give the spatial sizes of a transposed convolution."""
     rank = len(sizes)
-    padding = integers(call, "output_padding") or (0,) * rank
+    padding = call.attribute("output_padding") or (0,) * rank
     if len(padding) != rank or min(padding) < 0:
         raise Violation("C2", f"output_padding {padding}, {rank} spatial axes")
-    wanted = integers(call, "output_shape")
+    wanted = call.attribute("output_shape") or ()
     wanted = wanted[2:] if len(wanted) == rank + 2 else wanted
     if wanted and (len(wanted) != rank or min(wanted) < 0):
         raise Violation("C6", f"output_shape {wanted}, {rank} spatial axes")
@@ -92,52 +84,35 @@ def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> li
 @infer("Col2Im")
 def col2im(call: Call) -> Shape:
     """Give (N, C, *image_shape): C is what blocks leave of the input's second size."""
-    shape = call.shape(0)
-    if shape is not None and len(shape) != 3:
-        raise Violation("C3", f"rank {len(shape)}")
+    batch, values, blocks = agreed(call, 0, (None,) * 3, "C3")
     image, block = call.sizes(1), call.sizes(2)
     given = [len(each) for each in (image, block) if each is not None]
     if min(given, default=1) < 1 or len(set(given)) > 1:
         raise Violation("C1", f"the numbers of values are {' and '.join(map(str, given))}")
-    attributes = (len(integers(call, "strides")), len(integers(call, "dilations")), len(integers(call, "pads")) // 2)
-    rank = next(filter(None, (*given, *attributes)), 0)
+    rank = given[0] if given else attributes_rank(call)
     if not 0 < rank <= MAX_RANK:
         raise Unknown("the number of values of image_shape is not known")
     image, block = image or (None,) * rank, block or (None,) * rank
-    if any(size is not None and less(size, 0) for size in image):
+    if any(less(size, 0) for size in image):
         raise Violation("C1", f"an image of {', '.join(map(str, image))}")
     windows = windows_of(call, block)
     counts = places(windows, image)
-    if shape is None:
-        return (None, None, *image)
-    call.same(shape[2], followed(lambda *sizes: product(sizes), *counts), "C3", "the number of places")
-    elements = followed(lambda *sizes: product(sizes), *block)
-    if isinstance(elements, int) and isinstance(shape[1], int) and shape[1] % elements:
-        raise Violation("C3", f"{shape[1]} is no multiple of the {elements} elements of a block")
-    return (shape[0], followed(lambda size, divisor: size // divisor, shape[1], elements), *image)
+    call.same(blocks, multiplied(counts), "C3", "the number of places")
+    elements = multiplied(block)
+    if isinstance(elements, int) and isinstance(values, int) and values % elements:
+        raise Violation("C3", f"{values} is no multiple of the {elements} elements of a block")
+    return (batch, followed(operator.floordiv, values, elements), *image)
 
 
 @infer("CausalConvWithState")
 def causal_conv_with_state(call: Call) -> list[Shape]:
     """Give the shape of the input, and (N, channels, k - 1) of the state; what one input lacks another may tell."""
-    expected = {0: 3, 1: 3, 2: 1, 3: 3}
-    labels = ("C1", "C1", "C3", "C2")
-    given: list[tuple[Size | None, ...]] = []
-    for place, rank in expected.items():
-        shape = call.shape(place) if call.has(place) else None
-        if shape is not None and len(shape) != rank:
-            raise Violation(labels[place], f"{call.parameter(place)} has rank {len(shape)}")
-        given.append(shape or (None,) * rank)
-    values, weight, bias, past = given
-    if call.attribute("activation") not in ("none", "silu", "swish"):
-        raise Violation("C4", f"activation '{call.attribute('activation')}'")
-    call.same(weight[1], 1, "C1", "the second size of weight")
-    state = followed(lambda size: size - 1, weight[2])
-    if state is not None and less(state, 0):
+    batch, channels, length = agreed(call, 0, (None,) * 3, "C1")
+    channels, _, width = agreed(call, 1, (channels, 1, None), "C1")
+    check_choice(call, "activation", ("none", "silu", "swish"), "C4")
+    state = followed(lambda size: size - 1, width)
+    if less(state, 0):
         raise Violation("C1", "weight has no elements")
-    batch = call.same(values[0], past[0], "C2", "the batch of past_state")
-    channels = call.same(values[1], weight[0], "C1", "the number of channels")
-    channels = call.same(channels, bias[0], "C3", "the number of channels")
-    channels = call.same(channels, past[1], "C2", "the number of channels")
-    state = call.same(state, past[2], "C2", "the length of past_state")
-    return [(batch, channels, values[2]), (batch, channels, state)]
+    (channels,) = agreed(call, 2, (channels,), "C3")
+    batch, channels, state = agreed(call, 3, (batch, channels, state), "C2")
+    return [(batch, channels, length), (batch, channels, state)]

@@ -8,10 +8,10 @@ from typing import Any
 from opset.errors import ModelError
 from opset.model.tensor import tensor_values
 from opset.opsets.inference import data, infer
+from opset.opsets.inference.agreement import agreed, element_stated, may_give, one_element
 from opset.opsets.inference.call import Call, Element, Violation
-from opset.opsets.inference.dims import Dim, Size, TooComplex, at_most, ceil_div, equal, maximum
+from opset.opsets.inference.dims import Dim, Size, TooComplex, ceil_div, equal, less, maximum
 from opset.opsets.inference.elements import applied, rounded
-from opset.opsets.inference.indexing import single
 from opset.opsets.inference.types import Shape, Type, tensor
 from opset.opsets.values import element_name
 
@@ -58,14 +58,12 @@ def constant_of_shape(call: Call) -> Type:
     if value is not None and any(size != 1 for size in value.dims):
         raise Violation("C2", f"value has the shape {list(value.dims)}")
     element = "float" if value is None else element_name(value.data_type)
-    rank = call.rank(0)
-    if rank is not None and rank != 1:
-        raise Violation("C1", f"its rank is {rank}")
+    agreed(call, 0, (None,), "C1")
     sizes = call.sizes(0)
     if sizes is None:
         call.doubt("how many sizes there are is not known")
         return tensor(element)
-    if any(size is not None and at_most(0, size) is False for size in sizes):
+    if any(less(size, 0) for size in sizes):
         raise Violation("C1", f"the input is {list(sizes)}")
     return tensor(element, sizes)
 
@@ -89,7 +87,7 @@ def constant_of_shape_data(call: Call) -> tuple[Element, ...] | None:
 @infer("Range")
 def range_(call: Call) -> Shape:
     """Give how many numbers there are from start, by delta, before limit."""
-    start, limit, delta = (single(call, place, "C1") for place in range(3))
+    start, limit, delta = (one_element(call, place, "C1") for place in range(3))
     stash = call.attribute("stash_type")
     if stash not in (None, 1, 11) and call.element(0) in ("float16", "bfloat16"):
         raise Violation("C4", f"stash_type {stash}")
@@ -122,7 +120,7 @@ def _count(start: Any, limit: Any, delta: Any) -> Size | None:
 @data("Range")
 def range_data(call: Call) -> tuple[Element, ...] | None:
     """Give the numbers of a range."""
-    start, limit, delta = (single(call, place, "C1") for place in range(3))
+    start, limit, delta = (one_element(call, place, "C1") for place in range(3))
     count, type_ = _count(start, limit, delta), call.element(0)
     # Small floats are computed in a larger type, and then converted.
     wide = ("double" if call.attribute("stash_type") == 11 else "float") if type_ == "float16" else type_
@@ -143,13 +141,10 @@ def range_data(call: Call) -> tuple[Element, ...] | None:
 
 def _element(call: Call, label: str, default: str | None = None) -> str | None:
     """Give the element type that `dtype` numbers. Raises Violation with the label for one that is not allowed."""
-    number = call.attribute("dtype")
-    element = default if number is None else element_name(number)
-    if element is None and number is None:
-        return None
-    if element is None or f"tensor({element})" not in call.schema.allowed(call.schema.outputs[0]):
-        raise Violation(label, f"it is of {element}" if number is None else f"dtype {number}")
-    return element
+    stated = element_stated(call, "dtype", label)
+    if stated is None and default is not None and not may_give(call, default):
+        raise Violation(label, f"it is of {default}")
+    return stated or default
 
 
 def _check_scale(call: Call) -> None:
@@ -183,10 +178,8 @@ def random_like(call: Call) -> Type:
 @infer("EyeLike")
 def eye_like(call: Call) -> Type:
     """Give the shape of the input, a matrix, and its type if there is no other."""
-    shape = call.shape(0)
-    if shape is not None and len(shape) != 2:
-        raise Violation("C1", f"rank {len(shape)}")
-    return tensor(_element(call, "C2", call.element(0)), (None, None) if shape is None else shape)
+    shape = agreed(call, 0, (None, None), "C1")
+    return tensor(_element(call, "C2", call.element(0)), shape)
 
 
 @infer("Multinomial")

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.call import Call, Unknown, Violation, count_of
-from opset.opsets.inference.dims import Dim, Size, at_most, ceil_div, equal, followed, less, maximum, minimum
-from opset.opsets.inference.partial import axes_of, picked, required, total
+from opset.opsets.inference.agreement import axes_of, check_choice, check_one_element, required
+from opset.opsets.inference.call import Call, Unknown, Violation
+from opset.opsets.inference.dims import Dim, Size, at_most, ceil_div, equal, followed, less, maximum, minimum, total
+from opset.opsets.inference.elements import picked
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 Sizes = Sequence["Size | None"]
@@ -53,13 +54,11 @@ def _bounds(call: Call, rank: int) -> _Bounds:
     if counts and not has_axes:
         axes = range(min(len(starts) if starts is not None else counts[0], rank + 1))
     known = [axis for axis in axes or () if isinstance(axis, int)]
-    places = axes_of(call, known, rank, "C2")
+    places = axes_of(call, known, rank, "C2", twice="C3")
     if len(set(counts)) > 1:
         names = ("starts", "ends", "axes", "steps")
         each = (f"{len(one)} {name}" for name, one in zip(names, (starts, ends, axes, steps), strict=True) if one)
         raise Violation("C1", ", ".join(each))
-    if len(set(places)) < len(places):
-        raise Violation("C3", f"axes {known[:20]}")
     if steps is not None and 0 in steps:
         raise Violation("C4", f"steps {shown(tuple(steps))}")
     if not has_steps and counts:
@@ -118,7 +117,7 @@ def slice_data(call: Call) -> Any:
     starts, ends, axes, steps = _bounds(call, len(given.shape))
     if axes is None:
         return None
-    positions = [range(size) for size in given.shape]
+    positions: dict[int, range] = {}
     for place, axis in enumerate(axes):
         start, end, step = (None if each is None else each[place] for each in (starts, ends, steps))
         if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
@@ -153,7 +152,7 @@ def _part_sizes(call: Call, whole: Size) -> Sizes:
     stated: Sizes | None = None
     if call.has(1):
         stated = _as_sizes(call) if call.version == 1 else call.sizes(1)
-    number = call.attribute("num_outputs") if call.version >= 18 else None
+    number = call.attribute("num_outputs")
     if call.version >= 18 and call.has(1) == (number is not None):
         raise Violation("C3", "both are" if call.has(1) else "neither is")
     if call.version < 13 and call.attribute("split") is not None:
@@ -215,9 +214,7 @@ def split_data(call: Call) -> Any:
     for size in _part_sizes(call, given.shape[axis]):
         if not isinstance(size, int):
             return parts
-        positions = [range(each) for each in given.shape]
-        positions[axis] = range(begin, begin + size)
-        parts.append(picked(given, positions))
+        parts.append(picked(given, {axis: range(begin, begin + size)}))
         begin += size
     return parts
 
@@ -228,9 +225,7 @@ def split_data(call: Call) -> Any:
 @infer("Pad", since=11)
 def pad(call: Call) -> Shape:
     """Give the sizes with what is added at both ends; where that is not known of an axis, the sizes of the others."""
-    values = count_of(call.shape(2))
-    if values is not None and equal(values, 1) is False:
-        raise Violation("C5", f"{values} values")
+    check_one_element(call, 2, "C5")
     return _padded(call, call.sizes(1))
 
 
@@ -249,13 +244,12 @@ def pad_by_paddings(call: Call) -> Shape:
     return _padded(call, paddings)
 
 
-_MODES = ("constant", "reflect", "edge")
+_MODES = ("constant", "reflect", "edge", "wrap")
 
 
 def _padded(call: Call, pads: Sizes | None) -> Shape:
     shape, mode = call.shape(0), call.attribute("mode")
-    if mode not in _MODES and (mode != "wrap" or call.version < 19):
-        raise Violation("C4", f"mode {mode!r}")
+    check_choice(call, "mode", _MODES if call.version >= 19 else _MODES[:3], "C4")
     if shape is None:
         if pads is None or call.has(3):
             raise Unknown("the rank of data is not known")
@@ -285,9 +279,7 @@ def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
     if not call.has(3):
         return range(rank)
     given = call.sizes(3)
-    axes = axes_of(call, [axis for axis in given or () if isinstance(axis, int)], rank, "C2")
-    if len(set(axes)) < len(axes):
-        raise Violation("C2", f"axes {axes}")
+    axes = axes_of(call, [axis for axis in given or () if isinstance(axis, int)], rank, "C2", twice="C2")
     return axes if given is not None and len(axes) == len(given) else None
 
 
@@ -307,10 +299,8 @@ def pad_data(call: Call) -> Any:
     elif call.has(2):
         values = call.elements(2)
         fill = None if values is None else values[0]
-    positions = [range(size) for size in given.shape]
-    for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
-        positions[axis] = range(-begin, given.shape[axis] + end)
-    return picked(given, positions, fill=fill)
+    ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
+    return picked(given, {axis: range(-begin, given.shape[axis] + end) for axis, begin, end in ends}, fill=fill)
 
 
 # -- CenterCropPad --
@@ -320,17 +310,15 @@ def pad_data(call: Call) -> Any:
 def center_crop_pad(call: Call) -> Shape:
     """Give the sizes that are wanted of some axes, or of all."""
     shape, wanted, given = call.shape(0), call.sizes(1), call.attribute("axes")
-    if any(size is not None and less(size, 0) for size in wanted or ()):
+    if any(less(size, 0) for size in wanted or ()):
         raise Violation("C4", f"shape {shown(tuple(wanted or ()))}")
     if shape is None:
         if wanted is None or given is not None:
             raise Unknown("the rank of input_data is not known")
         return tuple(wanted)
-    axes = range(len(shape)) if given is None else axes_of(call, given, len(shape), "C2")
+    axes = range(len(shape)) if given is None else axes_of(call, given, len(shape), "C2", twice="C3")
     if wanted is not None and len(wanted) != len(axes):
         raise Violation("C1", f"{len(wanted)} sizes for {len(axes)} axes")
-    if len(set(axes)) < len(axes):
-        raise Violation("C3", f"axes {list(axes[:20])}")
     sizes: list[Size | None] = list(shape)
     for place, axis in enumerate(axes):
         sizes[axis] = None if wanted is None else wanted[place]

@@ -188,6 +188,37 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
     return total
 
 
+def product(sizes: Iterable[Size]) -> Size:
+    """Give the product of sizes, 1 of none."""
+    result: Size = 1
+    for size in sizes:
+        result = result * size
+    return result
+
+
+def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
+    """Give a function of sizes, None where one of them is not known or the result is too complex."""
+    if any(size is None for size in sizes):
+        return None
+    try:
+        return function(*sizes)
+    except TooComplex:
+        return None
+
+
+def multiplied(sizes: Iterable[Size | None]) -> Size | None:
+    """Give the product of sizes, None where one is not known, and no other is 0, or it is too complex."""
+    factors = list(sizes)
+    if 0 in factors:
+        return 0
+    return followed(lambda *known: product(known), *factors)
+
+
+def total(sizes: Iterable[Size | None]) -> Size | None:
+    """Give the sum of sizes, None where one is not known or it is too complex."""
+    return followed(lambda *known: sum(known, start=0), *sizes)
+
+
 def ceil_div(size: Size, divisor: Size) -> Size:
     """Give the quotient of two sizes, rounded up."""
     return -(-size // divisor)
@@ -223,8 +254,10 @@ def broadcast(*sizes: Size) -> Size:
     return rest[0] if len(rest) == 1 else Dim((((Function("broadcast", tuple(rest)),), 1),))
 
 
-def equal(left: Size, right: Size) -> bool | None:
-    """Say whether two sizes are equal, None where that depends on their variables, or is too complex to be told."""
+def equal(left: Size | None, right: Size | None) -> bool | None:
+    """Say whether two sizes are equal; None where that depends on variables, or one is not known or too complex."""
+    if left is None or right is None:
+        return None
     try:
         difference = left - right
     except TooComplex:
@@ -240,8 +273,10 @@ def equal(left: Size, right: Size) -> bool | None:
     return False if factor > 1 and constant % factor else None
 
 
-def at_most(left: Size, right: Size) -> bool | None:
+def at_most(left: Size | None, right: Size | None) -> bool | None:
     """Say whether the first size is at most the second, None as for `equal`."""
+    if left is None or right is None:
+        return None
     try:
         low, high = _range(right - left)
     except TooComplex:
@@ -251,7 +286,7 @@ def at_most(left: Size, right: Size) -> bool | None:
     return False if high is not None and high < 0 else None
 
 
-def less(left: Size, right: Size) -> bool | None:
+def less(left: Size | None, right: Size | None) -> bool | None:
     """Say whether the first size is less than the second, None as for `equal`."""
     more = at_most(right, left)
     return None if more is None else not more
@@ -260,11 +295,6 @@ def less(left: Size, right: Size) -> bool | None:
 def lower(size: Size) -> int | None:
     """Give a number that a size is never below, None where none is known."""
     return _bounds(size)[0]
-
-
-def upper(size: Size) -> int | None:
-    """Give a number that a size is never above, None where none is known."""
-    return _bounds(size)[1]
 
 
 def parse(text: str) -> Size | None:
@@ -688,21 +718,3 @@ class _Reader:
             result = _FUNCTIONS[token](*arguments)
         self.take(")")
         return result
-
-
-def product(sizes: Iterable[Size]) -> Size:
-    """Give the product of sizes, 1 of none."""
-    result: Size = 1
-    for size in sizes:
-        result = result * size
-    return result
-
-
-def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Give a function of sizes, None where one of them is not known or the result is too complex."""
-    if any(size is None for size in sizes):
-        return None
-    try:
-        return function(*sizes)
-    except TooComplex:
-        return None

@@ -1,14 +1,29 @@
-"""Arithmetic on elements of small tensors, some of which are symbolic sizes or not known."""
+"""Elements of small tensors, some of which are symbolic sizes or not known: picked, spread, computed with."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from typing import Any
 
-from opset.opsets.inference.call import Call, Data, Element
-from opset.opsets.inference.dims import Dim, TooComplex
+from opset.opsets.inference.call import MAX_DATA, Call, Data, Element
+from opset.opsets.inference.dims import Dim, Size, TooComplex
 
 Function = Callable[..., Element]
+
+
+def strides_of(shape: Sequence[int]) -> list[int]:
+    """Give how far elements that follow each other along each axis are apart, in row-major order."""
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def places_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
+    """Give where the elements of a tensor lie that are so far apart along each axis, in row-major order."""
+    places = [0]
+    for size, stride in zip(shape, strides, strict=True):
+        places = [place + stride * number for place in places for number in range(size)]
+    return places
 
 
 def spread(data: Data, shape: tuple[int, ...]) -> list[Element]:
@@ -16,13 +31,8 @@ def spread(data: Data, shape: tuple[int, ...]) -> list[Element]:
     if data.shape == shape:
         return list(data.elements)
     padded = (1,) * (len(shape) - len(data.shape)) + data.shape
-    places = [0]
-    stride = len(data.elements)
-    for size, own in zip(shape, padded, strict=True):
-        stride = stride // own if own else 0
-        step = 0 if own == 1 else stride
-        places = [place + step * number for place in places for number in range(size)]
-    return [data.elements[place] for place in places]
+    strides = [0 if own == 1 else stride for own, stride in zip(padded, strides_of(padded), strict=True)]
+    return [data.elements[place] for place in places_of(shape, strides)]
 
 
 def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -30,6 +40,32 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
+
+
+def picked(
+    data: Data, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
+) -> tuple[Element, ...] | None:
+    """Give the elements at positions along axes, `fill` for those outside, in row-major order of the result.
+
+    Axes without positions stay whole. Those of the result are those of the data in `order`. None where the elements are
+    too many.
+    """
+    chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.shape)]
+    count = prod(map(len, chosen))
+    if count > MAX_DATA:
+        return None
+    if not count:
+        return ()
+    strides = strides_of(data.shape)
+    places: list[int | None] = [0]
+    for axis in range(len(data.shape)) if order is None else order:
+        stride, size = strides[axis], data.shape[axis]
+        places = [
+            None if place is None or not 0 <= each < size else place + stride * each
+            for place in places
+            for each in chosen[axis]
+        ]
+    return tuple([fill if place is None else data.elements[place] for place in places])
 
 
 def each(call: Call, function: Function) -> tuple[Element, ...] | None:
@@ -78,12 +114,38 @@ def rounded(element: Element, type_: str | None) -> Element:
         return int(element) if low <= element < high else None
     try:
         if type_ == "float":
-            return float(struct.unpack("<f", struct.pack("<f", float(element)))[0])
+            return single(element)
         if type_ == "float16":
             return float(struct.unpack("<e", struct.pack("<e", float(element)))[0])
     except OverflowError:
         return None
     return float(element) if type_ == "double" else bool(element) if type_ == "bool" else None
+
+
+def single(number: float) -> float:
+    """Give a number as single precision holds it. Raises OverflowError."""
+    return float(struct.unpack("<f", struct.pack("<f", number))[0])
+
+
+def whole(number: Any) -> Size:
+    """Give a number as a size. Raises ValueError for a fraction, OverflowError for infinity."""
+    if isinstance(number, Dim):
+        return number
+    if number != int(number):
+        raise ValueError("a fraction")
+    return int(number)
+
+
+def extreme(symbolic: Function, plain: Function, elements: Sequence[Any]) -> Element:
+    """Give the largest or smallest of elements, by a function of sizes and one of a list; None of none, and of NaN.
+
+    Raises ValueError for a fraction beside a symbolic size.
+    """
+    if any(isinstance(each, Dim) for each in elements):
+        return symbolic(*map(whole, elements))
+    if not elements or any(each != each for each in elements):
+        return None
+    return plain(elements)
 
 
 _BITS = {f"{'u' * (not signed)}int{bits}": (signed, bits) for signed in (True, False) for bits in (8, 16, 32, 64)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from opset.model.tensor import tensor_values
 from opset.opsets.hooks import Table
 from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.inference import HOOKS, Hook, find, find_data
-from opset.opsets.inference.call import MAX_DATA, Call, Data, Element, Unknown, Violation
+from opset.opsets.inference.call import MAX_DATA, Call, Data, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, TooComplex, parse, substitute, variable, variables
 from opset.opsets.inference.outcomes import (
     MALFORMED,
@@ -38,8 +38,8 @@ from opset.opsets.inference.outcomes import (
     stated_dims,
     told,
 )
-from opset.opsets.inference.renaming import renamed, replaced, variables_of
-from opset.opsets.inference.types import Type, mapped, meet, of_proto, tensor
+from opset.opsets.inference.renaming import renamed, replaced, variables_of, with_sizes
+from opset.opsets.inference.types import Type, is_rankless, mapped, meet, of_proto, tensor
 from opset.opsets.registry import Registry
 from opset.opsets.values import element_name
 from opset.schemas.model import OpSchema
@@ -59,9 +59,9 @@ class Frame:
 
     `local` are the variables that were made here, `repeated` says that they may have another value each time, `unused`
     that the graph is never run, so that what is wrong in it does not matter, `guarded` that a condition decides whether
-    it is, so that it may be wrong on purpose where it is not. `stated` are the types that the model
-    states, `mentioned` the variables in those that were read; `inside` has the frames of graphs in nodes, by the node's
-    number and the attribute.
+    it is, so that it may be wrong on purpose where it is not. `stated` are the types that the model states, `mentioned`
+    the variables in those that were read; `inside` has the frames of graphs in nodes, by the node's number and the
+    attribute.
     """
 
     body: Body
@@ -175,30 +175,30 @@ class Engine:
     def _prepare(self, frame: Frame) -> None:
         """Enter a graph's inputs, initializers and stated types."""
         graph = frame.body.proto
-        overridable = self.model.proto.ir_version >= 4
-        inputs = {value.name for value in graph.input}
         for value in graph.input:
             self._enter(frame, value.name, self._type_of(frame, value.type))
-        for each in graph.initializer:
-            self._enter_tensor(frame, each.name, each, overridable and each.name in inputs)
-        for each in graph.sparse_initializer:
-            frame.types[each.values.name] = tensor(element_name(each.values.data_type), stated_dims(each.dims))
+        overridable = self.model.proto.ir_version >= 4
+        typed = {value.name for value in graph.input if frame.types[value.name] is not None}
+        self._enter_initializers(frame, typed if overridable else ())
         self._state(frame)
 
+    def _enter_initializers(self, frame: Frame, given: Collection[str]) -> None:
+        """Enter a graph's initializers, but those whose values may be given from outside, of the types of inputs."""
+        for each in frame.body.proto.initializer:
+            if each.name not in given:
+                frame.types[each.name] = tensor(element_name(each.data_type), stated_dims(each.dims))
+                frame.tensors[each.name] = each
+        for each in frame.body.proto.sparse_initializer:
+            frame.types[each.values.name] = tensor(element_name(each.values.data_type), stated_dims(each.dims))
+
     def _state(self, frame: Frame) -> None:
+        """Note the types that a body states of values that its nodes compute."""
         proto = frame.body.proto
         if not self.use_stated:
             return
         frame.stated.update((value.name, value.type) for value in proto.value_info)
         if not frame.body.function:
             frame.stated.update((value.name, value.type) for value in proto.output if value.name not in frame.types)
-
-    def _enter_tensor(self, frame: Frame, name: str, message: Any, overridable: bool = False) -> None:
-        found = tensor(element_name(message.data_type), stated_dims(message.dims))
-        if overridable and frame.types.get(name) is not None:
-            return  # a caller may give another value, of the type that the input states
-        frame.types[name] = found
-        frame.tensors[name] = message
 
     def _enter(self, frame: Frame, name: str, type_: Type | None) -> None:
         """Enter a value whose unknown sizes get names."""
@@ -372,13 +372,19 @@ class Engine:
             if where not in self.registry.domains:
                 return Meaning(None, why=f"there are no schemas of the domain {printable(shown(where))}")
             return Meaning(None, why=f"{printable(shown(where))} {version} has no operator {name}")
-        own = None if self.registry.is_standard(op_type, where) else self._own_hooks(where)
+        own = self._own_hooks(schema)
         rule = find(schema, own)
         why = "" if rule is not None else f"nothing says how the shapes of {name} {schema.since_version} follow"
         return Meaning(schema, rule, find_data(schema, own) if self.data_prop else None, why)
 
-    def _own_hooks(self, domain: str) -> Table[Hook]:
-        """Give the functions that users' files hold for a domain, asked for once. Raises InferenceError I301."""
+    def _own_hooks(self, schema: OpSchema) -> Table[Hook] | None:
+        """Give the functions that users' files hold for an operator's domain, None for an operator of the standard.
+
+        Raises InferenceError I301.
+        """
+        domain = schema.domain
+        if self.registry.is_standard(schema.name, domain):
+            return None
         if domain not in self._own:
             self._own[domain] = HOOKS.of_files(self.registry.files(domain, HOOKS.file))
         return self._own[domain]
@@ -395,8 +401,7 @@ class Engine:
         if schema is None:
             return (None,) * len(node.output)
         if schema not in self._alone:
-            own = None if self.registry.is_standard(schema.name, schema.domain) else self._own_hooks(schema.domain)
-            self._alone[schema] = Meaning(schema, find(schema, own))
+            self._alone[schema] = Meaning(schema, find(schema, self._own_hooks(schema)))
         meaning = self._alone[schema]
         if meaning.rule is None or meaning.rule.is_generator:
             return bases_of(meaning, node, given)
@@ -510,7 +515,7 @@ class Engine:
             self._followed += len(elements)
             whole = type_ is not None and type_.element in _WHOLE
             kept = tuple([None if whole and not fits(each) else each for each in elements])
-            found.append(Data(shape, kept))  # type: ignore[arg-type]
+            found.append(Data(tuple([size for size in shape or () if isinstance(size, int)]), kept))
         return tuple(found)
 
     def _constant(self, frame: Frame, node: Any, names: Sequence[str], meaning: Meaning) -> Outcome:
@@ -549,21 +554,31 @@ class Engine:
 
     def _graph(self, frame: Frame, index: int, asked: Asked) -> Run:
         """Infer a graph in an attribute; gives its outputs, sizes made inside None."""
-        graph, types, data = asked.graph, asked.types, asked.data
+        graph, types = asked.graph, asked.types
         node = frame.body.proto.node[index]
         attribute = next((name for name, each in subgraphs(node) if each is graph), "graph")
         frame.inside.pop((index, attribute), None)
         self._spend(len(graph.node))
         body = Body(graph, f"{frame.body.place(index)}, {printable(attribute)}", frame.body, node, index)
-        key = (frame.key, index, attribute)
-        inner = Frame(body, frame, frame.imports, frame.meanings, None, key, frame.repeated or asked.repeated)
-        inner.unused, inner.guarded = frame.unused or asked.unused, frame.guarded or asked.guarded
+        inner = Frame(
+            body, frame, frame.imports, frame.meanings, key=(frame.key, index, attribute),
+            repeated=frame.repeated or asked.repeated, unused=frame.unused or asked.unused,
+            guarded=frame.guarded or asked.guarded,
+        )  # fmt: skip
         names = body.input_names()
         if len(types) != len(names):  # IR version 3 listed initializers with the inputs
             defaults = {each.name for each in graph.initializer}
             names = [name for name in names if name not in defaults]
+        self._enter_given(inner, names, asked)
+        yield self._body(inner)
+        frame.inside[index, attribute] = inner
+        return self._outside(inner, body.output_names(), names)
+
+    def _enter_given(self, inner: Frame, names: Sequence[str], asked: Asked) -> None:
+        """Enter what a graph in an attribute is given by these names, and what it states itself."""
+        types, data = asked.types, asked.data
         places = {name: place for place, name in enumerate(names)}
-        for value in graph.input:
+        for value in inner.body.proto.input:
             name, place = value.name, places.get(value.name, len(types))
             type_ = types[place] if place < len(types) else None
             if place not in asked.varied:
@@ -573,15 +588,8 @@ class Engine:
             self._enter(inner, name, type_)
             if place < len(data) and (known := data[place]) is not None:
                 inner.data[name] = known
-        for each in graph.initializer:
-            if each.name not in places:
-                self._enter_tensor(inner, each.name, each)
-        for each in graph.sparse_initializer:
-            inner.types[each.values.name] = tensor(element_name(each.values.data_type), stated_dims(each.dims))
+        self._enter_initializers(inner, places)
         self._state(inner)
-        yield self._body(inner)
-        frame.inside[index, attribute] = inner
-        return self._outside(inner, body.output_names(), names)
 
     def _outside(self, frame: Frame, names: Sequence[str], inputs: Sequence[str] = ()) -> Outputs:
         """Give a body's outputs, and inputs, as they are seen around it, where its own variables mean nothing."""
@@ -594,14 +602,7 @@ class Engine:
         def size(each: Size | None) -> Size | None:
             return None if each is None or not frame.local.isdisjoint(variables(each)) else each
 
-        def element(each: Element) -> Element:
-            return size(each) if isinstance(each, Dim) else each
-
-        return Outputs(
-            [mapped(type_, size) for type_ in types],
-            [None if each is None else Data(each.shape, tuple(map(element, each.elements))) for each in data],
-            [mapped(type_, size) for type_ in given],
-        )
+        return with_sizes(Outputs(types, data, given), size)
 
     # Functions of the model
 
@@ -624,11 +625,7 @@ class Engine:
                 self._spend(len(function.node))
             except Unknown as unknown:
                 return Outcome((None,) * len(node.output), doubts=(str(unknown),))
-            label = f"function '{printable(function.domain)}.{printable(function.name)}'"
-            imports = imports_of(function, label, self.registry)
-            body = Body(function, label, function=True)
-            inner = Frame(body, None, imports, self._meanings_of(imports), attributes, (identity, len(self._called)))
-            inner.unused, inner.guarded = frame.unused, frame.guarded
+            inner = self._called_frame(frame, function, attributes)
             for place, name in enumerate(function.input):
                 self._enter(inner, name, given[place] if place < len(given) else None)
                 if place < len(data) and (known := data[place]) is not None:
@@ -642,9 +639,18 @@ class Engine:
             # The other way round some of them may have the same names, so all are replaced at once.
             replacing = dict(zip(known_as, map(variable, names), strict=True))
             outputs = replaced(outputs, replacing)
-        vague = any(each is None or (each.kind == "tensor" and each.shape is None) for each in outputs)
+        vague = any(map(is_rankless, outputs))
         doubts = ("the body of the function tells no more",) * vague
         return Outcome(tuple(outputs), tuple(outputs.data), doubts, open=any(map(is_open, outputs)))
+
+    def _called_frame(self, frame: Frame, function: Any, attributes: Mapping[str, Any]) -> Frame:
+        """Give the frame of a function that is called in a body with these attributes."""
+        label = f"function '{printable(function.domain)}.{printable(function.name)}'"
+        imports = imports_of(function, label, self.registry)
+        return Frame(
+            Body(function, label, function=True), None, imports, self._meanings_of(imports), attributes,
+            key=(function_key(function), len(self._called)), unused=frame.unused, guarded=frame.guarded,
+        )  # fmt: skip
 
     def _small(self, frame: Frame, name: str, type_: Type | None) -> Data | None:
         """Give the elements of what goes into a body or out of one, where they may be such that shapes depend on."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from fractions import Fraction
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import agreed, axes_of, check_choice
 from opset.opsets.inference.call import Call, Element, Unknown, Violation
 from opset.opsets.inference.dims import Dim, Size, followed, less, lower
-from opset.opsets.inference.rules.windows import integers
+from opset.opsets.inference.elements import single
 from opset.opsets.inference.types import MAX_RANK, Shape
 
 MODES = ("nearest", "linear", "cubic")
@@ -24,8 +24,7 @@ MAX_DIVISOR = 64
 @infer("ImageDecoder")
 def image_decoder(call: Call) -> Shape:
     """Give (height, width, channels) of a picture."""
-    if call.rank(0) not in (None, 1):
-        raise Violation("C1", f"rank {call.rank(0)}")
+    agreed(call, 0, (None,), "C1")
     channels = {"RGB": 3, "BGR": 3, "Grayscale": 1}.get(call.attribute("pixel_format"))
     if channels is None:
         raise Violation("C2", f"pixel_format '{call.attribute('pixel_format')}'")
@@ -35,12 +34,10 @@ def image_decoder(call: Call) -> Shape:
 @infer("AffineGrid")
 def affine_grid(call: Call) -> Shape:
     """Give (N, *spatial sizes, number of those) by `size`, which theta tells in part."""
-    sizes, theta = call.sizes(1), call.shape(0)
-    if sizes is not None and (len(sizes) not in (4, 5) or any(size is not None and less(size, 0) for size in sizes)):
+    sizes = call.sizes(1)
+    if sizes is not None and (len(sizes) not in (4, 5) or any(less(size, 0) for size in sizes)):
         raise Violation("C1", f"size {', '.join(map(str, sizes))}")
-    if theta is not None and len(theta) != 3:
-        raise Violation("C2", f"theta has rank {len(theta)}")
-    batch, rows, columns = theta or (None,) * 3
+    batch, rows, columns = agreed(call, 0, (None,) * 3, "C2")
     rank = call.same(rows, followed(lambda size: size - 1, columns), "C2", "the number of spatial dimensions")
     if isinstance(rank, int) and rank not in (2, 3):
         raise Violation("C2", f"theta is for {rank} spatial dimensions")
@@ -60,8 +57,8 @@ def grid_sample(call: Call) -> Shape:
     rank = next(iter(ranks), 4 if old else 0)
     if len(ranks) > 1 or (rank != 4 if old else ranks and rank < 3):
         raise Violation("C1", f"ranks {' and '.join(map(str, sorted(ranks)))}")
-    _modes(call, "C2", mode=("bilinear", "nearest", "bicubic") if old else ("linear", "nearest", "cubic"))
-    _modes(call, "C3", padding_mode=("zeros", "border", "reflection"))
+    check_choice(call, "mode", ("bilinear", "nearest", "bicubic") if old else ("linear", "nearest", "cubic"), "C2")
+    check_choice(call, "padding_mode", ("zeros", "border", "reflection"), "C3")
     if not rank:
         raise Unknown("the rank of X is not known")
     x, grid = (call.shape(place) or (None,) * rank for place in (0, 1))
@@ -78,16 +75,15 @@ def grid_sample(call: Call) -> Shape:
 @infer("Upsample")
 def upsample_images(call: Call) -> Shape:
     """Give the shape of images enlarged in height and width."""
-    _modes(call, "C3", mode=("nearest", "bilinear"))
-    if call.rank(0) not in (None, 4):
-        raise Violation("C5", f"rank {call.rank(0)}")
+    check_choice(call, "mode", ("nearest", "bilinear"), "C3")
+    agreed(call, 0, (None,) * 4, "C5")
     return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")), 1.0)
 
 
 @infer("Upsample", since=7)
 def upsample_by_attribute(call: Call) -> Shape:
     """Give the shape of a tensor enlarged in all dimensions by an attribute."""
-    _modes(call, "C3", mode=("nearest", "linear"))
+    check_choice(call, "mode", ("nearest", "linear"), "C3")
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
@@ -98,7 +94,7 @@ def upsample_by_attribute(call: Call) -> Shape:
 @infer("Resize")
 def resize_by_scales(call: Call) -> Shape:
     """Give the shape of a tensor resized, or only enlarged, in all dimensions by an input."""
-    _modes(call, "C3", mode=("nearest", "linear"))
+    check_choice(call, "mode", ("nearest", "linear"), "C3")
     return _enlarged(call, _elements(call, 1), 1.0 if call.schema.name == "Upsample" else 0.0)
 
 
@@ -124,24 +120,24 @@ def resize(call: Call) -> Shape:
     coordinates = COORDINATES
     if call.version != 18:
         coordinates = (*COORDINATES, "tf_half_pixel_for_nn" if call.version < 18 else "half_pixel_symmetric")
-    _modes(call, "C3", mode=MODES, coordinate_transformation_mode=coordinates, nearest_mode=ROUNDINGS)
-    _modes(call, "C3", keep_aspect_ratio_policy=POLICIES)
+    check_choice(call, "mode", MODES, "C3")
+    check_choice(call, "coordinate_transformation_mode", coordinates, "C3")
+    check_choice(call, "nearest_mode", ROUNDINGS, "C3")
+    check_choice(call, "keep_aspect_ratio_policy", POLICIES, "C3")
     scales, sizes = _elements(call, 2), _elements(call, 3)
     # Where one is there, the other is absent or empty.
     scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes
-    shape, axes, given = call.shape(0), integers(call, "axes"), scales or sizes
+    shape, axes, given = call.shape(0), call.attribute("axes") or (), scales or sizes
     if shape is None and (axes or not given):
         raise Unknown("the rank of X is not known")
     result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
     if len(axes) > len(result):
         raise Violation("C8", f"{len(axes)} axes, rank {len(result)}")
-    numbers = [call.axis(axis, len(result), "C8") for axis in axes] or list(range(len(result)))
-    if len(set(numbers)) != len(numbers):
-        raise Violation("C8", f"axes {axes}")
+    numbers = axes_of(call, axes, len(result), "C8", twice="C8") or range(len(result))
     lengths = [result[number] for number in numbers]
     wanted = _resized(call, lengths, scales, sizes)
     for number, length, size in zip(numbers, lengths, wanted, strict=True):
-        if length == 0 and sizes and size is not None and less(0, size):
+        if length == 0 and sizes and less(0, size):
             raise Violation("C7", f"axis {number} is 0, and {size} is wanted")
         result[number] = size
     if _is_filled(result) and numbers:
@@ -161,9 +157,9 @@ def _resized(
         raise Violation("C1", f"{len(given)} for {count} axes")
     _check_scales(scales or (), 0.0)
     wanted = [_size(each) for each in sizes or ()]
-    if any(size is not None and less(size, 0) for size in wanted):
+    if any(less(size, 0) for size in wanted):
         raise Violation("C2", f"sizes {', '.join(map(str, wanted))}")
-    spans: list[Element] = [1.0] * count
+    spans: list[float | None] = [1.0] * count
     if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
         region = _elements(call, 1)
         if region is not None and (len(region) != 2 * count or not all(map(_is_finite, region))):
@@ -186,12 +182,12 @@ def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) ->
     numbers = [(length, want) for length, want in pairs if isinstance(want, int)]
     if len(numbers) < len(wanted):
         return [None] * len(wanted)
-    ratios = [_single(_single(want) / _single(length)) for length, want in numbers]
+    ratios = [single(single(want) / single(length)) for length, want in numbers]
     common = min(ratios) if policy == "not_larger" else max(ratios)
-    return [math.floor(_single(_single(_single(length) * common) + 0.5)) for length, _ in numbers]
+    return [math.floor(single(single(single(length) * common) + 0.5)) for length, _ in numbers]
 
 
-def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | None:
+def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Give floor(size * span * scale) in single precision, None where that is not known.
 
     A symbolic size is followed where the scale is as near to a simple fraction as single precision allows, and not so
@@ -204,28 +200,23 @@ def _scaled(size: Size | None, scale: Element, span: Element = 1.0) -> Size | No
         return followed(lambda a, b: a * b, size, scale) if span == 1 else None
     if isinstance(size, int):
         try:
-            product = _single(_single(_single(size) * _single(span)) * _single(scale))  # type: ignore[arg-type]
+            product = single(single(single(size) * single(span)) * single(scale))
             return max(math.floor(product), 0)
         except (OverflowError, ValueError):
             return None
     exact = Fraction(scale)
     near = exact.limit_denominator(MAX_DIVISOR)
-    if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or _single(float(near)) != exact:
+    if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or single(float(near)) != exact:
         return None
     return followed(lambda size: size * near.numerator // near.denominator, size)
 
 
-def _single(number: float) -> float:
-    """Give a number as single precision holds it. Raises OverflowError."""
-    return float(struct.unpack("<f", struct.pack("<f", number))[0])
-
-
-def _span(first: Element, last: Element) -> Element:
+def _span(first: Element, last: Element) -> float | None:
     """Give the part of an axis that lies between two of its places, None where they are not known."""
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
-        return _single(last) - _single(first)
+        return single(last) - single(first)
     except OverflowError:
         return None
 
@@ -254,13 +245,6 @@ def _check_scales(scales: Sequence[Element], least: float) -> None:
     for scale in scales:
         if isinstance(scale, int | float) and not (math.isfinite(scale) and scale >= least and scale > 0):
             raise Violation("C2", f"scales {', '.join(map(str, scales))}")
-
-
-def _modes(call: Call, label: str, **allowed: tuple[str, ...]) -> None:
-    """Raise Violation where an attribute that this version has is none of these."""
-    for name, values in allowed.items():
-        if name in call.schema.attributes and call.attribute(name) not in values:
-            raise Violation(label, f"{name} '{call.attribute(name)}' is none of {', '.join(values)}")
 
 
 def _is_filled(shape: Sequence[Size | None]) -> bool:

@@ -8,22 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.call import Call, Element, Unknown, Violation, count_of
-from opset.opsets.inference.dims import Dim, Size, TooComplex, at_most, equal, less, maximum, minimum
-from opset.opsets.inference.elements import applied, rounded
+from opset.opsets.inference.agreement import check_choice, one_element
+from opset.opsets.inference.call import Call, Element, Unknown, Violation
+from opset.opsets.inference.dims import Dim, Size, at_most, equal, less, maximum, minimum, multiplied
+from opset.opsets.inference.elements import applied, places_of, rounded, strides_of
 from opset.opsets.inference.types import MAX_RANK, Shape
-
-
-def single(call: Call, place: int, label: str) -> Element:
-    """Give the one element of an input, None where it is not known.
-
-    Raises Violation with the label where the input has not one.
-    """
-    shape = call.shape(place)
-    if shape is not None and any(equal(size, 1) is False for size in shape):
-        raise Violation(label, f"{call.parameter(place)} has the shape {list(shape)}")
-    found = call.elements(place)
-    return found[0] if found is not None and len(found) == 1 else None
 
 
 def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
@@ -38,18 +27,6 @@ def _integers(elements: Sequence[Element] | None) -> list[int] | None:
     """Give elements that are all known numbers, None where they are not."""
     known = [index for index in elements or () if isinstance(index, int)]
     return known if elements is not None and len(known) == len(elements) else None
-
-
-def _strides(shape: Sequence[int]) -> list[int]:
-    return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-
-
-def _known_slices(shape: tuple[Size, ...]) -> Size | None:
-    """Give the number of elements, None where that is too complex."""
-    try:
-        return count_of(shape)
-    except TooComplex:
-        return None
 
 
 # Reading
@@ -118,12 +95,9 @@ def _element_places(call: Call, shape: Sequence[int]) -> list[int] | None:
     if indices is None or numbers is None:
         return None
     axis = call.axis(call.attribute("axis"), len(shape))
-    places = [0]
-    for each, (size, stride) in enumerate(zip(indices.shape, _strides(shape), strict=True)):
-        step = 0 if each == axis else stride
-        places = [place + step * number for place in places for number in range(size)]
-    stride = _strides(shape)[axis]
-    return [place + index % shape[axis] * stride for place, index in zip(places, numbers, strict=True)]
+    strides = strides_of(shape)
+    lines = places_of(indices.shape, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    return [place + index % shape[axis] * strides[axis] for place, index in zip(lines, numbers, strict=True)]
 
 
 @data("GatherElements")
@@ -175,7 +149,7 @@ def gather_nd_data(call: Call) -> tuple[Element, ...] | None:
 
 def _tuple_places(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
     """Give where in data of a shape the slices at index tuples begin."""
-    strides = _strides(shape)
+    strides = strides_of(shape)
     return [
         sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length))
         for first in range(0, len(numbers), length)
@@ -188,8 +162,8 @@ def compress(call: Call) -> Shape:
     shape, condition, axis = call.shape(0), call.shape(1), call.attribute("axis")
     if shape is not None and axis is not None:
         axis = call.axis(axis, len(shape), "C1")
-    size = None if shape is None else _known_slices(shape) if axis is None else shape[axis]
-    if condition is not None and (len(condition) != 1 or (size is not None and less(size, condition[0]))):
+    size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
+    if condition is not None and (len(condition) != 1 or less(size, condition[0])):
         raise Violation("C2", f"condition of shape {list(condition)}" + ("" if size is None else f" for {size}"))
     truths = call.elements(1)
     count = None if truths is None or None in truths else sum(bool(each) for each in truths)
@@ -244,7 +218,7 @@ def non_zero_data(call: Call) -> tuple[Element, ...] | None:
     if given is None or truths is None:
         return None
     places = [place for place, truth in enumerate(truths) if truth]
-    rows = zip(given.shape, _strides(given.shape), strict=True)
+    rows = zip(given.shape, strides_of(given.shape), strict=True)
     return tuple(place // stride % size for size, stride in rows for place in places)
 
 
@@ -256,9 +230,8 @@ _REDUCTIONS: dict[str, Any] = {
 
 
 def _check_reduction(call: Call) -> None:
-    name = call.attribute("reduction")
-    if name is not None and (name not in _REDUCTIONS or (name in ("max", "min") and call.version < 18)):
-        raise Violation("C5", f"reduction {name!r}")
+    names = [name for name in _REDUCTIONS if call.version >= 18 or name not in ("max", "min")]
+    check_choice(call, "reduction", names, "C5")
 
 
 @infer("Scatter", "ScatterElements")
@@ -299,7 +272,7 @@ def scatter_nd(call: Call) -> Shape:
     if shape == () or indices == ():
         raise Violation("C1", f"{call.parameter(0 if shape == () else 1)} is a scalar")
     length = indices[-1] if indices is not None else None
-    if shape is not None and length is not None and less(len(shape), length):
+    if shape is not None and less(len(shape), length):
         raise Violation("C1", f"tuples of {length}, rank {len(shape)}")
     if indices is None or updates is None or not isinstance(length, int):
         return call.known(0)
@@ -364,13 +337,13 @@ def _joined(name: str, type_: str | None) -> Any:
 @infer("OneHot")
 def one_hot(call: Call) -> Shape:
     """Give the shape of the indices with `depth` as a new axis."""
-    depth = single(call, 1, "C2")
+    depth = one_element(call, 1, "C2")
     if (call.rank(1) or 0) > 1:
         raise Violation("C2", f"depth has rank {call.rank(1)}")
     if isinstance(depth, float):
         depth = int(depth) if math.isfinite(depth) else None
     size = depth if isinstance(depth, int | Dim) else None
-    if size is not None and at_most(0, size) is False:
+    if less(size, 0):
         raise Violation("C2", f"depth {size}")
     values = call.shape(2)
     if values is not None and (len(values) != 1 or equal(values[0], 2) is False):
@@ -394,13 +367,13 @@ def top_k(call: Call) -> list[Shape]:
         if found is None:
             raise Violation("", "the attribute k is missing")
     else:
-        found = single(call, 1, "C3")
+        found = one_element(call, 1, "C3")
     size = found if isinstance(found, int | Dim) else None
-    if size is not None and at_most(0, size) is False:
+    if less(size, 0):
         raise Violation("C2", f"k is {size}")
     shape = call.known(0)
     axis = call.axis(call.attribute("axis"), len(shape), "C1")
-    if size is not None and less(shape[axis], size):
+    if less(shape[axis], size):
         raise Violation("C2", f"k is {size}, the dimension {shape[axis]}")
     chosen = (*shape[:axis], size, *shape[axis + 1 :])
     return [chosen, chosen]
@@ -410,11 +383,10 @@ def top_k(call: Call) -> list[Shape]:
 def unique(call: Call) -> list[Shape | None]:
     """Give as many slices along `axis`, or elements without it, as are distinct; data decides, unless there is one."""
     shape, axis = call.shape(0), call.attribute("axis")
-    if call.attribute("sorted") not in (0, 1):
-        raise Violation("C2", f"sorted {call.attribute('sorted')}")
+    check_choice(call, "sorted", (0, 1), "C2")
     if shape is not None and axis is not None:
         axis = call.axis(axis, len(shape), "C1")
-    size = None if shape is None else _known_slices(shape) if axis is None else shape[axis]
+    size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
     count = size if size in (0, 1) else None
     if shape is None and axis is not None:
         call.doubt("the rank of X is not known")

@@ -9,10 +9,18 @@ from typing import Any
 from opset.opsets.inference import cut as cut  # rules of this family, too
 from opset.opsets.inference import data, infer
 from opset.opsets.inference import reshape as reshape
-from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation, count_of
-from opset.opsets.inference.dims import Size, broadcast, equal, followed, less
-from opset.opsets.inference.elements import broadcast_shape, spread
-from opset.opsets.inference.partial import axes_of, multiplied, picked, required, total
+from opset.opsets.inference.agreement import (
+    agreed,
+    axes_of,
+    check_choice,
+    check_one_element,
+    one_element,
+    quotient,
+    required,
+)
+from opset.opsets.inference.call import Call, Data, Element, Unknown, Violation
+from opset.opsets.inference.dims import Size, broadcast, equal, followed, less, multiplied, total
+from opset.opsets.inference.elements import broadcast_shape, picked, spread
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 # -- shapes --
@@ -44,7 +52,7 @@ def size(call: Call) -> Shape:
 @data("Size")
 def size_data(call: Call) -> Any:
     """Give the number of elements."""
-    return (count_of(call.known(0)),)
+    return (multiplied(call.known(0)),)
 
 
 # -- order --
@@ -77,57 +85,38 @@ def transpose_data(call: Call) -> Any:
     if given is None:
         return None
     order = _order(call.attribute("perm"), len(given.shape))
-    return picked(given, [range(each) for each in given.shape], order)
+    return picked(given, {}, order)
 
 
 @infer("DepthToSpace")
 def depth_to_space(call: Call) -> Shape:
     """Give the sizes with blocks of channels moved to height and width."""
+    count, channels, height, width = agreed(call, 0, (None,) * 4, "C1")
     block = _block(call)
-    count, channels, height, width = _image(call)
-    if channels is not None and equal(channels % (block * block), 0) is False:
-        raise Violation("C3", f"{channels} channels, blocksize {block}")
-    _check_mode(call)
-    return (
-        count,
-        followed(lambda whole: whole // (block * block), channels),
-        *(followed(lambda extent: extent * block, each) for each in (height, width)),
-    )
+    check_choice(call, "mode", ("DCR", "CRD"), "C4")
+    depth = quotient(call, channels, block * block, "C3", "the number of channels")
+    return (count, depth, multiplied((height, block)), multiplied((width, block)))
 
 
 @infer("SpaceToDepth")
 def space_to_depth(call: Call) -> Shape:
     """Give the sizes with blocks of height and width moved to the channels."""
+    count, channels, height, width = agreed(call, 0, (None,) * 4, "C1")
     block = _block(call)
-    count, channels, height, width = _image(call)
-    if any(each is not None and equal(each % block, 0) is False for each in (height, width)):
-        raise Violation("C3", f"height {height}, width {width}, blocksize {block}")
-    _check_mode(call)
+    check_choice(call, "mode", ("DCR", "CRD"), "C4")
+    each = (("the height", height), ("the width", width))
     return (
         count,
-        followed(lambda depth: depth * block * block, channels),
-        *(followed(lambda extent: extent // block, each) for each in (height, width)),
+        multiplied((channels, block * block)),
+        *(quotient(call, size, block, "C3", what) for what, size in each),
     )
 
 
-def _image(call: Call) -> Shape:
-    shape = call.shape(0)
-    return (None,) * 4 if shape is None else shape
-
-
 def _block(call: Call) -> int:
-    rank, block = call.rank(0), required(call, "blocksize")
-    if rank not in (None, 4):
-        raise Violation("C1", f"rank {rank}")
+    block: int = required(call, "blocksize")
     if block < 1:
         raise Violation("C2", f"blocksize {block}")
-    return int(block)
-
-
-def _check_mode(call: Call) -> None:
-    mode = call.attribute("mode")
-    if "mode" in call.schema.attributes and mode not in ("DCR", "CRD"):
-        raise Violation("C4", f"mode {mode!r}")
+    return block
 
 
 @infer("ReverseSequence")
@@ -137,27 +126,21 @@ def reverse_sequence(call: Call) -> Shape:
     shape = call.shape(0)
     if {batch, time} != {0, 1} or (shape is not None and len(shape) < 2):
         raise Violation("C1", f"batch_axis {batch}, time_axis {time}, rank {'?' if shape is None else len(shape)}")
-    counts = call.shape(1)
-    if counts is not None and len(counts) != 1:
-        raise Violation("C2", f"lengths of shape {shown(counts)}")
     sizes: list[Size | None] = list(call.known(0))
-    if counts is not None:
-        sizes[batch] = call.same(sizes[batch], counts[0], "C2", "the number of sequences")
-    most = sizes[time]
-    lengths = [each for each in call.sizes(1) or () if each is not None]
-    if most is not None and any(less(each, 0) or less(most, each) for each in lengths):
-        raise Violation("C3", f"lengths {shown(tuple(lengths[:20]))}, dimension of time {most}")
+    (sizes[batch],) = agreed(call, 1, (sizes[batch],), "C2")
+    lengths = tuple(call.sizes(1) or ())
+    if any(less(each, 0) or less(sizes[time], each) for each in lengths):
+        raise Violation("C3", f"lengths {shown(lengths[:20])}, dimension of time {sizes[time]}")
     return tuple(sizes)
 
 
 @infer("Trilu")
 def trilu(call: Call) -> Shape:
     """Give the shape of the input, which has matrices."""
-    shape, diagonals = call.known(0), count_of(call.shape(1))
+    shape = call.known(0)
     if len(shape) < 2:
         raise Violation("C1", f"rank {len(shape)}")
-    if diagonals is not None and equal(diagonals, 1) is False:
-        raise Violation("C2", f"{diagonals} values")
+    check_one_element(call, 1, "C2")
     return shape
 
 
@@ -239,9 +222,9 @@ def tile(call: Call) -> Shape:
 def tile_along_axis(call: Call) -> Shape:
     """Give the shape with one size multiplied; count and dimension are numbers of the data's type."""
     shape = call.known(0)
-    tiles, axis = (_one(call, place) for place in (1, 2))
+    tiles, axis = (one_element(call, place, "C2") for place in (1, 2))
     if any(isinstance(each, float) and not each.is_integer() for each in (tiles, axis)):
-        raise Violation("C2", f"tiles {tiles}, axis {axis}")
+        raise Violation("C2", f"tiles {tiles!r}, axis {axis!r}")
     count = int(tiles) if isinstance(tiles, int | float) else tiles
     if not isinstance(axis, int | float):
         return tuple([size if count == 1 or size == 0 else None for size in shape])
@@ -250,16 +233,10 @@ def tile_along_axis(call: Call) -> Shape:
     return _tiled(shape, repeats)
 
 
-def _one(call: Call, place: int) -> Any:
-    """Give the only element of an input, None where it is not known."""
-    elements = call.elements(place)
-    return elements[0] if elements is not None and len(elements) == 1 else None
-
-
 def _tiled(shape: tuple[Size, ...], repeats: Sequence[Size | None]) -> Shape:
     if len(repeats) != len(shape):
         raise Violation("C1", f"{len(repeats)} repeats, rank {len(shape)}")
-    if any(each is not None and less(each, 0) for each in repeats):
+    if any(less(each, 0) for each in repeats):
         raise Violation("C2", f"repeats {shown(tuple(repeats))}")
     return tuple([multiplied(pair) for pair in zip(shape, repeats, strict=True)])
 
@@ -270,7 +247,8 @@ def tile_data(call: Call) -> Any:
     given, repeats = call.data(0), call.numbers(1)
     if given is None or repeats is None or 0 in given.shape or 0 in repeats:
         return None
-    return picked(given, [[*range(each)] * times for each, times in zip(given.shape, repeats, strict=True)])
+    along = enumerate(zip(given.shape, repeats, strict=True))
+    return picked(given, {axis: [*range(each)] * times for axis, (each, times) in along})
 
 
 @infer("Expand")
@@ -279,7 +257,7 @@ def expand(call: Call) -> Shape:
     shape, wanted = call.shape(0), call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
-    if any(each is not None and less(each, 0) for each in wanted):
+    if any(less(each, 0) for each in wanted):
         raise Violation("C1", f"shape {shown(tuple(wanted))}")
     if shape is None:
         raise Unknown("the rank of input is not known")
@@ -296,7 +274,7 @@ def _spread(have: Size | None, want: Size | None) -> Size | None:
     """Give the size that two are broadcast to, one of which may not be known."""
     for one, other in ((have, want), (want, have)):
         if one is None:
-            return other if other is not None and equal(other, 1) is False else None
+            return other if equal(other, 1) is False else None
     return followed(broadcast, have, want)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.call import Call, Violation, count_of
-from opset.opsets.inference.dims import Size, equal, product
-from opset.opsets.inference.types import MAX_RANK, Shape, Type, sequence
+from opset.opsets.inference.agreement import check_choice
+from opset.opsets.inference.call import Call, Violation
+from opset.opsets.inference.dims import Size, equal, multiplied, product
+from opset.opsets.inference.types import MAX_RANK, Shape, Type, sequence, tensor
 from opset.opsets.values import element_name
 
 ML = "ai.onnx.ml"
@@ -49,26 +50,14 @@ def _labels(call: Call, strings: str, integers: str, label: str) -> tuple[str, i
 
 def _classified(call: Call, element: str, rows: Size | None, scores: int) -> list[Type]:
     """Give the types of a classifier's outputs: a label for each row, and its scores."""
-    return [call.tensor(element, (rows,)), call.tensor("float", (rows, scores))]
-
-
-def _hold(condition: bool, label: str, detail: str) -> None:
-    """Raise Violation unless a condition holds."""
-    if not condition:
-        raise Violation(label, detail)
-
-
-def _choice(call: Call, attribute: str, choices: Sequence[str], label: str) -> None:
-    """Raise Violation unless an attribute is one of some words."""
-    value = call.attribute(attribute)
-    _hold(value in choices, label, f"{attribute} {value!r}")
+    return [tensor(element, (rows,)), tensor("float", (rows, scores))]
 
 
 def _one_or_each(call: Call, count: int, label: str, what: str) -> None:
     """Raise Violation where there is neither one value nor one for each entry of the last dimension."""
     shape = call.shape(0)
     columns = None if shape is None else shape[-1] if shape else 1
-    if count != 1 and columns is not None and equal(columns, count) is False:
+    if count != 1 and equal(columns, count) is False:
         raise Violation(label, f"{count} {what} for {columns} features")
 
 
@@ -89,10 +78,12 @@ def _size_of(tensor: Any) -> int:
 def array_feature_extractor(call: Call) -> Shape:
     """Give the shape of X with the number of positions in place of its last size; a single row is kept as one."""
     positions = call.shape(1)
-    chosen = None if positions is None else count_of(positions)
-    _hold(chosen != 0, "C1", "there are no positions")
+    chosen = None if positions is None else multiplied(positions)
+    if chosen == 0:
+        raise Violation("C1", "there are no positions")
     shape = call.known(0)
-    _hold(bool(shape), "C2", "X has no entries")
+    if not shape:
+        raise Violation("C2", "X has no entries")
     columns = shape[-1]
     for each in call.elements(1) or ():
         if isinstance(each, int) and (each < 0 or (isinstance(columns, int) and each >= columns)):
@@ -103,22 +94,24 @@ def array_feature_extractor(call: Call) -> Shape:
 @ml("CastMap")
 def cast_map(call: Call) -> Type:
     """Give one row of as many elements as the map has, or as `max_map` says."""
-    cast_to, form = call.attribute("cast_to"), call.attribute("map_form")
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
-    _hold(cast_to in elements and form in ("DENSE", "SPARSE"), "C1", f"cast_to {cast_to!r}, map_form {form!r}")
-    return call.tensor(elements[cast_to], (1, call.attribute("max_map") if form == "SPARSE" else None))
+    check_choice(call, "cast_to", tuple(elements), "C1")
+    check_choice(call, "map_form", ("DENSE", "SPARSE"), "C1")
+    count = call.attribute("max_map") if call.attribute("map_form") == "SPARSE" else None
+    return tensor(elements[call.attribute("cast_to")], (1, count))
 
 
 def _translated(call: Call) -> Type:
     """Give the type of integers for strings, or of strings for integers."""
-    return call.tensor({"string": "int64", "int64": "string"}.get(call.element(0) or ""), call.shape(0))
+    return tensor({"string": "int64", "int64": "string"}.get(call.element(0) or ""), call.shape(0))
 
 
 @ml("CategoryMapper")
 def category_mapper(call: Call) -> Type:
     """Give the type that two lists in step translate X to."""
     integers, strings = _count(call, "cats_int64s"), _count(call, "cats_strings")
-    _hold(integers == strings, "C1", f"{integers} integers and {strings} strings")
+    if integers != strings:
+        raise Violation("C1", f"{integers} integers and {strings} strings")
     return _translated(call)
 
 
@@ -127,7 +120,7 @@ def dict_vectorizer(call: Call) -> Type:
     """Give one row of the map's values, in the order of the vocabulary."""
     _, count = _labels(call, "string_vocabulary", "int64_vocabulary", "C1")
     map_ = call.type(0)
-    return call.tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
+    return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
 
 
 @ml("FeatureVectorizer")
@@ -168,16 +161,17 @@ def label_encoder_of_classes(call: Call) -> Type:
 def label_encoder(call: Call) -> Type:
     """Give the shape of X, with elements of the one form of values that is given."""
     (keys, key_count), (values, value_count) = _encoded(call, "keys"), _encoded(call, "values")
-    _hold(key_count == value_count, "C2", f"{key_count} keys and {value_count} values")
+    if key_count != value_count:
+        raise Violation("C2", f"{key_count} keys and {value_count} values")
     element = call.element(0)
-    if keys is not None and element is not None:
-        _hold(keys == element, "C3", f"keys of {keys} for elements of {element}")
+    if None not in (keys, element) and keys != element:
+        raise Violation("C3", f"keys of {keys} for elements of {element}")
     default = call.attribute("default_tensor")
     if default is not None and call.attribute("values_tensor") is not None:
         given = element_name(default.data_type)
         if _size_of(default) != 1 or given != values:
             raise Violation("C4", f"default_tensor of {_size_of(default)} elements of {given}")
-    return call.tensor(values, call.shape(0))
+    return tensor(values, call.shape(0))
 
 
 def _encoded(call: Call, what: str) -> tuple[str | None, int]:
@@ -189,7 +183,8 @@ def _encoded(call: Call, what: str) -> tuple[str | None, int]:
     if tensor is not None:
         forms.append((element_name(tensor.data_type), _size_of(tensor)))
     given = [form for form in forms if form[1]]
-    _hold(len(given) == 1, "C1", f"{len(given) or 'none'} of the forms of {what} are given")
+    if len(given) != 1:
+        raise Violation("C1", f"{len(given) or 'none'} of the forms of {what} are given")
     return given[0]
 
 
@@ -208,9 +203,9 @@ def zip_map(call: Call) -> Type | None:
     """Give a sequence of maps from labels to scores."""
     element, count = _labels(call, "classlabels_strings", "classlabels_int64s", "C1")
     _, columns = _rows(call, "C2")
-    if columns is not None and equal(columns, count) is False:
+    if equal(columns, count) is False:
         raise Violation("C2", f"{count} labels for {columns} columns")
-    return sequence(Type("map", element, None, call.tensor("float", ())))
+    return sequence(Type("map", element, None, tensor("float", ())))
 
 
 # Linear models and support vector machines
@@ -219,7 +214,7 @@ def zip_map(call: Call) -> Type | None:
 @ml("Normalizer")
 def normalizer(call: Call) -> Shape:
     """Give the shape of X."""
-    _choice(call, "norm", ("MAX", "L1", "L2"), "C1")
+    check_choice(call, "norm", ("MAX", "L1", "L2"), "C1")
     return call.known(0)
 
 
@@ -244,10 +239,12 @@ def linear_regressor(call: Call) -> Shape:
     """Give one row of `targets` predictions for each row."""
     rows, features = _rows(call)
     targets, intercepts = call.attribute("targets"), _count(call, "intercepts")
-    _hold(targets > 0, "C2", f"{targets} targets")
+    if targets < 1:
+        raise Violation("C2", f"{targets} targets")
     _fit(call, "coefficients", targets, features, "C2")
-    _hold(intercepts in (0, targets), "C2", f"{intercepts} intercepts for {targets} targets")
-    _choice(call, "post_transform", TRANSFORMS, "C3")
+    if intercepts not in (0, targets):
+        raise Violation("C2", f"{intercepts} intercepts for {targets} targets")
+    check_choice(call, "post_transform", TRANSFORMS, "C3")
     return rows, targets
 
 
@@ -259,11 +256,13 @@ def linear_classifier(call: Call) -> list[Type]:
     numbers, intercepts = _count(call, "coefficients"), _count(call, "intercepts")
     if isinstance(features, int):
         models = numbers // features if features else labels
-        _hold(models > 0 and numbers == models * features, "C2", f"{numbers} coefficients, {features} features")
-        _hold(intercepts in (0, models), "C2", f"{intercepts} intercepts for {models} rows of coefficients")
-        told = models == labels or (models == 1 and labels == 2)
-        _hold(told, "C5", f"{models} rows of coefficients for {labels} labels")
-    _choice(call, "post_transform", TRANSFORMS, "C3")
+        if models < 1 or numbers != models * features:
+            raise Violation("C2", f"{numbers} coefficients, {features} features")
+        if intercepts not in (0, models):
+            raise Violation("C2", f"{intercepts} intercepts for {models} rows of coefficients")
+        if models != labels and (models, labels) != (1, 2):
+            raise Violation("C5", f"{models} rows of coefficients for {labels} labels")
+    check_choice(call, "post_transform", TRANSFORMS, "C3")
     return _classified(call, element, rows, labels)
 
 
@@ -273,12 +272,13 @@ def svm_regressor(call: Call) -> Shape:
     rows, features = _rows(call)
     supports, weights = call.attribute("n_supports"), _count(call, "coefficients")
     if supports > 0:
-        _hold(weights == supports, "C2", f"{weights} coefficients for {supports} support vectors")
+        if weights != supports:
+            raise Violation("C2", f"{weights} coefficients for {supports} support vectors")
         _fit(call, "support_vectors", supports, features, "C2")
-        _choice(call, "kernel_type", KERNELS, "C3")
+        check_choice(call, "kernel_type", KERNELS, "C3")
     else:
         _fit(call, "coefficients", 1, features, "C2")
-    _choice(call, "post_transform", TRANSFORMS, "C4")
+    check_choice(call, "post_transform", TRANSFORMS, "C4")
     return rows, 1
 
 
@@ -288,7 +288,7 @@ def svm_classifier(call: Call) -> list[Type]:
     element, labels = _labels(call, "classlabels_strings", "classlabels_ints", "C5")
     rows, features = _rows(call)
     counts = call.attribute("vectors_per_class") or ()
-    _choice(call, "post_transform", TRANSFORMS, "C4")
+    check_choice(call, "post_transform", TRANSFORMS, "C4")
     if not sum(counts):
         _fit(call, "coefficients", labels, features, "C2")
         return _classified(call, element, rows, labels)
@@ -296,13 +296,14 @@ def svm_classifier(call: Call) -> list[Type]:
     pairs = classes * (classes - 1) // 2
     first, second = _count(call, "prob_a"), _count(call, "prob_b")
     weights, constants = _count(call, "coefficients"), _count(call, "rho")
-    _hold(classes == labels and min(counts) >= 0, "C2", f"vectors of {classes} classes, and {labels} labels")
+    if classes != labels or min(counts) < 0:
+        raise Violation("C2", f"vectors of {classes} classes, and {labels} labels")
     _fit(call, "support_vectors", vectors, features, "C2")
     if weights != vectors * (classes - 1) or constants < pairs:
         raise Violation("C2", f"{weights} coefficients and {constants} constants for {classes} classes")
     if bool(first) != bool(second) or (first and min(first, second) < pairs):
         raise Violation("C2", f"{first} prob_a and {second} prob_b for {pairs} pairs")
-    _choice(call, "kernel_type", KERNELS, "C3")
+    check_choice(call, "kernel_type", KERNELS, "C3")
     return _classified(call, element, rows, classes if first else 2 if pairs == 1 else pairs)
 
 
@@ -350,7 +351,7 @@ def tree_ensemble_regressor(call: Call) -> Shape:
     count = call.attribute("n_targets")
     if count is None:
         count = max(call.attribute("target_ids") or (0,)) + 1
-    _choice(call, "aggregate_function", AGGREGATES, "C3")
+    check_choice(call, "aggregate_function", AGGREGATES, "C3")
     _check_trees(call, "target", count, features, {0, count})
     return rows, count
 
@@ -372,18 +373,22 @@ def _check_trees(call: Call, votes: str, count: int, features: Size | None, base
     listed = ("nodes_treeids", "nodes_modes", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids")
     lengths = {_count(call, name) or (0 if number < 2 else nodes) for number, name in enumerate(listed)}
     lengths |= {_count(call, "nodes_missing_value_tracks_true") or nodes, _numbers(call, "nodes_values")}
-    _hold(lengths == {nodes} and nodes > 0, "C2", "the attributes nodes_* have different lengths, or are empty")
+    if lengths != {nodes} or not nodes:
+        raise Violation("C2", "the attributes nodes_* have different lengths, or are empty")
     cast = {_count(call, f"{votes}_{what}") for what in ("treeids", "nodeids", "ids")}
-    _hold(cast == {_numbers(call, f"{votes}_weights")}, "C2", f"the attributes {votes}_* have different lengths")
+    if cast != {_numbers(call, f"{votes}_weights")}:
+        raise Violation("C2", f"the attributes {votes}_* have different lengths")
     _within(call.attribute(f"{votes}_ids") or (), count, "C2", "votes are for")
     modes = call.attribute("nodes_modes")
     unknown = set(modes) - MODES
-    _hold(not unknown, "C2", f"nodes_modes holds {sorted(map(str, unknown))[:1]}")
+    if unknown:
+        raise Violation("C2", f"nodes_modes holds {sorted(map(str, unknown))[:1]}")
     compared = zip(call.attribute("nodes_featureids") or (0,) * nodes, modes, strict=True)
     _within_features({feature for feature, mode in compared if mode != "LEAF"}, features)
     base = _numbers(call, "base_values")
-    _hold(base in bases, "C5", f"{base} base values")
-    _choice(call, "post_transform", TRANSFORMS, "C3")
+    if base not in bases:
+        raise Violation("C5", f"{base} base values")
+    check_choice(call, "post_transform", TRANSFORMS, "C3")
 
 
 def _numbers(call: Call, name: str) -> int:

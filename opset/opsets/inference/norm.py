@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import agreed, axes_of, check_choice, common
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size, equal
+from opset.opsets.inference.dims import equal
 from opset.opsets.inference.rules.elementwise import broadcast_onto
-from opset.opsets.inference.types import Shape, Type, shown
-
-Known = tuple[Size, ...]
+from opset.opsets.inference.types import Known, Shape, Type, tensor
+from opset.opsets.values import element_name
 
 
 def _values(call: Call, least: int, most: int | None = None) -> Known | None:
@@ -20,20 +18,6 @@ def _values(call: Call, least: int, most: int | None = None) -> Known | None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
     elif len(shape) < least or (most is not None and len(shape) > most):
         raise Violation("C1", f"the rank is {len(shape)}")
-    return shape
-
-
-def _parameters(call: Call, shape: Shape | None, places: Iterable[int]) -> Shape | None:
-    """Give the shape that parameters have in common, also with `shape`. Raises Violation C2."""
-    for place in places:
-        given = call.shape(place)
-        if given is None:
-            continue
-        shape = given if shape is None else shape
-        name = call.parameter(place)
-        if len(given) != len(shape):
-            raise Violation("C2", f"{name} has the shape {shown(given)}, which should be {shown(shape)}")
-        shape = tuple([call.same(a, b, "C2", f"a size of {name}") for a, b in zip(shape, given, strict=True)])
     return shape
 
 
@@ -54,7 +38,7 @@ def batch_norm(call: Call) -> list[Shape | None]:
         own: Shape | None = None if of_places else (None,)
     else:
         own = (1,) if len(x) == 1 else x[1:] if of_places else x[1:2]
-    own = _parameters(call, own, range(1, 5))
+    own = common(call, range(1, 5), "C2", own)
     y = _normalised(x, own)
     trains = call.version < 7 and not call.attribute("is_test")
     if trains and not call.attribute("spatial") and (x is None or len(x) > 2):
@@ -67,7 +51,7 @@ def batch_norm(call: Call) -> list[Shape | None]:
 def instance_norm(call: Call) -> Shape | None:
     """Give the shape of the values."""
     x = _values(call, *((4, 4) if call.version == 1 else (2,)))
-    return _normalised(x, _parameters(call, (None,) if x is None else x[1:2], (1, 2)))
+    return _normalised(x, common(call, (1, 2), "C2", (None,) if x is None else x[1:2]))
 
 
 @infer("GroupNormalization")
@@ -78,15 +62,15 @@ def group_norm(call: Call) -> Shape | None:
     if groups is not None and (groups < 1 or (x is not None and equal(x[1] % groups, 0) is False)):
         raise Violation("C3", f"{groups} groups, {'?' if x is None else x[1]} channels")
     if call.version < 21:
-        _parameters(call, (groups,), (1, 2))
+        common(call, (1, 2), "C2", (groups,))
         return x
     _stash(call, "C4")
-    return _normalised(x, _parameters(call, (None,) if x is None else x[1:2], (1, 2)))
+    return _normalised(x, common(call, (1, 2), "C2", (None,) if x is None else x[1:2]))
 
 
 def _stash(call: Call, label: str) -> str | None:
-    """Give the float type that `stash_type` names. Raises Violation with the label."""
-    element = call.element_of("stash_type")
+    """Give the float type that `stash_type` numbers. Raises Violation with the label."""
+    element = element_name(call.attribute("stash_type"))
     if element is None or not element.startswith(("float", "bfloat", "double")):
         raise Violation(label, f"stash_type is {call.attribute('stash_type')}")
     return element
@@ -110,7 +94,7 @@ def _from_axis(call: Call) -> tuple[Known | None, int, str | None]:
 def layer_norm(call: Call) -> list[Shape | Type | None]:
     """Give the shape of the values, and for statistics that with ones from `axis` on."""
     shape, axis, stash = _from_axis(call)
-    kept = call.tensor(stash, None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis)))
+    kept = tensor(stash, None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis)))
     return [shape, kept, kept]
 
 
@@ -132,8 +116,7 @@ def local_response_norm(call: Call) -> Shape | None:
 @infer("LpNormalization")
 def lp_norm(call: Call) -> Shape:
     """Give the shape of the values."""
-    if call.attribute("p") not in (1, 2):
-        raise Violation("C2", f"p is {call.attribute('p')}")
+    check_choice(call, "p", (1, 2), "C2")
     shape = call.known(0)
     call.axis(call.attribute("axis"), len(shape), "C1")
     return shape
@@ -143,9 +126,7 @@ def lp_norm(call: Call) -> Shape:
 def mean_variance_norm(call: Call) -> Shape:
     """Give the shape of the values."""
     shape = call.known(0)
-    axes = [call.axis(axis, len(shape), "C1") for axis in call.attribute("axes")]
-    if len(set(axes)) < len(axes):
-        raise Violation("", "a dimension is named twice")
+    axes_of(call, call.attribute("axes"), len(shape), "C1", twice="")
     return shape
 
 
@@ -162,8 +143,7 @@ def dropout_by_flag(call: Call) -> list[Shape]:
 def dropout(call: Call) -> list[Shape]:
     """Give the shape of the data, for the mask too."""
     for place in (1, 2):
-        if call.rank(place):
-            raise Violation("C2", f"{call.parameter(place)} has the rank {call.rank(place)}")
+        agreed(call, place, (), "C2")
     if call.elements(2) == (True,) and (ratio := call.elements(1)) is not None:
         share = ratio[0]
         if isinstance(share, float) and not 0 <= share < 1:

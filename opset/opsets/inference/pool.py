@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import agreed, check_choice, check_one_element
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, followed, less
-from opset.opsets.inference.rules.windows import integer, integers, stated, windows_of
+from opset.opsets.inference.rules.windows import windows_of
 from opset.opsets.inference.types import Shape
 
 
 @infer("MaxUnpool")
 def max_unpool(call: Call) -> Shape:
     """Give `output_shape`, or what the windows of the pool covered."""
-    kernel = integers(call, "kernel_shape")
+    kernel = call.attribute("kernel_shape") or ()
     windows, rank = windows_of(call, kernel), len(kernel)
     if not kernel:
         raise Violation("C1", "kernel_shape is empty")
-    shape: list[Size | None] = [None] * (rank + 2)
-    for place, label in ((0, "C1"), (1, "C3")):
-        given = call.shape(place)
-        if given is not None and len(given) != rank + 2:
-            raise Violation(label, f"{rank} axes in the window, rank {len(given)}")
-        if given is not None:
-            shape = [call.same(a, b, label, "a size of X and I") for a, b in zip(shape, given, strict=True)]
+    shape = agreed(call, 1, agreed(call, 0, (None,) * (rank + 2), "C1"), "C3")
     if call.has(2):
         sizes = call.sizes(2)
         if sizes is None:
             return (*shape[:2], *[None] * rank)
-        if len(sizes) != rank + 2 or any(size is not None and less(size, 0) for size in sizes):
+        if len(sizes) != rank + 2 or any(less(size, 0) for size in sizes):
             raise Violation("C4", f"output_shape {', '.join(map(str, sizes))}, rank {rank + 2}")
         both = zip(shape[:2], sizes, strict=False)
         return (*[call.same(size, wanted, "C4", "a size of X and output_shape") for size, wanted in both], *sizes[2:])
@@ -45,11 +40,11 @@ def max_unpool(call: Call) -> Shape:
 @infer("MaxRoiPool")
 def max_roi_pool(call: Call) -> Shape:
     """Give (number of regions, C, *pooled_shape)."""
-    cells = integers(call, "pooled_shape")
+    cells = call.attribute("pooled_shape") or ()
     if len(cells) != 2 or min(cells) < 1:
         raise Violation("C2", f"pooled_shape {cells}")
-    _, channels, _, _ = _ranked(call, 0, 4)
-    count, corners = _ranked(call, 1, 2)
+    _, channels, _, _ = agreed(call, 0, (None,) * 4, "C1")
+    count, corners = agreed(call, 1, (None,) * 2, "C1")
     call.same(corners, 5, "C1", "the second size of rois")
     return (count, channels, *cells)
 
@@ -57,45 +52,32 @@ def max_roi_pool(call: Call) -> Shape:
 @infer("RoiAlign")
 def roi_align(call: Call) -> Shape:
     """Give (number of regions, C, output_height, output_width)."""
-    cells = integer(call, "output_height"), integer(call, "output_width")
-    if min(cells) < 1 or integer(call, "sampling_ratio") < 0:
+    cells = call.attribute("output_height"), call.attribute("output_width")
+    if min(cells) < 1 or call.attribute("sampling_ratio") < 0:
         raise Violation("C2", f"cells {cells}, sampling_ratio {call.attribute('sampling_ratio')}")
-    modes = {"mode": ("avg", "max"), "coordinate_transformation_mode": ("half_pixel", "output_half_pixel")}
-    for name, allowed in modes.items():
-        if name in call.schema.attributes and call.attribute(name) not in allowed:
-            raise Violation("C5", f"{name} '{call.attribute(name)}'")
-    _, channels, _, _ = _ranked(call, 0, 4)
-    count, corners = _ranked(call, 1, 2)
+    check_choice(call, "mode", ("avg", "max"), "C5")
+    check_choice(call, "coordinate_transformation_mode", ("half_pixel", "output_half_pixel"), "C5")
+    _, channels, _, _ = agreed(call, 0, (None,) * 4, "C1")
+    count, corners = agreed(call, 1, (None,) * 2, "C1")
     call.same(corners, 4, "C1", "the second size of rois")
-    (images,) = _ranked(call, 2, 1)
+    (images,) = agreed(call, 2, (None,), "C1")
     return (call.same(count, images, "C1", "the number of regions"), channels, *cells)
 
 
 @infer("NonMaxSuppression")
 def non_max_suppression(call: Call) -> Shape:
     """Give (number of boxes taken, 3), which data decides unless there are none."""
-    batch, count, corners = _ranked(call, 0, 3)
-    other, classes, scored = _ranked(call, 1, 3)
+    batch, count, corners = agreed(call, 0, (None,) * 3, "C1")
+    other, classes, scored = agreed(call, 1, (None,) * 3, "C1")
     call.same(corners, 4, "C1", "the last size of boxes")
     batch = call.same(batch, other, "C1", "the number of batches")
     count = call.same(count, scored, "C1", "the number of boxes")
     for place in (2, 3, 4):
-        given = call.shape(place) if call.has(place) else None
-        if given is not None and any(less(size, 1) or less(1, size) for size in given):
-            raise Violation("C2", f"{call.parameter(place)} has the shape {list(given)}")
+        check_one_element(call, place, "C2")
     overlap = (call.elements(3) or (None,))[0]
     if isinstance(overlap, int | float) and not 0 <= overlap <= 1:
         raise Violation("C3", f"iou_threshold {overlap}")
-    if stated(call, "center_point_box", 0) not in (0, 1):
-        raise Violation("C4", f"center_point_box {call.attribute('center_point_box')}")
+    check_choice(call, "center_point_box", (0, 1), "C4")
     most = (call.elements(2) or (None,))[0] if call.has(2) else 0
     none = 0 in (batch, classes, count) or (isinstance(most, int) and most <= 0)
     return (0 if none else None, 3)
-
-
-def _ranked(call: Call, place: int, rank: int) -> tuple[Size | None, ...]:
-    """Give the shape of an input that has this rank, None for sizes that are not known. Raises Violation C1."""
-    shape = call.shape(place)
-    if shape is not None and len(shape) != rank:
-        raise Violation("C1", f"{call.parameter(place)} has rank {len(shape)}")
-    return (None,) * rank if shape is None else shape

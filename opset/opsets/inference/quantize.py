@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import agreed, differ, element_stated, is_one
+from opset.opsets.inference.agreement import agreed, check_choice, differ, element_stated, is_one, may_give
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import ceil_div
-from opset.opsets.inference.types import Shape, Type
+from opset.opsets.inference.types import Shape, Type, tensor
 
 
 @infer("QuantizeLinear")
@@ -15,9 +15,8 @@ def quantize_linear(call: Call) -> Type:
     stated, given = element_stated(call, "output_dtype", "C4"), call.element(2)
     if stated is not None and given is not None and stated != given:
         raise Violation("C4", f"output_dtype says {stated}, and the zero point is {given}")
-    if call.attribute("precision") not in (None, 0, 1, 10, 11, 16):
-        raise Violation("C6", f"precision {call.attribute('precision')}")
-    return call.tensor(stated or given or (None if call.has(2) else "uint8"), _scaled(call))
+    check_choice(call, "precision", (0, 1, 10, 11, 16), "C6")
+    return tensor(stated or given or (None if call.has(2) else "uint8"), _scaled(call))
 
 
 @infer("DequantizeLinear")
@@ -25,9 +24,9 @@ def dequantize_linear(call: Call) -> Type:
     """Give the shape of x in the type that is stated, or else that of the scale."""
     stated = element_stated(call, "output_dtype", "C4")
     element = stated or call.element(1)
-    if element is not None and f"tensor({element})" not in call.schema.allowed(call.schema.outputs[0]):
+    if element is not None and not may_give(call, element):
         raise Violation("C4", f"the scale is {element}")
-    return call.tensor(element, _scaled(call))
+    return tensor(element, _scaled(call))
 
 
 def _scaled(call: Call) -> Shape | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import agreed, quotient
+from opset.opsets.inference.agreement import agreed, check_choice, quotient
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size, at_most
+from opset.opsets.inference.dims import Size, less
 from opset.opsets.inference.types import Shape
 
 _DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
@@ -20,15 +20,14 @@ def _layer(gates: int, call: Call) -> list[Shape]:
         direction = "forward"
     if direction not in _DIRECTIONS:
         raise Violation("C1", f"direction {direction!r}")
-    if layout not in (0, 1):
-        raise Violation("C5", f"layout {layout}")
+    check_choice(call, "layout", (0, 1), "C5")
     directions = _DIRECTIONS[direction]
 
     x = agreed(call, 0, (None,) * 3, "C3")
     length, batch, features = (x[1], x[0], x[2]) if layout else x
     (batch,) = agreed(call, 4, (batch,), "C3")
     hidden: Size | None = call.attribute("hidden_size")
-    if hidden is not None and at_most(0, hidden) is False:
+    if less(hidden, 0):
         raise Violation("C2", f"hidden_size {hidden}")
     _, of_r, last = agreed(call, 2, (directions, None, None), "C3")
     hidden = call.same(hidden, last, "C2", "hidden_size")
@@ -45,9 +44,7 @@ def _layer(gates: int, call: Call) -> list[Shape]:
     if call.schema.name == "LSTM":
         _, of_p = agreed(call, 7, (directions, None), "C3")
         hidden = call.same(hidden, quotient(call, of_p, 3, "C3", "P"), "C3", "by P, hidden_size")
-    if call.has(4) and any(
-        each < 0 or (length is not None and at_most(each, length) is False) for each in call.numbers(4) or ()
-    ):
+    if any(less(each, 0) or less(length, each) for each in call.numbers(4) or ()):
         raise Violation("C4", f"{length} steps")
 
     if layout:

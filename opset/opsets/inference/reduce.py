@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from opset.opsets.inference import data, infer
+from opset.opsets.inference.agreement import one_element
 from opset.opsets.inference.call import Call, Data, Element
-from opset.opsets.inference.dims import Dim, Size, at_most, maximum, minimum, product
-from opset.opsets.inference.elements import applied, rounded
-from opset.opsets.inference.indexing import single
+from opset.opsets.inference.dims import Dim, at_most, maximum, minimum, product
+from opset.opsets.inference.elements import applied, extreme, places_of, rounded, whole
 from opset.opsets.inference.rules.reduction import stated_axes
 from opset.opsets.inference.types import Shape
 
@@ -23,7 +23,7 @@ _EXACT = 1 << 24  # up to here, floats add and multiply whole numbers in any ord
 @infer("CumSum", "CumProd")
 def running(call: Call) -> Shape:
     """Give the shape of x."""
-    axis, shape = single(call, 1, "C2"), call.known(0)
+    axis, shape = one_element(call, 1, "C2"), call.known(0)
     if isinstance(axis, int):
         call.axis(axis, len(shape), "C1")
     return shape
@@ -42,7 +42,7 @@ def running_product(call: Call) -> tuple[Element, ...] | None:
 
 
 def _running(call: Call, fold: Fold, start: int) -> tuple[Element, ...] | None:
-    given, axis = call.data(0), single(call, 1, "C2")
+    given, axis = call.data(0), one_element(call, 1, "C2")
     if given is None or not isinstance(axis, int):
         return None
     along, type_ = call.axis(axis, len(given.shape)), call.element(0)
@@ -65,22 +65,15 @@ def _folded(fold: Fold, elements: Sequence[Element], type_: str | None) -> Eleme
     return applied(lambda *known: rounded(fold(known, type_), type_), *elements)
 
 
-def _whole(elements: Sequence[Any]) -> list[Size]:
-    """Give elements as sizes. Raises ValueError for a fraction, OverflowError for infinity."""
-    if not all(isinstance(each, Dim) or each == int(each) for each in elements):
-        raise ValueError("a fraction")
-    return [each if isinstance(each, Dim) else int(each) for each in elements]
-
-
 def _sum(elements: Sequence[Any], type_: str | None) -> Element:
-    sizes = _whole(elements)
+    sizes = [whole(each) for each in elements]
     if type_ in _FLOATS and sum(abs(each) for each in sizes if isinstance(each, int)) > _EXACT:
         return None
     return sum(sizes, start=0)
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
-    sizes = _whole(elements)
+    sizes = [whole(each) for each in elements]
     if type_ in _FLOATS and math.prod(max(abs(each), 1) for each in sizes if isinstance(each, int)) > _EXACT:
         return None
     return product(sizes)
@@ -96,22 +89,12 @@ def _mean(elements: Sequence[Any], type_: str | None) -> Element:
     return total // len(elements) if isinstance(total, Dim) and at_most(0, total) else None
 
 
-def _extreme(symbolic: Any, plain: Any, elements: Sequence[Any], type_: str | None) -> Element:
-    if any(isinstance(each, Dim) for each in elements):
-        found: Element = symbolic(*_whole(elements))
-        return found
-    if not elements or any(isinstance(each, float) and math.isnan(each) for each in elements):
-        return None
-    extreme: Element = plain(elements)
-    return extreme
-
-
 _FOLDS: dict[str, Fold] = {
     "ReduceSum": _sum,
     "ReduceProd": _product,
     "ReduceMean": _mean,
-    "ReduceMax": partial(_extreme, maximum, max),
-    "ReduceMin": partial(_extreme, minimum, min),
+    "ReduceMax": lambda elements, type_: extreme(maximum, max, elements),
+    "ReduceMin": lambda elements, type_: extreme(minimum, min, elements),
 }
 
 
@@ -132,15 +115,13 @@ def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
 
 def _groups(given: Data, axes: set[int]) -> list[list[Element]]:
     """Give the elements that are reduced to one, for each of the result."""
-    places, count = [0], 1
+    count = 1
     strides = [0] * len(given.shape)
     for axis in reversed(range(len(given.shape))):
         if axis not in axes:
             strides[axis], count = count, count * given.shape[axis]
-    for size, stride in zip(given.shape, strides, strict=True):
-        places = [place + stride * number for place in places for number in range(size)]
     groups: list[list[Element]] = [[] for _ in range(count)]
-    for place, element in zip(places, given.elements, strict=True):
+    for place, element in zip(places_of(given.shape, strides), given.elements, strict=True):
         groups[place].append(element)
     return groups
 

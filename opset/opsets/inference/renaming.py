@@ -1,8 +1,8 @@
-"""Variables under other names: calls of a function that differ in names alone are one."""
+"""Types and elements with variables under other names: calls of a function that differ in names alone are one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from opset.opsets.inference.call import Data, Element
@@ -47,12 +47,19 @@ def replaced(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
             made[each] = substitute(each, values)
         return made[each]
 
+    return with_sizes(outputs, size)
+
+
+def with_sizes(outputs: Outputs, size: Callable[[Size | None], Size | None]) -> Outputs:
+    """Give types and elements with every size replaced."""
+
     def element(each: Element) -> Element:
         return size(each) if isinstance(each, Dim) else each
 
     return Outputs(
         [mapped(type_, size) for type_ in outputs],
         [None if each is None else Data(each.shape, tuple(map(element, each.elements))) for each in outputs.data],
+        [mapped(type_, size) for type_ in outputs.inputs],
     )
 
 

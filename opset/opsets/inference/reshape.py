@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.opsets.inference import data, infer
+from opset.opsets.inference.agreement import axes_of, required
 from opset.opsets.inference.call import Call, Unknown, Violation
-from opset.opsets.inference.dims import Dim, Size, equal, followed, lower
-from opset.opsets.inference.partial import axes_of, multiplied, required
+from opset.opsets.inference.dims import Dim, Size, equal, followed, lower, multiplied
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 
@@ -64,7 +64,7 @@ def _reshaped(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], zer
     if found is not None:
         rest = sizes[:found] + sizes[found + 1 :]
         sizes[found], left = _divided(shape, rest)
-        if 0 in rest or (certain and left is not None and equal(left, 0) is False):
+        if 0 in rest or (certain and equal(left, 0) is False):
             raise unfit
         return tuple(sizes)
     # One size that is not a number, or not known at all, follows from the others where their product is not 0.
@@ -78,7 +78,7 @@ def _reshaped(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], zer
             if sizes[place] is None or left == 0:
                 sizes[place] = quotient
     before, after = multiplied(shape), multiplied(sizes)
-    if certain and before is not None and after is not None and equal(before, after) is False:
+    if certain and equal(before, after) is False:
         raise unfit
     return tuple(sizes)
 
@@ -155,7 +155,7 @@ def _squeezed(shape: Shape, axes: Sequence[int]) -> Shape:
     gone = set(axes)
     for axis in gone:
         size = shape[axis]
-        if size is not None and equal(size, 1) is False:
+        if equal(size, 1) is False:
             raise Violation("C2", f"axis {axis}, shape {shown(shape)}")
     return tuple([size for axis, size in enumerate(shape) if axis not in gone])
 
@@ -192,8 +192,6 @@ def _unsqueezed(call: Call, shape: Shape, axes: Sequence[int], front: bool = Fal
     rank = len(shape) + len(axes)
     if rank > MAX_RANK:
         raise Unknown(f"the rank would be {rank:,}")
-    new = set(axes_of(call, axes, rank, "C1", front))
-    if len(new) < len(axes):
-        raise Violation("C2", f"axes {list(axes[:20])}")
+    new = set(axes_of(call, axes, rank, "C1", twice="C2", front=front))
     sizes = iter(shape)
     return tuple([1 if axis in new else next(sizes) for axis in range(rank)])

@@ -15,7 +15,7 @@ from opset.model.graph import subgraphs
 from opset.opsets.inference.dims import Dim, Size, variables
 from opset.opsets.inference.engine import Engine, Frame
 from opset.opsets.inference.outcomes import Problem
-from opset.opsets.inference.types import Type, mapped, of_proto, to_proto
+from opset.opsets.inference.types import Type, layers, mapped, of_proto, to_proto
 from opset.opsets.registry import Registry, default_registry
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
@@ -164,16 +164,14 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
 
 
 def _coverage(type_: Type | None) -> str:
-    each = type_
-    while each is not None and each.kind not in ("tensor", "sparse_tensor"):
-        each = each.inner
-    if type_ is None or each is None or each.element is None:
+    _, inside = layers(type_)
+    if inside is None or inside.element is None:
         return NOTHING
-    if each.shape is None:
+    if inside.shape is None:
         return TYPED
-    if None in each.shape:
+    if None in inside.shape:
         return RANKED
-    return SYMBOLIC if any(isinstance(size, Dim) for size in each.shape) else KNOWN
+    return SYMBOLIC if any(isinstance(size, Dim) for size in inside.shape) else KNOWN
 
 
 def _findings(engine: Engine) -> Iterator[Finding]:

@@ -5,22 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.call import Call, Violation, count_of
+from opset.opsets.inference.agreement import check_choice, check_one_element, element_stated
+from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import Size, at_most, equal, less
-from opset.opsets.inference.types import Shape, Type, join, of_proto, optional, sequence, tensor
+from opset.opsets.inference.types import Shape, Type, is_rankless, join, of_proto, optional, sequence, tensor
 
 
 def _inner(call: Call) -> Type | None:
     """Give what is known of all tensors of the first input, a sequence."""
     type_ = call.type(0)
     return type_.inner if type_ is not None and type_.kind == "seq" else None
-
-
-def _check_position(call: Call, place: int) -> None:
-    """Check that a position is one number."""
-    count = count_of(call.shape(place))
-    if count is not None and equal(count, 1) is False:
-        raise Violation("C1", f"it has {count} elements")
 
 
 @infer("SequenceConstruct")
@@ -40,13 +34,13 @@ def construct(call: Call) -> Type:
 @infer("SequenceEmpty")
 def empty(call: Call) -> Type:
     """Give the sequence of tensors of an element type."""
-    return sequence(tensor(call.element_of("dtype") or "float"))
+    return sequence(tensor(element_stated(call, "dtype", "") or "float"))
 
 
 @infer("SequenceAt")
 def at(call: Call) -> Type | None:
     """Give the type of a tensor of the sequence."""
-    _check_position(call, 1)
+    check_one_element(call, 1, "C1")
     inner = _inner(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
@@ -56,14 +50,14 @@ def at(call: Call) -> Type | None:
 @infer("SequenceErase")
 def erase(call: Call) -> Type | None:
     """Give the type of the sequence."""
-    _check_position(call, 1)
+    check_one_element(call, 1, "C1")
     return call.type(0)
 
 
 @infer("SequenceInsert")
 def insert(call: Call) -> Type:
     """Give the sequence of what its tensors and the new one have in common."""
-    _check_position(call, 2)
+    check_one_element(call, 2, "C1")
     inner, element = _inner(call), call.element(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
         raise Violation("C2", f"a tensor of {element} does not go into a sequence of {inner.element}")
@@ -76,19 +70,17 @@ def insert(call: Call) -> Type:
 @infer("ConcatFromSequence")
 def concat(call: Call) -> Type:
     """Give the type of the tensors with the sizes that all share; along the axis it depends on how many there are."""
-    stacked: int = call.attribute("new_axis")
-    axis = call.attribute("axis")
-    if stacked not in (0, 1):
-        raise Violation("C1", f"new_axis {stacked}")
+    check_choice(call, "new_axis", (0, 1), "C1")
+    stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _inner(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
-        return call.tensor(None if inner is None else inner.element)
+        return tensor(None if inner is None else inner.element)
     shape = inner.shape
     if axis is None:
-        return call.tensor(inner.element, (None,) * (len(shape) + stacked))
+        return tensor(inner.element, (None,) * (len(shape) + stacked))
     axis = call.axis(axis, len(shape) + stacked, "C3")
-    return call.tensor(inner.element, (*shape[:axis], None, *shape[axis + 1 - stacked :]))
+    return tensor(inner.element, (*shape[:axis], None, *shape[axis + 1 - stacked :]))
 
 
 @infer("SplitToSequence")
@@ -164,7 +156,7 @@ def unwrapped(call: Call) -> Type | None:
     """Give what is inside an optional value; what is none is given as it is."""
     type_ = call.type(0)
     found = type_.inner if type_ is not None and type_.kind == "optional" else type_
-    if found is None or (found.kind == "tensor" and found.shape is None):
+    if is_rankless(found):
         call.doubt("the type inside the optional value is not known")
     return found
 

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.agreement import agreed, element_stated, one_element
+from opset.opsets.inference.agreement import agreed, element_stated, one_size
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size, at_most, equal, less
-from opset.opsets.inference.types import Shape, Type
+from opset.opsets.inference.dims import Size, equal, less
+from opset.opsets.inference.types import Shape, Type, tensor
 
 
 @infer("HannWindow", "HammingWindow", "BlackmanWindow")
 def window(call: Call) -> Type:
     """Give a window of as many values as the input says."""
-    size = one_element(call, 0, "C1")
-    if size is not None and at_most(0, size) is False:
+    size = one_size(call, 0, "C1")
+    if less(size, 0):
         raise Violation("C1", f"size {size}")
-    return call.tensor(element_stated(call, "output_datatype", "C2"), (size,))
+    return tensor(element_stated(call, "output_datatype", "C2"), (size,))
 
 
 @infer("MelWeightMatrix")
 def mel_weight_matrix(call: Call) -> Type:
     """Give values of a spectrum, and bands."""
-    bands, length, rate, *_ = (one_element(call, place, "C1") for place in range(5))
+    bands, length, rate, *_ = (one_size(call, place, "C1") for place in range(5))
     for name, size, least in (("num_mel_bins", bands, 0), ("dft_length", length, 1), ("sample_rate", rate, 1)):
-        if size is not None and at_most(least, size) is False:
+        if less(size, least):
             raise Violation("C1", f"{name} {size}")
     values = None if length is None else length // 2 + 1
-    return call.tensor(element_stated(call, "output_datatype", "C2"), (values, bands))
+    return tensor(element_stated(call, "output_datatype", "C2"), (values, bands))
 
 
 @infer("DFT")
@@ -38,14 +38,14 @@ def dft(call: Call) -> Shape:
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))
     if one_sided and not inverse and equal(shape[-1], 2):
         raise Violation("C5", f"shape {list(shape)}")
-    stated = one_element(call, 1, "C4")
+    stated = one_size(call, 1, "C4")
     axes = _axes(call, rank)
     result: list[Size | None] = [*shape[:-1], 1 if one_sided and inverse else 2]
     for axis in axes:
         size: Size | None = stated
         if not call.has(1):
             size = 2 * (shape[axis] - 1) if one_sided and inverse else shape[axis]
-        if size is not None and len(axes) == 1 and less(size, 1):
+        if len(axes) == 1 and less(size, 1):
             raise Violation("C3", f"length {size}")
         if one_sided and not inverse and size is not None:
             size = size // 2 + 1
@@ -60,7 +60,7 @@ def _axes(call: Call, rank: int) -> list[int]:
     if call.version < 20:
         axis = call.attribute("axis")
     else:
-        axis = one_element(call, 2, "C4") if call.has(2) else -2
+        axis = one_size(call, 2, "C4") if call.has(2) else -2
     if not isinstance(axis, int):
         return list(range(rank - 1))
     place = call.axis(axis, rank, "C2")
@@ -84,13 +84,11 @@ def stft(call: Call) -> Shape:
         _check_parts((parts,), 1)
         if one_sided and equal(parts, 2):
             raise Violation("C5", f"{parts} parts")
-    step, length = one_element(call, 1, "C4"), one_element(call, 3, "C4")
+    step, length = one_size(call, 1, "C4"), one_size(call, 3, "C4")
     (length,) = agreed(call, 2, (length,), "C2")
     if not call.has(2) and not call.has(3):
         length = samples
-    if (step is not None and less(step, 1)) or (length is not None and less(length, 1)) or (
-        length is not None and samples is not None and less(samples, length)
-    ):
+    if less(step, 1) or less(length, 1) or less(samples, length):
         raise Violation("C3", f"step {step}, frames of {length} samples, and a signal of {samples}")
     frames: Size | None = None
     if samples is not None and length is not None:

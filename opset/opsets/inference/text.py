@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from opset.opsets.inference import infer
+from opset.opsets.inference.agreement import check_choice
 from opset.opsets.inference.call import Call, Violation
 from opset.opsets.inference.dims import equal, maximum
 from opset.opsets.inference.types import Shape
@@ -21,9 +22,7 @@ def full_match(call: Call) -> Shape:
 @infer("StringNormalizer")
 def normalized(call: Call) -> Shape:
     """Give the shape of the strings; where there are stop words, how many are left depends on data."""
-    action = call.attribute("case_change_action")
-    if action not in ("NONE", "LOWER", "UPPER"):
-        raise Violation("C1", f"{action!r:.80}")
+    check_choice(call, "case_change_action", ("NONE", "LOWER", "UPPER"), "C1")
     shape = call.known(0)
     if len(shape) not in (1, 2) or (len(shape) == 2 and equal(shape[0], 1) is False):
         raise Violation("C2", f"shape {list(shape)}")
@@ -42,9 +41,8 @@ def split(call: Call) -> list[Shape]:
 @infer("TfIdfVectorizer")
 def tf_idf(call: Call) -> Shape:
     """Give one number for each coordinate, after the batch."""
-    mode, indexes = call.attribute("mode"), call.attribute("ngram_indexes") or ()
-    if mode not in ("TF", "IDF", "TFIDF"):
-        raise Violation("C1", f"{mode!r:.80}")
+    check_choice(call, "mode", ("TF", "IDF", "TFIDF"), "C1")
+    indexes = call.attribute("ngram_indexes") or ()
     shortest, longest = call.attribute("min_gram_length"), call.attribute("max_gram_length")
     skipped = call.attribute("max_skip_count")
     if None in (shortest, longest, skipped) or not 1 <= shortest <= longest or skipped < 0:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from opset.opsets.inference import infer
-from opset.opsets.inference.call import Call, Violation, count_of
-from opset.opsets.inference.dims import Size, equal
-from opset.opsets.inference.types import Shape, Type
+from opset.opsets.inference.agreement import check_choice, check_one_element, common
+from opset.opsets.inference.call import Call, Violation
+from opset.opsets.inference.types import Type, tensor
 from opset.opsets.slices import DOMAIN
 
 
@@ -17,36 +17,23 @@ def _step(parts: int, call: Call) -> list[Type]:
     The inputs from the third on are all tensors, all gradients and all of each other part, `parts` in all.
     """
     for place in (0, 1):
-        count = count_of(call.shape(place))
-        if count is not None and equal(count, 1) is False:
-            raise Violation("C1", f"{call.parameter(place)} has {count} elements")
+        check_one_element(call, place, "C1")
     tensors, left = divmod(call.input_count - 2, parts)
     if left or tensors < 1:
         raise Violation("C2", f"{call.input_count - 2} inputs are no {parts} for each tensor")
-    if "mode" in call.schema.attributes and call.attribute("mode") not in ("standard", "nesterov"):
-        raise Violation("C4", f"{call.attribute('mode')!r:.80}")
+    check_choice(call, "mode", ("standard", "nesterov"), "C4")
     return [_alike(call, range(2 + number, call.input_count, tensors)) for number in range(tensors)] * (parts - 1)
 
 
 def _alike(call: Call, places: range) -> Type:
     """Give the type that inputs have in common. Raises Violation C3 where they differ."""
-    element: str | None = None
-    shape: Shape | None = None
-    for place in places:
-        own, given = call.element(place), call.shape(place)
-        if None not in (element, own) and own != element:
-            raise Violation("C3", f"tensors of {element} and {own}")
-        element = element or own
-        if shape is None or given is None:
-            shape = shape if given is None else given
-            continue
-        if len(shape) != len(given):
-            raise Violation("C3", f"shapes {list(shape)} and {list(given)}")
-        sizes: list[Size | None] = [call.same(a, b, "C3", "a size") for a, b in zip(shape, given, strict=True)]
-        shape = tuple(sizes)
+    elements = list(dict.fromkeys(filter(None, map(call.element, places))))
+    if len(elements) > 1:
+        raise Violation("C3", f"tensors of {' and '.join(elements)}")
+    shape = common(call, places, "C3")
     if shape is None:
         call.doubt("the rank of a tensor is not known")
-    return call.tensor(element, shape)
+    return tensor(next(iter(elements), None), shape)
 
 
 infer("Adagrad", "Momentum", domain=DOMAIN)(partial(_step, 3))
@@ -64,5 +51,5 @@ def gradient(call: Call) -> list[Type]:
         element = call.element(place)
         if element is not None and not element.startswith(("float", "double", "bfloat")):
             raise Violation("C2", f"{names[place]!r:.80} is of {element}")
-        found.append(call.tensor(element, call.shape(place)))
+        found.append(tensor(element, call.shape(place)))
     return found

@@ -12,6 +12,8 @@ from opset.opsets.values import NUMBERS, element_name
 
 Shape = tuple[Size | None, ...]
 """Sizes; None where one is not known and need not be the same wherever this type is."""
+Known = tuple[Size, ...]
+"""Sizes that are all known, if only by variables."""
 MAX_RANK = 1024
 """Rank of the largest shape that is worked with: a model may state one of millions."""
 _MAX_NESTING = 64
@@ -34,35 +36,42 @@ class Type(NamedTuple):
     @property
     def text(self) -> str | None:
         """The type without shapes, as schemas spell it: "seq(tensor(float))"; None where a part is not known."""
-        wrappers: list[str] = []
-        each: Type | None = self
-        while each is not None and each.kind not in ("tensor", "sparse_tensor"):
-            if each.kind == "map" and each.element is None:
-                return None
-            wrappers.append(f"map({each.element}, " if each.kind == "map" else f"{each.kind}(")
-            each = each.inner
-        if each is None or each.element is None:
+        around, inside = layers(self)
+        if inside is None or inside.element is None or any(each.kind == "map" and not each.element for each in around):
             return None
         # The standard writes a map's scalar value without "tensor".
-        scalar = each.kind == "tensor" and bool(wrappers) and wrappers[-1].startswith("map(")
-        return "".join(wrappers) + (each.element if scalar else f"{each.kind}({each.element})") + ")" * len(wrappers)
+        scalar = inside.kind == "tensor" and bool(around) and around[-1].kind == "map"
+        return _wrapped(around, inside.element if scalar else f"{inside.kind}({inside.element})")
 
     def __str__(self) -> str:
-        wrappers: list[str] = []
-        each: Type | None = self
-        while each is not None and each.kind not in ("tensor", "sparse_tensor"):
-            wrappers.append(f"map({each.element or '?'}, " if each.kind == "map" else f"{each.kind}(")
-            each = each.inner
-        if each is None:
-            innermost = "?"
-        else:
-            innermost = f"{'sparse ' * (each.kind != 'tensor')}{each.element or '?'}{shown(each.shape)}"
-        return "".join(wrappers) + innermost + ")" * len(wrappers)
+        around, inside = layers(self)
+        if inside is None:
+            return _wrapped(around, "?")
+        return _wrapped(around, f"{'sparse ' * (inside.kind != 'tensor')}{inside.element or '?'}{shown(inside.shape)}")
+
+
+def layers(type_: Type | None) -> tuple[list[Type], Type | None]:
+    """Give the sequences, optionals and maps of a type, from the outside in, and the tensors in them, if known."""
+    around: list[Type] = []
+    while type_ is not None and type_.kind not in ("tensor", "sparse_tensor"):
+        around.append(type_)
+        type_ = type_.inner
+    return around, type_
+
+
+def _wrapped(around: Iterable[Type], inside: str) -> str:
+    words = [f"map({each.element or '?'}, " if each.kind == "map" else f"{each.kind}(" for each in around]
+    return "".join(words) + inside + ")" * len(words)
 
 
 def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> Type:
     """Give the type of tensors of an element type and a shape."""
     return Type("tensor", element, None if shape is None else tuple(shape))
+
+
+def is_rankless(type_: Type | None) -> bool:
+    """Say whether of a type not even the rank of its tensors, if it is one of tensors, is known."""
+    return type_ is None or (type_.kind == "tensor" and type_.shape is None)
 
 
 def sequence(inner: Type | None) -> Type:
@@ -124,8 +133,8 @@ def of_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | None:
 def to_proto(type_: Type) -> Any:
     """Give a type as a TypeProto. Sizes with variables become a dim_param, those that do not fit 64 bits stay unset."""
     whole = proto = pb.TypeProto()
-    each: Type | None = type_
-    while each is not None and each.kind not in ("tensor", "sparse_tensor"):
+    around, inside = layers(type_)
+    for each in around:
         if each.kind == "map":
             proto.map_type.key_type = NUMBERS.get(each.element or "", 0)
             proto = proto.map_type.value_type
@@ -133,16 +142,15 @@ def to_proto(type_: Type) -> Any:
             part = proto.sequence_type if each.kind == "seq" else proto.optional_type
             part.SetInParent()
             proto = part.elem_type
-        each = each.inner
-    if each is None:
+    if inside is None:
         return whole
-    stated = getattr(proto, f"{each.kind}_type")
+    stated = getattr(proto, f"{inside.kind}_type")
     stated.SetInParent()
-    if each.element is not None:
-        stated.elem_type = NUMBERS[each.element]
-    if each.shape is not None:
+    if inside.element is not None:
+        stated.elem_type = NUMBERS[inside.element]
+    if inside.shape is not None:
         stated.shape.SetInParent()
-        for size in each.shape:
+        for size in inside.shape:
             dim = stated.shape.dim.add()
             if isinstance(size, Dim):
                 dim.dim_param = str(size)

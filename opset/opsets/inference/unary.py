@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from opset.opsets.inference import data, infer
-from opset.opsets.inference.call import Call, Element, Violation
-from opset.opsets.inference.dims import Dim, Size, maximum, minimum
-from opset.opsets.inference.elements import Function, applied, each, rounded, typed
+from opset.opsets.inference.agreement import agreed
+from opset.opsets.inference.call import Call, Element
+from opset.opsets.inference.dims import Dim, maximum, minimum
+from opset.opsets.inference.elements import Function, applied, each, rounded, typed, whole
 from opset.opsets.inference.types import Shape
 
 _FAR = 2**62
@@ -20,8 +21,7 @@ _FAR = 2**62
 def clip(call: Call) -> Shape:
     """Give the shape of the input; the bounds are scalars."""
     for place in (1, 2):
-        if call.rank(place):
-            raise Violation("C1", f"{call.parameter(place)} has the rank {call.rank(place)}")
+        agreed(call, place, (), "C1")
     return call.known(0)
 
 
@@ -70,16 +70,7 @@ def _extreme(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, 
         return plain(element, bound)
     if not isinstance(bound, Dim) and start <= bound <= end:
         return element
-    return symbolic(_whole(element), _whole(bound))
-
-
-def _whole(number: Any) -> Size:
-    """Give a number as a size. Raises ValueError for a fraction."""
-    if isinstance(number, Dim):
-        return number
-    if number != int(number):
-        raise ValueError
-    return int(number)
+    return symbolic(whole(element), whole(bound))
 
 
 def _sign(x: Any) -> Element:

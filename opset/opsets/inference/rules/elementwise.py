@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opset.opsets.inference import rule
+from opset.opsets.inference.agreement import common
 from opset.opsets.inference.call import Call, Unknown, Violation
 from opset.opsets.inference.dims import Size, broadcast, equal
 from opset.opsets.inference.types import Shape, Type
@@ -43,15 +44,10 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
 @rule("all_same")
 def all_same(call: Call, output: int) -> Shape:
     """Give the shape that all inputs have."""
-    shapes = [shape for place in range(call.input_count) if (shape := call.shape(place)) is not None]
-    if not shapes:
+    shape = common(call, range(call.input_count), "")
+    if shape is None:
         raise Unknown("the rank of no input is known")
-    if len({len(shape) for shape in shapes}) > 1:
-        raise Violation("", f"the inputs have the shapes {', '.join(str(list(shape)) for shape in shapes)}")
-    result: list[Size | None] = list(shapes[0])
-    for shape in shapes[1:]:
-        result = [call.same(a, b, "", "a size") for a, b in zip(result, shape, strict=True)]
-    return tuple(result)
+    return shape
 
 
 @rule("scalar")

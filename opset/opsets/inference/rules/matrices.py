@@ -5,11 +5,8 @@ from __future__ import annotations
 from opset.opsets.inference import rule
 from opset.opsets.inference.agreement import differ, is_one
 from opset.opsets.inference.call import Call, Violation
-from opset.opsets.inference.dims import Size
 from opset.opsets.inference.rules.elementwise import broadcast_shapes
-from opset.opsets.inference.types import Shape
-
-Known = tuple[Size, ...]
+from opset.opsets.inference.types import Known, Shape
 
 
 @rule("matmul")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opset.opsets.inference import rule
+from opset.opsets.inference.agreement import agreed
 from opset.opsets.inference.call import Call, Element, Unknown, Violation
 from opset.opsets.inference.dims import Size, equal
 from opset.opsets.inference.types import Shape
@@ -52,9 +53,7 @@ def stated_axes(call: Call) -> tuple[Element, ...] | None:
         return tuple(call.attribute("axes") or ())
     if not call.has(1):
         return ()
-    rank = call.rank(1)
-    if rank is not None and rank != 1:
-        raise Violation("C2", f"its rank is {rank}")
+    agreed(call, 1, (None,), "C2")
     return call.sizes(1)
 
 

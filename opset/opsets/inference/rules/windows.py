@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opset.opsets.inference import rule
+from opset.opsets.inference.agreement import agreed, check_choice
 from opset.opsets.inference.call import Call, Unknown, Violation
 from opset.opsets.inference.dims import Size, ceil_div, followed, less
 from opset.opsets.inference.types import MAX_RANK, Shape
@@ -55,7 +56,7 @@ def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = C
     """Give (N, filters, *places) of a convolution; what x does not tell, the filters and attributes may."""
     rank = spatial_rank(call, x, w)
     shape, filters = call.shape(x), call.shape(w)
-    group = integer(call, "group")
+    group: int = call.attribute("group")
     if group < 1:
         raise Violation(labels.group, f"{group} groups")
     count: Size | None = None
@@ -65,7 +66,8 @@ def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = C
             call.same(shape[1], followed(lambda size: size * group, filters[1]), labels.group, "the number of channels")
         if isinstance(count, int) and count % group:
             raise Violation(labels.filters, f"{count} filters, {group} groups")
-    count = with_bias(call, count, bias, labels.bias)
+    if bias is not None:
+        (count,) = agreed(call, bias, (count,), labels.bias)
     windows = windows_of(call, filter_sizes(call, w, rank, labels.kernel), labels.kernel)
     spatial = shape[2:] if shape is not None else (None,) * rank
     return (None if shape is None else shape[0], count, *places(windows, spatial))
@@ -74,15 +76,13 @@ def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = C
 @rule("pool")
 def pool(call: Call, output: int, x: int) -> Shape:
     """Give the shape of a value for each window over x: `pool(X)`."""
-    kernel, shape = integers(call, "kernel_shape"), call.shape(x)
+    kernel, shape = call.attribute("kernel_shape") or (), call.shape(x)
     if not kernel or (shape is not None and len(shape) != len(kernel) + 2):
         raise Violation("C1", f"{len(kernel)} axes in the window{'' if shape is None else f', rank {len(shape)}'}")
-    if stated(call, "storage_order", 0) not in (0, 1):
-        raise Violation("C5", f"storage_order {call.attribute('storage_order')}")
-    if not stated(call, "p", 1) > 0:
-        raise Violation("C5", f"p {call.attribute('p')}")
+    check_choice(call, "storage_order", (0, 1), "C5")
+    _check_power(call, "C5")
     windows = windows_of(call, kernel)
-    ceil_mode = bool(stated(call, "ceil_mode", 0))
+    ceil_mode = bool(call.attribute("ceil_mode"))
     if shape is None:
         return (None, None, *places(windows, (None,) * len(kernel), ceil_mode))
     return (*shape[:2], *places(windows, shape[2:], ceil_mode))
@@ -94,35 +94,15 @@ def global_pool(call: Call, output: int, x: int) -> Shape:
     shape = call.known(x)
     if len(shape) < 3:
         raise Violation("C1", f"rank {len(shape)}")
-    if not stated(call, "p", 1) > 0:
-        raise Violation("C2", f"p {call.attribute('p')}")
+    _check_power(call, "C2")
     return (*shape[:2], *[1] * (len(shape) - 2))
 
 
-def stated(call: Call, name: str, default: float) -> float:
-    """Give an attribute that is a number, the default where this version has none. Raises Violation for other kinds."""
-    value = call.attribute(name) if name in call.schema.attributes else default
-    if not isinstance(value, int | float):
-        raise Violation("", f"{name} is no number")
-    return value
-
-
-def integer(call: Call, name: str) -> int:
-    """Give an attribute that is an integer. Raises Violation without label where it is something else."""
-    value = call.attribute(name)
-    if not isinstance(value, int):
-        raise Violation("", f"{name} is no integer")
-    return value
-
-
-def integers(call: Call, name: str) -> tuple[int, ...]:
-    """Give an attribute that is a list of integers, () where it is absent, or this version has none."""
-    value = call.attribute(name) if name in call.schema.attributes else None
-    if value is None:
-        return ()
-    if not isinstance(value, tuple) or not all(isinstance(each, int) for each in value):
-        raise Violation("", f"{name} is no list of integers")
-    return value
+def _check_power(call: Call, label: str) -> None:
+    """Raise Violation with the label where the power of a norm is not above 0."""
+    power = call.attribute("p")
+    if power is not None and not power > 0:
+        raise Violation(label, f"p {power}")
 
 
 def spatial_rank(call: Call, x: int, *others: int) -> int:
@@ -135,16 +115,21 @@ def spatial_rank(call: Call, x: int, *others: int) -> int:
         raise Violation("C1", f"ranks {' and '.join(map(str, ranks))}")
     if ranks:
         return ranks[0] - 2
-    lengths = [len(integers(call, name)) for name in ("kernel_shape", "strides", "dilations")]
-    rank = next(filter(None, (*lengths, len(integers(call, "pads")) // 2)), 0)
+    rank = attributes_rank(call)
     if not 0 < rank <= MAX_RANK:
         raise Unknown(f"the rank of {call.parameter(x)} is not known")
     return rank
 
 
+def attributes_rank(call: Call) -> int:
+    """Give the number of spatial axes that attributes speak of, 0 where none does."""
+    lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
+    return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2
+
+
 def filter_sizes(call: Call, w: int, rank: int, label: str) -> tuple[Size | None, ...]:
     """Give the spatial sizes of filters by their shape and `kernel_shape`, None for those that neither tells."""
-    said, shape = integers(call, "kernel_shape"), call.shape(w)
+    said, shape = call.attribute("kernel_shape"), call.shape(w)
     if said and len(said) != rank:
         raise Violation(label, f"kernel_shape has {len(said)} values, and there are {rank} spatial axes")
     sizes = shape[2:] if shape is not None else (None,) * rank
@@ -152,29 +137,19 @@ def filter_sizes(call: Call, w: int, rank: int, label: str) -> tuple[Size | None
     return tuple([call.same(size, number, label, "the filters' size") for size, number in each])
 
 
-def with_bias(call: Call, filters: Size | None, bias: int | None, label: str) -> Size | None:
-    """Give the number of filters, which is that of values of the bias."""
-    shape = call.shape(bias) if bias is not None and call.has(bias) else None
-    if shape is None:
-        return filters
-    if len(shape) != 1:
-        raise Violation(label, f"{call.parameter(bias or 0)} has rank {len(shape)}")
-    return call.same(filters, shape[0], label, "the number of filters")
-
-
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> Windows:
     """Give how windows of these sizes slide by the node's attributes; a size below 1 is told by the label."""
     rank = len(kernel)
     if rank > MAX_RANK:
         raise Unknown(f"there are {rank} spatial axes")
-    strides, dilations = (integers(call, name) or (1,) * rank for name in ("strides", "dilations"))
-    pads = integers(call, "pads") or (0,) * (2 * rank)
+    strides, dilations = (call.attribute(name) or (1,) * rank for name in ("strides", "dilations"))
+    pads = call.attribute("pads") or (0,) * (2 * rank)
     if (len(strides), len(dilations), len(pads)) != (rank, rank, 2 * rank):
         counts = f"{len(strides)} strides, {len(dilations)} dilations, {len(pads)} pads"
         raise Violation("C2", f"{counts} for {rank} spatial axes")
     if min((*strides, *dilations, 1)) < 1 or min((*pads, 0)) < 0:
         raise Violation("C2", f"strides {strides}, dilations {dilations}, pads {pads}")
-    if any(size is not None and less(size, 1) for size in kernel):
+    if any(less(size, 1) for size in kernel):
         raise Violation(label, f"a window of {', '.join(map(str, kernel))}")
     auto_pad = auto_pad_of(call)
     if auto_pad != "NOTSET":
@@ -184,10 +159,8 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
 def auto_pad_of(call: Call) -> str:
     """Give `auto_pad`, NOTSET where it is empty or there is none. Raises Violation C3."""
-    value = (call.attribute("auto_pad") if "auto_pad" in call.schema.attributes else "") or "NOTSET"
-    if value not in AUTO_PADS:
-        raise Violation("C3", f"auto_pad '{value}'")
-    return str(value)
+    check_choice(call, "auto_pad", ("", *AUTO_PADS), "C3")
+    return call.attribute("auto_pad") or "NOTSET"
 
 
 def places(windows: Windows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
