@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from opset.errors import Finding, InferenceError, printable
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.container import Model
-from opset.model.graph import subgraphs
+from opset.model.graph import function_key, subgraphs
 from opset.opsets.inference.dims import Dim, Size, variables
 from opset.opsets.inference.engine import Engine, Frame
 from opset.opsets.inference.outcomes import Problem
-from opset.opsets.inference.types import Type, mapped, of_proto, to_proto
+from opset.opsets.inference.types import Type, join, mapped, meet, of_proto, to_proto
 from opset.opsets.registry import Registry, default_registry
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
@@ -116,6 +117,8 @@ class Inference:
             graph = _graph_at(roots, frame.key)
             if graph is not None:
                 _write(graph, frame, self._engine, overwrite)
+        for function in message.functions if overwrite else ():
+            _replace(function, self._engine.calls.get(function_key(function), []), self._engine)
         return self.model.with_proto(message, changed=True)
 
 
@@ -275,6 +278,33 @@ def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool) -> None:
                 protos[type_] = to_proto(type_) if _coverage(type_) != NOTHING else None
             if protos[type_] is not None:
                 graph.value_info.add(name=name, type=protos[type_])
+
+
+def _replace(function: Any, calls: Sequence[Frame], engine: Engine) -> None:
+    """Replace what a function and the graphs in it state of values by what holds in all calls."""
+
+    def number(size: Size | None) -> Size | None:
+        return size if isinstance(size, int) else None
+
+    pending: list[tuple[Any, Sequence[Frame]]] = [(function, calls)]
+    while pending:
+        body, frames = pending.pop()
+        made = {name for node in body.node for name in node.output}
+        outputs = [] if body is function else [*body.output]
+        for value in [*body.value_info, *outputs]:
+            found = [frame.types.get(value.name) for frame in frames]
+            if value.name not in made or not any(found):
+                continue
+            common = mapped(reduce(join, found), number)
+            stated = mapped(of_proto(value.type, engine.size), number)
+            if any(meet(stated, each, lambda one, other: True)[1] for each in found):
+                value.type.Clear()
+            if common is not None:
+                fill(value.type, common, True)
+        for index, node in enumerate(body.node):
+            for name, graph in subgraphs(node):
+                inner = [frame.inside[index, name] for frame in frames if (index, name) in frame.inside]
+                pending.append((graph, inner))
 
 
 def fill(proto: Any, type_: Type, overwrite: bool) -> None:
