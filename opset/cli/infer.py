@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -135,12 +135,13 @@ def report_data(found: Inference, everything: bool) -> dict[str, Any]:
         "gaps": [asdict(gap) for gap in found.gaps],
     }
     if everything:
+        shown = cache(str)  # one text for each type: it may be long, and that of many values
         data["values"] = [
             {
                 "name": value.name, "place": value.place, "operator": value.operator, "coverage": value.coverage,
                 "type": value.type.text if value.type is not None else None,
                 "shape": _plain(value.type.shape) if value.type is not None else None,
-                "shown": str(value.type) if value.type is not None else None,
+                "shown": shown(value.type) if value.type is not None else None,
             }
             for value in found.values()
         ]  # fmt: skip

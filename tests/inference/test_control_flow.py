@@ -163,7 +163,31 @@ def test_no_turn(start):
     body = loop("t = Concat <axis = 0> (s, s) z = Neg (s)", more=", ys", outs=", float[3, K] z")
     found = infer(model(f"{start} {body}", "float[2, 4] x"))
     assert not found.findings
-    assert (found.shape("y"), found.shape("ys")) == ((2, 4), (0, 3, 0))
+    assert (shown(found, "y"), shown(found, "ys")) == ("float[2, 4]", "float[0, 3, ys_d2]")
+
+
+def shown(found, name):
+    return str(found.type(name))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "of_output", "expected"),
+    [
+        ("t = Relu (s) z = Neg (x)", "float[]", "float[0, N, 4]"),  # a body need not state what its nodes tell
+        ("t = Relu (s) z = Neg (x)", "float[A, B]", "float[0, N, 4]"),
+        ("t = Concat <axis = 0> (s, s) z = Neg (s)", "float[A, 4]", "float[0, ys_d1, 4]"),
+        ("t = Concat <axis = 0> (s, s) z = Neg (s)", "float[]", "float"),
+    ],
+)
+def test_what_no_turn_gives_is_what_a_turn_would_give(nodes, of_output, expected):
+    body = loop(nodes, more=", ys", outs=f", {of_output} z", formal="float[]")
+    text = f"m = Constant <value = int64 {{0}}> () {body}"
+    proto = model(text, "float[N, 4] x")
+    found = infer(proto)
+    assert shown(found, "ys") == expected
+    again = infer(found.written())
+    assert not again.findings
+    assert again.written().proto == found.written().proto
 
 
 def test_after_one_turn_the_shape_is_that_of_the_body():

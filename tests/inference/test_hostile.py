@@ -105,6 +105,33 @@ def test_a_type_of_great_rank(rank):
     assert found.type("Relu").element == "float"
 
 
+def test_tensors_of_great_rank():
+    great = helper.make_tensor("great", FLOAT, [1] * 100_000, [1.0])
+    nodes = [helper.make_node("Constant", [], ["c"], value=great)]
+    for number in range(3000):
+        nodes += [helper.make_node("Relu", [name], [f"{name}{number}"]) for name in ("great", "c")]
+    found = inferred(model(nodes, [], [great]))
+    assert found.type("c2999").element == "float"
+
+
+def test_types_that_are_long_are_written_as_far_as_there_is_room():
+    sizes = [chr(97 + number % 26) * (1400 + number) for number in range(64)]
+    nodes = chain("Relu", 5000)
+    nodes[0].input[0] = "x"
+    found = inferred(model(nodes, [value("x", sizes)]), seconds=10, room=500)
+    assert found.written().proto.ByteSize() < 100_000_000
+    assert len(found.written().proto.graph.value_info) > 500
+
+
+def test_many_calls_with_many_elements():
+    function = helper.make_function("d", "f", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])],
+                                    [helper.make_opsetid("", 17)])  # fmt: skip
+    nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Concat", ["s"] * 20, ["c"], axis=0)]
+    nodes += [helper.make_node("f", ["c"], [f"y{number}"], domain="d") for number in range(10_000)]
+    found = inferred(model(nodes, [value("x", [f"N{number}" for number in range(50)])], functions=[function], d=1))
+    assert shape(found, "y9999") == (1000,)
+
+
 DATA = {
     "Expand": ("x", "s"), "Reshape": ("x", "s"), "Tile": ("x", "s"), "Pad": ("x", "s"), "ConstantOfShape": ("s",),
     "Slice": ("x", "s", "s"), "Unsqueeze": ("x", "s"), "Squeeze": ("x", "s"), "Split": ("x", "s"),

@@ -114,6 +114,25 @@ def test_outputs_are_replaced_with_value_info():
     assert [dim.dim_value for dim in output.tensor_type.shape.dim] == [3, 2]
 
 
+def test_what_functions_state_is_replaced():
+    function = """<domain: "local", opset_import: ["": 17]> Turned (a, c) => (b)
+        <float[7] t, int64[2, 3] u, float[M, 9] w, float[2, 3] never> {
+            t = Transpose (a)  u = Relu (t)  w = Identity (u)
+            b = If (c) <then_branch = t () => (float[9] d) { d = Neg (w) },
+                        else_branch = e () => (float[M, 2] f) { f = Relu (w) }> }"""
+    head = "main (float[2, 3] x, float[2, N] z, bool c) => (float[?, ?] y)"
+    proto = model("v = local.Turned (z, c)  y = local.Turned (x, c)", head, more=function)
+    before = proto.functions[0].SerializeToString()
+    assert infer(proto).findings
+    assert infer(proto).written().proto.functions[0].SerializeToString() == before
+    written = infer(proto, overwrite=True).written(True)
+    assert infer(written).findings == ()
+    assert infer(written, overwrite=True).written(True).proto == written.proto
+    shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+              for value in written.proto.functions[0].value_info}  # fmt: skip
+    assert shapes == {"t": [0, 2], "u": [0, 2], "w": [0, 2], "never": [2, 3]}
+
+
 def test_variables_that_a_function_states_are_not_those_of_its_callers():
     function = """<domain: "local", opset_import: ["": 17]> Hits (a) => (b)
         <int64[2, N] n> { n = NonZero (a)  b = Cast <to = 1> (n) }"""

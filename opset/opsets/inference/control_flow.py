@@ -57,11 +57,14 @@ def loop(call: Call) -> Asking:
     initial = [call.type(2 + place) for place in range(states)]
     data = [_small(call, 2 + place) for place in range(states)]
     condition = call.type(1) if conditional else tensor("bool", ())
-    number = tensor("int64", (1,) if _declared(body.input[0]).shape == (1,) else ())
+    stated = of_proto(body.input[0].type, lambda dim: dim.dim_value)
+    number = tensor("int64", (1,) if stated is not None and stated.shape == (1,) else ())
     if most == 0 or going is False:
-        stacked = [_stacked(_declared(each), 0, 0) for each in body.output[states + 1 :]]
-        yield Asked(body, [number, condition, *initial], repeated=True, unused=True)
-        return Outputs([*initial, *stacked], data)
+        # Of what no turn gives, that counts which holds in every turn, however often the carried values changed.
+        outputs = yield Asked(
+            body, [number, condition, *(_widened(each, True) for each in initial)], repeated=True, unused=True
+        )
+        return Outputs([*initial, *(_stacked(each, 0, 0) for each in outputs[states + 1 :])], data)
 
     begun, outputs = yield from _settled(
         call, body, [number], [condition, *initial], [_true(condition), *data], [],
@@ -110,9 +113,8 @@ def scan(call: Call) -> Asking:
     initial = [call.type(place) for place in range(states)]
     data = [_small(call, place) for place in range(states)]
     if length == 0:
-        yield Asked(body, [*initial, *slices], repeated=True, unused=True)
-        declared = [_declared(each) for each in body.output[states:]]
-        return Outputs([*initial, *_put_together(call, declared, to_axes, 0)], data)
+        outputs = yield Asked(body, [*initial, *slices], repeated=True, unused=True)
+        return Outputs([*initial, *_put_together(call, outputs[states:], to_axes, 0)], data)
 
     begun, outputs = yield from _settled(call, body, [], initial, data, slices, once=length == 1)
     _check_kept(initial, outputs[:states], "C6")
@@ -144,10 +146,9 @@ def scan_of_batch(call: Call) -> Asking:
     batch, shortest = _lengths(call, batch, length)
     initial = inner[:states]
     if length == 0 or batch == 0:
-        yield Asked(body, inner, repeated=True, unused=True)
-        stacked = [_declared(each) for each in body.output[states:]]
-        ends = initial if batch != 0 else [_declared(each) for each in body.output[:states]]
-        return _batched(batch, ends, [_stacked(each, 0, length) for each in stacked])
+        outputs = yield Asked(body, inner, repeated=True, unused=True)
+        ends = initial if batch != 0 else outputs[:states]
+        return _batched(batch, ends, _put_together(call, outputs[states:], [0] * (len(outputs) - states), length))
 
     begun, outputs = yield from _settled(call, body, [], initial, [], inner[states:], once=length == 1)
     _check_kept(initial, outputs[:states], "C6")
@@ -389,14 +390,6 @@ def _graph(call: Call, name: str) -> Any:
 
 def _given(body: Any) -> str:
     return f"{len(body.output)} outputs"
-
-
-def _declared(value: Any) -> Type:
-    """Give the type that a graph states of a value, as it counts where no turn is run: a size not stated is 0 then."""
-    stated = of_proto(value.type, lambda dim: max(dim.dim_value, 0))
-    if stated is None or stated.kind != "tensor":
-        return tensor(None)
-    return stated if stated.shape is not None else stated._replace(shape=())
 
 
 def _stacked(type_: Type | None, axis: int, length: Size | None) -> Type | None:

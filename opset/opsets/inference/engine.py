@@ -512,7 +512,7 @@ class Engine:
             if elements is None or count != len(elements) or (elements and all(each is None for each in elements)):
                 found.append(None)
                 continue
-            self._followed += len(elements)
+            self._followed += sum([each.size if isinstance(each, Dim) else 1 for each in elements])
             whole = type_ is not None and type_.element in _WHOLE
             kept = tuple([None if whole and not fits(each) else each for each in elements])
             found.append(Data(tuple([size for size in shape or () if isinstance(size, int)]), kept))
@@ -654,12 +654,13 @@ class Engine:
 
     def _small(self, frame: Frame, name: str, type_: Type | None) -> Data | None:
         """Give the elements of what goes into a body or out of one, where they may be such that shapes depend on."""
-        if not name or type_ is None or small_count(type_.shape) is None:
+        count = small_count(type_.shape) if name and type_ is not None else None
+        if count is None or type_ is None or self._followed > _MAX_LIVE_DATA:
             return None
-        if self._is_followed(frame, name):
-            return self.data_in(frame, name)
-        wanted = type_.element in ("int64", "int32", "bool") and (small_count(type_.shape) or 0) <= 64
-        return self.data_in(frame, name) if wanted else None
+        if not self._is_followed(frame, name) and (type_.element not in ("int64", "int32", "bool") or count > 64):
+            return None
+        self._followed += count
+        return self.data_in(frame, name)
 
     def _spend(self, nodes: int) -> None:
         """Count nodes that are looked at once more. Raises Unknown when that was too often."""

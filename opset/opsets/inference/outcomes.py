@@ -183,9 +183,9 @@ def fits(element: Element) -> bool:
     return not isinstance(element, int) or -(2**63) <= element < 2**63
 
 
-def stated_dims(dims: Iterable[int]) -> Shape:
-    """Give the shape that a tensor's message states."""
-    return tuple([size if size >= 0 else None for size in dims])
+def stated_dims(dims: Sequence[int]) -> Shape | None:
+    """Give the shape that a tensor's message states, None for one of too great rank."""
+    return tuple([size if size >= 0 else None for size in dims]) if len(dims) <= MAX_RANK else None
 
 
 def attribute_value(attribute: Any) -> Any:

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from opset.errors import Finding, InferenceError, printable
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.container import Model
-from opset.model.graph import subgraphs
+from opset.model.graph import function_key, subgraphs
 from opset.opsets.inference.dims import Dim, Size, variables
 from opset.opsets.inference.engine import Engine, Frame
 from opset.opsets.inference.outcomes import Problem
-from opset.opsets.inference.types import Type, layers, mapped, of_proto, to_proto
+from opset.opsets.inference.types import Type, join, layers, mapped, meet, of_proto, to_proto
 from opset.opsets.registry import Registry, default_registry
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
 
 KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "nothing"
 """How much is known of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
+MAX_WRITTEN = 1 << 26
+"""Bytes of the types that are written into a model, at most: small models may have many large ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +110,19 @@ class Inference:
         """Give the model with value_info for all that is known, and outputs completed.
 
         What is stated stays, completed where it says less; with `overwrite`, what contradicts the inference, or says
-        less, is replaced. Inputs are as they were, but for variables that were bound to numbers.
+        less, is replaced. What goes beyond MAX_WRITTEN bytes is left out. Inputs are as they were, but for variables
+        that were bound to numbers.
         """
         message = pb.ModelProto()
         message.CopyFrom(self.model.proto)
         roots = _roots(message)
+        room = MAX_WRITTEN
         for frame in self._engine.frames.values():
             graph = _graph_at(roots, frame.key)
             if graph is not None:
-                _write(graph, frame, self._engine, overwrite)
+                room = _write(graph, frame, self._engine, overwrite, room)
+        for function in message.functions if overwrite else ():
+            _replace(function, self._engine.calls.get(function_key(function), []), self._engine)
         return self.model.with_proto(message, changed=True)
 
 
@@ -243,10 +250,10 @@ def _graph_at(roots: Sequence[Any], key: Any) -> Any:
     return graph
 
 
-def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool) -> None:
-    """Write what is known of a graph's values into it."""
+def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool, room: int) -> int:
+    """Write what is known of a graph's values into it, as far as there is room for that; gives what room is left."""
     known = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
-    protos: dict[Type, Any] = {}
+    protos: dict[Type, tuple[Any, int]] = {}
 
     def size(each: Size | None) -> Size | None:
         # A variable is of the same number in the whole model, which a size that each turn of a loop has anew is not.
@@ -265,14 +272,49 @@ def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool) -> None:
             if frame.repeated and frame.local:
                 type_ = mapped(type_, size)
                 assert type_ is not None
-            if name in known:
-                if overwrite or name not in frame.conflicts:
-                    fill(known[name], type_, overwrite)
-                continue
             if type_ not in protos:
-                protos[type_] = to_proto(type_) if _coverage(type_) != NOTHING else None
-            if protos[type_] is not None:
-                graph.value_info.add(name=name, type=protos[type_])
+                made = to_proto(type_)
+                if made.ByteSize() > room:
+                    continue
+                protos[type_] = made, made.ByteSize()
+            made, length = protos[type_]
+            if length > room:
+                continue
+            if name not in known:
+                if _coverage(type_) == NOTHING:
+                    continue
+                graph.value_info.add(name=name, type=made)
+            elif overwrite or name not in frame.conflicts:
+                fill(known[name], type_, overwrite)
+            room -= length
+    return room
+
+
+def _replace(function: Any, calls: Sequence[Frame], engine: Engine) -> None:
+    """Replace what a function and the graphs in it state of values by what holds in all calls."""
+
+    def number(size: Size | None) -> Size | None:
+        return size if isinstance(size, int) else None
+
+    pending: list[tuple[Any, Sequence[Frame]]] = [(function, calls)]
+    while pending:
+        body, frames = pending.pop()
+        made = {name for node in body.node for name in node.output}
+        outputs = [] if body is function else [*body.output]
+        for value in [*body.value_info, *outputs]:
+            found = [frame.types.get(value.name) for frame in frames]
+            if value.name not in made or not any(found):
+                continue
+            common = mapped(reduce(join, found), number)
+            stated = mapped(of_proto(value.type, engine.size), number)
+            if any(meet(stated, each, lambda one, other: True)[1] for each in found):
+                value.type.Clear()
+            if common is not None:
+                fill(value.type, common, True)
+        for index, node in enumerate(body.node):
+            for name, graph in subgraphs(node):
+                inner = [frame.inside[index, name] for frame in frames if (index, name) in frame.inside]
+                pending.append((graph, inner))
 
 
 def fill(proto: Any, type_: Type, overwrite: bool) -> None:

@@ -14,8 +14,8 @@ Shape = tuple[Size | None, ...]
 """Sizes; None where one is not known and need not be the same wherever this type is."""
 Known = tuple[Size, ...]
 """Sizes that are all known, if only by variables."""
-MAX_RANK = 1024
-"""Rank of the largest shape that is worked with: a model may state one of millions."""
+MAX_RANK = 64
+"""Rank of the largest shape that is worked with, as large as numpy's: a model may state one of millions."""
 _MAX_NESTING = 64
 
 
