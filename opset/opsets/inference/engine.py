@@ -123,6 +123,8 @@ class Engine:
         self.data_prop, self.check_type, self.use_stated, self.cautious = data_prop, check_type, stated, cautious
         self.frames: dict[Any, Frame] = {}
         self.calls: dict[tuple[str, str, str], list[Frame]] = {}
+        self.missed: set[tuple[str, str, str]] = set()
+        """Functions of which calls were left out."""
         self.fixed: set[str] = set()
         """Variables of the model's own inputs."""
         self._functions = {function_key(function): function for function in model.proto.functions}
@@ -406,10 +408,17 @@ class Engine:
             return None if known is None else Data(known.dims, known.values)
 
         def attribute(name: str) -> Any:
-            return next((attribute_value(each) for each in node.attribute if each.name == name), None)
+            for each in node.attribute:
+                if each.name == name:
+                    if each.ref_attr_name:
+                        raise Unknown(f"{name} is what a call of the function around gives")
+                    return attribute_value(each)
+            return None
 
-        if schema.name == "Constant" and not schema.domain and (message := attribute("value")) is not None:
-            return (tensor(element_name(message.data_type), stated_dims(message.dims)),)
+        if schema.name == "Constant" and not schema.domain:
+            for each in node.attribute:
+                if each.name == "value" and each.HasField("t") and not each.ref_attr_name:
+                    return (tensor(element_name(each.t.data_type), stated_dims(each.t.dims)),)
         return self._asked(Call(node, schema, given, attribute, elements), node, meaning, ()).types
 
     def _unruled(self, frame: Frame, node: Any, meaning: Meaning, given: Sequence[Type | None]) -> Outcome:
@@ -623,6 +632,7 @@ class Engine:
             try:
                 self._spend(len(function.node))
             except Unknown as unknown:
+                self.missed.add(identity)
                 return Outcome((None,) * len(node.output), doubts=(str(unknown),))
             label = f"function '{printable(function.domain)}.{printable(function.name)}'"
             imports = imports_of(function, label, self.registry)
