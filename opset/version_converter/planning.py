@@ -561,10 +561,16 @@ def _unused(body: Body, replaced: dict[int, list[Any]], released: set[str]) -> s
 
 
 def _remove(body: Body, replaced: dict[int, list[Any]], unused: set[str]) -> None:
-    """Take out constants of this body that only replaced nodes used."""
+    """Take out constants of this body, and those that were made on the way, that only replaced nodes used."""
     proto = body.proto
+
+    def serves(node: Any) -> bool:
+        return node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or unused.isdisjoint(node.output)
+
+    for index, nodes in replaced.items():
+        replaced[index] = [node for node in nodes if serves(node)]
     for index, node in enumerate(proto.node):
-        if node.op_type == "Constant" and node.domain in ("", "ai.onnx") and node.output[0] in unused:
+        if not serves(node):
             replaced[index] = []
     for entries in (proto.value_info,) if body.function else (proto.initializer, proto.value_info):
         for index in reversed(range(len(entries))):

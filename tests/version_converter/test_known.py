@@ -235,3 +235,55 @@ def test_conversion_that_asks_nothing_does_not_infer(monkeypatch):
     converted("""<ir_version: 8, opset_import: ["": 13]>
         g (float[N, 4] x) => (y) { a = Relu(x)  y = Softmax<axis = 0>(a) }""", 12)  # fmt: skip
     assert runs == [1]
+
+
+def test_a_number_that_casts_and_sums_of_constants_give_becomes_an_attribute():
+    """As exporters write the bounds of Clip; rounded as FLOAT is."""
+    text = """<ir_version: 7, opset_import: ["": 12]>
+        g (float[N, 4] x) => (float[N, 4] y) <double low = {-0.1}> {
+            min = Cast<to = 1>(low)
+            two = Constant<value_float = 2.0>()
+            tenth = Constant<value_float = 0.1>()
+            max = Add(two, tenth)
+            y = Clip(x, min, max)
+        }"""
+    clip = converted(text, 10)[1].graph.node[-1]
+    assert {each.name: each.f for each in clip.attribute} == {"min": np.float32(-0.1), "max": np.float32(2.1)}
+    assert same(text, 10, {"x": np.float32([[-9, -0.05, 0.5, 9]])})
+
+
+def test_sizes_that_change_with_each_turn_of_a_loop_are_no_constants():
+    """The state grows: the size of its first axis is 1, 2, 3, …; that of its second is always 4."""
+    text = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[1, 4] x, int64 trips) => (float[A, B] y) {
+            y = Loop<body = b (int64 i, bool c, float[1, 4] s) => (bool d, float[A, B] t) {
+                d = Identity(c)
+                zero = Constant<value_ints = [0]>()
+                one = Constant<value_ints = [1]>()
+                sizes = Shape(s)
+                rows = Gather(sizes, zero)
+                columns = Gather(sizes, one)
+                begin = Slice(s, zero, one, zero)
+                t = Concat<axis = 0>(s, begin)
+            }>(trips, , x)
+        }"""
+    body = known(parser.parse_model(text))[1]
+    assert [body.constant(name) for name in ("rows", "sizes")] == [None, None]
+    assert body.constant("columns").values == (4,)
+    assert body.shape("s")[0] != 1
+    assert body.shape("s")[0] != body.shape("t")[0]
+
+
+def test_constants_that_conversion_made_on_the_way_do_not_stay():
+    """Slice goes by version 10, where its axis is counted from the front, and still an input."""
+    text = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[N, 4] x) => (float[A, B] y) {
+            s = Shape(x)
+            from = Constant<value_ints = [0]>()
+            to = Constant<value_ints = [2]>()
+            axis = Constant<value_ints = [-1]>()
+            y = Slice(x, from, to, axis)
+        }"""
+    nodes = converted(text, 9)[1].graph.node
+    assert [node.op_type for node in nodes] == ["Shape", "Slice"]
+    assert same(text, 9, {"x": np.arange(12, dtype=np.float32).reshape(3, 4)})

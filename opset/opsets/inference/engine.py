@@ -498,8 +498,8 @@ class Engine:
         first = types[0] if types else None
         if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or self._followed > _MAX_LIVE_DATA:
             return ()
-        # Never read weights to add them up; what has no inputs, a Constant's value_floats, is read.
-        if first.element not in _WHOLE and not live and call.input_count:
+        # Never read weights to add them up; what has no inputs, a Constant's value_floats, is read, and single numbers.
+        if first.element not in _WHOLE and not live and not all(_is_single(each) for each in call.types if each):
             return ()
         if small_count(first.shape) is None:
             return ()
@@ -731,6 +731,11 @@ class Engine:
                 why = f"{other} is {was}, and {formal.name} is {text}; both are of {formal.type}"
                 problems.append(Problem("I202", f"the inputs of {name} are not legal", why))
         return tuple(problems)
+
+
+def _is_single(type_: Type) -> bool:
+    """Say whether a type is that of tensors of one element."""
+    return type_.kind == "tensor" and small_count(type_.shape) == 1
 
 
 def drive(run: Run) -> Any:
