@@ -11,6 +11,7 @@ import opset
 from opset.model import load
 from opset.model.graph import bodies
 from opset.model.tensor import tensor_values
+from opset.opsets.inference.call import Unknown
 from opset.opsets.inference.engine import Engine
 from opset.opsets.registry import default_registry
 from opset.opsets.values import type_string
@@ -287,3 +288,20 @@ def test_constants_that_conversion_made_on_the_way_do_not_stay():
     nodes = converted(text, 9)[1].graph.node
     assert [node.op_type for node in nodes] == ["Shape", "Slice"]
     assert same(text, 9, {"x": np.arange(12, dtype=np.float32).reshape(3, 4)})
+
+
+def test_a_function_of_which_calls_were_left_out_is_not_known(monkeypatch):
+    """Inference is bounded: what further calls would have been like is then not known."""
+    text = CALLED_INSIDE.replace("c.Own<body = h () => (k) { k = f.F(z) }>(z)", "f.F(z)").replace("[1, 5]", "[2, 5]")
+    spend, spent = Engine._spend, []
+
+    def once(engine, nodes):
+        spent.append(nodes)
+        if len(spent) > 1:
+            raise Unknown("too often")
+        spend(engine, nodes)
+
+    assert known(parser.parse_model(text))[-1].constant("axis").values == (1,)
+    monkeypatch.setattr(Engine, "_spend", once)
+    assert known(parser.parse_model(text))[-1].constant("axis") is None
+    assert len(spent) == 2
