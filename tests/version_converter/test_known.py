@@ -305,3 +305,44 @@ def test_a_function_of_which_calls_were_left_out_is_not_known(monkeypatch):
     monkeypatch.setattr(Engine, "_spend", once)
     assert known(parser.parse_model(text))[-1].constant("axis") is None
     assert len(spent) == 2
+
+
+def test_what_computed_an_attribute_alone_goes_away_and_need_not_be_legal():
+    """Range came with version 11; what is read elsewhere too, in a branch or as an output, stays."""
+    text = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 4] x, bool c) => (float[] y, int64[1] width, int64[] z) {
+            zero = Constant<value_int = 0>()
+            one = Constant<value_int = 1>()
+            second = Constant<value_ints = [1]>()
+            sizes = Shape(x)
+            rows = Gather(sizes, zero)
+            width = Gather(sizes, second)
+            axes = Range(zero, rows, one)
+            y = ReduceSum<keepdims = 0>(x, axes)
+            z = If(c)<
+                then_branch = t () => (int64[1] a) { a = Identity(second) },
+                else_branch = e () => (int64[1] b) { b = Reshape(zero, second) }
+            >
+        }"""
+    after = converted(text, 10)[1]
+    assert [node.op_type for node in after.graph.node] == ["Constant", "Constant", "Shape", "Gather", "ReduceSum", "If"]
+    assert same(text, 10, {"x": np.arange(8, dtype=np.float32).reshape(2, 4), "c": True})
+    read = text.replace("int64[1] width,", "int64[1] width, int64[A] axes,")
+    with pytest.raises(opset.ConversionError, match="Range came with version 11"):
+        converted(read, 10)
+
+
+def test_branches_whose_shapes_are_inferred_agree_or_do_not():
+    """Before version 11 they had to; of a branch that is never taken nothing is known."""
+    text = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 4] x, bool c) => (float[] z) {
+            z = If(c)<
+                then_branch = t () => (float[] a) { a = Relu(x) },
+                else_branch = e () => (float[] b) { b = Transpose<perm = [0, 1]>(x) }
+            >
+        }"""
+    assert same(text, 10, *({"x": np.float32([[-1] * 4] * 2), "c": each} for each in (True, False)))
+    fixed = text.replace("z = If(c)", "k = Constant<value: tensor = bool {1}>() z = If(k)")
+    for other in (text.replace("[0, 1]", "[1, 0]"), fixed):
+        with pytest.raises(opset.ConversionError, match="is not known in both branches"):
+            converted(other, 10)
