@@ -15,13 +15,20 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_
 
 @down("If", since=11)
 def branches_of_one_shape(op: Builder, node: Node) -> Result:
-    """Before 11 both branches had to give the same shapes."""
+    """Before 11 both branches had to give the same shapes.
+
+    What is inferred of an output is what both give, unless it is known which one is taken.
+    """
+    open_ended = node.constant(0) is None and not node.values.body.root.function
     branches = [node.attr(name).output for name in ("then_branch", "else_branch")]
     if len({len(outputs) for outputs in branches}) > 1:
         raise Refusal("C103", "the branches have different numbers of outputs")
     for number, (here, there) in enumerate(zip(*branches, strict=True)):
         shapes = [shape_of(value.type) for value in (here, there)]
         if any(shape is None or None in shape for shape in shapes):
+            inferred = node.values.shape(node.output(number)) if open_ended and node.output(number) else None
+            if inferred is not None and all(isinstance(size, int) for size in inferred):
+                continue
             why = f"the shape of output {number} is not known in both branches; before version 11 they had to agree"
             raise Refusal("C207", why, "declare the shapes of the outputs of both branches")
         if shapes[0] != shapes[1]:

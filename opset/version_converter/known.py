@@ -1,7 +1,8 @@
 """What conversion knows of the values of a body: types, shapes, constants; found out only when somebody asks.
 
-What the model states counts first; what it does not is inferred, once for the whole model, when it is first asked for.
-Nothing is guessed: what is not certain is None.
+Types count as the model states them. Of shapes, those of its inputs and initializers do; all others are inferred, once
+for the whole model, when one is first asked for: the sizes that value_info states may be those of another batch, which
+the model was exported with. Nothing is guessed: what is not certain is None.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from opset.model.container import Model
 from opset.model.graph import Body, bodies, function_key, names_read, subgraphs
 from opset.opsets.values import MAX_CONSTANT, Constant, Shape, element_name, shape_of, type_string
+from opset.schemas.names import normalised
 
 if TYPE_CHECKING:
     from opset.opsets.inference.call import Data
@@ -29,6 +31,7 @@ class Inferred:
     def __init__(self, model: Model, registry: Registry, converted: Sequence[Body]) -> None:
         """Take the given model, and the bodies of the copy that is converted, in the order in which `bodies` gives."""
         self._model, self._registry, self._converted = model, registry, converted
+        self._functions = {function_key(function) for function in model.proto.functions}
         self._engine: Engine | None = None
         self._frames: dict[Body, list[Frame]] = {}
 
@@ -40,21 +43,10 @@ class Inferred:
 
             self._engine = Engine(self._model, self._registry, {}, cautious=True)
             self._engine.run()
-            keys: dict[Body, list[Any]] = {}
-            roots = 0
-            for body, converted in zip(bodies(self._model.proto), self._converted, strict=True):
-                if body.function:
-                    frames = self._engine.calls.get(function_key(body.proto), [])
-                elif body.root is body:
-                    frames = [self._engine.frames[(roots,)]]
-                    roots += 1
-                else:
-                    name = next(name for name, graph in subgraphs(body.owner) if graph is body.proto)
-                    assert body.parent is not None
-                    inner = [(key, body.index, name) for key in keys[body.parent]]
-                    frames = [self._engine.frames[key] for key in inner if key in self._engine.frames]
-                keys[body] = [frame.key for frame in frames]
-                self._frames[converted] = frames
+            given = bodies(self._model.proto)
+            frames, doubtful = _frames_of(given, self._engine)
+            for body, converted in zip(given, self._converted, strict=True):
+                self._frames[converted] = [] if body in doubtful else frames[body]
         return self._engine
 
     def type(self, body: Body, name: str) -> Type | None:
@@ -68,11 +60,60 @@ class Inferred:
             type_ = join(type_, each)
         return type_
 
+    def reaches(self, body: Body) -> bool:
+        """Say whether it is known how a body of the given model runs."""
+        return self.engine is not None and bool(self._frames[body])
+
+    def alone(
+        self, node: Any, version: int, given: Sequence[Type | None], data: Sequence[Any]
+    ) -> tuple[Type | None, ...]:
+        """Give the types of the outputs of a node by itself, as `Engine.of_node` does."""
+        called = function_key(node) in self._functions
+        schema = None if called else self._registry.schema(node.op_type, version, normalised(node.domain))
+        return self.engine.of_node(node, schema, given, data)
+
     def data(self, body: Body, name: str) -> Data | None:
         """Give the elements of a small value, where every run computes the same."""
         engine = self.engine
         found = {engine.data_in(frame, name) for frame in self._frames[body]}
         return found.pop() if len(found) == 1 else None
+
+
+def _frames_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Frame]], set[Body]]:
+    """Give for each body what every run of it that was inferred is about, and the bodies that run in other ways, too.
+
+    Of those nothing is certain: graphs in nodes without a rule, those of nodes that a rule gave up, and all functions
+    that they call.
+    """
+    found: dict[Body, list[Frame]] = {}
+    functions = {function_key(body.proto): body for body in given if body.function}
+    inside: dict[Body, list[Body]] = {}
+    doubtful = [functions[key] for key in engine.missed if key in functions]
+    roots = 0
+    for body in given:
+        if body.function:
+            found[body] = engine.calls.get(function_key(body.proto), [])
+        elif body.root is body:
+            found[body] = [engine.frames[(roots,)]]
+            roots += 1
+        else:
+            assert body.parent is not None
+            name = next(name for name, graph in subgraphs(body.owner) if graph is body.proto)
+            frames = [frame.inside.get((body.index, name)) for frame in found[body.parent]]
+            found[body] = [frame for frame in frames if frame is not None]
+            inside.setdefault(body.parent, []).append(body)
+            if None in frames:
+                doubtful.append(body)
+    seen: set[Body] = set()
+    while doubtful:
+        body = doubtful.pop()
+        if body not in seen:
+            seen.add(body)
+            doubtful += inside.get(body, ())
+            if functions:
+                called = {function_key(node) for node in body.proto.node}
+                doubtful += [functions[key] for key in called if key in functions]
+    return found, seen
 
 
 class Values:
@@ -235,7 +276,9 @@ class Values:
         if home is None:
             return None
         if name not in home._types:
-            stated = home._stated_type(name)
+            # A function may be called with several types, whatever it states.
+            in_function = home.body.root.function and self._inferred.reaches(home.body)
+            stated = None if in_function else home._stated_type(name)
             found = home._inferred_type(name) if stated is None else None
             home._types[name] = stated if found is None else found.text
         return home._types[name]
@@ -251,58 +294,68 @@ class Values:
         if home is None:
             return None
         if name not in home._shapes:
-            shape = home._stated_shape(name)
-            found = home._inferred_type(name) if shape is None else None
-            if found is not None and found.shape is not None:
-                shape = tuple([each if each is None or isinstance(each, int) else str(each) for each in found.shape])
-            home._shapes[name] = shape
+            home._shapes[name] = home._find_shape(name)
         return home._shapes[name]
 
+    def _find_shape(self, name: str) -> Shape | None:
+        if self.initializer(name) is not None:
+            return tuple(self._tensors[name].dims)
+        declared = self._declared.get(name)
+        stated = shape_of(declared) if declared is not None else None
+        if stated is not None and name in self._inputs and self.body.root is self.body:
+            return stated
+        found = self._inferred_type(name)
+        if found is not None and found.shape is not None:
+            return tuple([each if each is None or isinstance(each, int) else str(each) for each in found.shape])
+        return None if stated is None or self.body.root.function else (None,) * len(stated)
+
     def _inferred_type(self, name: str) -> Type | None:
-        """Give what is inferred of a value of this body: of the given model, or of a node that conversion added."""
+        """Give what is inferred of a value of this body: of the given model, or of a node that is inferred alone."""
         if name not in self._found:
-            if self._is_added(name):
-                self._infer_added(name)
-            else:
+            if self._alone(name) is None:
                 self._found[name] = self._inferred.type(self.body, name)
+            else:
+                self._infer_alone(name)
         return self._found[name]
 
-    def _is_added(self, name: str) -> bool:
-        """Say whether a value is that of a node that conversion added."""
-        return name in self._producers and self._producers[name][2] is not None
+    def _alone(self, name: str) -> tuple[Any, int] | None:
+        """Give the node of a value and its version, if it is added, or if it is not known how the body runs."""
+        node, _, version = self._producers.get(name, (None, 0, None))
+        if node is None or (version is None and self._inferred.reaches(self.body)):
+            return None
+        return node, self.versions.get(normalised(node.domain), 0) if version is None else version
 
-    def _infer_added(self, name: str) -> None:
-        """Infer an added node, and those that it reads from first."""
+    def _infer_alone(self, name: str) -> None:
+        """Infer a node, and those that it reads from first."""
         waiting = [name]
         while waiting:
-            node, _, version = self._producers[waiting[-1]]
-            if version is None or waiting[-1] in self._found:
+            alone = self._alone(waiting[-1])
+            if alone is None or waiting[-1] in self._found:
                 waiting.pop()
                 continue
-            ahead = [each for each in node.input if self._is_added(each) and each not in self._found]
+            node, version = alone
+            ahead = [each for each in node.input if each not in self._found and self._alone(each) is not None]
             if ahead and len(waiting) <= len(self._producers):
                 waiting += ahead
                 continue
             given = [self._type_of(each) if each else None for each in node.input]
             data = [self.constant(each) if each else None for each in node.input]
-            domain = "" if node.domain == "ai.onnx" else node.domain
-            schema = self.registry.schema(node.op_type, version, domain)
-            types = self._inferred.engine.of_node(node, schema, given, data)
+            types = self._inferred.alone(node, version, given, data)
             self._found.update(zip(node.output, types, strict=True))
             waiting.pop()
 
     def _type_of(self, name: str) -> Type | None:
-        """Give the whole type of a value, as the model states it or as it is inferred."""
+        """Give the whole type of a value, as it is inferred or as the model states it."""
         from opset.opsets.inference.types import of_text
 
         home = self._home(name)
         if home is None:
             return None
-        found = None if name in home._tensors else home._inferred_type(name)
+        found = home._inferred_type(name)
         if found is None and (text := home.type(name)) is not None:
             found = of_text(text)
-        if found is not None and found.shape is None and found.kind == "tensor":
-            found = found._replace(shape=_sizes(home.shape(name)))
+            if found is not None and (shape := home.shape(name)) is not None:
+                found = found._replace(shape=tuple([each if isinstance(each, int) else None for each in shape]))
         return found
 
     def _stated_type(self, name: str) -> str | None:
@@ -311,18 +364,3 @@ class Values:
             return f"tensor({element})" if element else None
         declared = self._declared.get(name)
         return type_string(declared) if declared is not None else None
-
-    def _stated_shape(self, name: str) -> Shape | None:
-        if name in self._tensors:
-            return tuple(self._tensors[name].dims)
-        declared = self._declared.get(name)
-        return shape_of(declared) if declared is not None else None
-
-
-def _sizes(shape: Shape | None) -> Any:
-    """Give a shape as inference has it: text as variables."""
-    from opset.opsets.inference.dims import parse, variable
-
-    return None if shape is None else tuple([
-        each if each is None or isinstance(each, int) else parse(each) or variable(each) for each in shape
-    ])  # fmt: skip

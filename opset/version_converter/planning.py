@@ -6,7 +6,7 @@ Routes are worked out once per (operator, version, target); nodes that need noth
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -197,7 +197,7 @@ class _Conversion:
         """Convert the nodes of one body; those in its subgraphs are done already."""
         replaced: dict[int, list[Any]] = {}
         released: set[str] = set()
-        constants: list[tuple[int, Refusal]] = []
+        refused: list[tuple[int, Refusal]] = []
         kept = self.plan.kept
         memo: dict[tuple[str, str], Any] = {}
         for index, node in enumerate(body.proto.node):
@@ -232,19 +232,16 @@ class _Conversion:
                         if verdict == "gate":
                             self.passing.add(signature)
                     continue
-            # A constant that goes away because it became an attribute need not be legal at the target.
-            if node.op_type == "Constant" and verdict.code in ("C202", "C204", "C208"):
-                constants.append((index, verdict))
-            else:
-                self._refuse(body, index, verdict, versions)
-        unused = _unused(body, replaced, released - self.values[body].read_elsewhere) if released else set()
-        for index, verdict in constants:
-            if not unused.issuperset(body.proto.node[index].output):
+            refused.append((index, verdict))
+        unused, dead = _unused(body, replaced, released, self.values[body].read_elsewhere)
+        for index, verdict in refused:
+            # What computed only a value that became an attribute goes away, and need not be legal at the target.
+            if index not in dead or verdict.code[:2] != "C2":
                 self._refuse(body, index, verdict, versions)
         if self.plan.refusals:
             return
         if unused:
-            _remove(body, replaced, unused)
+            _remove(body, replaced, unused, dead)
         if replaced:
             _splice(body.proto, replaced)
 
@@ -549,23 +546,53 @@ def _splice(proto: Any, replaced: dict[int, list[Any]]) -> None:
     proto.node.extend(nodes)
 
 
-def _unused(body: Body, replaced: dict[int, list[Any]], released: set[str]) -> set[str]:
-    """Give those of the released values that nothing uses once the new nodes stand in the place of the old ones."""
+def _unused(
+    body: Body, replaced: dict[int, list[Any]], released: set[str], elsewhere: Collection[str]
+) -> tuple[set[str], set[int]]:
+    """Give released values that nothing uses once the new nodes stand in the place of the old ones, those that only
+    they were computed from, and the places of the standard's nodes that compute nothing else.
+    """
+    if not released:
+        return set(), set()
     proto = body.proto
-    used = names_read(node for i, old in enumerate(proto.node) for node in replaced.get(i, (old,)))
-    used.update(body.output_names(), body.input_names())
+    used = Counter(body.output_names()) + Counter(body.input_names()) + Counter(elsewhere)
     if not body.function:
         for annotation in proto.quantization_annotation:
             used.update(entry.value for entry in annotation.quant_parameter_tensor_names)
-    return released - used
+    makers: dict[str, int] = {}
+    for index, old in enumerate(proto.node):
+        for node in replaced.get(index, (old,)):
+            used.update(names_read([node]))
+        makers.update((name, index) for name in old.output if name)
+    unused: set[str] = set()
+    dead: set[int] = set()
+    pending = [name for name in released if not used[name]]
+    while pending:
+        name = pending.pop()
+        unused.add(name)
+        index = makers.get(name, -1)
+        if index < 0 or index in dead or proto.node[index].domain not in ("", "ai.onnx"):
+            continue
+        if not unused.issuperset(filter(None, proto.node[index].output)):
+            continue
+        dead.add(index)
+        for node in replaced.get(index, (proto.node[index],)):
+            for read in names_read([node]):
+                used[read] -= 1
+                if read and not used[read]:
+                    pending.append(read)
+    return unused, dead
 
 
-def _remove(body: Body, replaced: dict[int, list[Any]], unused: set[str]) -> None:
-    """Take out constants of this body that only replaced nodes used."""
+def _remove(body: Body, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
+    """Take out what only replaced nodes used: initializers, the nodes that are dead, and constants made on the way."""
     proto = body.proto
-    for index, node in enumerate(proto.node):
-        if node.op_type == "Constant" and node.domain in ("", "ai.onnx") and node.output[0] in unused:
-            replaced[index] = []
+    for index, nodes in replaced.items():
+        replaced[index] = [
+            node for node in nodes
+            if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or unused.isdisjoint(node.output)
+        ]  # fmt: skip
+    replaced.update((index, []) for index in dead)
     for entries in (proto.value_info,) if body.function else (proto.initializer, proto.value_info):
         for index in reversed(range(len(entries))):
             if entries[index].name in unused:

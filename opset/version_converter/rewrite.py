@@ -212,7 +212,8 @@ class Node:
             raise Refusal(
                 "C205",
                 f"the input '{name}' ('{printable(self.input(index))}') is computed at run time or can be overridden",
-                "make it an initializer that is no graph input (constant folding does)",
+                "make it an initializer that is no graph input; if it follows from dynamic dimensions, fix these: "
+                "opset infer --dim NAME=N -o FILE",
             )
         return constant
 

@@ -3,12 +3,16 @@
 import warnings
 
 import numpy as np
+import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
+import opset
 from opset.model import load
 from opset.model.graph import bodies
 from opset.model.tensor import tensor_values
+from opset.opsets.inference.call import Unknown
+from opset.opsets.inference.engine import Engine
 from opset.opsets.registry import default_registry
 from opset.opsets.values import type_string
 from opset.version_converter.known import Inferred, Values
@@ -111,3 +115,234 @@ def test_sizes_that_only_value_info_states_are_not_computed_with():
     values = known(helper.make_model(graph, opset_imports=imports))[0]
     assert [values.constant(name) for name in ("sa", "sb")] == [None, None]
     assert values.constant("sw").values == (2, 4)
+
+
+def converted(text, to):
+    """Give a model in onnx's text syntax, and what it is converted to."""
+    proto = parser.parse_model(text)
+    return proto, opset.convert(proto, to)
+
+
+def same(text, to, *feeds):
+    """Say whether a conversion computes the same for all feeds, as onnxruntime has it.
+
+    It does not optimize, since it would then compute with sizes that value_info states.
+    """
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    sessions = [
+        onnxruntime.InferenceSession(each.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        for each in converted(text, to)
+    ]
+    return all(
+        np.array_equal(*(session.run(None, {k: np.asarray(v) for k, v in feed.items()})[0] for session in sessions))
+        for feed in feeds
+    )
+
+
+def test_a_size_of_value_info_is_not_written_into_the_model():
+    """Gather's -1 is the last sample of any batch, though value_info is of the batch 1 that was exported."""
+    text = """<ir_version: 8, opset_import: ["": 11]>
+        g (float[N, 4] x) => (float[M, 4] y) <float[1, 4] r, int64[1] i = {-1}> {
+            r = Relu(x)
+            y = Gather<axis = 0>(r, i)
+        }"""
+    assert same(text, 10, *({"x": np.arange(4 * n, dtype=np.float32).reshape(n, 4)} for n in (1, 3)))
+
+
+def test_a_rank_of_value_info_that_contradicts_is_not_believed():
+    values = known(parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+        g (float[N, 4] x) => (float[N, 4] y) <float r> { r = Relu(x)  y = Relu(r) }"""))[0]  # fmt: skip
+    assert values.shape("r") == ("N", 4)
+
+
+def test_an_initializer_that_a_caller_may_override_has_the_shape_of_its_input():
+    proto = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+        g (float[N, 4] x, float[4] w = {1.0, 2.0, 3.0, 4.0}) => (float[N, 4] y) { y = Mul(x, w) }""")
+    proto.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "M"
+    values = known(proto)[0]
+    assert values.shape("w") == ("M",)
+    assert values.constant("w") is None
+
+
+CALLED_INSIDE = """<ir_version: 8, opset_import: ["": 13, "c": 1, "f": 1]>
+    g (float[2, 3] x, float[1, 5] z) => (y, w) {
+        y = f.F(x)
+        w = c.Own<body = h () => (k) { k = f.F(z) }>(z)
+    }
+    <domain: "f", opset_import: ["": 13]> F (a) => (b) {
+        s = Shape(a)
+        zero = Constant<value_ints = [0]>()
+        one = Constant<value_ints = [1]>()
+        g = Gather(s, zero)
+        axis = Sub(g, one)
+        b = ReduceSum<keepdims = 0>(a, axis)
+    }"""
+
+
+def test_a_function_that_is_called_where_inference_does_not_look_is_not_known():
+    """Its axis is 1 for one call, and 0 for the one in a graph of an operator without schema."""
+    function = known(parser.parse_model(CALLED_INSIDE))[-1]
+    assert function.body.function
+    assert [function.constant("axis"), function.type("a"), function.shape("a")] == [None, None, None]
+    # What its nodes say by themselves remains.
+    assert [function.type("s"), function.type("one"), function.shape("one")] == ["tensor(int64)"] * 2 + [(1,)]
+    with pytest.raises(opset.ConversionError):
+        converted(CALLED_INSIDE, 12)
+
+
+def test_what_calls_of_a_function_do_not_share_is_not_known():
+    text = CALLED_INSIDE.replace("c.Own<body = h () => (k) { k = f.F(z) }>(z)", "f.F(z)")
+    function = known(parser.parse_model(text))[-1]
+    assert [function.constant("axis"), function.shape("a")] == [None, (None, None)]
+    shared = known(parser.parse_model(text.replace("float[1, 5]", "float[2, 5]")))[-1]
+    assert shared.constant("axis").values == (1,)
+    other = known(parser.parse_model(text.replace("float[1, 5]", "double[2, 5]")))[-1]
+    assert [other.type("a"), other.constant("axis").values] == [None, (1,)]
+
+
+def test_an_attribute_of_the_function_around_is_not_known_of_an_added_node():
+    """An adapter's node that keeps such an attribute has not the type that the attribute's default would give."""
+    proto = parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "f": 1]>
+        g (float[2, 3] x) => (y) { y = f.F<keep = 0>(x) }
+        <domain: "f", opset_import: ["": 13]> F <keep> (a) => (b) {
+            b = ReduceMax<keepdims: int = @keep, axes = [1]>(a)
+        }""")
+    function = known(proto)[-1]
+    assert function.shape("b") == (2,)
+    added = type(proto.functions[0].node[0])()
+    added.CopyFrom(proto.functions[0].node[0])
+    added.output[0] = "c"
+    function.add(added, 13)
+    assert [function.type("c"), function.shape("c")] == ["tensor(float)", None]
+
+
+def test_a_function_that_nothing_calls_is_inferred_from_its_own_nodes():
+    uncalled = CALLED_INSIDE.replace("y = f.F(x)", "y = Relu(x)")
+    text = uncalled.replace("c.Own<body = h () => (k) { k = f.F(z) }>", "Relu")
+    function = known(parser.parse_model(text))[-1]
+    assert [function.type("s"), function.type("axis"), function.shape("one")] == ["tensor(int64)"] * 2 + [(1,)]
+    assert function.type("a") is None
+
+
+def test_conversion_that_asks_nothing_does_not_infer(monkeypatch):
+    runs = []
+    run = Engine.run
+    monkeypatch.setattr(Engine, "run", lambda engine: (runs.append(1), run(engine))[1])
+    text = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[N, 4] x) => (float[N, 4] y) { a = Relu(x)  b = Transpose(a)  c = MatMul(a, b)  y = Reshape(c, s) }"""
+    converted(text.replace(", s)", ", x)").replace("float[N, 4] x", "int64[4] x"), 17)
+    assert runs == []
+    converted("""<ir_version: 8, opset_import: ["": 13]>
+        g (float[N, 4] x) => (y) { a = Relu(x)  y = Softmax<axis = 0>(a) }""", 12)  # fmt: skip
+    assert runs == [1]
+
+
+def test_a_number_that_casts_and_sums_of_constants_give_becomes_an_attribute():
+    """As exporters write the bounds of Clip; rounded as FLOAT is."""
+    text = """<ir_version: 7, opset_import: ["": 12]>
+        g (float[N, 4] x) => (float[N, 4] y) <double low = {-0.1}> {
+            min = Cast<to = 1>(low)
+            two = Constant<value_float = 2.0>()
+            tenth = Constant<value_float = 0.1>()
+            max = Add(two, tenth)
+            y = Clip(x, min, max)
+        }"""
+    clip = converted(text, 10)[1].graph.node[-1]
+    assert {each.name: each.f for each in clip.attribute} == {"min": np.float32(-0.1), "max": np.float32(2.1)}
+    assert same(text, 10, {"x": np.float32([[-9, -0.05, 0.5, 9]])})
+
+
+def test_sizes_that_change_with_each_turn_of_a_loop_are_no_constants():
+    """The state grows: the size of its first axis is 1, 2, 3, …; that of its second is always 4."""
+    text = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[1, 4] x, int64 trips) => (float[A, B] y) {
+            y = Loop<body = b (int64 i, bool c, float[1, 4] s) => (bool d, float[A, B] t) {
+                d = Identity(c)
+                zero = Constant<value_ints = [0]>()
+                one = Constant<value_ints = [1]>()
+                sizes = Shape(s)
+                rows = Gather(sizes, zero)
+                columns = Gather(sizes, one)
+                begin = Slice(s, zero, one, zero)
+                t = Concat<axis = 0>(s, begin)
+            }>(trips, , x)
+        }"""
+    body = known(parser.parse_model(text))[1]
+    assert [body.constant(name) for name in ("rows", "sizes")] == [None, None]
+    assert body.constant("columns").values == (4,)
+    assert body.shape("s")[0] != 1
+    assert body.shape("s")[0] != body.shape("t")[0]
+
+
+def test_constants_that_conversion_made_on_the_way_do_not_stay():
+    """Slice goes by version 10, where its axis is counted from the front, and still an input."""
+    text = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[N, 4] x) => (float[A, B] y) {
+            s = Shape(x)
+            from = Constant<value_ints = [0]>()
+            to = Constant<value_ints = [2]>()
+            axis = Constant<value_ints = [-1]>()
+            y = Slice(x, from, to, axis)
+        }"""
+    nodes = converted(text, 9)[1].graph.node
+    assert [node.op_type for node in nodes] == ["Shape", "Slice"]
+    assert same(text, 9, {"x": np.arange(12, dtype=np.float32).reshape(3, 4)})
+
+
+def test_a_function_of_which_calls_were_left_out_is_not_known(monkeypatch):
+    """Inference is bounded: what further calls would have been like is then not known."""
+    text = CALLED_INSIDE.replace("c.Own<body = h () => (k) { k = f.F(z) }>(z)", "f.F(z)").replace("[1, 5]", "[2, 5]")
+    spend, spent = Engine._spend, []
+
+    def once(engine, nodes):
+        spent.append(nodes)
+        if len(spent) > 1:
+            raise Unknown("too often")
+        spend(engine, nodes)
+
+    assert known(parser.parse_model(text))[-1].constant("axis").values == (1,)
+    monkeypatch.setattr(Engine, "_spend", once)
+    assert known(parser.parse_model(text))[-1].constant("axis") is None
+    assert len(spent) == 2
+
+
+def test_what_computed_an_attribute_alone_goes_away_and_need_not_be_legal():
+    """Range came with version 11; what is read elsewhere too, in a branch or as an output, stays."""
+    text = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 4] x, bool c) => (float[] y, int64[1] width, int64[] z) {
+            zero = Constant<value_int = 0>()
+            one = Constant<value_int = 1>()
+            second = Constant<value_ints = [1]>()
+            sizes = Shape(x)
+            rows = Gather(sizes, zero)
+            width = Gather(sizes, second)
+            axes = Range(zero, rows, one)
+            y = ReduceSum<keepdims = 0>(x, axes)
+            z = If(c)<
+                then_branch = t () => (int64[1] a) { a = Identity(second) },
+                else_branch = e () => (int64[1] b) { b = Reshape(zero, second) }
+            >
+        }"""
+    after = converted(text, 10)[1]
+    assert [node.op_type for node in after.graph.node] == ["Constant", "Constant", "Shape", "Gather", "ReduceSum", "If"]
+    assert same(text, 10, {"x": np.arange(8, dtype=np.float32).reshape(2, 4), "c": True})
+    read = text.replace("int64[1] width,", "int64[1] width, int64[A] axes,")
+    with pytest.raises(opset.ConversionError, match="Range came with version 11"):
+        converted(read, 10)
+
+
+def test_branches_whose_shapes_are_inferred_agree_or_do_not():
+    """Before version 11 they had to; of a branch that is never taken nothing is known."""
+    text = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 4] x, bool c) => (float[] z) {
+            z = If(c)<
+                then_branch = t () => (float[] a) { a = Relu(x) },
+                else_branch = e () => (float[] b) { b = Transpose<perm = [0, 1]>(x) }
+            >
+        }"""
+    assert same(text, 10, *({"x": np.float32([[-1] * 4] * 2), "c": each} for each in (True, False)))
+    fixed = text.replace("z = If(c)", "k = Constant<value: tensor = bool {1}>() z = If(k)")
+    for other in (text.replace("[0, 1]", "[1, 0]"), fixed):
+        with pytest.raises(opset.ConversionError, match="is not known in both branches"):
+            converted(other, 10)

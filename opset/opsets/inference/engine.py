@@ -123,6 +123,8 @@ class Engine:
         self.data_prop, self.check_type, self.use_stated, self.cautious = data_prop, check_type, stated, cautious
         self.frames: dict[Any, Frame] = {}
         self.calls: dict[tuple[str, str, str], list[Frame]] = {}
+        self.missed: set[tuple[str, str, str]] = set()
+        """Functions of which calls were left out."""
         self.fixed: set[str] = set()
         """Variables of the model's own inputs."""
         self._functions = {function_key(function): function for function in model.proto.functions}
@@ -411,10 +413,17 @@ class Engine:
             return None if known is None else Data(known.dims, known.values)
 
         def attribute(name: str) -> Any:
-            return next((attribute_value(each) for each in node.attribute if each.name == name), None)
+            for each in node.attribute:
+                if each.name == name:
+                    if each.ref_attr_name:
+                        raise Unknown(f"{name} is what a call of the function around gives")
+                    return attribute_value(each)
+            return None
 
-        if schema.name == "Constant" and not schema.domain and (message := attribute("value")) is not None:
-            return (tensor(element_name(message.data_type), stated_dims(message.dims)),)
+        if schema.name == "Constant" and not schema.domain:
+            for each in node.attribute:
+                if each.name == "value" and each.HasField("t") and not each.ref_attr_name:
+                    return (tensor(element_name(each.t.data_type), stated_dims(each.t.dims)),)
         return self._asked(Call(node, schema, given, attribute, elements), node, meaning, ()).types
 
     def _unruled(self, frame: Frame, node: Any, meaning: Meaning, given: Sequence[Type | None]) -> Outcome:
@@ -494,8 +503,8 @@ class Engine:
         first = types[0] if types else None
         if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or self._followed > _MAX_LIVE_DATA:
             return ()
-        # Never read weights to add them up; what has no inputs, a Constant's value_floats, is read.
-        if first.element not in _WHOLE and not live and call.input_count:
+        # Never read weights to add them up; what has no inputs, a Constant's value_floats, is read, and single numbers.
+        if first.element not in _WHOLE and not live and not all(_is_single(each) for each in call.types if each):
             return ()
         if small_count(first.shape) is None:
             return ()
@@ -624,6 +633,7 @@ class Engine:
             try:
                 self._spend(len(function.node))
             except Unknown as unknown:
+                self.missed.add(identity)
                 return Outcome((None,) * len(node.output), doubts=(str(unknown),))
             inner = self._called_frame(frame, function, attributes)
             for place, name in enumerate(function.input):
@@ -728,6 +738,11 @@ class Engine:
                 why = f"{other} is {was}, and {formal.name} is {text}; both are of {formal.type}"
                 problems.append(Problem("I202", f"the inputs of {name} are not legal", why))
         return tuple(problems)
+
+
+def _is_single(type_: Type) -> bool:
+    """Say whether a type is that of tensors of one element."""
+    return type_.kind == "tensor" and small_count(type_.shape) == 1
 
 
 def drive(run: Run) -> Any:
