@@ -98,7 +98,17 @@ def cli() -> None:
 def main() -> None:
     """Run the command line and leave the process with its exit status."""
     signal.signal(signal.SIGTERM, _terminated)
+    _open_closed_streams()
     cli(prog_name="opset")
+
+
+def _open_closed_streams() -> None:
+    """Open those of the standard streams that the caller closed: stdin is empty, writing to stdout fails."""
+    for name, mode, access in (
+        ("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)
+    ):  # fmt: skip
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, access), mode, encoding="utf-8"))
 
 
 def _close_stdout() -> None:

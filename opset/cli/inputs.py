@@ -143,12 +143,13 @@ def _stem(model: Input) -> str:
 
 def sizes_of(options: Iterable[str]) -> dict[str, int]:
     """Give the numbers of `--dim NAME=N`. Raises BadParameter."""
-    found = {}
+    found: dict[str, int] = {}
     for each in options:
         name, _, size = each.rpartition("=")
         if not name or not re.fullmatch(r"\d{1,18}", size, re.ASCII):
             raise click.BadParameter(f"{each!r} is not NAME=N", param_hint="--dim")
-        found[name] = int(size)
+        if found.setdefault(name, int(size)) != int(size):
+            raise click.BadParameter(f"'{name}' is given two numbers", param_hint="--dim")
     return found
 
 

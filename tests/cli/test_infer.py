@@ -83,6 +83,7 @@ def test_it_reads_and_writes_streams(folder):
     ("options", "said"),
     [
         (["--dim", "M=4"], "U103"), (["--dim", "N"], "NAME=N"), (["--dim", "N=-1"], "NAME=N"),
+        (["--dim", "N=1", "--dim", "N=2"], "two numbers"),
         (["-o", "x.onnx", "--in-place"], "U103"),
     ],
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """The command line as a process: streams, signals, pipes that close, time to start."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -51,6 +52,21 @@ def test_statuses_of_the_process(small, refused):
         status, stdout, stderr = finish(process(*arguments))
         assert status == expected
         assert bool(stdout) == (expected == 0) and bool(stderr) == (expected != 0)
+
+
+@pytest.mark.parametrize(
+    ("shell", "expected"),
+    [("{} infer - <&-", 3), ("{} infer small.onnx >&-", 2), ("{} convert small.onnx --to 21 -o - >&-", 2),
+     ("{} list >&-", 2), ("{} infer small.onnx -q >&-", 0), ("{} infer small.onnx 2>&-", 0)],
+)  # fmt: skip
+def test_streams_that_are_closed(shell, expected, small):
+    started = subprocess.Popen(
+        shell.format(shlex.join(COMMAND)), shell=True, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    status, _, stderr = finish(started)
+    assert status == expected
+    assert stderr.startswith("error[" if expected else "")
+    assert "internal" not in stderr
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["show", "Relu"], ["convert", "small.onnx", "--to", "21", "-o", "-"]])
