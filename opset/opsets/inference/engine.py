@@ -180,8 +180,7 @@ class Engine:
         for value in graph.input:
             self._enter(frame, value.name, self._type_of(frame, value.type))
         overridable = self.model.proto.ir_version >= 4
-        typed = {value.name for value in graph.input if frame.types[value.name] is not None}
-        self._enter_initializers(frame, typed if overridable else ())
+        self._enter_initializers(frame, {value.name for value in graph.input} if overridable else ())
         self._state(frame)
 
     def _enter_initializers(self, frame: Frame, given: Collection[str]) -> None:
@@ -190,6 +189,8 @@ class Engine:
             if each.name not in given:
                 frame.types[each.name] = tensor(element_name(each.data_type), stated_dims(each.dims))
                 frame.tensors[each.name] = each
+            elif frame.types.get(each.name) is None:
+                frame.types[each.name] = tensor(element_name(each.data_type))
         for each in frame.body.proto.sparse_initializer:
             frame.types[each.values.name] = tensor(element_name(each.values.data_type), stated_dims(each.dims))
 
