@@ -224,6 +224,8 @@ def broadcast(*sizes: Size) -> Size:
 
 def equal(left: Size, right: Size) -> bool | None:
     """Say whether two sizes are equal, None where that depends on their variables, or is too complex to be told."""
+    if left == right:
+        return True
     try:
         difference = left - right
     except TooComplex:
