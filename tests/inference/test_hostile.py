@@ -114,6 +114,14 @@ def test_tensors_of_great_rank():
     assert found.type("c2999").element == "float"
 
 
+def test_a_rank_that_grows():
+    nodes = [helper.make_node("Gather", [f"g{number}", "i"], [f"g{number + 1}"]) for number in range(9)]
+    found = inferred(model(nodes, [value("g0", ["N"]), value("i", ["M"] * 9, INT64)], outputs=("g9",)))
+    assert len(shape(found, "g7")) == 57
+    assert shape(found, "g8") is None
+    assert [gap.reason for gap in found.gaps] == ["a rank of 65 is too great to be followed"]
+
+
 def test_types_that_are_long_are_written_as_far_as_there_is_room():
     sizes = [chr(97 + number % 26) * (1400 + number) for number in range(64)]
     nodes = chain("Relu", 5000)

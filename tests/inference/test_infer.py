@@ -52,6 +52,22 @@ def test_the_greater_of_a_number_and_of_none_is_none():
     assert shown(infer(proto), "y") == "float[y_d0]"
 
 
+NEGATIVE = """s = Shape <start = 0, end = 1> (x)  one = Constant <value_ints = [1]> ()  two = Add (s, one)
+    none = Neg (two)"""
+
+
+def test_a_size_that_is_always_negative_can_only_be_that_of_the_rest():
+    found = infer(model(f"{NEGATIVE} y = Reshape (x, none)", "main (float[N, 3] x) => (float[?] y)"))
+    assert (shown(found, "y"), found.findings) == ("float[3*N]", ())
+    (finding,) = infer(model(f"{NEGATIVE} both = Concat <axis = 0> (none, none) y = Reshape (x, both)")).findings
+    assert finding.why == "C1: shape [-1, -1]"
+
+
+def test_no_output_has_a_size_that_is_always_negative():
+    (finding,) = infer(model(f"{NEGATIVE} y = ConstantOfShape (none)")).findings
+    assert (finding.code, finding.place) == ("I201", "graph 'main', node number 4 (ConstantOfShape)")
+
+
 def test_variables_are_bound_to_numbers():
     found = infer(model("y = Concat <axis = 0> (x, x)"), dims={"N": 4})
     assert shown(found, "y") == "float[8, 3]"

@@ -258,6 +258,8 @@ def equal(left: Size | None, right: Size | None) -> bool | None:
     """Say whether two sizes are equal; None where that depends on variables, or one is not known or too complex."""
     if left is None or right is None:
         return None
+    if left == right:
+        return True
     try:
         difference = left - right
     except TooComplex:
@@ -295,6 +297,11 @@ def less(left: Size | None, right: Size | None) -> bool | None:
 def lower(size: Size) -> int | None:
     """Give a number that a size is never below, None where none is known."""
     return _bounds(size)[0]
+
+
+def upper(size: Size) -> int | None:
+    """Give a number that a size is never above, None where none is known."""
+    return _bounds(size)[1]
 
 
 def parse(text: str) -> Size | None:

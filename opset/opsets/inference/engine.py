@@ -524,7 +524,7 @@ class Engine:
                 continue
             self._followed += sum([each.size if isinstance(each, Dim) else 1 for each in elements])
             whole = type_ is not None and type_.element in _WHOLE
-            kept = tuple([None if whole and not fits(each) else each for each in elements])
+            kept = tuple([each if fits(each, whole) else None for each in elements])
             found.append(Data(tuple([size for size in shape or () if isinstance(size, int)]), kept))
         return tuple(found)
 
@@ -711,9 +711,10 @@ class Engine:
         if small_count(dims) is None:
             return None
         try:
-            return Data(dims, tuple(tensor_values(self.model, message, MAX_DATA)))
+            elements = tensor_values(self.model, message, MAX_DATA)
         except ModelError:  # told by whoever needs the data itself
             return None
+        return Data(dims, tuple([each if fits(each, False) else None for each in elements]))
 
     def _misfits(self, schema: OpSchema, node: Any, given: Sequence[Type | None]) -> tuple[Problem, ...]:
         """Give what is wrong with the number and types of a node's inputs, if that is asked for."""

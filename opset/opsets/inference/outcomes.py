@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import copysign
 from typing import Any, NamedTuple
 
 from opset.model.tensor import text_of
 from opset.opsets.inference import Hook
 from opset.opsets.inference.call import MAX_DATA, Call, Data, Element, Unknown, Violation
-from opset.opsets.inference.dims import TooComplex
+from opset.opsets.inference.dims import TooComplex, upper
 from opset.opsets.inference.types import MAX_RANK, Shape, Type, mapped, of_text
 from opset.opsets.inference.types import shown as shown_shape
 from opset.schemas.model import OpSchema
@@ -127,9 +128,11 @@ def completed(
             each = Type("tensor", base.element if base is not None and base.kind == "tensor" else None, tuple(each))
         shape = each.shape
         if shape is not None:
-            negative = [size for size in shape if isinstance(size, int) and size < 0]
+            negative = [size for size in shape if size is not None and (upper(size) or 0) < 0]
             if negative:
                 problems.append(_unfit(call.schema, f"output {place} would have the shape {shown_shape(shape)}"))
+            if len(shape) > MAX_RANK:
+                call.doubt(f"a rank of {len(shape)} is too great to be followed")
             if negative or len(shape) > MAX_RANK:
                 each = each._replace(shape=None)
             elif any(isinstance(size, int) and size >= 2**63 for size in shape):
@@ -176,11 +179,14 @@ def small_count(shape: Shape | None) -> int | None:
     return count if count <= MAX_DATA else None
 
 
-def fits(element: Element) -> bool:
-    """Say whether an element may be one of an integer tensor: a fraction, or what wraps around, is not known."""
+def fits(element: Element, whole: bool) -> bool:
+    """Say whether an element can be followed, in a tensor of `whole` numbers or another.
+
+    Among whole numbers, a fraction or what wraps around is not known; and a zero below zero never is, which equals 0.
+    """
     if isinstance(element, float):
-        return False
-    return not isinstance(element, int) or -(2**63) <= element < 2**63
+        return not whole and (element != 0 or copysign(1, element) > 0)
+    return not isinstance(element, int) or -(2**63) <= element < 2**63 or not whole
 
 
 def stated_dims(dims: Sequence[int]) -> Shape | None:

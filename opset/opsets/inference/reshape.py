@@ -10,7 +10,7 @@ from typing import Any
 from opset.opsets.inference import data, infer
 from opset.opsets.inference.agreement import axes_of, required
 from opset.opsets.inference.call import Call, Unknown, Violation
-from opset.opsets.inference.dims import Dim, Size, equal, followed, lower, multiplied
+from opset.opsets.inference.dims import Dim, Size, equal, followed, lower, multiplied, upper
 from opset.opsets.inference.types import MAX_RANK, Shape, shown
 
 
@@ -41,8 +41,10 @@ def reshape_by_attribute(call: Call) -> Shape:
 def _reshaped(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], zeros: bool) -> Shape:
     """Give the sizes that are wanted, 0 and -1 replaced by what they stand for.
 
-    A size with variables stands for itself: where it were 0 or -1, shape would say something else by chance.
+    A size with variables stands for itself: where it were 0 or -1, shape would say something else by chance. One that
+    is always negative can only be -1.
     """
+    wanted = [-1 if isinstance(size, Dim) and (upper(size) or 0) < 0 else size for size in wanted]
     if sum(each == -1 for each in wanted) > 1 or any(isinstance(each, int) and each < -1 for each in wanted):
         raise Violation("C1", f"shape {shown(tuple(wanted))}")
     sizes = list(wanted)
