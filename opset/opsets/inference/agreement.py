@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opset.opsets.inference.call import Call, Element, Unknown, Violation
+from opset.opsets.inference.call import Call, Element, Violation
 from opset.opsets.inference.dims import Dim, Size, equal
 from opset.opsets.inference.types import Shape, shown
 from opset.opsets.values import element_name
@@ -130,10 +130,10 @@ def check_choice(call: Call, name: str, choices: Sequence[int | str], label: str
 
 
 def required(call: Call, name: str) -> Any:
-    """Give an attribute that has no default. Raises Unknown where it is left out."""
+    """Give an attribute that has no default. Raises Violation without label where it is left out."""
     value = call.attribute(name)
     if value is None:
-        raise Unknown(f"the attribute {name} is missing")
+        raise Violation("", f"the attribute {name} is missing")
     return value
 
 
