@@ -115,6 +115,8 @@ def _infer(model: Input, settings: Settings, folders: tuple[Path, ...]) -> dict[
     if settings.output is not None and not (settings.strict and findings):
         path = settings.output.path(model, SUFFIX)
         made = found.written(settings.overwrite)
+        if found.left_out:
+            data["notes"].append(f"{found.left_out:,} types are not written: together they are too large")
         save(made, path, settings.output, settings.external, settings.force, data["notes"])
         data["output"] = path
     return {**data, "status": "contradicted" if findings else "inferred", "exit_status": int(bool(findings))}

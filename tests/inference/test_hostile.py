@@ -129,6 +129,7 @@ def test_types_that_are_long_are_written_as_far_as_there_is_room():
     found = inferred(model(nodes, [value("x", sizes)]), seconds=10, room=500)
     assert found.written().proto.ByteSize() < 100_000_000
     assert len(found.written().proto.graph.value_info) > 500
+    assert found.left_out == 5000 - len(found.written().proto.graph.value_info)
 
 
 def test_many_calls_with_many_elements():

@@ -23,8 +23,8 @@ __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
 
 KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "nothing"
 """How much is known of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
-MAX_WRITTEN = 1 << 26
-"""Bytes of the types that are written into a model, at most: small models may have many large ones."""
+MAX_WRITTEN, MAX_EACH = 1 << 26, 256
+"""Bytes of the types that are written into a model at most, and more for each node: small models may have long ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ class Inference:
         self._engine = engine
         self.model = engine.model
         self.findings = tuple(_findings(engine))
+        self.left_out = 0
+        """How many types `written` left out, since they would have taken too much room."""
 
     def type(self, name: str) -> Type | None:
         """Give what is known of a value of the main graph, None where nothing is."""
@@ -110,17 +112,19 @@ class Inference:
         """Give the model with value_info for all that is known, and outputs completed.
 
         What is stated stays, completed where it says less; with `overwrite`, what contradicts the inference, or says
-        less, is replaced. What goes beyond MAX_WRITTEN bytes is left out. Inputs are as they were, but for variables
-        that were bound to numbers.
+        less, is replaced. What goes beyond MAX_WRITTEN bytes is left out, and counted in `left_out`. Inputs are as they
+        were, but for variables that were bound to numbers.
         """
         message = pb.ModelProto()
         message.CopyFrom(self.model.proto)
         roots = _roots(message)
-        room = MAX_WRITTEN
+        room = MAX_WRITTEN + MAX_EACH * sum(len(frame.body.proto.node) for frame in self._engine.frames.values())
+        self.left_out = 0
         for frame in self._engine.frames.values():
             graph = _graph_at(roots, frame.key)
             if graph is not None:
-                room = _write(graph, frame, self._engine, overwrite, room)
+                room, left_out = _write(graph, frame, self._engine, overwrite, room)
+                self.left_out += left_out
         for function in message.functions if overwrite else ():
             _replace(function, self._engine.calls.get(function_key(function), []), self._engine)
         return self.model.with_proto(message, changed=True)
@@ -250,10 +254,14 @@ def _graph_at(roots: Sequence[Any], key: Any) -> Any:
     return graph
 
 
-def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool, room: int) -> int:
-    """Write what is known of a graph's values into it, as far as there is room for that; gives what room is left."""
+def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool, room: int) -> tuple[int, int]:
+    """Write what is known of a graph's values into it, as far as there is room for that.
+
+    Gives what room is left, and how many types were left out.
+    """
     known = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     protos: dict[Type, tuple[Any, int]] = {}
+    left_out = 0
 
     def size(each: Size | None) -> Size | None:
         # A variable is of the same number in the whole model, which a size that each turn of a loop has anew is not.
@@ -274,11 +282,10 @@ def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool, room: int)
                 assert type_ is not None
             if type_ not in protos:
                 made = to_proto(type_)
-                if made.ByteSize() > room:
-                    continue
-                protos[type_] = made, made.ByteSize()
+                protos[type_] = (made if made.ByteSize() <= room else None), made.ByteSize()
             made, length = protos[type_]
             if length > room:
+                left_out += 1
                 continue
             if name not in known:
                 if _coverage(type_) == NOTHING:
@@ -287,7 +294,7 @@ def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool, room: int)
             elif overwrite or name not in frame.conflicts:
                 fill(known[name], type_, overwrite)
             room -= length
-    return room
+    return room, left_out
 
 
 def _replace(function: Any, calls: Sequence[Frame], engine: Engine) -> None:
