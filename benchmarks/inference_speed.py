@@ -11,7 +11,6 @@ The exit status is 1 when a target does not hold.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.speed import Run, make_inline, run, summary
+from benchmarks.speed import Run, asked, make_inline, run, summary
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -165,14 +164,7 @@ def report(name: str, size: int, runs: dict[str, dict[str, Run]]) -> tuple[list[
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; give the exit status."""
-    about = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.inference_speed", description=about)
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(BENCHES), help=", ".join(BENCHES))
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each, of which the median counts")
-    parser.add_argument("--quick", action="store_true", help="one run, models of a tenth of the size, no targets")
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="where models and outputs go; needs 3 GB of room")
-    parser.add_argument("--make", nargs=3, metavar=("NAME", "SIZE", "FILE"), help="only write a model")
-    options = parser.parse_args(arguments)
+    options = asked(arguments, "python -m benchmarks.inference_speed", __doc__ or "", list(BENCHES), runs=3, room=3)
     if options.make:
         name, size, path = options.make
         BENCHES[name].make(Path(path), int(size))

@@ -240,15 +240,23 @@ def report(bench: Bench, size: int, runs: dict[str, Run]) -> tuple[list[str], bo
     return lines, not runs["opset"].failure and all(verdicts)
 
 
+def asked(
+    arguments: Sequence[str] | None, program: str, about: str, names: Sequence[str], runs: int, room: int
+) -> argparse.Namespace:
+    """Give the options of a benchmark of these models, whose files need so many GB."""
+    parser = argparse.ArgumentParser(prog=program, description=about.split("\n")[0])
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(names), help=", ".join(names))
+    parser.add_argument("--runs", type=int, default=runs, metavar="N", help="runs of each, of which the median counts")
+    parser.add_argument("--quick", action="store_true", help="one run, models of a tenth of the size, no targets")
+    help = f"where models and outputs go; needs {room} GB of room"
+    parser.add_argument("--folder", type=Path, metavar="DIR", help=help)
+    parser.add_argument("--make", nargs=3, metavar=("NAME", "SIZE", "FILE"), help="only write a model")
+    return parser.parse_args(arguments)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; give the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(BENCHES), help=", ".join(BENCHES))
-    parser.add_argument("--runs", type=int, default=5, metavar="N", help="runs of each, of which the median counts")
-    parser.add_argument("--quick", action="store_true", help="one run, models of a tenth of the size, no targets")
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="where models and outputs go; needs 8 GB of room")
-    parser.add_argument("--make", nargs=3, metavar=("NAME", "SIZE", "FILE"), help="only write a model")
-    options = parser.parse_args(arguments)
+    options = asked(arguments, "python -m benchmarks.speed", __doc__ or "", list(BENCHES), runs=5, room=8)
     if options.make:
         name, size, path = options.make
         BENCHES[name].make(Path(path), int(size))

@@ -9,17 +9,48 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import click
 
 from opset.cli import output
+from opset.cli.configuration import schemas_option
 from opset.cli.inputs import STREAM, Input, Output
 from opset.errors import Finding, OpsetError, UsageError
 from opset.model import Model, write_stream
 from opset.model.external import is_external, tensors
+from opset.model.writing import MODES
 
 INTERNAL = 70
 Work = Callable[[Input], dict[str, Any]]
+Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+
+def writing(where: str) -> Callable[[Command], Command]:
+    """Give the options of a verb that writes models; `where` is the help of -o."""
+    options = (
+        click.option("-o", "--output", "given", metavar="FILE|DIR|-", help=where),
+        click.option("--in-place", is_flag=True, help="Put the result in the input's place."),
+        click.option("--force", is_flag=True, help="Overwrite an output that exists."),
+        click.option("--external-data", "external", type=click.Choice(MODES), default="auto", show_default=True,
+                     help="What becomes of weights in files of their own."),
+        click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
+                     help="Another folder that external data may lie in. Repeatable."),
+        schemas_option,
+        click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N",
+                     help="Processes, for many inputs."),
+        click.option("-q", "--quiet", is_flag=True, help="Write no report, errors alone."),
+        output.format_option,
+    )  # fmt: skip
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def reports_of(

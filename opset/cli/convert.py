@@ -12,13 +12,12 @@ from typing import Any
 import click
 
 from opset.cli import output
-from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save
-from opset.cli.configuration import all_folders, schemas_option
+from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save, writing
+from opset.cli.configuration import all_folders
 from opset.cli.inputs import STREAM, Input, Output, expand, output_for, suffix
 from opset.errors import printable
 from opset.model import load
 from opset.model.external import odd_keys
-from opset.model.writing import MODES
 from opset.opsets.imports import imports_of
 from opset.opsets.registry import Registry, registry_with
 from opset.text import styled
@@ -53,18 +52,8 @@ class Settings:
 @click.option("--release", metavar="RELEASE", help="The versions of an ONNX release: 1.15.")
 @click.option("--for", "runtime", metavar="RUNTIME", help="What a runtime takes: onnxruntime==1.17.")
 @click.option("--ir-version", type=int, metavar="N", help="IR version; without it, as high as needed and no higher.")
-@click.option("-o", "--output", "given", metavar="FILE|DIR|-", help="Where to; beside the input if not said.")
-@click.option("--in-place", is_flag=True, help="Put the result in the input's place.")
-@click.option("--force", is_flag=True, help="Overwrite an output that exists.")
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
-@click.option("--external-data", "external", type=click.Choice(MODES), default="auto", show_default=True,
-              help="What becomes of weights in files of their own.")
-@click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
-              help="Another folder that external data may lie in. Repeatable.")
-@schemas_option
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes, for many inputs.")
-@click.option("-q", "--quiet", is_flag=True, help="Write no report, errors alone.")
-@output.format_option
+@writing("Where to; beside the input if not said.")
 def command(
     inputs: tuple[str, ...], to: tuple[str, ...], release: str | None, runtime: str | None, ir_version: int | None,
     given: str | None, in_place: bool, force: bool, plan_only: bool, external: str, roots: tuple[Path, ...],

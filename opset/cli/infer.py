@@ -13,12 +13,11 @@ from typing import Any
 import click
 
 from opset.cli import output
-from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save
-from opset.cli.configuration import all_folders, schemas_option
+from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save, writing
+from opset.cli.configuration import all_folders
 from opset.cli.inputs import STREAM, Input, Output, expand, output_for, sizes_of
 from opset.errors import Finding, UsageError, printable
 from opset.model import load
-from opset.model.writing import MODES
 from opset.opsets.inference.result import Inference, infer
 from opset.opsets.registry import registry_with
 from opset.text import columns, styled
@@ -52,17 +51,7 @@ class Settings:
 @click.option("--check-types", is_flag=True, help="Hold the inputs of nodes to the types that their operators take.")
 @click.option("--overwrite", is_flag=True, help="Do not believe the value_info that is there; replace it.")
 @click.option("--strict", is_flag=True, help="Write nothing where anything contradicts.")
-@click.option("-o", "--output", "given", metavar="FILE|DIR|-", help="Write the model with value_info there.")
-@click.option("--in-place", is_flag=True, help="Put the result in the input's place.")
-@click.option("--force", is_flag=True, help="Overwrite an output that exists.")
-@click.option("--external-data", "external", type=click.Choice(MODES), default="auto", show_default=True,
-              help="What becomes of weights in files of their own.")
-@click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
-              help="Another folder that external data may lie in. Repeatable.")
-@schemas_option
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes, for many inputs.")
-@click.option("-q", "--quiet", is_flag=True, help="Write no report, errors alone.")
-@output.format_option
+@writing("Write the model with value_info there.")
 def command(
     inputs: tuple[str, ...], dims: tuple[str, ...], given: str | None, in_place: bool, folders: tuple[Path, ...],
     jobs: int, quiet: bool, form: str, **asked: Any,
