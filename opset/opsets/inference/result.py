@@ -281,15 +281,14 @@ def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool, room: int)
                 type_ = mapped(type_, size)
                 assert type_ is not None
             if type_ not in protos:
-                made = to_proto(type_)
-                protos[type_] = (made if made.ByteSize() <= room else None), made.ByteSize()
+                made = to_proto(type_) if _coverage(type_) != NOTHING else None
+                length = 0 if made is None else made.ByteSize()
+                protos[type_] = (made if length <= room else None), length
             made, length = protos[type_]
-            if length > room:
-                left_out += 1
+            left_out += length > room
+            if made is None or length > room:
                 continue
             if name not in known:
-                if _coverage(type_) == NOTHING:
-                    continue
                 graph.value_info.add(name=name, type=made)
             elif overwrite or name not in frame.conflicts:
                 fill(known[name], type_, overwrite)
