@@ -9,17 +9,11 @@ import numpy as np
 
 from opset.model import proto as pb
 from opset.model.arrays import dtype_of_element, tensor_of
+from opset.model.attributes import FIELDS
 from opset.model.syntax import parse_graph
 from opset.opsets.releases import RELEASES
 from opset.opsets.values import NUMBERS
 from opset.schemas.model import Example, ExampleValue, OpSchema, Parameter
-
-_ATTRIBUTE_TYPES = {
-    name: number
-    for number, name in enumerate(
-        "float int string tensor graph floats ints strings tensors graphs sparse_tensor sparse_tensors".split(), 1
-    )
-} | {"type_proto": 13, "type_protos": 14}
 
 
 def model_of(schema: OpSchema, example: Example) -> Any:
@@ -132,7 +126,7 @@ def type_proto(text: str, shape: tuple[int, ...] | None = None) -> Any:
 
 
 def _attribute(name: str, kind: str, value: Any) -> Any:
-    attribute = pb.AttributeProto(name=name, type=_ATTRIBUTE_TYPES[kind])
+    attribute = pb.AttributeProto(name=name, type=FIELDS[kind][0])
     match kind:
         case "float":
             attribute.f = value

@@ -15,6 +15,7 @@ from typing import Any
 
 from opset.errors import Finding, RunError, printable
 from opset.model.arrays import array_of, dense_of
+from opset.model.attributes import attribute_type, attribute_value
 from opset.model.container import Model
 from opset.model.graph import Body, bodies_below, function_key, subgraphs
 from opset.opsets import kernels
@@ -285,37 +286,17 @@ class Programs:
 
     def _attribute_value(self, attribute: Any, inner: Mapping[int, Program]) -> Any:
         """Give an AttributeProto's value: a number, text, an array, a Program, a TypeProto, or a tuple of these."""
-        kind = attribute.type or _kind_of(attribute)
-        match kind:
-            case 1:
-                return attribute.f
-            case 2:
-                return attribute.i
-            case 3:
-                return _text(attribute.s)
-            case 4:
-                return self._array(attribute.t)
-            case 5:
-                return _inner(attribute, attribute.g, inner)
-            case 6:
-                return tuple(attribute.floats)
-            case 7:
-                return tuple(attribute.ints)
-            case 8:
-                return tuple(map(_text, attribute.strings))
-            case 9:
-                return tuple(map(self._array, attribute.tensors))
-            case 10:
-                return tuple(_inner(attribute, graph, inner) for graph in attribute.graphs)
-            case 11:
-                return self._array(attribute.sparse_tensor)
-            case 12:
-                return tuple(map(self._array, attribute.sparse_tensors))
-            case 13:
-                return attribute.tp
-            case 14:
-                return tuple(attribute.type_protos)
-        return None
+        value = attribute_value(attribute)
+        match attribute_type(attribute):
+            case "tensor" | "sparse_tensor":
+                return self._array(value)
+            case "tensors" | "sparse_tensors":
+                return tuple(map(self._array, value))
+            case "graph":
+                return _inner(attribute, value, inner)
+            case "graphs":
+                return tuple(_inner(attribute, graph, inner) for graph in value)
+        return value
 
 
 def _inner(attribute: Any, graph: Any, inner: Mapping[int, Program]) -> Program:
@@ -327,20 +308,6 @@ def _inner(attribute: Any, graph: Any, inner: Mapping[int, Program]) -> Program:
 
 
 _ASKED = "the operator asks for it"
-_FIELDS = "f i s t g floats ints strings tensors graphs sparse_tensor sparse_tensors tp type_protos".split()
-
-
-def _kind_of(attribute: Any) -> int:
-    """Give the type of an attribute of IR version 1, which did not write it: that of the field that is there."""
-    present = {descriptor.name for descriptor, _ in attribute.ListFields()}
-    return next((number for number, name in enumerate(_FIELDS, 1) if name in present), 0)
-
-
-def _text(value: bytes) -> str | bytes:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value
 
 
 def _bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ the model was exported with. Nothing is guessed: what is not certain is None.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from opset.model.container import Model
@@ -32,29 +33,25 @@ class Inferred:
         """Take the given model, and the bodies of the copy that is converted, in the order in which `bodies` gives."""
         self._model, self._registry, self._converted = model, registry, converted
         self._functions = {function_key(function) for function in model.proto.functions}
-        self._engine: Engine | None = None
-        self._frames: dict[Body, list[Frame]] = {}
 
-    @property
-    def engine(self) -> Engine:
-        """The inference itself."""
-        if self._engine is None:
-            from opset.opsets.inference.engine import Engine
+    @cached_property
+    def _run(self) -> tuple[Engine, dict[Body, list[Frame]]]:
+        """The inference itself, and what it found of each body that is converted, where that is certain."""
+        from opset.opsets.inference.engine import Engine
 
-            self._engine = Engine(self._model, self._registry, {}, cautious=True)
-            self._engine.run()
-            given = bodies(self._model.proto)
-            frames, doubtful = _frames_of(given, self._engine)
-            for body, converted in zip(given, self._converted, strict=True):
-                self._frames[converted] = [] if body in doubtful else frames[body]
-        return self._engine
+        engine = Engine(self._model, self._registry, {}, cautious=True)
+        engine.run()
+        given = bodies(self._model.proto)
+        frames, doubtful = _frames_of(given, engine)
+        pairs = zip(given, self._converted, strict=True)
+        return engine, {converted: [] if body in doubtful else frames[body] for body, converted in pairs}
 
     def type(self, body: Body, name: str) -> Type | None:
         """Give what is known of a value that a body of the given model defines; of a function, what all calls share."""
         from opset.opsets.inference.types import join
 
-        engine = self.engine
-        found = [engine.type_in(frame, name) for frame in self._frames[body]]
+        engine, frames = self._run
+        found = [engine.type_in(frame, name) for frame in frames[body]]
         type_ = found[0] if found else None
         for each in found[1:]:
             type_ = join(type_, each)
@@ -62,7 +59,7 @@ class Inferred:
 
     def reaches(self, body: Body) -> bool:
         """Say whether it is known how a body of the given model runs."""
-        return self.engine is not None and bool(self._frames[body])
+        return bool(self._run[1][body])
 
     def alone(
         self, node: Any, version: int, given: Sequence[Type | None], data: Sequence[Any]
@@ -70,12 +67,12 @@ class Inferred:
         """Give the types of the outputs of a node by itself, as `Engine.of_node` does."""
         called = function_key(node) in self._functions
         schema = None if called else self._registry.schema(node.op_type, version, normalised(node.domain))
-        return self.engine.of_node(node, schema, given, data)
+        return self._run[0].of_node(node, schema, given, data)
 
     def data(self, body: Body, name: str) -> Data | None:
         """Give the elements of a small value, where every run computes the same."""
-        engine = self.engine
-        found = {engine.data_in(frame, name) for frame in self._frames[body]}
+        engine, frames = self._run
+        found = {engine.data_in(frame, name) for frame in frames[body]}
         return found.pop() if len(found) == 1 else None
 
 
@@ -232,10 +229,10 @@ class Values:
     def _computed(self, name: str) -> Constant | None:
         """Give a value that nodes compute, but always the same: sizes that are numbers, and arithmetic on them."""
         data = self._inferred.data(self.body, name)
-        element = self.element(name)
-        if data is None or element is None or not all(isinstance(each, int | float) for each in data.elements):
+        if data is None or not all(isinstance(each, int | float) for each in data.elements):
             return None
-        return Constant(element, data.shape, data.elements)
+        element = self.element(name)
+        return None if element is None else Constant(element, data.shape, data.elements)
 
     def _constant_node(self, node: Any) -> Constant | None:
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
@@ -328,6 +325,7 @@ class Values:
     def _infer_alone(self, name: str) -> None:
         """Infer a node, and those that it reads from first."""
         waiting = [name]
+        begun: set[str] = set()
         while waiting:
             alone = self._alone(waiting[-1])
             if alone is None or waiting[-1] in self._found:
@@ -335,7 +333,8 @@ class Values:
                 continue
             node, version = alone
             ahead = [each for each in node.input if each not in self._found and self._alone(each) is not None]
-            if ahead and len(waiting) <= len(self._producers):
+            if ahead and waiting[-1] not in begun:
+                begun.add(waiting[-1])
                 waiting += ahead
                 continue
             given = [self._type_of(each) if each else None for each in node.input]

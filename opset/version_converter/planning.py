@@ -14,6 +14,7 @@ from opset import adapters
 from opset.errors import ConversionError, Finding, printable
 from opset.model import Model
 from opset.model import proto as pb
+from opset.model.attributes import attribute_type
 from opset.model.graph import Body, FreshNames, bodies, function_key, list_as_input, names_read, used_names, verify
 from opset.model.tensor import tensor_values
 from opset.opsets import releases
@@ -24,7 +25,7 @@ from opset.schemas.model import OpSchema
 from opset.version_converter import ir
 from opset.version_converter.derive import Derived, derive, run
 from opset.version_converter.known import Inferred, Values
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result, attribute_type
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.targets import Target
 
 # What versions 1 to 8 of Constant can hold; a constant of another type is then an initializer.

@@ -8,6 +8,7 @@ from typing import Any
 
 from opset.errors import printable
 from opset.model import proto as pb
+from opset.model.attributes import FIELDS, attribute_value
 from opset.model.graph import FreshNames
 from opset.model.tensor import make_tensor
 from opset.opsets.registry import Registry
@@ -16,25 +17,6 @@ from opset.schemas.model import OpSchema
 from opset.version_converter.known import Values
 
 Result = str | Sequence[str] | None
-
-# AttributeProto.AttributeType by the words of the schemas: its number and the field that holds the value.
-ATTRIBUTE_FIELDS = {
-    "float": (1, "f"),
-    "int": (2, "i"),
-    "string": (3, "s"),
-    "tensor": (4, "t"),
-    "graph": (5, "g"),
-    "floats": (6, "floats"),
-    "ints": (7, "ints"),
-    "strings": (8, "strings"),
-    "tensors": (9, "tensors"),
-    "graphs": (10, "graphs"),
-    "sparse_tensor": (11, "sparse_tensor"),
-    "sparse_tensors": (12, "sparse_tensors"),
-    "type_proto": (13, "tp"),
-    "type_protos": (14, "type_protos"),
-}
-ATTRIBUTE_NAMES = {number: name for name, (number, _) in ATTRIBUTE_FIELDS.items()}
 
 
 class Refusal(Exception):
@@ -45,34 +27,12 @@ class Refusal(Exception):
         self.code, self.why, self.help = code, why, help
 
 
-def attribute_type(attribute: Any) -> str:
-    """Give the schema's word for an AttributeProto's type; IR version 1 left it to be seen from the field in use."""
-    if attribute.type:
-        return ATTRIBUTE_NAMES.get(attribute.type, "undefined")
-    for name, (_, field) in ATTRIBUTE_FIELDS.items():
-        if len(getattr(attribute, field)) if name.endswith("s") else attribute.HasField(field):
-            return name
-    return "undefined"
-
-
-def attribute_value(attribute: Any) -> Any:
-    """Give the value of an AttributeProto: int, float, str (bytes if not UTF-8), list of them, or message."""
-    kind = attribute_type(attribute)
-    if kind not in ATTRIBUTE_FIELDS:
+def _value(attribute: Any) -> Any:
+    """Give the value of an AttributeProto, lists as such. Raises Refusal C103 where it has none."""
+    value = attribute_value(attribute)
+    if value is None:
         raise Refusal("C103", f"the attribute '{printable(attribute.name)}' has no value")
-    value = getattr(attribute, ATTRIBUTE_FIELDS[kind][1])
-    if kind == "string":
-        return _text(value)
-    if kind == "strings":
-        return [_text(item) for item in value]
-    return list(value) if kind.endswith("s") else value
-
-
-def _text(value: bytes) -> str | bytes:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value
+    return list(value) if isinstance(value, tuple) else value
 
 
 def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
@@ -82,7 +42,7 @@ def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
         attribute = node.attribute.add()
     else:
         attribute.Clear()
-    number, field = ATTRIBUTE_FIELDS[kind]
+    number, field = FIELDS[kind]
     attribute.name, attribute.type = name, number
     if kind == "string":
         value = value.encode() if isinstance(value, str) else value
@@ -129,7 +89,7 @@ class Node:
                 f"'{name}' takes the value of the function's attribute '{printable(attribute.ref_attr_name)}'",
                 "inline the function, then convert",
             )
-        return attribute_value(attribute)
+        return _value(attribute)
 
     def ints(self, name: str) -> list[int] | None:
         """Give an attribute that is a list of ints, None where it is absent and has no default."""

@@ -220,6 +220,17 @@ def test_values_with_one_variable_in_two_places_are_another_signature():
     assert (shown(found, "y"), shown(found, "w")) == ("float[N]", "float[broadcast(M, N)]")
 
 
+def test_a_call_whose_names_make_a_size_too_long_gives_it_a_name():
+    """The first call has short names, so that its sizes are followed; those of the second would be too long."""
+    short, long = ([f"{letter}{number}" for number in range(20)] for letter in ("a", "b" * 70))
+    function = """<domain: "local", opset_import: ["": 17]> Total (p) => (r) {
+        s = Shape (p)  axes = Constant <value_ints = [0]> ()  t = ReduceSum (s, axes)  r = ConstantOfShape (t) }"""
+    head = f"main (float[{', '.join(short)}] x, float[{', '.join(long)}] z) => (float[?] y, float[?] w)"
+    found = infer(model("y = local.Total (x)  w = local.Total (z)", head, more=function))
+    assert set(shown(found, "y")[6:-1].split(" + ")) == set(short)
+    assert shown(found, "w") == "float[w_d0]"
+
+
 def test_attributes_of_a_call_reach_the_body():
     found = infer(model("a = local.Four <times = 1> (x)  y = Relu (a)", more=FUNCTION))
     assert shown(found, "y") == "float[2*N, 3]"

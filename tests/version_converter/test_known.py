@@ -346,3 +346,15 @@ def test_branches_whose_shapes_are_inferred_agree_or_do_not():
     for other in (text.replace("[0, 1]", "[1, 0]"), fixed):
         with pytest.raises(opset.ConversionError, match="is not known in both branches"):
             converted(other, 10)
+
+
+def test_a_chain_in_a_function_that_nothing_calls_is_answered_in_linear_time():
+    """Its values are inferred node by node; each is an input twice, so that what is waited for doubles unless noted."""
+    nodes = [helper.make_node("Gather", [f"v{i}", f"v{i}"], [f"v{i + 1}"]) for i in range(20_000)]
+    nodes.append(helper.make_node("Shape", ["v20000"], ["y"]))
+    function = helper.make_function("d", "F", ["v0"], ["y"], nodes, [helper.make_opsetid("", 13)])
+    graph = helper.make_graph([], "g", [helper.make_tensor_value_info("x", 1, [2])], [])
+    imports = [helper.make_opsetid("", 13), helper.make_opsetid("d", 1)]
+    values = known(helper.make_model(graph, functions=[function], opset_imports=imports))[1]
+    assert values.type("y") == "tensor(int64)"
+    assert values.shape("v20000") is None

@@ -14,7 +14,7 @@ every node must not cost more with every node.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from math import gcd
 from typing import Union
@@ -155,17 +155,24 @@ def variable(name: str) -> Dim:
 
 def variables(size: Size) -> set[str]:
     """Give the names of the variables in a size."""
-    found: set[str] = set()
+    return {atom for atom in _atoms(size) if isinstance(atom, str)}
+
+
+def has_function(size: Size, name: str) -> bool:
+    """Say whether a function of this name is in a size."""
+    return any(isinstance(atom, Function) and atom.name == name for atom in _atoms(size))
+
+
+def _atoms(size: Size) -> Iterator[Atom]:
+    """Give the variables and functions in a size, those inside of functions included."""
     pending: list[Size] = [size]
     while pending:
         each = pending.pop()
         for monomial, _ in each.terms if isinstance(each, Dim) else ():
             for atom in monomial:
-                if isinstance(atom, str):
-                    found.add(atom)
-                else:
+                yield atom
+                if not isinstance(atom, str):
                     pending.extend(atom.arguments)
-    return found
 
 
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:

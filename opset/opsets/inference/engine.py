@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.errors import ModelError, printable
+from opset.model.attributes import attribute_value
 from opset.model.container import Model
 from opset.model.graph import Body, bodies, call_order, function_key, subgraphs, verify
 from opset.model.tensor import tensor_values
@@ -21,7 +22,7 @@ from opset.opsets.hooks import Table
 from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.inference import HOOKS, Hook, find, find_data
 from opset.opsets.inference.call import MAX_DATA, Call, Data, Unknown, Violation
-from opset.opsets.inference.dims import Dim, Size, TooComplex, parse, substitute, variable, variables
+from opset.opsets.inference.dims import Dim, Size, TooComplex, has_function, parse, substitute, variable, variables
 from opset.opsets.inference.outcomes import (
     MALFORMED,
     Asked,
@@ -29,7 +30,6 @@ from opset.opsets.inference.outcomes import (
     Outcome,
     Outputs,
     Problem,
-    attribute_value,
     bases_of,
     completed,
     fits,
@@ -355,7 +355,7 @@ class Engine:
         """Give what a type that a body states and one that was inferred say together, and "" or how they contradict."""
 
         def says_enough(stated: Size, found: Size) -> bool:
-            if isinstance(stated, int) or "broadcast(" in str(found):
+            if isinstance(stated, int) or has_function(found, "broadcast"):
                 return False
             # Inside a loop, variables from outside say more than those that the body alone states.
             unknown = variables(found) - self.fixed

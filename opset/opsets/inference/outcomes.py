@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from math import copysign
 from typing import Any, NamedTuple
 
-from opset.model.tensor import text_of
 from opset.opsets.inference import Hook
 from opset.opsets.inference.call import MAX_DATA, Call, Data, Element, Unknown, Violation
 from opset.opsets.inference.dims import TooComplex, upper
@@ -192,27 +191,3 @@ def fits(element: Element, whole: bool) -> bool:
 def stated_dims(dims: Sequence[int]) -> Shape | None:
     """Give the shape that a tensor's message states, None for one of too great rank."""
     return tuple([size if size >= 0 else None for size in dims]) if len(dims) <= MAX_RANK else None
-
-
-def attribute_value(attribute: Any) -> Any:
-    """Give an AttributeProto's value: a number, text, a message, or a tuple of these."""
-    kind = attribute.type or next((kind for kind, name in _FIELDS.items() if _is_set(attribute, name)), 0)
-    if kind not in _FIELDS:
-        return None
-    value = getattr(attribute, _FIELDS[kind])
-    if kind in (3, 8):
-        return text_of(value) if kind == 3 else tuple(map(text_of, value))
-    return value if kind in _SINGLE else tuple(value)
-
-
-_SINGLE = (1, 2, 4, 5, 11, 13)
-_FIELDS = {
-    1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 6: "floats", 7: "ints", 8: "strings", 9: "tensors", 10: "graphs",
-    11: "sparse_tensor", 12: "sparse_tensors", 13: "tp", 14: "type_protos",
-}  # fmt: skip
-
-
-def _is_set(attribute: Any, name: str) -> bool:
-    """Say whether a field has a value: IR version 1 wrote no attribute types."""
-    value = getattr(attribute, name)
-    return attribute.HasField(name) if name in ("f", "i", "s", "t", "g", "sparse_tensor", "tp") else bool(value)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from opset.opsets.inference.call import Data, Element
-from opset.opsets.inference.dims import Dim, Size, parse, substitute, variable, variables
+from opset.opsets.inference.dims import Dim, Size, followed, parse, substitute, variable, variables
 from opset.opsets.inference.outcomes import Outputs
 from opset.opsets.inference.types import Type, mapped, of_proto
 
@@ -37,14 +37,14 @@ def renamed(given: Sequence[Type | None], data: Sequence[Data | None]) -> tuple[
 
 
 def replaced(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
-    """Give types and elements with variables replaced by others."""
-    made: dict[Size, Size] = {}
+    """Give types and elements with variables replaced by others; of a size that grows too long by that, nothing."""
+    made: dict[Size, Size | None] = {}
 
     def size(each: Size | None) -> Size | None:
         if not isinstance(each, Dim):
             return each
         if each not in made:
-            made[each] = substitute(each, values)
+            made[each] = followed(lambda known: substitute(known, values), each)
         return made[each]
 
     return with_sizes(outputs, size)

@@ -1,0 +1,52 @@
+"""Attributes of nodes: their types in the words of schemas, and their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opset.model.tensor import text_of
+
+# AttributeProto.AttributeType by the words of the schemas: its number and the field that holds the value.
+FIELDS = {
+    "float": (1, "f"),
+    "int": (2, "i"),
+    "string": (3, "s"),
+    "tensor": (4, "t"),
+    "graph": (5, "g"),
+    "floats": (6, "floats"),
+    "ints": (7, "ints"),
+    "strings": (8, "strings"),
+    "tensors": (9, "tensors"),
+    "graphs": (10, "graphs"),
+    "sparse_tensor": (11, "sparse_tensor"),
+    "sparse_tensors": (12, "sparse_tensors"),
+    "type_proto": (13, "tp"),
+    "type_protos": (14, "type_protos"),
+}
+_NAMES = {number: name for name, (number, _) in FIELDS.items()}
+
+
+def attribute_type(attribute: Any) -> str:
+    """Give the schema's word for an AttributeProto's type; IR version 1 left it to be seen from the field in use."""
+    if attribute.type:
+        return _NAMES.get(attribute.type, "undefined")
+    for name, (_, field) in FIELDS.items():
+        if len(getattr(attribute, field)) if name.endswith("s") else attribute.HasField(field):
+            return name
+    return "undefined"
+
+
+def attribute_value(attribute: Any) -> Any:
+    """Give the value of an AttributeProto: int, float, str (bytes if not UTF-8), message, or a tuple of these.
+
+    None where the type is none that there is.
+    """
+    kind = attribute_type(attribute)
+    if kind not in FIELDS:
+        return None
+    value = getattr(attribute, FIELDS[kind][1])
+    if kind == "string":
+        return text_of(value)
+    if kind == "strings":
+        return tuple(map(text_of, value))
+    return tuple(value) if kind.endswith("s") else value
