@@ -22,7 +22,7 @@ BELOW = {
     "errors": [],
     "text": [],
     "model": [],
-    "schemas": [],
+    "schemas": ["model"],
     "opsets": ["model", "schemas"],
     "checker": ["model", "schemas", "opsets"],
     "version_converter": ["model", "schemas", "opsets", "adapters", "checker"],

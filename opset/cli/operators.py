@@ -10,6 +10,7 @@ from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, OpSchema, Parameter
 from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.signature import listed
 from opset.text import columns, wrapped
 from opset.version_converter.derive import derive
 
@@ -79,6 +80,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "min_output": schema.min_output, "max_output": _bound(schema.max_output),
         "attributes": [
             {"name": each.name, "type": each.type, "default": each.default, "required": each.required,
+             "choices": list(each.choices), "range": each.range, "kind": each.kind, "constraint": each.constraint,
              "doc": docs.attributes.get(each.name, "")}
             for each in schema.attributes.values()
         ],
@@ -133,10 +135,13 @@ def _kind(parameter: dict[str, Any]) -> str:
 
 
 def _attribute(attribute: dict[str, Any]) -> str:
-    if attribute["required"]:
-        return f"{attribute['type']}, required"
     default = attribute["default"]
-    return f"{attribute['type']}" if default is None else f"{attribute['type']} = {_value(default)}"
+    words = [attribute["type"] if default is None else f"{attribute['type']} = {_value(default)}"]
+    words += ["required"] if attribute["required"] else []
+    words += [attribute["kind"]] if attribute["kind"] else []
+    words += [listed(attribute["choices"])] if attribute["choices"] else []
+    words += [attribute["range"]] if attribute["range"] else []
+    return ", ".join(words)
 
 
 def _bound(count: int) -> int | None:

@@ -146,7 +146,10 @@ def _trimmed(each: Parameter | Attribute, defaults: dict[str, Any]) -> list[Any]
 _PARAMETER = {
     "name": None, "type": None, "option": "single", "homogeneous": True, "min_arity": 1, "differentiable": False
 }  # fmt: skip
-_ATTRIBUTE = {"name": None, "type": None, "default": None, "required": False}
+_ATTRIBUTE = {
+    "name": None, "type": None, "default": None, "required": False, "choices": (), "range": "", "kind": "",
+    "constraint": "",
+}  # fmt: skip
 _CHANGE = asdict(Change())
 _EXAMPLE = asdict(Example("", 0))
 
@@ -215,8 +218,10 @@ def _types(table: list[Any], number: int) -> tuple[str, ...]:
     return types
 
 
-def _attribute(name: str, type_: str, default: Any = None, required: bool = False) -> Attribute:
-    return Attribute(name, type_, _frozen(default), required)
+def _attribute(
+    name: str, type_: str, default: Any = None, required: bool = False, choices: Iterable[Any] = (), *declared: str
+) -> Attribute:
+    return Attribute(name, type_, _frozen(default), required, tuple(choices), *declared)
 
 
 def _change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:

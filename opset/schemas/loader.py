@@ -18,12 +18,15 @@ versions:                              newest first
   inputs:                              outputs alike; also variadic, heterogeneous, min_arity, differentiable
   - {name: X, type: T, optional: true, doc: ...}
   attributes:
-    axis: {type: int, default: -1, doc: ...}         or required: true
+    axis: {type: int, default: -1, doc: ...}         or required: true; which values are legal may be declared:
+    mode: {type: string, choices: [a, b], constraint: C2, doc: ...}      also range: ">= 0" (see ranges.py), and
+                                       kind: bool, axis, axes or data_type; constraint: the label that a value breaks
   types:
     T: floats                          a set of types.yaml, an element, a whole type, seq(...) or optional(...) of
     U: [floats, seq(floats), bool]     these, or a list
   constraints:
-    C1: ...                            a condition that a node meets, in words or a formula
+    C1: ...                            a condition that a node meets, in words or a formula; a label that attributes
+                                       name and that is not here gets its text from what they declare
   shape: same(X)                       the rule for the outputs' shapes, or one for each: "same(X); scalar"; left out
                                        where a function of the family gives them
 examples: ...                          see examples.py
@@ -33,8 +36,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +58,9 @@ from opset.schemas.model import (
 )
 from opset.schemas.names import normalised
 from opset.schemas.printer import dump_document
+from opset.schemas.ranges import Comparison, parse_range, ranks_of
 from opset.schemas.reader import MAX_SIZE, Findings, Node, read
+from opset.schemas.signature import AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
 from opset.schemas.types import ELEMENTS, TypeSets, expand, is_type
 
 _SINGLE_TYPES = ("float", "int", "string", "tensor", "graph", "sparse_tensor", "type_proto")
@@ -70,7 +75,8 @@ _VERSION_KEYS = (
     *("doc", "same_as", "inputs", "outputs", "attributes", "types", "constraints", "shape"),
 )
 _PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
-_ATTRIBUTE_KEYS = ("type", "default", "required", "doc")
+_ATTRIBUTE_KEYS = ("type", "default", "required", "choices", "range", "kind", "constraint", "doc")
+_KIND_TYPES = {BOOL: ("int", "ints"), AXIS: ("int",), AXES: ("ints",), DATA_TYPE: ("int", "ints", "string")}
 _CHANGE_KEYS = (
     *("deprecated", "experimental", "determinism", "inputs", "outputs", "attributes", "types"),
     *("meaning", "clarified", "adapters"),
@@ -154,6 +160,20 @@ def operator_files(folder: Path) -> list[Path]:
         findings.add("S101", "this is not a folder of operator files")
         raise SchemaError(findings)
     return sorted(folder.glob("*/*.yaml"))
+
+
+def in_order(constraints: Mapping[str, str]) -> dict[str, str]:
+    """Return constraints in the order of their numbers."""
+    return dict(sorted(constraints.items(), key=lambda each: (len(each[0]), each[0])))
+
+
+def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
+    """Return the constraints that are stated, and those that attributes name, with the text of what these declare."""
+    made: dict[str, list[str]] = {}
+    for attribute in schema.attributes.values():
+        if attribute.constraint:
+            made.setdefault(attribute.constraint, []).append(declared_text(schema.inputs, attribute))
+    return in_order({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
 
 
 def dump_operator(operator: Operator) -> str:
@@ -248,8 +268,9 @@ class _Reading(Fields):
                 help = "every version but the first has it"
                 self.findings.add("S104", "the key 'change' is missing", version.node, help)
         docs: dict[int, Docs] = {}
+        stated: dict[int, dict[str, str]] = {}
         for version in reversed(versions):
-            docs[version.schema.since_version] = self.docs(version, docs)
+            docs[version.schema.since_version] = self.docs(version, docs, stated)
         schemas = tuple(version.schema for version in versions)
         prose = tuple(docs[schema.since_version] for schema in schemas)
         examples = Examples(self.findings, schemas, prose).read(fields["examples"]) if "examples" in fields else ()
@@ -269,7 +290,7 @@ class _Reading(Fields):
         }
         docs["attributes"] = {}
         attributes = {
-            key: self.attribute(key, each, docs["attributes"])
+            key: self.attribute(key, each, docs["attributes"], parameters["inputs"], types)
             for key, each in sorted(self.mapping(fields["attributes"]).items() if "attributes" in fields else ())
         }
         schema = OpSchema(
@@ -290,13 +311,18 @@ class _Reading(Fields):
         )
         return _Version(schema, node, fields, docs)
 
-    def docs(self, version: _Version, newer: dict[int, Docs]) -> Docs:
-        """Give a version's prose; what it does not say itself is that of the newer version that `same_as` names."""
+    def docs(self, version: _Version, newer: dict[int, Docs], stated: dict[int, dict[str, str]]) -> Docs:
+        """Return a version's prose; what it does not say itself is that of the newer version that `same_as` names.
+
+        `stated` has the constraints that newer versions state, and gets those of this one; constraints that only
+        attributes name are made from what the attributes declare.
+        """
         own, shared = version.fields, Docs("")
+        constraints: dict[str, str] = {}
         if "same_as" in own:
             since = self.number(own["same_as"])
             if since in newer:
-                shared = newer[since]
+                shared, constraints = newer[since], stated[since]
             else:
                 self.findings.add("S107", f"there is no newer version {since} to share prose with", own["same_as"])
         elif "doc" not in own:
@@ -310,8 +336,11 @@ class _Reading(Fields):
             part: {name: version.docs[part].get(name) or getattr(shared, part).get(name, "") for name in names[part]}
             for part in names
         }
-        constraints = self.constraints(own["constraints"]) if "constraints" in own else shared.constraints
-        return Docs(self.text(own.get("doc")) or shared.doc, **said, constraints=constraints)
+        if "constraints" in own:
+            constraints = self.constraints(own["constraints"])
+        stated[version.schema.since_version] = constraints
+        complete = all_constraints(version.schema, constraints)
+        return Docs(self.text(own.get("doc")) or shared.doc, **said, constraints=complete)
 
     def constraints(self, node: Node) -> dict[str, str]:
         """Give labelled conditions, in the order of their numbers."""
@@ -319,7 +348,7 @@ class _Reading(Fields):
         for label in said:
             if not _LABEL.fullmatch(label):
                 self.findings.add("S103", f"{label!r} is no label of a constraint", node.keys[label], "C1, C2, …")
-        return dict(sorted(said.items(), key=lambda each: (len(each[0]), each[0])))
+        return in_order(said)
 
     def parameters(
         self, node: Node | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]
@@ -351,7 +380,14 @@ class _Reading(Fields):
             )
         return tuple(parameters.values())
 
-    def attribute(self, name: str, node: Node, docs: dict[str, str]) -> Attribute:
+    def attribute(
+        self,
+        name: str,
+        node: Node,
+        docs: dict[str, str],
+        inputs: Sequence[Parameter],
+        types: Mapping[str, tuple[str, ...]],
+    ) -> Attribute:
         fields = self.mapping(node, _ATTRIBUTE_KEYS, ("type",))
         type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
         default = self.value(fields["default"], type_) if "default" in fields and type_ in ATTRIBUTE_TYPES else None
@@ -359,7 +395,77 @@ class _Reading(Fields):
         if required and default is not None:
             self.findings.add("S103", "an attribute that has to be given has no default", node.keys["default"])
         docs[name] = self.text(fields.get("doc"))
-        return Attribute(name, type_, default, required)
+        attribute = Attribute(name, type_, default, required)
+        return self.declared(node, fields, attribute, inputs, types) if type_ in ATTRIBUTE_TYPES else attribute
+
+    def declared(
+        self,
+        node: Node,
+        fields: dict[str, Node],
+        attribute: Attribute,
+        inputs: Sequence[Parameter],
+        types: Mapping[str, tuple[str, ...]],
+    ) -> Attribute:
+        """Return an attribute with what its entry declares about its values; the default has to be legal."""
+        kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
+        if kind in _KIND_TYPES and attribute.type not in _KIND_TYPES[kind]:
+            self.wrong(fields["kind"], f"a kind for the type {attribute.type}")
+        choices: tuple[Any, ...] = ()
+        if "choices" in fields:
+            choices = self.choices(fields["choices"], attribute, kind, types)
+        range_ = self.name(fields.get("range"))
+        comparisons = self.range(fields["range"], attribute, inputs) if "range" in fields else ()
+        if (choices and (range_ or kind in (BOOL, AXIS, AXES))) or (range_ and kind in (BOOL, DATA_TYPE)):
+            self.findings.add("S103", "one of 'choices', 'range' and 'kind' says all", node, "leave out the other one")
+        label = self.name(fields.get("constraint"))
+        if label and not _LABEL.fullmatch(label):
+            self.findings.add("S105", f"{label!r} is no label of a constraint", fields["constraint"], "C1, C2, …")
+        if label and not (choices or range_ or kind):
+            help = "add 'choices', 'range' or 'kind'"
+            self.findings.add("S103", "nothing is declared that breaks a constraint", node.keys["constraint"], help)
+        values = attribute.default if isinstance(attribute.default, tuple) else (attribute.default,)
+        for value in values if attribute.default is not None else ():
+            illegal = choices and kind != DATA_TYPE and value not in choices
+            illegal = illegal or (kind == BOOL and value not in (0, 1))
+            if illegal or not all(each.holds(value, {}) for each in comparisons):
+                self.findings.add("S105", f"the default {value!r} is not legal", fields["default"])
+        return replace(attribute, choices=choices, range=range_, kind=kind, constraint=label)
+
+    def choices(
+        self, node: Node, attribute: Attribute, kind: str, types: Mapping[str, tuple[str, ...]]
+    ) -> tuple[Any, ...]:
+        """Return legal values; of a data type, the names of element types or of type constraints of the schema."""
+        singular = attribute.type.removesuffix("s")
+        if kind == DATA_TYPE:
+            choices = tuple(map(self.name, self.items(node)))
+            for choice, each in zip(choices, self.items(node), strict=True):
+                if choice and choice not in types and choice not in ELEMENTS:
+                    self.undefined(each, "element type or type constraint", choice, [*types, *ELEMENTS])
+        elif singular in ("int", "float", "string"):
+            choices = tuple(self.value(each, singular) for each in self.items(node))
+        else:
+            self.wrong(node, f"nothing (an attribute of type {attribute.type} has no choices)")
+            return ()
+        if not choices:
+            self.wrong(node, "at least one value")
+        if len(set(map(repr, choices))) < len(choices):
+            self.findings.add("S106", "a value is duplicate", node)
+        return choices
+
+    def range(self, node: Node, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Comparison, ...]:
+        """Return the comparisons of a range; ranks in it are those of inputs."""
+        if attribute.type.removesuffix("s") not in ("int", "float"):
+            self.wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
+            return ()
+        try:
+            comparisons = parse_range(self.text(node))
+        except ValueError as error:
+            self.findings.add("S105", str(error), node, "write '>= 0', '0 <= x <= 1' or '-rank <= x < rank(X)'")
+            return ()
+        names = {each.name for each in inputs} | ({""} if inputs else set())
+        for name in sorted(ranks_of(comparisons) - names):
+            self.undefined(node, "input", name, names)
+        return comparisons
 
     def change(self, node: Node, attributes: Mapping[str, Attribute]) -> Change:
         fields = self.mapping(node, _CHANGE_KEYS, ("adapters",))

@@ -28,12 +28,24 @@ class Attribute:
     """A formal attribute. `type` is the AttributeType's name in lower case; `default` None means that there is none.
 
     A default is an int, a str, the float that a float32 holds (1e-05 is 9.999999747378752e-06), or a tuple of these.
+
+    The other fields declare which values are legal; for a list they hold for each element. They are no part of the
+    signature that is locked. opset/schemas/signature.py checks them.
+
+    - `choices`: the legal values; of a `data_type`, element types by name or names of type constraints of the schema.
+    - `range`: comparisons such as ">= 0" or "-rank <= x < rank"; see opset/schemas/ranges.py.
+    - `kind`: "bool" (0 or 1), "axis", "axes" or "data_type" (the number of an element type).
+    - `constraint`: the label of the constraint that an illegal value breaks.
     """
 
     name: str
     type: str
     default: Any = None
     required: bool = False
+    choices: tuple[Any, ...] = ()
+    range: str = ""
+    kind: str = ""
+    constraint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from opset.errors import SchemaError
 from opset.schemas.diff import short_float
 from opset.schemas.fields import float32
-from opset.schemas.index import FOLDER
+from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema
 from opset.schemas.loader import dump_operator, load_folder, load_operator, load_sets, operator_files
 from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, OpSchema, Parameter
 from opset.schemas.printer import dump_document
@@ -492,3 +492,89 @@ def test_short_floats():
         1.6732632,
     ]
     assert repr(short_float(-0.0)) == "-0.0"
+
+
+DECLARED = """\
+operator: Scale
+family: acme
+versions:
+- since: 2
+  change:
+    attributes: {kind: {added: string, default: a}}
+    adapters: {up: derived, down: derived}
+  doc: Scales.
+  inputs:
+  - {name: X, type: T, doc: what is scaled}
+  attributes:
+    axis: {type: int, default: -1, kind: axis, constraint: C1, doc: where}
+    by: {type: floats, default: [0.5], range: 0 < x <= 1, constraint: C3, doc: how}
+    kind: {type: string, default: a, choices: [a, b], constraint: C2, doc: which}
+    only: {type: int, kind: bool, doc: whether}
+    to: {type: int, kind: data_type, choices: [T, int8], constraint: C2, doc: into}
+  types:
+    T: floats
+  constraints:
+    C3: by is small
+- since: 1
+  same_as: 2
+  inputs:
+  - {name: X, type: T}
+  attributes:
+    axis: {type: int, default: 0, kind: axis, range: ">= 0", constraint: C1}
+    by: {type: floats, default: [0.5]}
+    only: {type: int}
+    to: {type: int}
+  types:
+    T: floats
+"""
+
+
+def test_attributes_declare_their_values(tmp_path):
+    operator = load(tmp_path, DECLARED)
+    assert dump_operator(operator) == DECLARED
+    new = operator.schemas[1]
+    assert new.attributes["axis"] == Attribute("axis", "int", -1, kind="axis", constraint="C1")
+    assert new.attributes["by"] == Attribute("by", "floats", (0.5,), range="0 < x <= 1", constraint="C3")
+    assert new.attributes["kind"] == Attribute("kind", "string", "a", choices=("a", "b"), constraint="C2")
+    assert new.attributes["to"].choices == ("T", "int8")
+    assert operator.docs[1].constraints == {
+        "C1": "-rank(X) <= axis < rank(X)",
+        "C2": "kind is a or b; to is the number of a type in T or int8",
+        "C3": "by is small",
+    }
+    assert operator.docs[0].constraints == {"C1": "axis >= 0 and -rank(X) <= axis < rank(X)", "C3": "by is small"}
+    index, prose, _ = compile_operators([operator])
+    assert make_schema(index, "com.acme", "Scale", 1).attributes == new.attributes
+    assert make_docs(prose, "com.acme", "Scale", 1) == operator.docs[0]
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "said"),
+    [
+        ("{type: string, default: c, choices: [a, b], doc: x}", "S105", "the default 'c' is not legal"),
+        ("{type: int, choices: [a], doc: x}", "S105", "a whole number has to stand here"),
+        ("{type: int, choices: [], doc: x}", "S105", "at least one value"),
+        ("{type: int, choices: [1, 1], doc: x}", "S106", "duplicate"),
+        ("{type: tensor, choices: [1], doc: x}", "S105", "has no choices"),
+        ("{type: string, choices: [[a]], doc: x}", "S105", "text has to stand here"),
+        ("{type: int, default: -1, range: '>= 0', doc: x}", "S105", "the default -1 is not legal"),
+        ("{type: int, range: '=> 0', doc: x}", "S105", "is no comparison"),
+        ("{type: string, range: '> 0', doc: x}", "S105", "has no range"),
+        ("{type: int, range: x < rank(Z), doc: x}", "S107", "there is no input 'Z'"),
+        ("{type: float, kind: axis, doc: x}", "S105", "a kind for the type float"),
+        ("{type: int, kind: asix, doc: x}", "S105", "is not one of"),
+        ("{type: int, kind: bool, default: 2, doc: x}", "S105", "the default 2 is not legal"),
+        ("{type: int, kind: bool, choices: [0], doc: x}", "S103", "says all"),
+        ("{type: int, kind: data_type, choices: [W], doc: x}", "S107", "element type or type constraint 'W'"),
+        ("{type: int, constraint: C1, doc: x}", "S103", "nothing is declared"),
+        ("{type: int, kind: bool, constraint: one, doc: x}", "S105", "no label"),
+    ],
+)
+def test_declarations_that_do_not_fit(tmp_path, entry, code, said):
+    lines = DECLARED.split("- since: 1")[0].splitlines()
+    text = "\n".join([*lines[:4], *lines[7:]]) + "\n"  # without the change
+    text = text.replace("    only: {type: int, kind: bool, doc: whether}", f"    only: {entry}")
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, text)
+    assert [each.code for each in caught.value.findings] == [code]
+    assert said in caught.value.findings[0].message

@@ -1,0 +1,146 @@
+"""Whether a node fits its schema: arity, types, attributes, and the values that attributes declare to be legal."""
+
+import pytest
+
+from opset.opsets.registry import get_schema
+from opset.schemas import signature
+from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.ranges import Bound, Comparison, parse_range, ranks_of
+from opset.schemas.signature import declared_text, misfits
+
+FLOAT, INT64 = "tensor(float)", "tensor(int64)"
+ADD = get_schema("Add", 14)
+CONCAT = get_schema("Concat", 13)
+CLIP = get_schema("Clip", 13)
+DROPOUT = get_schema("Dropout", 13)
+
+
+def kinds(schema, **facts):
+    return [each.kind for each in misfits(schema, **facts)]
+
+
+def schema_of(*attributes, types=None):
+    inputs = (Parameter("X", "T"), Parameter("Y", "U"))
+    return OpSchema("d", "Op", 1, "f", inputs, (), {each.name: each for each in attributes}, types or {"T": (FLOAT,)})
+
+
+@pytest.mark.parametrize(
+    ("schema", "facts", "expected"),
+    [
+        (ADD, {"inputs": [FLOAT, FLOAT], "outputs": [FLOAT], "attributes": {}, "values": {}}, []),
+        (ADD, {"inputs": [FLOAT]}, [signature.INPUT_COUNT]),
+        (ADD, {"inputs": [FLOAT] * 3}, [signature.INPUT_COUNT]),
+        (ADD, {"inputs": [FLOAT, ""]}, [signature.MISSING_INPUT]),
+        (ADD, {"inputs": [None, None]}, []),
+        (ADD, {"outputs": []}, [signature.OUTPUT_COUNT]),
+        (ADD, {"inputs": [FLOAT, "tensor(string)"]}, [signature.INPUT_TYPE]),
+        (ADD, {"inputs": [FLOAT, INT64]}, [signature.TIED_TYPES]),
+        (ADD, {"inputs": [FLOAT, None], "outputs": [INT64]}, [signature.TIED_TYPES]),
+        (ADD, {"inputs": [None, None], "outputs": ["tensor(string)"]}, [signature.OUTPUT_TYPE]),
+        (ADD, {"attributes": {"axis": "int"}}, [signature.UNKNOWN_ATTRIBUTE]),
+        (CLIP, {"inputs": [FLOAT, "", FLOAT]}, []),
+        (DROPOUT, {"inputs": [FLOAT, "tensor(double)"], "outputs": [FLOAT, ""]}, []),
+        (CONCAT, {"inputs": [FLOAT, FLOAT, INT64]}, [signature.TIED_TYPES]),
+        (CONCAT, {"inputs": []}, [signature.INPUT_COUNT]),
+        (CONCAT, {"attributes": {}}, [signature.MISSING_ATTRIBUTE]),
+        (CONCAT, {"attributes": {"axis": "float"}}, [signature.ATTRIBUTE_TYPE]),
+        (CONCAT, {"attributes": {"axis": None}}, []),
+        (get_schema("Loop", 13), {"inputs": [INT64, "tensor(bool)", FLOAT, INT64]}, []),  # heterogeneous
+    ],
+)
+def test_misfits(schema, facts, expected):
+    assert kinds(schema, **facts) == expected
+
+
+def test_a_misfit_says_what_and_why():
+    (misfit,) = misfits(ADD, inputs=[FLOAT, INT64])
+    assert (misfit.what, misfit.name) == ("the input 'B' is tensor(int64), and 'A' is tensor(float)", "B")
+    assert misfit.why == "both have the type T"
+    (misfit,) = misfits(ADD, inputs=[FLOAT])
+    assert (misfit.what, misfit.why) == ("the node has 1 inputs", "Add 14 has 2")
+    (misfit,) = misfits(ADD, attributes={"\x1b[31m": "int"})
+    assert "\x1b" not in misfit.what
+
+
+def test_the_content_of_an_optional_may_stand_for_it():
+    element = get_schema("OptionalHasElement", 15)
+    assert kinds(element, inputs=[FLOAT]) == [signature.INPUT_TYPE]
+    assert kinds(element, inputs=[FLOAT], bare_optionals=True) == []
+
+
+@pytest.mark.parametrize(
+    ("attribute", "legal", "illegal"),
+    [
+        (Attribute("a", "string", choices=("x", "y")), ["x"], ["z", ""]),
+        (Attribute("a", "strings", choices=("x", "y")), [("x", "y"), ()], [("x", "z")]),
+        (Attribute("a", "int", range=">= 0"), [0, 5], [-1]),
+        (Attribute("a", "ints", range="> 0"), [(1, 2), ()], [(1, 0)]),
+        (Attribute("a", "float", range="0 <= x <= 1"), [0.0, 0.5, 1.0], [1.5, -0.1, float("nan")]),
+        (Attribute("a", "int", range=">= -1 and != 0"), [-1, 1], [0, -2]),
+        (Attribute("a", "int", kind="bool"), [0, 1], [2, -1]),
+        (Attribute("a", "int", kind="axis"), [-2, 1], [2, -3]),
+        (Attribute("a", "ints", kind="axes"), [(0, -1)], [(0, 2)]),
+        (Attribute("a", "int", kind="axis", range=">= 0"), [0, 1], [-1, 2]),
+        (Attribute("a", "int", kind="axis", range="0 <= x <= rank"), [2], [3, -1]),
+        (Attribute("a", "int", kind="axis", range="-rank(Y) <= x < rank(Y)"), [4], [5]),
+        (Attribute("a", "int", kind="axis", range="-rank - 1 <= x <= rank"), [-3, 2], [-4, 3]),
+        (Attribute("a", "int", kind="data_type"), [1, 8, 28], [0, 29, -1]),
+        (Attribute("a", "int", 0, kind="data_type"), [0], [99]),
+        (Attribute("a", "int", kind="data_type", choices=("T", "int8")), [1, 3], [7]),
+        (Attribute("a", "string", kind="data_type", choices=("T",)), ["FLOAT"], ["INT64", "nonsense"]),
+        (Attribute("a", "int", range=">= 0"), [], ["text"]),
+    ],
+)
+def test_declared_values(attribute, legal, illegal):
+    schema = schema_of(attribute)
+    for value in legal:
+        assert kinds(schema, values={"a": value}, ranks=[2, 5]) == []
+    for value in illegal:
+        assert kinds(schema, values={"a": value}, ranks=[2, 5]) == [signature.ATTRIBUTE_VALUE]
+    assert kinds(schema, values={"a": None}, ranks=[2, 5]) == []
+    assert kinds(schema, values={}) == []
+
+
+def test_an_axis_is_not_checked_where_the_rank_is_not_known():
+    schema = schema_of(Attribute("a", "int", kind="axis", range="0 <= x < rank", constraint="C1"))
+    assert kinds(schema, values={"a": 9}) == kinds(schema, values={"a": 9}, ranks=[None, 3]) == []
+    (misfit,) = misfits(schema, values={"a": -1})
+    assert misfit.constraint == "C1"
+    (misfit,) = misfits(schema, values={"a": 2}, ranks=[2])
+    assert misfit.why == "it has to be 0 <= x < rank, and rank is 2"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "text"),
+    [
+        (Attribute("mode", "string", choices=("a", "b", "c")), "mode is a, b or c"),
+        (Attribute("size", "int", range=">= 1"), "size >= 1"),
+        (Attribute("ratio", "float", range="0 <= x < 1"), "0 <= ratio < 1"),
+        (Attribute("axis", "int", kind="axis"), "-rank(X) <= axis < rank(X)"),
+        (Attribute("axes", "ints", kind="axes"), "-rank(X) <= each of axes < rank(X)"),
+        (Attribute("axis", "int", kind="axis", range="0 <= x < rank(Y)"), "0 <= axis < rank(Y)"),
+        (Attribute("flag", "int", kind="bool"), "flag is 0 or 1"),
+        (Attribute("to", "int", kind="data_type", choices=("T2",)), "to is the number of a type in T2"),
+        (Attribute("to", "int", kind="data_type", choices=("float", "double")), "to is the number of float or double"),
+    ],
+)
+def test_the_constraint_that_a_declaration_stands_for(attribute, text):
+    assert declared_text(schema_of().inputs, attribute) == text
+
+
+def test_ranges():
+    assert parse_range("-rank(Y) - 1 <= x < 2.5") == (
+        Comparison(">=", Bound(-1, -1, "Y")),
+        Comparison("<", Bound(2.5)),
+    )
+    assert parse_range("> 0 and != 3") == (Comparison(">", Bound(0)), Comparison("!=", Bound(3)))
+    assert parse_range("x >= 1e-3") == parse_range(">= 1e-3") == parse_range("1e-3 <= x")
+    assert ranks_of(parse_range("-rank <= x < rank(Y)")) == {"", "Y"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "x", "> ", ">= a", "0 < 1", "0 <= x <= 1 <= 2", "x < 1 < 2", "=> 0", "> " * 300]
+)
+def test_what_is_no_range(text):
+    with pytest.raises(ValueError):
+        parse_range(text)
