@@ -45,7 +45,7 @@ from benchmarks.drawing_models import ML, Case, make_case, schema_at
 from benchmarks.fuzz import Session
 from benchmarks.judge import RANDOM
 from benchmarks.processes import Died, each
-from opset.opsets.evaluator import Limits
+from opset.reference.evaluator import Limits
 
 OPSETS = {"": range(7, 27), ML: range(1, 6)}
 """What onnxruntime takes of each domain."""

@@ -86,10 +86,10 @@ def warmed(engine: str) -> None:
     from onnx import TensorProto, helper
 
     if engine == "opset":
-        from opset.opsets import kernels
+        from opset.reference import kernels, registration
 
         for module in pkgutil.iter_modules(kernels.__path__):
-            kernels.load(module.name)
+            registration.load(module.name)
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]
     graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "one", values[:1], values[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

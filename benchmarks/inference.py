@@ -49,10 +49,10 @@ from benchmarks.inference_decided import decided
 from benchmarks.inference_graphs import graph_cases
 from benchmarks.judge import Case, messages, opset_of
 from benchmarks.processes import Died, each
-from opset.opsets.evaluator import type_of
-from opset.opsets.inference.dims import Dim, TooComplex, substitute, variables
-from opset.opsets.inference.result import Inference, infer
-from opset.opsets.inference.types import Type
+from opset.inference.dimensions import Dim, TooComplex, substitute, variables
+from opset.inference.result import Inference, infer
+from opset.inference.types import Type
+from opset.reference.evaluator import type_of
 
 FORMS = ("shipped", "untyped", "constants", "variables", "both")
 VERDICTS = ("equal", "more", "less", "contradiction")

@@ -25,7 +25,7 @@ import opset
 from benchmarks.inference_exporters import DYNAMO, HUGGING_FACE, OTHERS, TENSORFLOW
 from benchmarks.inference_sketches import TORCH, Sketch
 from benchmarks.judge import Case, run_onnxruntime
-from opset.opsets.comparison import differences
+from opset.reference.comparison import differences
 
 SKETCHES = {"torch": TORCH, "dynamo": DYNAMO, "hf": HUGGING_FACE, "tf2onnx": TENSORFLOW, "other": OTHERS}
 # The IR version that the release of onnx with an opset wrote.

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
         SchemaError,
         UsageError,
     )
+    from opset.inference.result import Inference, infer, infer_shapes
     from opset.model import Model, load
-    from opset.opsets.evaluator import Limits, ReferenceEvaluator
-    from opset.opsets.inference.result import Inference, infer, infer_shapes
     from opset.opsets.registry import Registry, get_schema
+    from opset.reference.evaluator import Limits, ReferenceEvaluator
     from opset.schemas.model import OpSchema
     from opset.version_converter import Plan, apply, convert, plan
 
@@ -38,18 +38,18 @@ _HOMES = {
         ).split(),
         "opset.errors",
     ),
-    "Inference": "opset.opsets.inference.result",
-    "Limits": "opset.opsets.evaluator",
+    "Inference": "opset.inference.result",
+    "Limits": "opset.reference.evaluator",
     "Model": "opset.model",
     "OpSchema": "opset.schemas.model",
     "Plan": "opset.version_converter",
-    "ReferenceEvaluator": "opset.opsets.evaluator",
+    "ReferenceEvaluator": "opset.reference.evaluator",
     "Registry": "opset.opsets.registry",
     "apply": "opset.version_converter",
     "convert": "opset.version_converter",
     "get_schema": "opset.opsets.registry",
-    "infer": "opset.opsets.inference.result",
-    "infer_shapes": "opset.opsets.inference.result",
+    "infer": "opset.inference.result",
+    "infer_shapes": "opset.inference.result",
     "load": "opset.model",
     "plan": "opset.version_converter",
 }

@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import onnx.parser
@@ -17,34 +18,20 @@ MODULES = {
     ".".join(("opset", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
     for path in sorted(ROOT.rglob("*.py"))
 }
-# What a part may import besides itself and errors and text, which stand below all.
-BELOW = {
-    "errors": [],
-    "text": [],
-    "model": [],
-    "schemas": ["model"],
-    "opsets": ["model", "schemas"],
-    "checker": ["model", "schemas", "opsets"],
-    "version_converter": ["model", "schemas", "opsets", "adapters", "checker"],
-    "adapters": ["model", "schemas", "opsets", "version_converter"],
-    "docgen": ["model", "schemas", "opsets", "checker", "version_converter", "adapters"],
-    "workflow": ["model", "schemas", "opsets", "checker", "version_converter", "adapters"],
-    "cli": ["model", "schemas", "opsets", "checker", "version_converter", "adapters", "docgen", "workflow"],
-    "__main__": ["cli"],
-}
-NUMBERS = ("opset.model.arrays", "opset.cli.run", "opset.opsets.kernels", "opset.opsets.evaluator")
-VALUES = tuple(
-    f"opset.opsets.{each}" for each in "archives comparison datafiles examples generated literals summary".split()
-)
+# Parts from below to above: each may import those before it, and itself.
+ORDER = (
+    "errors text model schemas opsets inference reference tensor_io checker version_converter adapters extend docgen "
+    "workflow cli __main__"
+).split()
 # Which modules may import a package that is not part of Python; none may import onnx or onnxruntime.
 ALLOWED = {
     "google": ("opset.model",),
     "click": ("opset.cli",),
     "yaml": ("opset.schemas.reader",),
-    "numpy": (*NUMBERS, *VALUES),
-    "ml_dtypes": ("opset.model.arrays", "opset.opsets.kernels"),
-    "re2": ("opset.opsets.kernels.text",),
-    "PIL": ("opset.opsets.kernels.image",),
+    "numpy": ("opset.model.arrays", "opset.reference", "opset.tensor_io", "opset.cli.run"),
+    "ml_dtypes": ("opset.model.arrays", "opset.reference"),
+    "re2": ("opset.reference.kernels.text",),
+    "PIL": ("opset.reference.kernels.image",),
     "jinja2": ("opset.docgen", "opset.workflow"),
     "rich": ("opset.cli",),
     "tomli": ("opset.cli.configuration",),
@@ -74,17 +61,22 @@ def run(code, *arguments, cwd=None):
 
 
 def test_every_part_has_its_place_in_the_order():
-    assert {part(name) for name in MODULES} - {""} <= set(BELOW)
+    assert {part(name) for name in MODULES} - {""} <= set(ORDER)
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "opset"])
 def test_imports_run_one_way(name):
-    above = {
-        imported
-        for imported in imports(name)
-        if imported.startswith("opset.") and part(imported) not in ("errors", "text", part(name), *BELOW[part(name)])
-    }
-    assert not above
+    below = {"", *ORDER[: ORDER.index(part(name)) + 1]}
+    assert not [each for each in imports(name) if each.split(".")[0] == "opset" and part(each) not in below]
+
+
+@pytest.mark.xfail(reason="container, external, tensor and writing of opset.model name each other for type checking")
+def test_no_modules_import_each_other_in_a_circle():
+    # Packages whose names are imported lazily (PEP 562) point at their own modules without importing them.
+    graph = {name: {each for each in imports(name) if each in MODULES} for name in MODULES}
+    for lazy in ("opset", "opset.extend", "opset.model"):
+        graph[lazy] = set()
+    TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opset.adapters import down, up
 from opset.adapters.shared import BFLOAT16, INTEGERS, nonnegative, positive_axis, through
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 down("Softmax", "LogSoftmax", "Hardmax", since=11)(nonnegative("axis"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters import down, up
 from opset.adapters.shared import (
     BFLOAT16,
     INTEGERS,
@@ -15,7 +14,8 @@ from opset.adapters.shared import (
     float32,
     through,
 )
-from opset.opsets.values import NUMBERS, Shape
+from opset.model.types import NUMBERS, Shape
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from opset.adapters import Adapter, down, up
 from opset.errors import printable
-from opset.opsets.values import ELEMENTS, NUMBERS
+from opset.model.types import ELEMENTS, NUMBERS
+from opset.version_converter.registration import Adapter, down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 FLOAT8 = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")

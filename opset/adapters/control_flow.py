@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opset.adapters import down, up
 from opset.adapters.shared import positive_axis
 from opset.errors import printable
 from opset.model import proto as pb
-from opset.opsets.values import NUMBERS, shape_of
+from opset.model.types import NUMBERS, shape_of
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_attribute
 
 

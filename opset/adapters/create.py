@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters import down
 from opset.adapters.shared import BFLOAT16, SMALL_FLOATS
 from opset.model.tensor import make_tensor
-from opset.opsets.values import ELEMENTS, MAX_CONSTANT, NUMBERS, Constant, element_name
+from opset.model.types import ELEMENTS, MAX_CONSTANT, NUMBERS, Constant, element_name
+from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 PLAIN_FORMS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opset.adapters import down, up
 from opset.adapters.shared import (
     BFLOAT16,
     INTEGERS_OF_32_BITS,
@@ -15,7 +14,8 @@ from opset.adapters.shared import (
     positive_axis,
     through,
 )
-from opset.opsets.values import NUMBERS
+from opset.model.types import NUMBERS
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 NOWHERE = 2**63 - 1

@@ -1,4 +1,4 @@
-"""Trees of TreeEnsembleClassifier and TreeEnsembleRegressor: read as these list them, written as TreeEnsemble does.
+"""TreeEnsembleClassifier and TreeEnsembleRegressor as TreeEnsemble: read as these list trees, written as it does.
 
 The old operators list every node of every tree, leaves too, by ids of tree and node, and apart from them the votes of
 the leaves. TreeEnsemble has inner nodes and leaves in lists of their own, refers to them by position, and a leaf of it
@@ -10,10 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from opset.adapters.shared import LISTS, ML, need_uniform
 from opset.model.tensor import make_tensor
-from opset.opsets.values import NUMBERS
-from opset.version_converter.rewrite import Node, Refusal
+from opset.model.types import MAX_CONSTANT, NUMBERS
+from opset.version_converter.registration import up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
+AGGREGATES = {"AVERAGE": 0, "SUM": 1, "MIN": 2, "MAX": 3}
+"""Aggregate functions of the old tree operators with their numbers in TreeEnsemble."""
 LEAF = -1
 MODES = {
     "BRANCH_LEQ": 0,
@@ -264,3 +268,129 @@ def _vote(votes: Votes, turn: int, additive: bool) -> tuple[int, float]:
         return 0, 0.0
     target, weight = votes[-1]
     return target, -0.0 if additive else weight
+
+
+@up("TreeEnsembleRegressor", since=5, domain=ML)
+def regressor_to_ensemble(op: Builder, node: Node) -> Result:
+    """TreeEnsemble aggregates the votes; base values, transform and the cast to float become nodes after it."""
+    x, element = _features(op, node)
+    aggregate, targets, transform = node.attr("aggregate_function"), node.attr("n_targets", 0), _transform(node)
+    if aggregate not in AGGREGATES or targets < 1:
+        raise Refusal("C103", "'n_targets' is not positive, or 'aggregate_function' is none that exists")
+    if targets == 1 and transform != "NONE":
+        raise ambiguous(f"post_transform is {transform} with one target", "make the transform a node of its own")
+    trees = read_trees(node, "target", targets, element)
+    base = read_numbers(node, "base_values", element, min(targets, MAX_CONSTANT))
+    if len(base) not in (0, targets):
+        raise Refusal("C103", f"there are {len(base)} base values and {targets} targets")
+    additive = aggregate in ("SUM", "AVERAGE")
+    ensemble = as_ensemble(trees, additive)
+    if len(ensemble.covered) < targets and (base or not additive):
+        raise ambiguous("a target may get no vote, and there are base values or aggregate_function is MIN or MAX")
+    # The mean is over the trees as they were, not over their copies.
+    divided = aggregate == "AVERAGE" and ensemble.copied
+    y = _aggregated(op, x, ensemble, targets, "SUM" if divided else aggregate)
+    if divided:
+        y = op.Div(y, op.const(float(len(trees.roots)), element, []), domain="")
+    if base:
+        y = op.Add(y, op.const(base, element), domain="")
+    return _transformed(op, y, transform, element)
+
+
+@up("TreeEnsembleClassifier", since=5, domain=ML)
+def classifier_to_ensemble(op: Builder, node: Node) -> Result:
+    """TreeEnsemble sums the votes, ArgMax finds the top class before any transform, and LabelEncoder its label."""
+    x, element = _features(op, node)
+    transform = _transform(node)
+    lists = {"int64": node.attr("classlabels_int64s"), "string": node.attr("classlabels_strings")}
+    given = [(kind, labels) for kind, labels in lists.items() if labels]
+    if len(given) != 1:
+        raise Refusal("C103", f"{len(given)} of the attributes classlabels_* are given, and it should be one")
+    kind, labels = given[0]
+    if len(labels) == 1:
+        raise ambiguous("there is one class", "use TreeEnsembleRegressor")
+    trees = read_trees(node, "class", len(labels), element)
+    base = read_numbers(node, "base_values", element, len(labels))
+    if not sum(map(abs, base)) <= GREATEST:
+        raise Refusal("C204", "base values are infinite or no numbers, or so great that their sum may be")
+    if len(labels) == 2 and len(trees.targets) == 1:
+        scores = _opposite_scores(op, x, trees, base, transform)
+    else:
+        scores = _scores(op, x, trees, base, len(labels))
+    label, classes = op.ArgMax(scores, axis=1, keepdims=0, domain=""), list(range(len(labels)))
+    if labels != classes:
+        label = op.LabelEncoder(label, keys_int64s=classes, **{f"values_{LISTS[kind]}": labels})
+    return label, _transformed(op, scores, transform, element)
+
+
+def _opposite_scores(op: Builder, x: str, trees: Trees, base: list[float], transform: str) -> str:
+    """Give the scores of two classes where only one is voted for: the votes' sum p is the score of the second class.
+
+    Runtimes agree on the first one's in what exporters write: probabilities without transform, 1 - p, and numbers of
+    both signs with LOGISTIC, -p. Both ways the first class is the top one at a tie.
+    """
+    ensemble = as_ensemble(trees, additive=True)
+    usual = transform == ("LOGISTIC" if trees.lightest < 0 else "NONE")
+    if not usual or trees.targets != {0} or len(base) > 1 or (base and not ensemble.covered):
+        why = f"of two classes only one is voted for, and post_transform is {transform}"
+        raise ambiguous(
+            why, "vote for class 0 at every leaf: probabilities with NONE, or numbers of both signs with LOGISTIC"
+        )
+    p = _aggregated(op, x, ensemble, 1, "SUM")
+    if base:
+        p = op.Add(p, op.const(base, trees.element), domain="")
+    first = op.Neg(p, domain="") if transform == "LOGISTIC" else op.Sub(op.const(1.0, trees.element, []), p, domain="")
+    return str(op.Concat(first, p, axis=1, domain=""))
+
+
+def _scores(op: Builder, x: str, trees: Trees, base: list[float], classes: int) -> str:
+    """Give the scores of all classes, each the sum of the votes for it."""
+    if classes == 2:
+        raise ambiguous("both of two classes are voted for", "vote for class 0 alone")
+    if len(base) not in (0, classes):
+        raise Refusal("C103", f"there are {len(base)} base values and {classes} classes")
+    ensemble = as_ensemble(trees, additive=True)
+    if not (len(ensemble.covered) == classes or base or (ensemble.some and trees.lightest > 0)):
+        raise ambiguous("the class of the greatest score may be one without a vote")
+    scores = _aggregated(op, x, ensemble, classes, "SUM")
+    return op.Add(scores, op.const(base, trees.element), domain="") if base else scores
+
+
+def _features(op: Builder, node: Node) -> tuple[str, str]:
+    """Give the input in a type that TreeEnsemble has, and that type; runtimes compare integers as float, too."""
+    need_uniform(node)
+    element = node.need_element(0)
+    if element in ("int32", "int64"):
+        return op.Cast(node.input(0), to=NUMBERS["float"], domain=""), "float"
+    if element not in ("float", "double"):
+        raise Refusal("C103", f"the input is of type {element}")
+    return node.input(0), element
+
+
+def _transform(node: Node) -> str:
+    """Give the transform, one that a node after TreeEnsemble can do."""
+    transform = node.attr("post_transform")
+    if transform in ("SOFTMAX_ZERO", "PROBIT"):
+        why = f"post_transform is {transform}: no standard operator does it, and runtimes differ in TreeEnsemble's own"
+        raise Refusal("C204", why, "use NONE, and make the transform of nodes of its own")
+    if transform not in ("NONE", "SOFTMAX", "LOGISTIC"):
+        raise Refusal("C103", "'post_transform' is none that exists")
+    return str(transform)
+
+
+def _aggregated(op: Builder, x: str, ensemble: Ensemble, targets: int, aggregate: str) -> str:
+    """Give the votes of all trees, target by target."""
+    number = AGGREGATES[aggregate]
+    return str(op.TreeEnsemble(x, n_targets=targets, aggregate_function=number, **ensemble.attributes))
+
+
+def _transformed(op: Builder, scores: str, transform: str, element: str) -> str:
+    """Give scores after the transform, as float: the old operators give no other type.
+
+    TreeEnsemble has transforms too, but runtimes mistake its numbers for softmax and logistic.
+    """
+    if transform == "SOFTMAX":
+        scores = op.Softmax(scores, axis=1, domain="")
+    elif transform == "LOGISTIC":
+        scores = op.Sigmoid(scores, domain="")
+    return op.Cast(scores, to=NUMBERS["float"], domain="") if element == "double" else scores

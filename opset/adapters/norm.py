@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opset.adapters import down, up
 from opset.adapters.shared import BFLOAT16, through
 from opset.model.tensor import make_tensor
-from opset.opsets.values import MAX_CONSTANT, NUMBERS
+from opset.model.types import MAX_CONSTANT, NUMBERS
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 IN_TRAINING = "convert a model that was exported for inference"

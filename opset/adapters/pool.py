@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from opset.adapters import Adapter, down, up
 from opset.adapters.shared import BFLOAT16, float32, through
 from opset.errors import printable
+from opset.version_converter.registration import Adapter, down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
-down("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "MaxRoiPool", "MaxUnpool", "RoiAlign", since=22)(
+down("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "MaxUnpool", since=22)(
     through(BFLOAT16)
 )
 down("MaxPool", since=12)(through({"int8": "float", "uint8": "float"}))

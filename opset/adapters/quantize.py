@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from opset.adapters import down
 from opset.adapters.shared import dimension, positive_axis
 from opset.model.tensor import make_tensor
-from opset.opsets.values import NUMBERS, element_name
+from opset.model.types import NUMBERS, element_name
+from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 X, SCALE, ZERO = range(3)

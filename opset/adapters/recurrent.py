@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.adapters import down, up
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 SWAP = [1, 0, 2]

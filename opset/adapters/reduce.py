@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from opset.adapters import down, up
 from opset.adapters.shared import BFLOAT16, dimension, nonnegative, through, unsqueeze
-from opset.opsets.values import NUMBERS
+from opset.model.types import NUMBERS
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 LATER = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")

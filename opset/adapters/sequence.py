@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.adapters import down
+from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Result, unknown_type
 
 

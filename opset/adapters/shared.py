@@ -7,9 +7,9 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opset.adapters import Adapter
 from opset.errors import printable
-from opset.opsets.values import NUMBERS
+from opset.model.types import NUMBERS
+from opset.version_converter.registration import Adapter
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 # Types with one that holds each of their values, for `through`.
@@ -18,6 +18,11 @@ SMALL_FLOATS = dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "f
 SMALL_INTEGERS = dict.fromkeys(("int8", "int16", "uint8", "uint16"), "float")
 INTEGERS_OF_32_BITS = dict.fromkeys(("int32", "uint32"), "double")
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+ML = "ai.onnx.ml"
+LISTS = {"string": "strings", "int64": "int64s", "float": "floats"}
+"""Types that keys and values have as lists, with the endings of these attributes."""
+UNIFORM = 7
+"""Version from which all operators of the default domain that are made here broadcast, and name types by numbers."""
 
 
 def positive_axis(axis: int, rank: int) -> int:
@@ -167,3 +172,18 @@ def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
     if len(set(found)) < len(found):
         raise Refusal("C103", f"an axis stands twice in {found}")
     return found
+
+
+def renamed(node: Node, names: dict[str, str]) -> str:
+    """Return the other name of the node's mode. Raises Refusal C103 for one that is not among the names."""
+    mode = node.attr("mode")
+    if mode not in names:
+        raise Refusal("C103", f"'mode' is {printable(mode)}, which is none of {', '.join(names)}")
+    return names[mode]
+
+
+def need_uniform(node: Node) -> None:
+    """Raise Refusal C201 where operators of the default domain would be of a version with rules of old."""
+    version = node.values.versions.get("", UNIFORM)
+    if version < UNIFORM:
+        raise Refusal("C201", f"it takes operators as of version {UNIFORM} of ai.onnx, and the model has {version}")

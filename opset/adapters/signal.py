@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opset.adapters import down
 from opset.adapters.shared import constant_ints
+from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opset.adapters import down, up
 from opset.adapters.shared import (
     BFLOAT16,
     INTEGERS,
@@ -17,7 +16,8 @@ from opset.adapters.shared import (
     float32,
     through,
 )
-from opset.opsets.values import NUMBERS
+from opset.model.types import NUMBERS
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 LARGEST = {"float16": 65504.0, "float": float32(2.0**128 - 2.0**104), "double": math.nextafter(math.inf, 0.0)}

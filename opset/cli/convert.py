@@ -22,7 +22,7 @@ from opset.opsets.imports import imports_of
 from opset.opsets.registry import Registry, registry_with
 from opset.text import styled
 from opset.version_converter import Target, apply, report, target_of
-from opset.version_converter.planning import plan
+from opset.version_converter.conversion import plan
 from opset.version_converter.targets import parse_versions, within
 
 WORDS = {

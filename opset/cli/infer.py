@@ -17,8 +17,8 @@ from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save, w
 from opset.cli.configuration import all_folders
 from opset.cli.inputs import STREAM, Input, Output, expand, output_for, sizes_of
 from opset.errors import Finding, UsageError, printable
+from opset.inference.result import Inference, infer
 from opset.model import load
-from opset.opsets.inference.result import Inference, infer
 from opset.opsets.registry import registry_with
 from opset.text import columns, styled
 

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import click
 
-from opset import adapters
 from opset.cli import output
 from opset.cli.configuration import all_folders
 from opset.errors import Finding, UsageError
-from opset.opsets import inference, kernels
+from opset.inference import registration as inference
+from opset.reference import registration as kernels
 from opset.schemas import lint
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
 from opset.schemas.lock import LOCK_FILE, lock_released
+from opset.version_converter import registration as adapters
 
 
 @click.command()

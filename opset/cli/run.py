@@ -19,13 +19,13 @@ from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.inputs import STREAM, sizes_of
 from opset.errors import Finding, OpsetError, RunError, UsageError, printable
 from opset.model import load
-from opset.opsets import literals
-from opset.opsets.comparison import differences
-from opset.opsets.datafiles import check_form, form_of, read_values, typed, values_in_json, write_values
-from opset.opsets.evaluator import Declared, Limits, ReferenceEvaluator, type_of
-from opset.opsets.generated import generated
-from opset.opsets.kernels.shared import size_of
-from opset.opsets.summary import lines, summary
+from opset.reference.comparison import differences
+from opset.reference.evaluator import Declared, Limits, ReferenceEvaluator, type_of
+from opset.reference.numerics.shared import size_of
+from opset.tensor_io import json_values as literals
+from opset.tensor_io.files import check_form, form_of, read_values, typed, values_in_json, write_values
+from opset.tensor_io.random_inputs import generated
+from opset.tensor_io.statistics import lines, summary
 from opset.text import styled
 
 _ABSOLUTE = 0.1  # of the relative tolerance: what is near 0 may be the difference of numbers around 1

@@ -23,8 +23,9 @@ from opset.schemas.types import TypeSets
 
 FAMILIES = (
     *("activation", "attention", "binary", "cast", "control_flow", "conv", "create", "image", "indexing", "layout"),
-    *("linalg", "loss", "ml", "norm", "pool", "quantize", "recurrent", "reduce", "sequence", "signal", "text"),
-    *("training", "unary"),
+    *("linalg", "loss", "ml_encoding", "ml_linear", "ml_svm", "ml_trees", "norm", "pool", "quantize", "recurrent"),
+    *("reduce", "regions", "reshape", "resize", "sampling", "sequence", "signal", "slicing", "text", "training"),
+    "unary",
 )
 Adapter = tuple[str, str, int, str]
 """Domain, operator, since_version and direction (`up` or `down`) of a written adapter."""

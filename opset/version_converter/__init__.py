@@ -10,8 +10,8 @@ from opset.errors import Finding, UsageError
 from opset.model import load
 from opset.opsets.imports import imports_of
 from opset.opsets.registry import Registry, default_registry, registry_with
-from opset.version_converter.planning import Plan, apply
-from opset.version_converter.planning import plan as _plan
+from opset.version_converter.conversion import Plan, apply
+from opset.version_converter.conversion import plan as _plan
 from opset.version_converter.targets import Target, of_release, of_runtime, of_version, within
 
 __all__ = ["Plan", "Target", "apply", "convert", "plan", "target_of"]

@@ -19,7 +19,7 @@ from typing import Any
 from opset.errors import Finding, printable
 from opset.schemas.names import shown
 from opset.text import columns
-from opset.version_converter.planning import Plan
+from opset.version_converter.conversion import Plan
 
 Data = Mapping[str, Any]
 

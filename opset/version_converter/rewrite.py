@@ -11,10 +11,10 @@ from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_value
 from opset.model.graph import FreshNames
 from opset.model.tensor import make_tensor
+from opset.model.types import NUMBERS, Constant, Shape
 from opset.opsets.registry import Registry
-from opset.opsets.values import NUMBERS, Constant, Shape
 from opset.schemas.model import OpSchema
-from opset.version_converter.known import Values
+from opset.version_converter.facts import Values
 
 Result = str | Sequence[str] | None
 

@@ -329,7 +329,7 @@ versions:
 """
 TWICE = """<ir_version: 8, opset_import: ["": 13, "com.example": 1]>
     main (float[2] x) => (float[2] y) { y = com.example.Twice (x) }"""
-KERNELS = """from opset.opsets.kernels import kernel
+KERNELS = """from opset.extend import kernel
 
 @kernel("Twice", domain="com.example")
 def twice(x):

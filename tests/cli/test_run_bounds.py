@@ -12,7 +12,7 @@ from opset.errors import ModelError
 from opset.model import arrays
 from opset.model import proto as pb
 from opset.model.arrays import message_of, value_of
-from opset.opsets.comparison import differences
+from opset.reference.comparison import differences
 from tests.cli.commands import run, run_json, save
 
 HEAD = '<ir_version: 10, opset_import: ["": 21]>'

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from opset.opsets.inference.result import infer
+from opset.inference.result import infer
 
 
 def model(body, inputs, outputs="", imports='"" : 21'):

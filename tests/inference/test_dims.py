@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opset.opsets.inference.dims import (
+from opset.inference.dimensions import (
     MAX_SIZE,
     Dim,
     TooComplex,

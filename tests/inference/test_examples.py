@@ -3,10 +3,10 @@
 import pytest
 
 from benchmarks import inference
+from opset.inference.dimensions import variables
+from opset.inference.result import infer
 from opset.model.arrays import tensor_of
-from opset.opsets.examples import model_of, type_proto, value_of
-from opset.opsets.inference.dims import variables
-from opset.opsets.inference.result import infer
+from opset.reference.examples import model_of, type_proto, value_of
 from opset.schemas.model import ExampleValue
 from tests.examples import CASES
 

@@ -4,7 +4,7 @@ import pytest
 from onnx import parser
 
 from opset import InferenceError, infer
-from opset.opsets import inference
+from opset.inference import registration as inference
 from opset.opsets.registry import registry_with
 
 SCALE = """\
@@ -19,8 +19,7 @@ versions:
   types: {T: [float]}
 """
 FUNCTIONS = """\
-from opset.opsets.inference import infer
-from opset.opsets.inference.call import Violation
+from opset.extend import Violation, infer
 
 @infer("Scale", domain="com.example")
 def scale(call):

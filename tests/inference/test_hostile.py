@@ -9,7 +9,7 @@ import pytest
 from onnx import AttributeProto, TensorProto, helper
 
 from opset import Inference, ModelError, OpsetError, infer
-from opset.opsets.inference.dims import Dim
+from opset.inference.dimensions import Dim
 from opset.opsets.registry import default_registry
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64

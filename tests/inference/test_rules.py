@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from opset.opsets import inference
+from opset.inference import registration as inference
 from opset.opsets.registry import default_registry
 
 GUIDE = Path(__file__).parents[2] / "docs" / "inference.md"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opset.opsets.inference.dims import equal, parse, variable
-from opset.opsets.inference.types import (
+from opset.inference.dimensions import equal, parse, variable
+from opset.inference.types import (
     Type,
     join,
     mapped,
@@ -21,8 +21,8 @@ from opset.opsets.inference.types import (
     tensor,
     to_proto,
 )
+from opset.model.types import NUMBERS
 from opset.opsets.registry import default_registry
-from opset.opsets.values import NUMBERS
 
 N, M = variable("N"), variable("M")
 ELEMENTS = sorted(set(NUMBERS) - {"undefined"})

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opset.model.arrays import DTYPES
-from opset.opsets.kernels.conversion import converted
+from opset.reference.numerics.conversion import converted
 
 NARROW = {
     np.dtype(kind): largest

@@ -8,10 +8,10 @@ import pytest
 
 from opset import ReferenceEvaluator, RunError
 from opset.model import proto as pb
-from opset.opsets.evaluator import Limits
-from opset.opsets.examples import type_proto
-from opset.opsets.kernels.error_function import erf
-from opset.opsets.kernels.selection import select
+from opset.reference.evaluator import Limits
+from opset.reference.examples import type_proto
+from opset.reference.numerics.error_function import erf
+from opset.reference.numerics.selection import select
 
 
 @pytest.mark.parametrize(("dtype", "last_places"), [(np.float32, 0.53), (np.float64, 4)])

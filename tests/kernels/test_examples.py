@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from opset import ReferenceEvaluator, RunError
-from opset.opsets.comparison import differences
-from opset.opsets.examples import feeds_of, model_of, value_of
+from opset.reference.comparison import differences
+from opset.reference.examples import feeds_of, model_of, value_of
 from tests.examples import CASES
 
 

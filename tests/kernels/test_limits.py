@@ -9,8 +9,8 @@ import pytest
 from opset import Limits, ReferenceEvaluator, RunError
 from opset.model import proto as pb
 from opset.model.syntax import parse_model
-from opset.opsets.evaluator import CallOfStep
-from opset.opsets.kernels import Violation
+from opset.reference.evaluator import CallOfStep
+from opset.schemas.constraints import Violation
 
 ML = "ai.onnx.ml"
 HUGE = 10**9

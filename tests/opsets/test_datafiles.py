@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from opset.errors import OpsetError, RunError, UsageError
 from opset.model import proto as pb
 from opset.model.arrays import DTYPES, message_of, tensor_of
-from opset.opsets import literals
-from opset.opsets.datafiles import read_values, write_values
-from opset.opsets.evaluator import Declared, type_of
+from opset.reference.evaluator import Declared, type_of
+from opset.tensor_io import json_values as literals
+from opset.tensor_io.files import read_values, write_values
 from tests.model.test_arrays import TEXT, VALUES, X, arrays, same
 
 LIMIT = 1 << 24

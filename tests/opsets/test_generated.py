@@ -7,10 +7,10 @@ import pytest
 
 from opset.errors import UsageError
 from opset.model import proto as pb
-from opset.opsets.evaluator import Declared, Limits, fitted
-from opset.opsets.examples import type_proto
-from opset.opsets.generated import generated
-from opset.opsets.values import ELEMENTS
+from opset.model.types import ELEMENTS
+from opset.reference.evaluator import Declared, Limits, fitted
+from opset.reference.examples import type_proto
+from opset.tensor_io.random_inputs import generated
 
 
 def drawn(*kinds, seed=0, shape=(2, 3)):

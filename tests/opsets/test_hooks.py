@@ -11,9 +11,10 @@ import pytest
 from onnx import parser
 
 from opset import ReferenceEvaluator, RunError
-from opset.opsets import inference, kernels
-from opset.opsets.kernels import kernel
+from opset.extend import kernel
+from opset.inference import registration as inference
 from opset.opsets.registry import entry_point_folders, registry_with
+from opset.reference import registration
 from tests.cli.commands import run
 
 X = np.array([1, 2], np.float32)
@@ -39,7 +40,7 @@ versions:
   types: {T: [float]}
 """
 KERNELS = """\
-from opset.opsets.kernels import Violation, kernel
+from opset.extend import Violation, kernel
 
 @kernel("Scale", domain="com.example")
 def scale(x, *, factor):
@@ -57,7 +58,7 @@ def scale_and_shift(x, *, factor, bias):
 def _forget():
     """Forget what a test has registered."""
     yield
-    kernels.HOOKS.table.pop(("kernel", "com.example", "Scale"), None)
+    registration.HOOKS.table.pop(("kernel", "com.example", "Scale"), None)
     inference.HOOKS.table.pop(("infer", "com.example", "Scale"), None)
 
 
@@ -131,7 +132,7 @@ def test_two_folders_may_serve_one_domain(tmp_path):
     second = folder_of(
         tmp_path / "b",
         """
-        from opset.opsets.kernels import kernel
+        from opset.extend import kernel
 
         @kernel("Double", domain="com.example")
         def double(x):
@@ -171,7 +172,7 @@ def test_a_module_level_dataclass_works(tmp_path):
     source = """
     from __future__ import annotations
     from dataclasses import dataclass
-    from opset.opsets.kernels import kernel
+    from opset.extend import kernel
 
     @dataclass
     class Factor:
@@ -197,7 +198,7 @@ def test_a_module_level_dataclass_works(tmp_path):
         ("import json\njson.loads('[')\n", 2, "JSONDecodeError: Expecting value: line 1 column 2 (char 1)"),
         ("raise SystemExit(3)\n", 1, "SystemExit: 3"),
         ("f = lambda: f()\nf()\n", 1, "RecursionError: maximum recursion depth exceeded"),
-        ("from opset.opsets.kernels import kernel\n\nkernel('Scale', since='2')(len)\n", 3, "TypeError: 'str' object"),
+        ("from opset.extend import kernel\n\nkernel('Scale', since='2')(len)\n", 3, "TypeError: 'str' object"),
         ("\0", None, ""),
         ("s = '\udcff'", None, "SyntaxError: (unicode error)"),
     ],
@@ -253,7 +254,7 @@ def test_two_files_cannot_register_the_same_kernel(tmp_path):
 def test_a_file_cannot_replace_kernels_of_the_standard(tmp_path, domain):
     name = "Scaler" if domain.endswith("ml") else "Relu"
     source = f"""
-    from opset.opsets.kernels import kernel
+    from opset.extend import kernel
 
     @kernel("Scale", domain="com.example")
     @kernel("{name}", domain="{domain}")
@@ -372,7 +373,7 @@ def test_a_script_needs_no_yaml(tmp_path):
     (tmp_path / "model.onnx").write_bytes(model("y = com.example.Scale <factor = 3.0> (x)").SerializeToString())
     script.write_text(f"{KERNELS}\nfrom opset import ReferenceEvaluator\n"
                       "print(ReferenceEvaluator('model.onnx').run(None, {'x': [1.0, 2.0]})[0].tolist())")
-    environment = {**os.environ, "PYTHONPATH": str(Path(kernels.__file__).parents[3])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(registration.__file__).parents[2])}
     done = subprocess.run(
         [sys.executable, script.name], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )

@@ -3,7 +3,7 @@
 import pytest
 from onnx import helper
 
-from opset.opsets.values import type_string
+from opset.model.types import type_string
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, parser
 
 import opset
+from opset.inference.call import Unknown
+from opset.inference.engine import Engine
 from opset.model import load
 from opset.model.graph import bodies
 from opset.model.tensor import tensor_values
-from opset.opsets.inference.call import Unknown
-from opset.opsets.inference.engine import Engine
+from opset.model.types import type_string
 from opset.opsets.registry import default_registry
-from opset.opsets.values import type_string
-from opset.version_converter.known import Inferred, Values
+from opset.version_converter.facts import Inferred, Values
 
 REGISTRY = default_registry()
 

@@ -1,0 +1,8 @@
+"""Operators that look at boxes of an image: types that later versions allow."""
+
+from __future__ import annotations
+
+from opset.adapters.shared import BFLOAT16, through
+from opset.version_converter.registration import down
+
+down("MaxRoiPool", "RoiAlign", since=22)(through(BFLOAT16))

@@ -1,0 +1,351 @@
+"""Resize and Upsample before it: how coordinates correspond, and which input has which meaning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from opset.adapters.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size, renamed
+from opset.errors import printable
+from opset.version_converter.registration import down, up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+X, ROI, SCALES, SIZES = range(4)
+SINCE_11 = ("coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "nearest_mode")
+ROUNDING = ("round_prefer_floor", "round_prefer_ceil")
+NEAREST: dict[str, Callable[[Fraction], int]] = {
+    "round_prefer_floor": lambda at: math.ceil(at - Fraction(1, 2)),
+    "round_prefer_ceil": lambda at: math.floor(at + Fraction(1, 2)),
+    "floor": math.floor,
+    "ceil": math.ceil,
+}
+LONGEST = 1 << 13
+"""Elements of the longest axis of which each is taken from its place."""
+
+
+@up("Upsample", since=7)
+def upsample_scales_of_all_axes(op: Builder, node: Node) -> Result:
+    """Height and width of an image had scales; now all axes have, and `bilinear` is `linear` where two are scaled."""
+    scales = [1.0, 1.0, node.attr("height_scale"), node.attr("width_scale")]
+    mode = renamed(node, {"nearest": "nearest", "bilinear": "linear"})
+    return op.same(node, drop=["height_scale", "width_scale"], scales=scales, mode=mode)
+
+
+@down("Upsample", since=7)
+def upsample_scales_of_images(op: Builder, node: Node) -> Result:
+    """Only height and width of an image could be scaled."""
+    node.need_element(X)
+    scales = node.attr("scales")
+    if len(scales) != 4 or scales[:2] != [1.0, 1.0]:
+        raise Refusal("C204", f"'scales' is {scales}; version 1 scales the last two of four dimensions")
+    mode = renamed(node, {"nearest": "nearest", "linear": "bilinear"})
+    return op.same(node, drop=["scales"], height_scale=scales[2], width_scale=scales[3], mode=mode)
+
+
+@up("Upsample", since=10)
+def upsample_is_resize(op: Builder, node: Node) -> Result:
+    """Resize took its place, with the same inputs and modes."""
+    return op.same(node, op_type="Resize")
+
+
+@up("Resize", since=11)
+def resize_states_coordinates(op: Builder, node: Node) -> Result:
+    """How coordinates correspond was not said: an output coordinate was divided by the scale.
+
+    The nearest element was then the one below where a dimension grows, and the one above where it shrinks, as the
+    standard's own test cases have it. Where one node may do both, two do.
+    """
+    mode = renamed(node, {"nearest": "nearest", "linear": "linear"})
+    x, scales, roi = node.input(X), node.input(1), op.const([], "float")
+    if mode == "linear":
+        return op.same(node, inputs=[x, roi, scales], coordinate_transformation_mode="asymmetric")
+    constant = node.constant(1)
+    given = [1.0] if constant is None else constant.values
+    for rounding, served in (("floor", min), ("ceil", max)):
+        if constant is not None and all(served(scale, 1.0) == 1.0 for scale in given):
+            return _asymmetric(op, node, [x, roi, scales], rounding)
+    sizes = node.shape(X) or (None,) * len(given)
+    if constant is not None and not any(map(_surely_grows, given, sizes)):
+        raise Refusal("C204", f"'scales' is {list(given)}; runtimes copy where growing changes no size")
+    one = op.const(1.0, "float", []) if constant is None else ""
+    shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in given], "float")
+    growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in given], "float")
+    (smaller,) = _asymmetric(op, node, [x, roi, shrinking], "ceil", [op.fresh("smaller")])
+    return _asymmetric(op, node, [smaller, roi, growing], "floor")
+
+
+def _surely_grows(scale: float, size: int | str | None) -> bool:
+    return scale >= 2 or (isinstance(size, int) and math.floor(size * scale) > size)
+
+
+def _asymmetric(
+    op: Builder, node: Node, inputs: list[str], rounding: str, outputs: list[str] | None = None
+) -> tuple[str, ...]:
+    mode = "asymmetric"
+    return op.same(node, inputs=inputs, outputs=outputs, coordinate_transformation_mode=mode, nearest_mode=rounding)
+
+
+@down("Resize", since=11)
+def resize_without_coordinates(op: Builder, node: Node) -> Result:
+    """Version 10 is used as described above; a node that does the same there goes, with scales in place of sizes.
+
+    The nearest elements are otherwise taken from their places, if those are known.
+    """
+    mode, coordinates = node.attr("mode"), node.attr("coordinate_transformation_mode")
+    given = node.constant(SCALES)
+    sized = node.input(SIZES) and (given is None or not given.values)
+    if mode == "linear" and coordinates == "asymmetric" and not sized:
+        return op.same(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
+    if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
+        raise Refusal("C204", f"mode {printable(mode)} with coordinates {printable(coordinates)} has no equal")
+    if sized:
+        scales = [Fraction(wanted, present) for wanted, present in _sizes(node, None)]
+    else:
+        constant = node.need_constant(SCALES)
+        if not all(math.isfinite(scale) and scale > 0 for scale in constant.values):
+            raise Refusal("C103", f"'scales' is {list(constant.values)}")
+        scales = [Fraction(scale) for scale in constant.values]
+    same = coordinates == "asymmetric" if mode == "linear" else all(_same_nearest(node, scale) for scale in scales)
+    if (same or set(scales) <= {1}) and all(scale and float32(float(scale)) == scale for scale in scales):
+        constants = op.const([float(scale) for scale in scales], "float") if sized else node.input(SCALES)
+        return op.same(node, inputs=[node.input(X), constants], drop=SINCE_11)
+    if mode == "linear":
+        raise Refusal("C204", f"mode linear with coordinates {printable(coordinates)} has no equal")
+    if len(scales) != node.need_rank(X):
+        raise Refusal("C103", f"there are {len(scales)} scales for {node.rank(X)} dimensions")
+    y = node.input(X)
+    for axis, scale in enumerate(scales):
+        size = need_size(node, X, axis)
+        places = _nearest_places(node, size, scale)
+        if places != list(range(size)):
+            y = op.Gather(y, op.const(places), axis=axis)
+    return y
+
+
+def _same_nearest(node: Node, scale: Fraction) -> bool:
+    """Say whether the nearest element is at version 10 the one that the node takes along an axis with this scale."""
+    rounding, coordinates = node.attr("nearest_mode"), node.attr("coordinate_transformation_mode")
+    if coordinates == "asymmetric":
+        # Where each coordinate is a whole number, nothing is rounded.
+        whole = scale.numerator == 1 and scale.denominator.bit_count() == 1
+        return whole or (rounding == "floor" and scale >= 1) or (rounding == "ceil" and scale <= 1)
+    if scale.denominator != 1 or not scale:
+        return False
+    if coordinates in ("half_pixel", "pytorch_half_pixel"):
+        return rounding in ROUNDING
+    return bool(coordinates == "tf_half_pixel_for_nn" and rounding == "floor")
+
+
+def _nearest_places(node: Node, size: int, scale: Fraction) -> list[int]:
+    """Give which element of an axis each output element is.
+
+    Raises Refusal C204 where that hangs on the rounding of coordinates, or on whether the scale is the given one or
+    the ratio of the sizes, which differ where the output size is rounded.
+    """
+    rounding = node.attr("nearest_mode")
+    out = math.floor(size * scale)
+    if not size or rounding not in NEAREST or out > LONGEST:
+        raise Refusal("C204", f"{size} elements cannot be resized to {out} by {printable(rounding)}")
+    found: list[int] = []
+    for place in range(out):
+        nearest = set()
+        for ratio in {scale, Fraction(out, size)}:
+            at = _coordinate(node.attr("coordinate_transformation_mode"), place, ratio, size, out)
+            edge = at + Fraction(1, 2) if rounding in ROUNDING else at
+            distance = abs(edge - round(edge))
+            exact = distance == 0 and (at == 0 or float32(float(ratio)) == ratio)
+            if not exact and distance < (abs(at) + 1) * Fraction(1, 2**20):
+                raise Refusal("C204", f"a coordinate is {float(at)}, at the edge between two elements")
+            nearest.add(min(max(NEAREST[rounding](at), 0), size - 1))
+        if len(nearest) > 1:
+            raise Refusal(
+                "C204", f"the size {float(size * scale)} is rounded, and which element is nearest hangs on that"
+            )
+        found += nearest
+    return found
+
+
+def _coordinate(mode: str, place: int, scale: Fraction, size: int, out: int) -> Fraction:
+    """Give which input coordinate an output coordinate corresponds to."""
+    half = Fraction(1, 2)
+    match mode:
+        case "half_pixel":
+            return (place + half) / scale - half
+        case "pytorch_half_pixel":
+            return (place + half) / scale - half if out > 1 else Fraction(0)
+        case "align_corners":
+            return Fraction(place * (size - 1), out - 1) if out > 1 else Fraction(0)
+        case "asymmetric":
+            return place / scale
+    raise Refusal("C204", f"mode nearest with coordinates {printable(mode)} has no equal")
+
+
+@up("Resize", since=13)
+def resize_leaves_out_empty_inputs(op: Builder, node: Node) -> Result:
+    """An empty `scales` announced `sizes`; now just one of them is given. One of the coordinate modes is gone.
+
+    Its coordinates `(x + 0.5) / scale` are half more than those of half_pixel: `floor(c)` is `c - 0.5`, halves rounded
+    up, and `c`, halves rounded down, is `ceil(c - 0.5)`.
+    """
+    inputs = [node.input(index) for index in range(4)]
+    for index in (ROI, SIZES):
+        constant = node.constant(index)
+        if constant is not None and not constant.values:
+            inputs[index] = ""
+    constant = node.constant(SCALES)
+    if inputs[SIZES]:
+        if constant is not None and constant.values:
+            raise Refusal("C103", "both 'scales' and 'sizes' are given")
+        inputs[SCALES] = ""
+    elif constant is not None and not constant.values:
+        raise Refusal("C103", "neither 'scales' nor 'sizes' is given")
+    changes = {}
+    if node.attr("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
+        rounding = {"floor": "round_prefer_ceil", "round_prefer_floor": "ceil"}.get(node.attr("nearest_mode"))
+        if node.attr("mode") != "nearest" or rounding is None:
+            raise Refusal(
+                "C204",
+                "the coordinates tf_half_pixel_for_nn are gone, and only nearest, rounded by floor or "
+                "round_prefer_floor, has others to be equal",
+            )
+        changes = {"coordinate_transformation_mode": "half_pixel", "nearest_mode": rounding}
+    return op.same(node, inputs=inputs, **changes)
+
+
+@down("Resize", since=13)
+def resize_states_empty_inputs(op: Builder, node: Node) -> Result:
+    """`roi` and `scales` had to be there; empty, the one says nothing and the other announces `sizes`."""
+    node.need_element(X)
+    if not node.input(SCALES) and not node.input(SIZES):
+        raise Refusal("C103", "neither 'scales' nor 'sizes' is given")
+    constant = node.constant(SCALES)
+    if node.input(SIZES) and constant is not None and constant.values:
+        raise Refusal("C103", "both 'scales' and 'sizes' are given")
+    if node.input(ROI) and node.input(SCALES):
+        return None
+    empty = op.const([], "float")
+    return op.same(
+        node, inputs=[node.input(X), node.input(ROI) or empty, node.input(SCALES) or empty, node.input(SIZES)]
+    )
+
+
+@down("Resize", since=18)
+def resize_all_axes(op: Builder, node: Node) -> Result:
+    """Inputs spoke of all axes, each size was taken as it is, and nothing was filtered where a dimension shrinks."""
+    inputs = [node.input(index) for index in range(4)]
+    axes = node.ints("axes")
+    if node.attr("coordinate_transformation_mode") != "tf_crop_and_resize":
+        # Nothing else looks at it, so that it may be empty.
+        inputs[ROI] = ""
+    if inputs[SIZES] and node.attr("keep_aspect_ratio_policy") != "stretch":
+        inputs[SIZES] = op.const(_kept_aspect(node, axes))
+    if node.attr("antialias") and node.attr("mode") != "nearest" and not _never_shrinks(node, axes):
+        raise Refusal("C204", "antialias is 1, and a dimension may shrink; before version 18 there is no antialiasing",
+                      "set antialias to 0")  # fmt: skip
+    if node.attr("antialias") and node.attr("mode") != "nearest" and node.need_element(X) in INTEGERS:
+        raise Refusal("C204", "antialias is 1, and runtimes round integers in another way then", "set antialias to 0")
+    if axes is not None:
+        _spread(op, node, inputs, distinct_axes(axes, node.need_rank(X)))
+    return op.same(node, inputs=inputs, drop=["axes", "antialias", "keep_aspect_ratio_policy"])
+
+
+def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
+    """Give the wanted and the present size of each axis that is spoken of."""
+    rank, wanted = node.need_rank(X), constant_ints(node, SIZES)
+    present = [need_size(node, X, axis) for axis in (range(rank) if axes is None else distinct_axes(axes, rank))]
+    if len(wanted) != len(present) or not all(present) or min(wanted, default=0) < 0:
+        raise Refusal("C103", f"'sizes' is {wanted}, for dimensions of {present}")
+    return list(zip(wanted, present, strict=True))
+
+
+def _kept_aspect(node: Node, axes: list[int] | None) -> list[int]:
+    """Give the sizes that a common scale leads to. It has to lead to whole ones: what rounding does to it is open."""
+    policy, sizes = node.attr("keep_aspect_ratio_policy"), _sizes(node, axes)
+    if policy not in ("not_larger", "not_smaller") or not sizes:
+        raise Refusal("C103", f"'keep_aspect_ratio_policy' is {printable(policy)}, for {len(sizes)} axes")
+    ratios = [Fraction(wanted, present) for wanted, present in sizes]
+    scale = min(ratios) if policy == "not_larger" else max(ratios)
+    kept = [scale * present for _, present in sizes]
+    if any(size.denominator != 1 for size in kept):
+        raise Refusal("C204", f"under {policy} the sizes are rounded, and before version 18 there is no such policy")
+    return [int(size) for size in kept]
+
+
+def _never_shrinks(node: Node, axes: list[int] | None) -> bool:
+    if node.input(SIZES):
+        return node.constant(SIZES) is not None and all(wanted >= present for wanted, present in _sizes(node, axes))
+    scales = node.constant(SCALES)
+    if scales is None or not all(scale >= 1 for scale in scales.values):
+        return False
+    # Where growing changes no size, runtimes that filter leave the axis as it is.
+    shape = node.shape(X) or ()
+    sizes = list(shape) if axes is None else [shape[axis] for axis in distinct_axes(axes, len(shape))] if shape else []
+    sizes += [None] * (len(scales.values) - len(sizes))
+    return all(
+        scale == 1 or _surely_grows(scale, size) for scale, size in zip(scales.values, sizes, strict=False)
+    )
+
+
+def _spread(op: Builder, node: Node, inputs: list[str], axes: list[int]) -> None:
+    """Make the inputs speak of all axes: others have scale 1 and the size that they have, and are taken whole."""
+    rank, count = node.need_rank(X), len(axes)
+    places = {axis: place for place, axis in enumerate(axes)}
+    firsts = [places.get(axis, count) for axis in range(rank)]
+    if inputs[SCALES]:
+        inputs[SCALES] = _placed(op, node, inputs[SCALES], "float", [1.0], firsts)
+    if inputs[SIZES]:
+        order = [places.get(axis, count + axis) for axis in range(rank)]
+        inputs[SIZES] = _placed(op, node, inputs[SIZES], "int64", list(node.shape(X) or ()), order)
+    if inputs[ROI]:
+        order = [places.get(axis, 2 * count) for axis in range(rank)]
+        order += [places[axis] + count if axis in places else 2 * count + 1 for axis in range(rank)]
+        inputs[ROI] = _placed(op, node, inputs[ROI], node.need_element(ROI), [0.0, 1.0], order)
+
+
+def _placed(op: Builder, node: Node, given: str, element: str, rest: list[Any], order: list[int]) -> str:
+    """Give the elements of an input and of `rest`, the shape where that is not known, in another order."""
+    constant = node.values.constant(given)
+    if constant is not None:
+        known = [*constant.values, *rest]
+        if len(known) <= max(order, default=-1):
+            raise Refusal("C103", f"an input of {len(constant.values)} values does not fit 'axes'")
+        picked = [known[place] for place in order]
+        if all(isinstance(value, (int, float)) for value in picked):
+            return op.const(picked, element)
+    stated = all(isinstance(value, (int, float)) for value in rest)
+    others = op.const(rest, element) if stated else op.Shape(node.input(X))
+    return op.Gather(op.Concat(given, others, axis=0), op.const(order), axis=0)
+
+
+@down("Resize", since=19)
+def resize_without_symmetry(op: Builder, node: Node) -> Result:
+    """half_pixel_symmetric is half_pixel where no size is rounded: under `sizes` as they stand, and whole scales."""
+    if node.attr("coordinate_transformation_mode") != "half_pixel_symmetric":
+        return None
+    # Elements are chosen, or integers cut off: what lies at an edge hangs on the last bit of a coordinate.
+    abrupt, axes = node.attr("mode") == "nearest" or node.need_element(X) in INTEGERS, node.ints("axes")
+    if node.input(SIZES):
+        rounded = node.attr("keep_aspect_ratio_policy") != "stretch"
+        exact = not abrupt or rounded or all(map(_exact, (Fraction(*pair) for pair in _sizes(node, axes))))
+    else:
+        scales = node.need_constant(SCALES).values
+        axes = list(range(len(scales))) if axes is None else axes
+        if len(axes) != len(scales) or not all(math.isfinite(scale) for scale in scales):
+            raise Refusal("C103", f"'scales' is {list(scales)}, for axes {axes}")
+        rounded = any(
+            scale != math.floor(scale) and (need_size(node, X, axis) * Fraction(scale)).denominator != 1
+            for axis, scale in zip(axes, scales, strict=True)
+        )
+        exact = not abrupt or all(_exact(Fraction(scale)) for scale in scales)
+    if rounded:
+        raise Refusal("C204", "a size is rounded, which before version 19 no coordinate mode evens out")
+    if not exact:
+        raise Refusal("C204", "a coordinate may lie at an edge, where the rounding of its last bit decides")
+    return op.same(node, coordinate_transformation_mode="half_pixel")
+
+
+def _exact(scale: Fraction) -> bool:
+    """Say whether coordinates at an edge between two elements come out exact: a whole scale, a half, a quarter."""
+    return scale.denominator == 1 or (scale.numerator == 1 and scale.denominator.bit_count() == 1)

@@ -1,0 +1,25 @@
+"""GridSample: names of modes."""
+
+from __future__ import annotations
+
+from opset.adapters.shared import BFLOAT16, renamed, through
+from opset.version_converter.registration import down, up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+GRID_MODES = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
+
+down("GridSample", since=22)(through(BFLOAT16))
+
+
+@up("GridSample", since=20)
+def grid_modes_for_any_rank(op: Builder, node: Node) -> Result:
+    """The modes, and the default among them, lost the prefix that spoke of two dimensions."""
+    return op.same(node, mode=renamed(node, GRID_MODES))
+
+
+@down("GridSample", since=20)
+def grid_modes_for_images(op: Builder, node: Node) -> Result:
+    """Images have two spatial dimensions; more were not allowed. Halves go to the even index where nothing was said."""
+    if node.need_rank(0) != 4:
+        raise Refusal("C204", f"the input has {node.rank(0)} dimensions; before version 20 it has four")
+    return op.same(node, mode=renamed(node, {new: old for old, new in GRID_MODES.items()}))

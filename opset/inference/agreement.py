@@ -1,0 +1,166 @@
+"""What inputs and attributes have to be, by the constraint of a label, and what that tells of what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from opset.inference.call import Call, Element
+from opset.inference.dimensions import Dim, Size, equal, lower
+from opset.inference.types import Shape, shown
+from opset.model.types import element_name
+from opset.schemas.constraints import Violation
+
+
+def differ(left: Shape, right: Shape) -> bool:
+    """Say whether two shapes certainly are not the same."""
+    return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
+
+
+def agreed(call: Call, place: int, expected: Shape, label: str) -> Shape:
+    """Give the shape of an input together with what it has to be, by which each may say what the other does not.
+
+    Of an input that is absent or whose rank is not known it is what was expected. Raises Violation where they differ.
+    """
+    shape = call.shape(place)
+    if shape is None:
+        return expected
+    if differ(shape, expected):
+        raise Violation(label, f"shape({call.parameter(place)}) = {shown(shape)} for {shown(expected)}")
+    return tuple(call.same(want, size, label) for want, size in zip(expected, shape, strict=True))
+
+
+def common(call: Call, places: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
+    """Give the shape that inputs have in common, also with `shape` if there is one; None where no rank is known.
+
+    Raises Violation with the label where they differ.
+    """
+    for place in places:
+        shape = call.shape(place) if shape is None else agreed(call, place, shape, label)
+    return shape
+
+
+def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
+    """Give a shape to which an input broadcasts while it stays as it is, with sizes that only the input tells.
+
+    Raises Violation where it certainly does not broadcast so.
+    """
+    shape = call.shape(place)
+    if shape is None:
+        return onto
+    start = len(onto) - len(shape)
+    fits = start >= 0
+    result = list(onto)
+    for axis, size in enumerate(shape if fits else ()):
+        want = onto[start + axis]
+        if equal(size, 1) is False:
+            fits = fits and equal(size, want) is not False
+            result[start + axis] = size if want is None or isinstance(size, int) else want
+    if not fits:
+        said = f"shape({call.parameter(place)}) = {shown(shape)}, which does not broadcast to {shown(onto)}"
+        raise Violation(label, said)
+    return tuple(result)
+
+
+def is_one(shape: Shape | None) -> bool | None:
+    """Say whether a tensor of this shape has exactly one element, None where that is not known."""
+    if shape is None:
+        return None
+    ones = [equal(size, 1) for size in shape]
+    return False if False in ones else None if None in ones else True
+
+
+def check_one_element(call: Call, place: int, label: str) -> None:
+    """Raise Violation with the label where an input certainly has not exactly one element."""
+    shape = call.shape(place)
+    if is_one(shape) is False:
+        raise Violation(label, f"shape({call.parameter(place)}) = {shown(shape)}")
+
+
+def one_element(call: Call, place: int, label: str) -> Element:
+    """Give the one element of an input of any rank, None where it is not known or there is no such input.
+
+    Raises Violation with the label where the input certainly has another number of elements.
+    """
+    check_one_element(call, place, label)
+    elements = call.elements(place)
+    if elements is not None and len(elements) != 1:
+        raise Violation(label, f"{call.parameter(place)} has {len(elements)} elements")
+    return None if elements is None else elements[0]
+
+
+def one_size(call: Call, place: int, label: str) -> Size | None:
+    """Give the one element of an integer input, as `one_element` does."""
+    element = one_element(call, place, label)
+    return element if isinstance(element, int | Dim) else None
+
+
+def may_give(call: Call, element: str | None) -> bool:
+    """Say whether the first output may be of this element type, or hold tensors of it."""
+    return any(f"tensor({element})" in text for text in call.schema.allowed(call.schema.outputs[0]))
+
+
+def element_stated(call: Call, attribute: str, label: str) -> str | None:
+    """Give the element type that an attribute numbers, None where it is left out, or 0 and that is the default.
+
+    Raises Violation with the label where it is no type of the first output.
+    """
+    number = call.attribute(attribute)
+    if number is None or number == call.schema.attributes[attribute].default == 0:
+        return None
+    element = number.lower() if isinstance(number, str) else element_name(number)  # version 1 of Cast spells it
+    if not may_give(call, element):
+        raise Violation(label, f"{attribute} {number!r:.80}")
+    return element
+
+
+def quotient(call: Call, size: Size | None, divisor: int, label: str, what: str) -> Size | None:
+    """Give a size divided by a number above 0, by which it has to be divisible: the label is of that constraint."""
+    if size is None:
+        return None
+    if equal(size % divisor, 0) is False:
+        raise Violation(label, f"{what} is {size}, no multiple of {divisor}")
+    return size // divisor
+
+
+def check_choice(call: Call, name: str, choices: Sequence[int | str], label: str) -> None:
+    """Raise Violation with the label where an attribute that this version has is none of the choices."""
+    value = call.attribute(name)
+    if name in call.schema.attributes and value not in choices:
+        raise Violation(label, f"{name} {value!r:.80} is none of {', '.join(map(repr, choices))}")
+
+
+def required(call: Call, name: str) -> Any:
+    """Give an attribute that has no default. Raises Violation without label where it is left out."""
+    value = call.attribute(name)
+    if value is None:
+        raise Violation("", f"the attribute {name} is missing")
+    return value
+
+
+def axes_of(
+    call: Call, axes: Iterable[int], rank: int, label: str, *, twice: str | None = None, front: bool = False
+) -> list[int]:
+    """Give axes counted from the front; with `front` they have to be.
+
+    Raises Violation for those out of range, and with the label `twice`, if there is one, where two are the same.
+    """
+    found: list[int] = []
+    for axis in axes:
+        if front and axis < 0:
+            raise Violation(label, f"axis {axis}, rank {rank}")
+        found.append(call.axis(axis, rank, label))
+    if twice is not None and len(set(found)) < len(found):
+        raise Violation(twice, f"of the axes {found[:20]} two are the same")
+    return found
+
+
+def is_filled(shape: Sequence[Size | None]) -> bool:
+    """Say whether a shape certainly has elements."""
+    return all(size is not None and (lower(size) or 0) > 0 for size in shape)
+
+
+def check_numbers(call: Call) -> None:
+    """Raise Violation C4 where elements that are no numbers would be averaged."""
+    if call.element(0) in ("string", "bool") and call.attribute("mode") != "nearest":
+        raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.element(0)}")

@@ -1,0 +1,132 @@
+"""Arithmetic, comparisons and logic of several inputs: what they broadcast to, and their elements."""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import partial
+from typing import Any
+
+from opset.inference.agreement import agreed
+from opset.inference.call import Call, Element
+from opset.inference.dimensions import Dim, at_most, equal, less, maximum, minimum
+from opset.inference.elements import broadcast_shape, each, extreme, spread, typed
+from opset.inference.registration import data, infer
+from opset.inference.types import Shape
+from opset.schemas.constraints import Violation
+
+ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow")
+LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
+
+
+@infer(*ARITHMETIC, *LOGIC)
+def one_sided(call: Call) -> Shape:
+    """Give the shape of A, onto which B is broadcast from `axis` on if `broadcast` says so: before opset 7."""
+    shape, other = call.known(0), call.shape(1)
+    if other is None:
+        return shape
+    if not call.attribute("broadcast"):
+        return agreed(call, 1, shape, "")
+    axis = call.attribute("axis")
+    start = len(shape) - len(other) if axis is None else axis % max(len(shape), 1)
+    if start < 0 or start + len(other) > len(shape):
+        raise Violation("", f"B of shape {list(other)} does not fit into {list(shape)} from axis {start} on")
+    for own, size in zip(shape[start:], other, strict=False):
+        if size != 1:
+            call.same(own, size, "", "a size")
+    return shape
+
+
+def _divided(a: Any, b: Any) -> Element:
+    """Divide as floats do, integers towards zero."""
+    quotient: Element
+    if isinstance(a, float) or isinstance(b, float):
+        quotient = a / b if not isinstance(a, Dim) and not isinstance(b, Dim) else a if b == 1 else None
+    elif isinstance(a, int) and isinstance(b, int):
+        quotient = -(-a // b) if (a < 0) != (b < 0) else a // b
+    else:
+        quotient = a // b if at_most(0, a) and at_most(0, b) else None
+    return quotient
+
+
+def _multiplied(a: Any, b: Any) -> Element:
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Dim) and isinstance(other, float):
+            return one * int(other) if other.is_integer() else None
+    product: Element = a * b
+    return product
+
+
+def _added(a: Any, b: Any) -> Element:
+    if isinstance(a, Dim) or isinstance(b, Dim):
+        a, b = (int(x) if isinstance(x, float) and x.is_integer() else x for x in (a, b))
+    total: Element = a + b
+    return total
+
+
+def _power(a: Any, b: Any) -> Element:
+    if isinstance(a, Dim):
+        return a if b == 1 else a * a if b == 2 else None
+    result = math.pow(a, b) if isinstance(a, float) or isinstance(b, float) or b < 0 or b > 64 else a**b
+    return result if isinstance(result, float | int) else None
+
+
+def _remainder(call: Call) -> Any:
+    """Give remainders: of the divisor's sign, with `fmod` of the dividend's."""
+
+    def fmod(a: Any, b: Any) -> Element:
+        if isinstance(a, float):
+            return math.fmod(a, b)
+        result: Element = a % b
+        return result if at_most(0, a) and at_most(0, b) else None
+
+    return typed(fmod if call.attribute("fmod") else operator.mod, call)
+
+
+def _compared(symbolic: Any, plain: Any) -> Any:
+    """Give a comparison that is not known where it depends on variables."""
+
+    def compare(a: Any, b: Any) -> Element:
+        if not any(isinstance(each, Dim) for each in (a, b)):
+            return bool(plain(a, b))
+        result: Element = None if any(isinstance(each, float | str | bytes) for each in (a, b)) else symbolic(a, b)
+        return result
+
+    return compare
+
+
+_OF_NUMBERS = {
+    "Add": _added, "Sub": lambda a, b: _added(a, -b), "Mul": _multiplied, "Div": _divided, "Pow": _power,
+    "Max": lambda *given: extreme(maximum, max, given), "Min": lambda *given: extreme(minimum, min, given),
+    "Sum": lambda first, *more: sum(more, start=first),
+}  # fmt: skip
+_OF_TRUTH = {
+    "And": lambda a, b: bool(a and b),
+    "Or": lambda a, b: bool(a or b),
+    "Xor": lambda a, b: bool(a) != bool(b),
+    "Equal": _compared(equal, operator.eq),
+    "Less": _compared(less, operator.lt),
+    "LessOrEqual": _compared(at_most, operator.le),
+    "Greater": _compared(lambda a, b: less(b, a), operator.gt),
+    "GreaterOrEqual": _compared(lambda a, b: at_most(b, a), operator.ge),
+}
+# Before version 7, or 8, inputs were broadcast otherwise or not at all.
+for _name, _function in _OF_NUMBERS.items():
+    data(_name, since=7)(partial(typed, _function))
+for _name, _function in _OF_TRUTH.items():
+    data(_name, since=7)(partial(lambda function, call: each(call, function), _function))
+data("Mod")(_remainder)
+
+
+@data("Where")
+def where_data(call: Call) -> Any:
+    """Choose elements by a condition; where it is not known, one that both have in common is."""
+    given = [call.data(place) for place in range(3)]
+    if any(each is None for each in given[1:]):
+        return None
+    known = [each for each in given if each is not None]
+    shape = broadcast_shape([each.shape for each in known])
+    if len(known) < 3:
+        return None
+    rows = zip(*(spread(each, shape) for each in known), strict=True)
+    return tuple(x if x == y else None if condition is None else x if condition else y for condition, x, y in rows)

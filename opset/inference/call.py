@@ -1,0 +1,192 @@
+"""What a rule of inference is told of a node: inputs and attributes, as far as they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opset.inference.dimensions import Dim, Size, equal
+from opset.inference.types import Type
+from opset.schemas.constraints import Violation
+
+if TYPE_CHECKING:
+    from opset.schemas.model import OpSchema
+
+__all__ = ["Call", "Data", "Element", "Unknown", "Violation"]
+
+Element = int | float | bool | str | bytes | Dim | None
+"""One element of a tensor: a size may be symbolic, None is one that is not known."""
+
+
+class Data(NamedTuple):
+    """Elements of a small tensor, in row-major order."""
+
+    shape: tuple[int, ...]
+    elements: tuple[Element, ...]
+
+
+class Unknown(Exception):
+    """What follows cannot be said; the reason is told to the user."""
+
+
+class Call:
+    """One node, as the rules of its operator see it.
+
+    An input that is left out is `absent`; of one that is there, type, shape and elements may be unknown, which is None.
+    """
+
+    __slots__ = (
+        "_attributes", "_data", "_find", "_node", "asked", "doubts", "memory", "output_count", "schema", "types"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        node: Any,
+        schema: OpSchema,
+        types: Sequence[Type | None],
+        find: Callable[[str], Any],
+        data: Callable[[int], Data | None],
+    ) -> None:
+        """Take the node; `find` gives the value of an attribute that it has, `data` the elements of an input."""
+        self.schema, self.types, self.output_count = schema, types, len(node.output)
+        self._attributes: dict[str, Any] = {}
+        self.asked: set[int] = set()
+        """The inputs whose elements were asked for."""
+        self.doubts: list[str] = []
+        self.memory: dict[str, Any] = {}
+        """What a rule that has graphs noted of this node before, in a former turn of a loop around."""
+        self._node, self._find, self._data = node, find, data
+
+    @property
+    def version(self) -> int:
+        """The version of the operator, its since_version."""
+        return self.schema.since_version
+
+    @property
+    def input_count(self) -> int:
+        """How many inputs the node names, those left out between others included."""
+        return len(self.types)
+
+    def has(self, place: int) -> bool:
+        """Say whether the node has this input."""
+        return place < len(self._node.input) and bool(self._node.input[place])
+
+    def type(self, place: int) -> Type | None:
+        """Give the type of an input, None where it is not known or there is no such input."""
+        return self.types[place] if place < len(self.types) else None
+
+    def element(self, place: int) -> str | None:
+        """Give the element type of a tensor."""
+        type_ = self.type(place)
+        return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
+
+    def shape(self, place: int) -> tuple[Size, ...] | None:
+        """Give the shape of a tensor, None where not even its rank is known. No size in it is None."""
+        type_ = self.type(place)
+        return type_.shape if type_ is not None else None  # type: ignore[return-value]
+
+    def known(self, place: int) -> tuple[Size, ...]:
+        """Give the shape of a tensor. Raises Unknown where not even its rank is known."""
+        shape = self.shape(place)
+        if shape is None:
+            raise Unknown(f"the rank of {self.parameter(place)} is not known")
+        return shape
+
+    def rank(self, place: int) -> int | None:
+        """Give the rank of a tensor."""
+        shape = self.shape(place)
+        return None if shape is None else len(shape)
+
+    def parameter(self, place: int) -> str:
+        """Give the name of a formal input, as messages show it."""
+        formal = self.schema.inputs
+        return formal[min(place, len(formal) - 1)].name if formal else f"input {place}"
+
+    def data(self, place: int) -> Data | None:
+        """Give the elements of an input, None where they are not known or too many."""
+        if not self.has(place):
+            return None
+        self.asked.add(place)
+        return self._data(place)
+
+    def elements(self, place: int) -> tuple[Element, ...] | None:
+        """Give the elements of an input in row-major order, None where not even their number is known."""
+        data = self.data(place)
+        return None if data is None else data.elements
+
+    def sizes(self, place: int) -> tuple[Size | None, ...] | None:
+        """Give the elements of an integer input of rank 0 or 1; None where their number is not known.
+
+        Where the number alone is known, each is None. Raises Violation without label where it is no list of integers.
+        """
+        data = self.data(place)
+        if data is None:
+            shape = self.shape(place)
+            length = shape[0] if shape is not None and len(shape) == 1 else 1 if shape == () else None
+            return (None,) * length if isinstance(length, int) and length <= MAX_DATA else None
+        sizes = [
+            each for each in data.elements
+            if each is None or (isinstance(each, int | Dim) and not isinstance(each, bool))
+        ]  # fmt: skip
+        if len(data.shape) > 1 or len(sizes) < len(data.elements):
+            raise Violation("", f"{self.parameter(place)} is no list of integers")
+        return tuple(sizes)
+
+    def numbers(self, place: int) -> tuple[int, ...] | None:
+        """Give the elements of an integer input of rank 0 or 1, None where one of them is not a known number."""
+        sizes = self.sizes(place)
+        if sizes is None or not all(isinstance(each, int) for each in sizes):
+            return None
+        return tuple([int(each) for each in sizes if isinstance(each, int)])
+
+    def attribute(self, name: str) -> Any:
+        """Give an attribute, or its default; None where there is neither, or this version has no such attribute.
+
+        It is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError where it
+        is of another type than the schema says.
+        """
+        if name not in self._attributes:
+            formal = self.schema.attributes.get(name)
+            found = None if formal is None else self._find(name)
+            if formal is not None and found is None:
+                found = formal.default
+            elif formal is not None and not _is_of(found, formal.type):
+                raise TypeError(f"the attribute {name} is not of the type {formal.type}")
+            self._attributes[name] = found
+        return self._attributes[name]
+
+    def axis(self, value: int, rank: int, label: str = "") -> int:
+        """Give an axis counted from the front. Raises Violation with the label where it is out of range."""
+        if not -rank <= value < rank:
+            raise Violation(label, f"axis {value}, rank {rank}")
+        return value % rank
+
+    def doubt(self, reason: str) -> None:
+        """Note why not everything is known of the outputs."""
+        self.doubts.append(reason)
+
+    def same(self, left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
+        """Give the size that two have to have in common, a number where one is. Raises Violation where they differ."""
+        if left is None or right is None:
+            return right if left is None else left
+        if equal(left, right) is False:
+            raise Violation(label, f"{what}{' is ' * bool(what)}{left} and {right}")
+        return right if isinstance(right, int) else left
+
+
+_PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string": (str, bytes)}
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    """Say whether an attribute's value is of the type that schemas call `kind`; elements of lists are all alike."""
+    if isinstance(value, tuple) != kind.endswith("s"):
+        return False
+    first = (value[0] if value else None) if isinstance(value, tuple) else value
+    plain = _PLAIN.get(kind.removesuffix("s"))
+    if plain is None:
+        return not isinstance(first, int | float | str | bytes)
+    return isinstance(first, plain) or value == ()
+
+
+MAX_DATA = 1024
+"""Elements of the largest tensor whose elements are followed."""

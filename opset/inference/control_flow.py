@@ -1,0 +1,428 @@
+"""Operators that run graphs: If, Loop, Scan and SequenceMap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any
+
+from opset.inference.agreement import agreed, is_one
+from opset.inference.call import Call, Data, Element, Unknown
+from opset.inference.dimensions import Dim, Size, lower, maximum, minimum
+from opset.inference.outcomes import Asked, Outputs
+from opset.inference.registration import infer
+from opset.inference.types import Shape, Type, is_rankless, join, mapped, of_proto, sequence, shown, tensor
+from opset.schemas.constraints import Violation
+
+Asking = Generator[Asked, Outputs, Any]
+"""A rule that yields a graph with the types of its inputs, and is sent its outputs."""
+
+_WIDENED, _RANKLESS, _ANY = 5, 7, 9
+"""Turns after which no size of a carried value counts as known, then no rank, then nothing."""
+_CARRIED = ("int64", "int32", "bool")
+
+
+@infer("If")
+def choose(call: Call) -> Asking:
+    """Give the outputs of the branch that a constant condition chooses, else what both branches have in common."""
+    graphs = [_graph(call, name) for name in ("then_branch", "else_branch")]
+    truth = _truth(call, 0)
+    chosen = graphs if truth is None else [graphs[0] if truth else graphs[1]]
+    for graph in graphs if len(chosen) == 1 else ():
+        if graph is not chosen[0]:
+            yield Asked(graph, [], unused=True)
+    fitting = [graph for graph in chosen if len(graph.output) >= call.output_count]
+    if not fitting:
+        counts = " and ".join(str(len(graph.output)) for graph in chosen)
+        raise Violation("C2", f"it gives {counts}, and {call.output_count} are asked for")
+    found = []
+    for graph in chosen:
+        outputs = yield Asked(graph, [], guarded=truth is None)
+        if len(graph.output) >= call.output_count:
+            found.append(outputs)
+    if len(found) == 1:
+        return found[0]
+    result = _joined(call, found[0], found[1], "the branches differ in {}, or one of them does not tell")
+    return Outputs(result[: call.output_count], result.data[: call.output_count])
+
+
+@infer("Loop")
+def loop(call: Call) -> Asking:
+    """Give what is carried at the end, then what every turn gives beside it, stacked along a new first dimension."""
+    body = _graph(call, "body")
+    states = max(call.input_count - 2, 0)
+    if len(body.input) < states + 2 or len(body.output) < max(states, call.output_count) + 1:
+        raise Violation("C3", f"{states} carried values, a body of {len(body.input)} inputs and {_given(body)}")
+    most, least = _trips(call)
+    conditional = call.has(1)
+    going = _truth(call, 1) if conditional else True
+    initial = [call.type(2 + place) for place in range(states)]
+    data = [_small(call, 2 + place) for place in range(states)]
+    condition = call.type(1) if conditional else tensor("bool", ())
+    stated = of_proto(body.input[0].type, lambda dim: dim.dim_value)
+    number = tensor("int64", (1,) if stated is not None and stated.shape == (1,) else ())
+    if most == 0 or going is False:
+        # Of what no turn gives, that counts which holds in every turn, however often the carried values changed.
+        outputs = yield Asked(
+            body, [number, condition, *(_widened(each, True) for each in initial)], repeated=True, unused=True
+        )
+        return Outputs([*initial, *(_stacked(each, 0, 0) for each in outputs[states + 1 :])], data)
+
+    begun, outputs = yield from _settled(
+        call, body, [number], [condition, *initial], [_true(condition), *data], [],
+        once=most == 1, first=_true if conditional else None,
+    )  # fmt: skip
+    _check_kept(initial, outputs[1 : states + 1], "C4")
+    del begun[0]  # the condition
+    trips = most
+    if conditional:
+        _check_truth(outputs[0], "C1")
+        trips, least = _trips_while(outputs.data[0], most, least) if going else (None, 0)
+    final = Outputs(outputs[1 : states + 1], outputs.data[1 : states + 1])
+    if not least:
+        # What goes in as an optional value may come out as what is in it; the outputs have one type, which is that.
+        begun = [
+            end if start is not None and end is not None and start.kind == "optional" != end.kind else start
+            for start, end in zip(begun, final, strict=True)
+        ]
+        final = _joined(call, Outputs(begun, data), final, "{} may be another after some turns, or is not known")
+    for each in outputs[states + 1 :]:
+        _check_stacked(each)
+    return Outputs([*final, *(_stacked(each, 0, trips) for each in outputs[states + 1 :])], final.data)
+
+
+@infer("Scan", since=9)
+def scan(call: Call) -> Asking:
+    """Give the last states, then what every turn gives beside them, put together along an axis."""
+    body = _graph(call, "body")
+    scans, states = _scans(call, body, 0)
+    stacks = len(body.output) - states
+    axes = _list(call, "scan_input_axes", scans, "C2")
+    to_axes = _list(call, "scan_output_axes", stacks, "C2")
+    _list(call, "scan_input_directions", scans, "C3")
+    _list(call, "scan_output_directions", stacks, "C3")
+    if call.version < 11 and any(axis < 0 for axis in (*axes, *to_axes)):
+        raise Violation("C2", "an axis is negative")
+    length: Size | None = None
+    slices: list[Type | None] = []
+    for place, axis in enumerate(axes, states):
+        shape = call.shape(place)
+        if shape is not None:
+            axis = call.axis(axis, len(shape), "C2")
+            length = call.same(length, shape[axis], "C4", "the length")
+            shape = shape[:axis] + shape[axis + 1 :]
+        slices.append(tensor(call.element(place), shape))
+    initial = [call.type(place) for place in range(states)]
+    data = [_small(call, place) for place in range(states)]
+    if length == 0:
+        outputs = yield Asked(body, [*initial, *slices], repeated=True, unused=True)
+        return Outputs([*initial, *_put_together(call, outputs[states:], to_axes, 0)], data)
+
+    begun, outputs = yield from _settled(call, body, [], initial, data, slices, once=length == 1)
+    _check_kept(initial, outputs[:states], "C6")
+    final = Outputs(outputs[:states], outputs.data[:states])
+    if length is None or not (lower(length) or 0) > 0:
+        final = _joined(call, Outputs(begun, data), final, "{} may be another after some turns, or is not known")
+    return Outputs([*final, *_put_together(call, outputs[states:], to_axes, length)], final.data)
+
+
+@infer("Scan", since=8)
+def scan_of_batch(call: Call) -> Asking:
+    """Give the last states of each sample, then what every turn gives beside them, along dimension 1."""
+    body = _graph(call, "body")
+    scans, states = _scans(call, body, 1)
+    _list(call, "directions", scans, "C3")
+    batch: Size | None = None
+    length: Size | None = None
+    inner: list[Type | None] = []
+    for place in range(1, 1 + states + scans):
+        shape = call.shape(place)
+        scanned = place > states
+        if shape is not None:
+            if len(shape) < 1 + scanned:
+                raise Violation("C7", f"{call.parameter(place)} {place} has rank {len(shape)}")
+            batch = call.same(batch, shape[0], "C7", "the batch")
+            length = call.same(length, shape[1], "C4", "the length") if scanned else length
+            shape = shape[1 + scanned :]
+        inner.append(tensor(call.element(place), shape))
+    batch, shortest = _lengths(call, batch, length)
+    initial = inner[:states]
+    if length == 0 or batch == 0:
+        outputs = yield Asked(body, inner, repeated=True, unused=True)
+        ends = initial if batch != 0 else outputs[:states]
+        return _batched(batch, ends, _put_together(call, outputs[states:], [0] * (len(outputs) - states), length))
+
+    begun, outputs = yield from _settled(call, body, [], initial, [], inner[states:], once=length == 1)
+    _check_kept(initial, outputs[:states], "C6")
+    final = Outputs(outputs[:states])
+    if not shortest:
+        final = _joined(call, Outputs(begun), final, "{} may be another after some turns, or is not known")
+    return _batched(batch, final, _put_together(call, outputs[states:], [0] * (len(outputs) - states), length))
+
+
+@infer("SequenceMap")
+def sequence_map(call: Call) -> Asking:
+    """Give for each output of the graph the sequence of what it gives for each element."""
+    body = _graph(call, "body")
+    if len(body.output) < call.output_count or len(body.input) < call.input_count:
+        raise Violation("C2", f"{call.input_count} inputs, a body of {len(body.input)} inputs and {_given(body)}")
+    given = []
+    for place in range(call.input_count):
+        type_ = call.type(place)
+        given.append(type_.inner if type_ is not None and type_.kind == "seq" else type_ if place else None)
+    outputs = yield Asked(body, given, repeated=True)
+    return [sequence(each) for each in outputs]
+
+
+# Turns
+
+
+def _settled(
+    call: Call,
+    body: Any,
+    before: Sequence[Type | None],
+    initial: Sequence[Type | None],
+    data: Sequence[Data | None],
+    after: Sequence[Type | None],
+    *,
+    once: bool = False,
+    first: Callable[[Type | None], Data | None] | None = None,
+) -> Generator[Asked, Outputs, tuple[list[Type | None], Outputs]]:
+    """Give what is carried to the first turn as the body has it, and its outputs in any turn, carried to the next.
+
+    Its inputs are those `before`, those carried, which begin as `initial`, and those `after`. What differs between
+    turns is widened until nothing does; with `once`, there is one turn. `first` gives the elements of the first carried
+    value in every turn. What was widened when the node was asked before is so from the beginning: else each level of
+    nested loops would double the turns.
+    """
+    start = len(before)
+    varied: set[int] = set()
+    carried, known = list(initial), [*data, *[None] * (len(initial) - len(data))]
+    first_carried, first_known, *former = call.memory.get("turns", (carried, known))
+    if former:
+        carried = [_lost(*each) for each in zip(carried, first_carried, former[0], strict=True)]
+        known = [
+            new if was == now else _common(new, now)
+            for new, was, now in zip(known, first_known, former[1], strict=True)
+        ]
+        varied = former[2]
+    begun: list[Type | None] = []
+    for turn in range(_ANY + 1):
+        if first is not None:
+            known[0] = first(carried[0])
+        outputs = yield Asked(body, [*before, *carried, *after], [*[None] * start, *known], True, varied)
+        seen = outputs.inputs[start : start + len(carried)]
+        begun = begun or seen
+        next_types = [join(a, b) for a, b in zip(seen, outputs, strict=False)]
+        next_known = [_common(a, b) for a, b in zip(known, outputs.data, strict=False)]
+        if first is not None:
+            next_known[0] = known[0]
+        if once or (next_types in (carried, seen) and next_known == known):
+            break
+        # What the graph states of a value is not believed where turns give several.
+        for place, (was, now, both) in enumerate(zip(seen, outputs, next_types, strict=False), start):
+            if both not in (was, None) and (now is None or now.kind != "tensor" or now.shape is not None):
+                varied.add(place)
+        carried, known = next_types, next_known
+        if turn + 1 >= _WIDENED:
+            carried = [None if turn + 1 >= _ANY else _widened(each, turn + 1 >= _RANKLESS) for each in carried]
+            known = [None] * len(carried)
+            varied.update(range(start, start + len(carried)))
+    call.memory["turns"] = first_carried, first_known, carried, known, varied
+    return begun, outputs
+
+
+def _lost(type_: Type | None, was: Type | None, now: Type | None) -> Type | None:
+    """Give a type without what got lost on the way from one type to another."""
+    if type_ is None or was is None or was == now:
+        return type_
+    if now is None:
+        return None
+    shape = type_.shape
+    if shape is not None and was.shape is not None:
+        if now.shape is None or not len(shape) == len(was.shape) == len(now.shape):
+            shape = None
+        else:
+            lost = [a is not None and b is None for a, b in zip(was.shape, now.shape, strict=True)]
+            shape = tuple([None if gone else size for gone, size in zip(lost, shape, strict=True)])
+    return type_._replace(shape=shape, inner=_lost(type_.inner, was.inner, now.inner))
+
+
+def _widened(type_: Type | None, rankless: bool) -> Type | None:
+    """Give a type without sizes, or without ranks."""
+    if type_ is None or not rankless:
+        return mapped(type_, lambda size: None)
+    return type_._replace(shape=None, inner=_widened(type_.inner, rankless))
+
+
+def _joined(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
+    """Give what is true of values that are those on the left or those on the right; note what cannot be told."""
+    types = [join(a, b) for a, b in zip(left, right, strict=False)]
+    for each in types:
+        if is_rankless(each):
+            call.doubt(why.format("type" if each is None else "rank"))
+    return Outputs(types, [_common(a, b) for a, b in zip(left.data, right.data, strict=False)])
+
+
+def _common(left: Data | None, right: Data | None) -> Data | None:
+    """Give the elements that two have in common, None where there are none."""
+    if left == right or left is None or right is None or left.shape != right.shape:
+        return left if left == right else None
+    elements = tuple([a if a == b else None for a, b in zip(left.elements, right.elements, strict=True)])
+    return None if all(each is None for each in elements) else Data(left.shape, elements)
+
+
+def _trips(call: Call) -> tuple[Size | None, int]:
+    """Give how often a Loop runs by its M alone, None where that is not known, and how often at least."""
+    if not call.has(0):
+        return None, 1
+    _check_single(call.type(0), "C2", "M")
+    elements: Sequence[Element] = call.elements(0) or (None,)
+    if len(elements) != 1:
+        raise Violation("C2", f"M has {len(elements)} elements")
+    number = elements[0]
+    if not isinstance(number, int | Dim):
+        return None, 0
+    trips = maximum(0, int(number) if isinstance(number, bool) else number)
+    return trips, lower(trips) or 0
+
+
+def _trips_while(goes_on: Data | None, most: Size | None, least: int) -> tuple[Size | None, int]:
+    """Give how often a Loop runs whose condition holds at first, by `_trips` and what its body says of going on."""
+    said = None if goes_on is None else goes_on.elements
+    if said == (True,):
+        return most, least
+    least = min(least, 1)
+    if said == (False,) and most is not None:
+        return minimum(1, most), least
+    # Without M there is a first turn, and with an M that is not known there may be none.
+    once = least == 1 and (most == 1 or (most is None and said == (False,)))
+    return (1 if once else None), least
+
+
+def _true(type_: Type | None) -> Data | None:
+    """Give the elements of a condition that holds; None where its shape is not known."""
+    if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
+        return None
+    return Data((1,) * len(type_.shape), (True,))
+
+
+def _truth(call: Call, place: int) -> bool | None:
+    """Give a condition that is constant. Raises Violation C1 where it is not one truth value."""
+    _check_truth(call.type(place), "C1")
+    elements = call.elements(place)
+    if elements is None:
+        return None
+    if len(elements) != 1:
+        raise Violation("C1", f"the condition has {len(elements)} elements")
+    return elements[0] if isinstance(elements[0], bool) else None
+
+
+def _small(call: Call, place: int) -> Data | None:
+    """Give the elements of a first state that shapes may depend on."""
+    return call.data(place) if call.element(place) in _CARRIED else None
+
+
+# Scan
+
+
+def _scans(call: Call, body: Any, lengths: int) -> tuple[int, int]:
+    """Give the numbers of scan inputs and of states, after `lengths` inputs of another kind."""
+    scans = call.attribute("num_scan_inputs")
+    if scans is None:
+        raise Unknown("the number of scan inputs is not known")
+    inputs = call.input_count - lengths
+    states = inputs - scans
+    if scans < 1 or states < 0 or len(body.output) < max(states, call.output_count) or len(body.input) < inputs:
+        scanned = f"{inputs} inputs of which {scans} are scanned"
+        raise Violation("C1", f"{scanned}, a body of {len(body.input)} inputs and {_given(body)}")
+    return scans, states
+
+
+def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
+    """Give one number for each of `count`, 0 where nothing is said. Raises Violation."""
+    given = call.attribute(name)
+    if not given:
+        return [0] * count
+    if len(given) != count or (label == "C3" and not {0, 1}.issuperset(given)):
+        raise Violation(label, f"{name} has {len(given)} numbers for {count}" if len(given) != count else name)
+    return tuple(given)
+
+
+def _lengths(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
+    """Give the batch by the lengths of sequences as well, and whether each of them has a first step."""
+    (batch,) = agreed(call, 0, (batch,), "C8")
+    if not call.has(0):
+        return batch, length is not None and (lower(length) or 0) > 0
+    ends = call.sizes(0)
+    if ends is None:
+        return batch, False
+    numbers = [each for each in ends if isinstance(each, int)]
+    if any(each < 0 or (isinstance(length, int) and each > length) for each in numbers):
+        raise Violation("C8", f"lengths {numbers[:9]} of at most {length}")
+    return batch, all(each is not None and (lower(each) or 0) > 0 for each in ends)
+
+
+def _batched(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
+    """Give the types of values of which each sample has one."""
+    return Outputs([_stacked(each, 0, batch) for each in (*states, *stacked)])
+
+
+def _put_together(
+    call: Call, each_turn: Sequence[Type | None], axes: Sequence[int], length: Size | None
+) -> list[Type | None]:
+    found = []
+    for type_, axis in zip(each_turn, axes, strict=True):
+        _check_stacked(type_)
+        rank = None if type_ is None or type_.shape is None else len(type_.shape)
+        found.append(_stacked(type_, axis if rank is None else call.axis(axis, rank + 1, "C2"), length))
+    return found
+
+
+# Graphs
+
+
+def _graph(call: Call, name: str) -> Any:
+    """Give the graph in an attribute. Raises Unknown where there is none."""
+    graph = call.attribute(name)
+    if getattr(graph, "node", None) is None:
+        raise Unknown(f"there is no graph {name}")
+    return graph
+
+
+def _given(body: Any) -> str:
+    return f"{len(body.output)} outputs"
+
+
+def _stacked(type_: Type | None, axis: int, length: Size | None) -> Type | None:
+    """Give the type of tensors put together along a new axis."""
+    if type_ is None or type_.kind != "tensor":
+        return tensor(None)
+    shape: Shape | None = type_.shape
+    return type_._replace(shape=None if shape is None else (*shape[:axis], length, *shape[axis:]))
+
+
+def _check_stacked(type_: Type | None) -> None:
+    if type_ is not None and type_.kind in ("seq", "map"):
+        raise Violation("C5", f"one of them is {type_}")
+
+
+def _check_kept(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
+    """Check that tensors stay tensors of their element type."""
+    for number, (was, now) in enumerate(zip(before, after, strict=True)):
+        if was is None or now is None or was.kind != "tensor":
+            continue
+        differ = was.element is not None and now.element is not None and was.element != now.element
+        if now.kind in ("seq", "map") or (now.kind == "tensor" and differ):
+            raise Violation(label, f"value {number} was {was}, and is {now}")
+
+
+def _check_single(type_: Type | None, label: str, what: str) -> None:
+    if type_ is not None and is_one(type_.shape) is False:
+        raise Violation(label, f"{what} has the shape {shown(type_.shape)}")
+
+
+def _check_truth(type_: Type | None, label: str) -> None:
+    """Check that a condition can be one truth value."""
+    if type_ is not None and (type_.kind in ("seq", "map") or type_.element not in (None, "bool")):
+        raise Violation(label, f"the condition is {type_}")
+    _check_single(type_, label, "the condition")

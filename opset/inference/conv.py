@@ -1,0 +1,119 @@
+"""Convolutions whose outputs follow by rules of their own."""
+
+from __future__ import annotations
+
+import operator
+
+from opset.inference.agreement import agreed, check_choice
+from opset.inference.call import Call, Unknown
+from opset.inference.dimensions import Size, followed, less, multiplied
+from opset.inference.registration import infer
+from opset.inference.rules.windows import (
+    Windows,
+    attributes_rank,
+    auto_pad_of,
+    convolution,
+    filter_sizes,
+    places,
+    spatial_rank,
+    windows_of,
+)
+from opset.inference.types import MAX_RANK, Shape
+from opset.schemas.constraints import Violation
+
+
+@infer("DeformConv")
+def deform_conv(call: Call) -> Shape:
+    """Give the shape of a convolution; offsets and mask have its batch and places, too."""
+    batch, count, *spatial = convolution(call, 0, 1, 3)
+    rank = len(spatial)
+    groups, shape = call.attribute("offset_group"), call.shape(0)
+    channels = None if shape is None else shape[1]
+    if groups < 1 or (isinstance(channels, int) and channels % groups):
+        raise Violation("C3", f"{channels} channels, offset_group {groups}")
+    kernel = filter_sizes(call, 1, rank, "C2")
+    for place, label, each in ((2, "C8", rank), (4, "C9", 1)):
+        batch, _, *spatial = agreed(call, place, (batch, multiplied((groups, each, *kernel)), *spatial), label)
+    return (batch, count, *spatial)
+
+
+@infer("ConvTranspose")
+def conv_transpose(call: Call) -> Shape:
+    """Give the shape of filters put at the places of X: as `output_shape` or SAME_* wants it, else what they cover."""
+    rank = spatial_rank(call, 0, 1)
+    shape, filters = call.shape(0), call.shape(1)
+    group = call.attribute("group")
+    if group < 1:
+        raise Violation("C5", f"{group} groups")
+    count: Size | None = None
+    if filters is not None:
+        given = filters[0] if shape is None else call.same(filters[0], shape[1], "C5", "the number of channels")
+        if isinstance(given, int) and given % group:
+            raise Violation("C5", f"{given} channels, {group} groups")
+        count = followed(lambda size: size * group, filters[1])
+    (count,) = agreed(call, 2, (count,), "C7")
+    windows = windows_of(call, filter_sizes(call, 1, rank, "C2"))
+    spatial = shape[2:] if shape is not None else (None,) * rank
+    return (None if shape is None else shape[0], count, *_covered(call, windows, spatial))
+
+
+def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
+    """Give the spatial sizes of a transposed convolution."""
+    rank = len(sizes)
+    padding = call.attribute("output_padding") or (0,) * rank
+    if len(padding) != rank or min(padding) < 0:
+        raise Violation("C2", f"output_padding {padding}, {rank} spatial axes")
+    wanted = call.attribute("output_shape") or ()
+    wanted = wanted[2:] if len(wanted) == rank + 2 else wanted
+    if wanted and (len(wanted) != rank or min(wanted) < 0):
+        raise Violation("C6", f"output_shape {wanted}, {rank} spatial axes")
+    if wanted:
+        return list(wanted)
+    if auto_pad_of(call) in ("SAME_UPPER", "SAME_LOWER"):
+        each = zip(sizes, windows.strides, strict=True)
+        return [followed(lambda size, stride: size * stride, *axis) for axis in each]
+
+    def covered(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int, more: int) -> Size:
+        result = stride * (size - 1) + (kernel - 1) * dilation + 1 + more - begin - end
+        if less(result, 0):
+            raise Violation("C4", f"{result} elements remain without pads of {begin} and {end}")
+        return result
+
+    return [followed(covered, *axis) for axis in zip(sizes, *windows[:-1], padding, strict=True)]
+
+
+@infer("Col2Im")
+def col2im(call: Call) -> Shape:
+    """Give (N, C, *image_shape): C is what blocks leave of the input's second size."""
+    batch, values, blocks = agreed(call, 0, (None,) * 3, "C3")
+    image, block = call.sizes(1), call.sizes(2)
+    given = [len(each) for each in (image, block) if each is not None]
+    if min(given, default=1) < 1 or len(set(given)) > 1:
+        raise Violation("C1", f"the numbers of values are {' and '.join(map(str, given))}")
+    rank = given[0] if given else attributes_rank(call)
+    if not 0 < rank <= MAX_RANK:
+        raise Unknown("the number of values of image_shape is not known")
+    image, block = image or (None,) * rank, block or (None,) * rank
+    if any(less(size, 0) for size in image):
+        raise Violation("C1", f"an image of {', '.join(map(str, image))}")
+    windows = windows_of(call, block)
+    counts = places(windows, image)
+    call.same(blocks, multiplied(counts), "C3", "the number of places")
+    elements = multiplied(block)
+    if isinstance(elements, int) and isinstance(values, int) and values % elements:
+        raise Violation("C3", f"{values} is no multiple of the {elements} elements of a block")
+    return (batch, followed(operator.floordiv, values, elements), *image)
+
+
+@infer("CausalConvWithState")
+def causal_conv_with_state(call: Call) -> list[Shape]:
+    """Give the shape of the input, and (N, channels, k - 1) of the state; what one input lacks another may tell."""
+    batch, channels, length = agreed(call, 0, (None,) * 3, "C1")
+    channels, _, width = agreed(call, 1, (channels, 1, None), "C1")
+    check_choice(call, "activation", ("none", "silu", "swish"), "C4")
+    state = followed(lambda size: size - 1, width)
+    if less(state, 0):
+        raise Violation("C1", "weight has no elements")
+    (channels,) = agreed(call, 2, (channels,), "C3")
+    batch, channels, state = agreed(call, 3, (batch, channels, state), "C2")
+    return [(batch, channels, length), (batch, channels, state)]

@@ -1,0 +1,194 @@
+"""Constants, ranges, and random numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opset.errors import ModelError
+from opset.inference.agreement import agreed, element_stated, may_give, one_element
+from opset.inference.call import Call, Element
+from opset.inference.dimensions import Dim, Size, TooComplex, ceil_div, equal, less, maximum
+from opset.inference.elements import applied, rounded
+from opset.inference.registration import data, infer
+from opset.inference.types import Shape, Type, tensor
+from opset.model.tensor import tensor_values
+from opset.model.types import element_name
+from opset.schemas.constraints import Violation
+
+# Constants
+
+_ELEMENTS = {
+    "value_float": "float", "value_floats": "float", "value_int": "int64", "value_ints": "int64",
+    "value_string": "string", "value_strings": "string",
+}  # fmt: skip
+
+
+def _form(call: Call) -> tuple[str, Any]:
+    """Give the name and value of the one attribute that a Constant has."""
+    given = [name for name in call.schema.attributes if call.attribute(name) is not None]
+    if len(given) != 1:
+        forms = ", ".join(call.schema.attributes)
+        raise Violation("C1" if call.version >= 11 else "", f"{len(given)} of {forms} are given")
+    return given[0], call.attribute(given[0])
+
+
+@infer("Constant")
+def constant(call: Call) -> Type:
+    """Give the type of the value that an attribute has; a sparse one is made dense."""
+    name, value = _form(call)
+    if name in _ELEMENTS:
+        return tensor(_ELEMENTS[name], (len(value),) if name.endswith("s") else ())
+    elements = value.values if name == "sparse_value" else value
+    return tensor(element_name(elements.data_type), value.dims)
+
+
+@data("Constant")
+def constant_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the numbers of the attributes that are no tensors."""
+    name, value = _form(call)
+    if name not in _ELEMENTS:
+        return None
+    return tuple(rounded(each, _ELEMENTS[name]) for each in (value if name.endswith("s") else (value,)))
+
+
+@infer("ConstantOfShape")
+def constant_of_shape(call: Call) -> Type:
+    """Give the type of `value`, float without one, and the sizes that the input has as elements."""
+    value = call.attribute("value")
+    if value is not None and any(size != 1 for size in value.dims):
+        raise Violation("C2", f"value has the shape {list(value.dims)}")
+    element = "float" if value is None else element_name(value.data_type)
+    agreed(call, 0, (None,), "C1")
+    sizes = call.sizes(0)
+    if sizes is None:
+        call.doubt("how many sizes there are is not known")
+        return tensor(element)
+    if any(less(size, 0) for size in sizes):
+        raise Violation("C1", f"the input is {list(sizes)}")
+    return tensor(element, sizes)
+
+
+@data("ConstantOfShape")
+def constant_of_shape_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the one value, as often as there are elements."""
+    value, sizes = call.attribute("value"), call.numbers(0)
+    if sizes is None:
+        return None
+    try:
+        element = 0.0 if value is None else tensor_values(None, value, 1)[0]
+    except ModelError:
+        return None
+    return (element,) * math.prod(sizes)
+
+
+# Ranges
+
+
+@infer("Range")
+def range_(call: Call) -> Shape:
+    """Give how many numbers there are from start, by delta, before limit."""
+    start, limit, delta = (one_element(call, place, "C1") for place in range(3))
+    stash = call.attribute("stash_type")
+    if stash not in (None, 1, 11) and call.element(0) in ("float16", "bfloat16"):
+        raise Violation("C4", f"stash_type {stash}")
+    if isinstance(delta, int | float) and delta == 0:
+        raise Violation("C2", "delta is 0")
+    try:
+        return (_count(start, limit, delta),)
+    except TooComplex:
+        return (None,)
+
+
+def _count(start: Any, limit: Any, delta: Any) -> Size | None:
+    """Give the size of a range, None where it is not known; numbers that are whole are computed with exactly."""
+    given = (start, limit, delta)
+    if not all(isinstance(each, int | float | Dim) for each in given):
+        return None
+    if any(isinstance(each, Dim) for each in given):
+        if any(isinstance(each, float) and not each.is_integer() for each in given):
+            return None
+        start, limit, delta = (int(each) if isinstance(each, float) else each for each in given)
+    elif any(isinstance(each, float) for each in given):
+        exact: float = (limit - start) / delta
+        if not math.isfinite(exact):
+            raise Violation("C3", f"start {start}, limit {limit}, delta {delta}")
+        return max(math.ceil(exact), 0)
+    count: Size = ceil_div(limit - start, delta)
+    return maximum(count, 0)
+
+
+@data("Range")
+def range_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the numbers of a range."""
+    start, limit, delta = (one_element(call, place, "C1") for place in range(3))
+    count, type_ = _count(start, limit, delta), call.element(0)
+    # Small floats are computed in a larger type, and then converted.
+    wide = ("double" if call.attribute("stash_type") == 11 else "float") if type_ == "float16" else type_
+
+    def number(place: int, first: Any, step: Any) -> Element:
+        if place == 0:
+            return rounded(first, type_)
+        if isinstance(first, Dim) or isinstance(step, Dim):
+            first, step = (int(each) if isinstance(each, float) else each for each in (first, step))
+        distance: Any = rounded(place * step, wide)
+        return rounded(rounded(first + distance, wide), type_)
+
+    return tuple(applied(number, place, start, delta) for place in range(count)) if isinstance(count, int) else None
+
+
+# Random numbers, and what takes its element type from `dtype`
+
+
+def _element(call: Call, label: str, default: str | None = None) -> str | None:
+    """Give the element type that `dtype` numbers. Raises Violation with the label for one that is not allowed."""
+    stated = element_stated(call, "dtype", label)
+    if stated is None and default is not None and not may_give(call, default):
+        raise Violation(label, f"it is of {default}")
+    return stated or default
+
+
+def _check_scale(call: Call) -> None:
+    scale = call.attribute("scale")
+    if scale is not None and not scale >= 0:
+        raise Violation("C3", f"scale {scale}")
+
+
+@infer("RandomNormal", "RandomUniform")
+def random(call: Call) -> Type:
+    """Give the shape that the attribute states."""
+    element, shape = _element(call, "C2"), call.attribute("shape")
+    _check_scale(call)
+    if shape is None:
+        raise Violation("", "the attribute shape is missing")
+    if any(size < 0 for size in shape):
+        raise Violation("C1", f"shape {list(shape)}")
+    return tensor(element, shape)
+
+
+@infer("RandomNormalLike", "RandomUniformLike", "Bernoulli")
+def random_like(call: Call) -> Type:
+    """Give the shape of the input, and its type if there is no other."""
+    element = _element(call, "C2", call.element(0))
+    _check_scale(call)
+    if call.shape(0) is None:
+        call.doubt(f"the rank of {call.parameter(0)} is not known")
+    return tensor(element, call.shape(0))
+
+
+@infer("EyeLike")
+def eye_like(call: Call) -> Type:
+    """Give the shape of the input, a matrix, and its type if there is no other."""
+    shape = agreed(call, 0, (None, None), "C1")
+    return tensor(_element(call, "C2", call.element(0)), shape)
+
+
+@infer("Multinomial")
+def multinomial(call: Call) -> Type:
+    """Give so many samples for each row."""
+    shape, count = call.shape(0), call.attribute("sample_size")
+    if shape is not None and (len(shape) != 2 or (equal(shape[1], 0) and equal(shape[0], 0) is False)):
+        raise Violation("C1", f"shape {list(shape)}")
+    if count < 1:
+        raise Violation("C2", f"sample_size {count}")
+    return tensor(_element(call, "C3"), (None if shape is None else shape[0], count))

@@ -1,0 +1,151 @@
+"""Elements of small tensors, some of which are symbolic sizes or not known: picked, spread, computed with."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from opset.inference.call import MAX_DATA, Call, Data, Element
+from opset.inference.dimensions import Dim, Size, TooComplex
+
+Function = Callable[..., Element]
+
+
+def strides_of(shape: Sequence[int]) -> list[int]:
+    """Give how far elements that follow each other along each axis are apart, in row-major order."""
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def places_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
+    """Give where the elements of a tensor lie that are so far apart along each axis, in row-major order."""
+    places = [0]
+    for size, stride in zip(shape, strides, strict=True):
+        places = [place + stride * number for place in places for number in range(size)]
+    return places
+
+
+def spread(data: Data, shape: tuple[int, ...]) -> list[Element]:
+    """Give the elements of a tensor broadcast to a shape, in row-major order."""
+    if data.shape == shape:
+        return list(data.elements)
+    padded = (1,) * (len(shape) - len(data.shape)) + data.shape
+    strides = [0 if own == 1 else stride for own, stride in zip(padded, strides_of(padded), strict=True)]
+    return [data.elements[place] for place in places_of(shape, strides)]
+
+
+def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Give the shape that shapes are broadcast to; of sizes that do not fit, any."""
+    rank = max(map(len, shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
+
+
+def picked(
+    data: Data, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
+) -> tuple[Element, ...] | None:
+    """Give the elements at positions along axes, `fill` for those outside, in row-major order of the result.
+
+    Axes without positions stay whole. Those of the result are those of the data in `order`. None where the elements are
+    too many.
+    """
+    chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.shape)]
+    count = prod(map(len, chosen))
+    if count > MAX_DATA:
+        return None
+    if not count:
+        return ()
+    strides = strides_of(data.shape)
+    places: list[int | None] = [0]
+    for axis in range(len(data.shape)) if order is None else order:
+        stride, size = strides[axis], data.shape[axis]
+        places = [
+            None if place is None or not 0 <= each < size else place + stride * each
+            for place in places
+            for each in chosen[axis]
+        ]
+    return tuple([fill if place is None else data.elements[place] for place in places])
+
+
+def each(call: Call, function: Function) -> tuple[Element, ...] | None:
+    """Give a function of the elements of all inputs, broadcast together; None where those of one are not known at all.
+
+    Of an element that is not known the function is not asked, nor where it raises.
+    """
+    given = [call.data(place) for place in range(call.input_count)]
+    if any(data is None for data in given) or not given:
+        return None
+    known = [data for data in given if data is not None]
+    shape = broadcast_shape([data.shape for data in known])
+    columns = [spread(data, shape) for data in known]
+    return tuple(applied(function, *row) for row in zip(*columns, strict=True))
+
+
+def applied(function: Function, *elements: Element) -> Element:
+    """Give a function of elements, None where one of them, or the result, is not known."""
+    if any(element is None for element in elements):
+        return None
+    try:
+        return function(*elements)
+    except (TooComplex, ArithmeticError, TypeError, ValueError):
+        return None
+
+
+def typed(function: Function, call: Call) -> tuple[Element, ...] | None:
+    """Give a function of the elements of all inputs, each as the first input's element type holds it."""
+    found = each(call, function)
+    type_ = call.element(0)
+    return None if found is None else tuple(applied(lambda element: rounded(element, type_), one) for one in found)
+
+
+def rounded(element: Element, type_: str | None) -> Element:
+    """Give a number as an element type holds it; a symbolic size stays as it is, which floats hold up to 2**24.
+
+    Integers that do not fit, and numbers of types that are not followed, are not known.
+    """
+    if isinstance(element, Dim) or element is None:
+        return element
+    if isinstance(element, str | bytes):
+        return None
+    if type_ in _BITS:
+        signed, bits = _BITS[type_]
+        low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
+        return int(element) if low <= element < high else None
+    try:
+        if type_ == "float":
+            return single(element)
+        if type_ == "float16":
+            return float(struct.unpack("<e", struct.pack("<e", float(element)))[0])
+    except OverflowError:
+        return None
+    return float(element) if type_ == "double" else bool(element) if type_ == "bool" else None
+
+
+def single(number: float) -> float:
+    """Give a number as single precision holds it. Raises OverflowError."""
+    return float(struct.unpack("<f", struct.pack("<f", number))[0])
+
+
+def whole(number: Any) -> Size:
+    """Give a number as a size. Raises ValueError for a fraction, OverflowError for infinity."""
+    if isinstance(number, Dim):
+        return number
+    if number != int(number):
+        raise ValueError("a fraction")
+    return int(number)
+
+
+def extreme(symbolic: Function, plain: Function, elements: Sequence[Any]) -> Element:
+    """Give the largest or smallest of elements, by a function of sizes and one of a list; None of none, and of NaN.
+
+    Raises ValueError for a fraction beside a symbolic size.
+    """
+    if any(isinstance(each, Dim) for each in elements):
+        return symbolic(*map(whole, elements))
+    if not elements or any(each != each for each in elements):
+        return None
+    return plain(elements)
+
+
+_BITS = {f"{'u' * (not signed)}int{bits}": (signed, bits) for signed in (True, False) for bits in (8, 16, 32, 64)}

@@ -1,0 +1,396 @@
+"""What picks elements by position or value, or writes to positions."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from opset.inference.agreement import check_choice, one_element
+from opset.inference.call import Call, Element, Unknown
+from opset.inference.dimensions import Dim, Size, at_most, equal, less, maximum, minimum, multiplied
+from opset.inference.elements import applied, places_of, rounded, strides_of
+from opset.inference.registration import data, infer
+from opset.inference.types import MAX_RANK, Shape
+from opset.schemas.constraints import Violation
+
+
+def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
+    """Raise Violation with the label where an index is certainly not from `least`, by default -size, to size - 1."""
+    known = [index for index in indices if isinstance(index, int)]
+    least_index = -size if least is None else least
+    if known and (less(max(known), size) is False or at_most(least_index, min(known)) is False):
+        raise Violation(label, f"indices from {min(known)} to {max(known)}, dimension {size}")
+
+
+def _integers(elements: Sequence[Element] | None) -> list[int] | None:
+    """Give elements that are all known numbers, None where they are not."""
+    known = [index for index in elements or () if isinstance(index, int)]
+    return known if elements is not None and len(known) == len(elements) else None
+
+
+# Reading
+
+
+@infer("Gather")
+def gather(call: Call) -> Shape:
+    """Give the shape of the data with that of the indices in place of the size of `axis`."""
+    shape = call.known(0)
+    axis = call.axis(call.attribute("axis"), len(shape), "C1")
+    # Before version 11 indices count from the front only.
+    _check_range(call, shape[axis], "C2", call.elements(1) or (), 0 if call.version < 11 else None)
+    return (*shape[:axis], *call.known(1), *shape[axis + 1 :])
+
+
+@data("Gather")
+def gather_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the elements at the indices; of one that is not known, none."""
+    given, indices = call.data(0), call.elements(1)
+    if given is None or indices is None:
+        return None
+    axis = call.axis(call.attribute("axis"), len(given.shape))
+    size, inner = given.shape[axis], math.prod(given.shape[axis + 1 :])
+    result: list[Element] = []
+    for outer in range(math.prod(given.shape[:axis])):
+        for index in indices:
+            if isinstance(index, int):
+                first = (outer * size + index % size) * inner
+                result.extend(given.elements[first : first + inner])
+            else:
+                result.extend([None] * inner)
+    return tuple(result)
+
+
+def _checked_elements(call: Call, least: int | None = None) -> None:
+    """Raise Violation where indices do not fit data that has the same rank: C1, C2, C3."""
+    shape, indices = call.shape(0), call.shape(1)
+    rank = call.rank(1) if shape is None else len(shape)
+    if rank is None:
+        return
+    axis = call.axis(call.attribute("axis"), rank, "C1")
+    if shape is None:
+        return
+    fits = indices is None or (
+        len(indices) == rank
+        and all(place == axis or at_most(indices[place], shape[place]) is not False for place in range(rank))
+    )
+    if not fits:
+        raise Violation("C2", f"shapes {list(shape)} and {list(indices or ())}")
+    _check_range(call, shape[axis], "C3", call.elements(1) or (), least)
+
+
+@infer("GatherElements")
+def gather_elements(call: Call) -> Shape:
+    """Give the shape of the indices, whose rank is that of the data."""
+    _checked_elements(call)
+    indices, rank = call.shape(1), call.rank(0)
+    if indices is None and rank is None:
+        raise Unknown("the rank of neither data nor indices is known")
+    return indices if indices is not None else (None,) * (rank or 0)
+
+
+def _element_places(call: Call, shape: Sequence[int]) -> list[int] | None:
+    """Give where in data of a shape the elements at indices of the same rank are, None where that is not known."""
+    indices, numbers = call.data(1), _integers(call.elements(1))
+    if indices is None or numbers is None:
+        return None
+    axis = call.axis(call.attribute("axis"), len(shape))
+    strides = strides_of(shape)
+    lines = places_of(indices.shape, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    return [place + index % shape[axis] * strides[axis] for place, index in zip(lines, numbers, strict=True)]
+
+
+@data("GatherElements")
+def gather_elements_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the element at each index."""
+    given = call.data(0)
+    places = _element_places(call, given.shape) if given is not None else None
+    return None if given is None or places is None else tuple(given.elements[place] for place in places)
+
+
+@infer("GatherND")
+def gather_nd(call: Call) -> Shape:
+    """Give the shape of the indices without the last axis, and then that of the slices that they point to."""
+    shape, indices, batch = call.shape(0), call.shape(1), call.attribute("batch_dims") or 0
+    ranks = [len(each) for each in (shape, indices) if each is not None]
+    if batch < 0 or any(batch >= rank for rank in ranks):
+        raise Violation("C1", f"batch_dims {batch}, ranks {ranks}")
+    if shape is None or indices is None:
+        raise Unknown(f"the rank of {call.parameter(0 if shape is None else 1)} is not known")
+    shared = [call.same(a, b, "C2", "a dimension of batch_dims") for a, b in zip(shape[:batch], indices, strict=False)]
+    length, most = indices[-1], len(shape) - batch
+    if less(length, 1) or less(most, length):
+        raise Violation("C3", f"tuples of {length}, rank {len(shape)}, batch_dims {batch}")
+    if not isinstance(length, int):
+        if most > 1:
+            raise Unknown("the length of index tuples is not known")
+        length = 1
+    tuples = _integers(call.elements(1)) or []
+    for place in range(length):
+        _check_range(call, shape[batch + place], "C4", tuples[place::length])
+    return (*shared, *indices[batch:-1], *shape[batch + length :])
+
+
+@data("GatherND")
+def gather_nd_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the slices at index tuples."""
+    given, indices, numbers = call.data(0), call.data(1), _integers(call.elements(1))
+    if given is None or indices is None or numbers is None:
+        return None
+    batch, length = call.attribute("batch_dims") or 0, indices.shape[-1]
+    shape, tuples = given.shape[batch:], math.prod(indices.shape[batch:-1])
+    inner = math.prod(shape[length:])
+    result: list[Element] = []
+    for number, first in enumerate(_tuple_places(shape, numbers, length)):
+        start = number // tuples * math.prod(shape) + first
+        result.extend(given.elements[start : start + inner])
+    return tuple(result)
+
+
+def _tuple_places(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
+    """Give where in data of a shape the slices at index tuples begin."""
+    strides = strides_of(shape)
+    return [
+        sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length))
+        for first in range(0, len(numbers), length)
+    ]
+
+
+@infer("Compress")
+def compress(call: Call) -> Shape:
+    """Give as many slices along `axis`, or elements without it, as the condition chooses."""
+    shape, condition, axis = call.shape(0), call.shape(1), call.attribute("axis")
+    if shape is not None and axis is not None:
+        axis = call.axis(axis, len(shape), "C1")
+    size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
+    if condition is not None and (len(condition) != 1 or less(size, condition[0])):
+        raise Violation("C2", f"condition of shape {list(condition)}" + ("" if size is None else f" for {size}"))
+    truths = call.elements(1)
+    count = None if truths is None or None in truths else sum(bool(each) for each in truths)
+    if axis is None:
+        return (count,)
+    shape = call.known(0)
+    return (*shape[:axis], count, *shape[axis + 1 :])
+
+
+@data("Compress")
+def compress_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the elements that a known condition chooses."""
+    given, truths, axis = call.data(0), call.elements(1), call.attribute("axis")
+    if given is None or truths is None or None in truths:
+        return None
+    shape = (len(given.elements),) if axis is None else given.shape
+    axis = call.axis(axis or 0, len(shape))
+    inner = math.prod(shape[axis + 1 :])
+    chosen = [place for place, each in enumerate(truths) if each]
+    firsts = [(outer * shape[axis] + place) * inner for outer in range(math.prod(shape[:axis])) for place in chosen]
+    return tuple(element for first in firsts for element in given.elements[first : first + inner])
+
+
+def _truths(call: Call) -> list[bool] | None:
+    """Say of each element whether it is not zero; None where that is not known of one."""
+    found = []
+    for element in call.elements(0) or ():
+        zero = equal(element, 0) if isinstance(element, Dim) else None if element is None else not element
+        if zero is None:
+            return None
+        found.append(not zero)
+    return found
+
+
+@infer("NonZero")
+def non_zero(call: Call) -> Shape:
+    """Give a row for each axis, and a column for each element that is not zero."""
+    shape = call.shape(0)
+    count: int | None = None
+    if shape is not None and 0 in shape:
+        count = 0
+    elif call.elements(0) is not None:
+        truths = _truths(call)
+        count = None if truths is None else sum(truths)
+    return (None if shape is None else len(shape), count)
+
+
+@data("NonZero")
+def non_zero_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the coordinates of elements that are not zero, axis by axis."""
+    given, truths = call.data(0), _truths(call)
+    if given is None or truths is None:
+        return None
+    places = [place for place, truth in enumerate(truths) if truth]
+    rows = zip(given.shape, strides_of(given.shape), strict=True)
+    return tuple(place // stride % size for size, stride in rows for place in places)
+
+
+# Writing
+
+_REDUCTIONS: dict[str, Any] = {
+    "none": None, "add": operator.add, "mul": operator.mul, "max": (maximum, max), "min": (minimum, min)
+}  # fmt: skip
+
+
+def _check_reduction(call: Call) -> None:
+    names = [name for name in _REDUCTIONS if call.version >= 18 or name not in ("max", "min")]
+    check_choice(call, "reduction", names, "C5")
+
+
+@infer("Scatter", "ScatterElements")
+def scatter_elements(call: Call) -> Shape:
+    """Give the shape of the data, whose rank is that of indices and updates."""
+    _check_reduction(call)
+    # The first version of Scatter counts indices from the front only.
+    _checked_elements(call, 0 if call.version < 11 else None)
+    indices, updates = call.shape(1), call.shape(2)
+    if indices is not None and updates is not None:
+        _check_same("C4", indices, updates)
+    shape = call.shape(0)
+    ranks = [len(each) for each in (shape, indices, updates) if each is not None]
+    if not ranks:
+        raise Unknown("the rank of data is not known")
+    return shape if shape is not None else (None,) * ranks[0]
+
+
+def _check_same(label: str, wanted: Sequence[Size], updates: Sequence[Size]) -> None:
+    """Raise Violation with the label where updates certainly have not the shape that is wanted."""
+    if len(wanted) != len(updates) or any(equal(a, b) is False for a, b in zip(wanted, updates, strict=True)):
+        raise Violation(label, f"updates of shape {list(updates)}, not {list(wanted)}")
+
+
+@data("Scatter", "ScatterElements")
+def scatter_elements_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the data with each update written, or joined, to the place of its index."""
+    shape = _integers(call.known(0))
+    places = _element_places(call, shape) if shape is not None else None
+    return None if shape is None or places is None else _written(call, math.prod(shape), places)
+
+
+@infer("ScatterND")
+def scatter_nd(call: Call) -> Shape:
+    """Give the shape of the data; the updates have that of its slices, after that of the indices without the last."""
+    _check_reduction(call)
+    shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
+    if shape == () or indices == ():
+        raise Violation("C1", f"{call.parameter(0 if shape == () else 1)} is a scalar")
+    length = indices[-1] if indices is not None else None
+    if shape is not None and less(len(shape), length):
+        raise Violation("C1", f"tuples of {length}, rank {len(shape)}")
+    if indices is None or updates is None or not isinstance(length, int):
+        return call.known(0)
+    before = len(indices) - 1
+    if shape is None:
+        if len(updates) < before or length > MAX_RANK:
+            raise Unknown("the rank of data is not known")
+        return ((None,) * length) + tuple(updates[before:])
+    _check_same("C2", (*indices[:-1], *shape[length:]), updates)
+    tuples = _integers(call.elements(1)) or []
+    for place in range(length):
+        _check_range(call, shape[place], "C3", tuples[place::length])
+    return shape
+
+
+@data("ScatterND")
+def scatter_nd_data(call: Call) -> tuple[Element, ...] | None:
+    """Give the data with each update written, or joined, to the slice at its index tuple."""
+    shape, indices, numbers = _integers(call.known(0)), call.data(1), _integers(call.elements(1))
+    if shape is None or indices is None or numbers is None or not indices.shape[-1]:
+        return None
+    inner = math.prod(shape[indices.shape[-1] :])
+    firsts = _tuple_places(shape, numbers, indices.shape[-1])
+    return _written(call, math.prod(shape), [first + place for first in firsts for place in range(inner)])
+
+
+def _written(call: Call, count: int, places: Sequence[int]) -> tuple[Element, ...] | None:
+    """Give the data, of so many elements, with updates at places; of what is written twice, only what is the same."""
+    result = list(call.elements(0) or (None,) * count)
+    updates = call.elements(2) or (None,) * len(places)
+    name, type_ = call.attribute("reduction") or "none", call.element(0)
+    if len(result) != count or len(updates) != len(places):
+        return None
+    done: set[int] = set()
+    for place, update in zip(places, updates, strict=True):
+        if name != "none":
+            result[place] = rounded(applied(_joined(name, type_), result[place], update), type_)
+        elif place not in done or result[place] != update:
+            result[place] = None if place in done else update
+        done.add(place)
+    return tuple(result)
+
+
+def _joined(name: str, type_: str | None) -> Any:
+    """Give the function that joins an update to an element, of integers: floats depend on how they are rounded."""
+
+    def join(old: Any, new: Any) -> Element:
+        if isinstance(old, float) or isinstance(new, float):
+            return None
+        function = _REDUCTIONS[name]
+        if isinstance(function, tuple):
+            function = function[0 if isinstance(old, Dim) or isinstance(new, Dim) else 1]
+        joined: Element = function(old, new)
+        return joined
+
+    return join
+
+
+# Classes
+
+
+@infer("OneHot")
+def one_hot(call: Call) -> Shape:
+    """Give the shape of the indices with `depth` as a new axis."""
+    depth = one_element(call, 1, "C2")
+    if (call.rank(1) or 0) > 1:
+        raise Violation("C2", f"depth has rank {call.rank(1)}")
+    if isinstance(depth, float):
+        depth = int(depth) if math.isfinite(depth) else None
+    size = depth if isinstance(depth, int | Dim) else None
+    if less(size, 0):
+        raise Violation("C2", f"depth {size}")
+    values = call.shape(2)
+    if values is not None and (len(values) != 1 or equal(values[0], 2) is False):
+        raise Violation("C3", f"shape {list(values)}")
+    shape = call.known(0)
+    axis = call.attribute("axis")
+    if call.version < 11 and axis < -1:
+        raise Violation("C1", f"axis {axis}, rank {len(shape) + 1}")
+    axis = call.axis(axis, len(shape) + 1, "C1")
+    return (*shape[:axis], size, *shape[axis:])
+
+
+# Order
+
+
+@infer("TopK")
+def top_k(call: Call) -> list[Shape]:
+    """Give the shape of X with k along `axis`, for values and positions."""
+    if "k" in call.schema.attributes:
+        found: Element = call.attribute("k")
+        if found is None:
+            raise Violation("", "the attribute k is missing")
+    else:
+        found = one_element(call, 1, "C3")
+    size = found if isinstance(found, int | Dim) else None
+    if less(size, 0):
+        raise Violation("C2", f"k is {size}")
+    shape = call.known(0)
+    axis = call.axis(call.attribute("axis"), len(shape), "C1")
+    if less(shape[axis], size):
+        raise Violation("C2", f"k is {size}, the dimension {shape[axis]}")
+    chosen = (*shape[:axis], size, *shape[axis + 1 :])
+    return [chosen, chosen]
+
+
+@infer("Unique")
+def unique(call: Call) -> list[Shape | None]:
+    """Give as many slices along `axis`, or elements without it, as are distinct; data decides, unless there is one."""
+    shape, axis = call.shape(0), call.attribute("axis")
+    check_choice(call, "sorted", (0, 1), "C2")
+    if shape is not None and axis is not None:
+        axis = call.axis(axis, len(shape), "C1")
+    size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
+    count = size if size in (0, 1) else None
+    if shape is None and axis is not None:
+        call.doubt("the rank of X is not known")
+        return [None, (count,), (size,), (count,)]
+    values = (count,) if shape is None or axis is None else (*shape[:axis], count, *shape[axis + 1 :])
+    return [values, (count,), (size,), (count,)]

@@ -1,0 +1,278 @@
+"""Operators that move, join, cut and repeat elements and change none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from opset.inference.agreement import agreed, axes_of, check_choice, check_one_element, one_element, quotient, required
+from opset.inference.call import Call, Data, Element, Unknown
+from opset.inference.dimensions import Size, broadcast, equal, followed, less, multiplied, total
+from opset.inference.elements import broadcast_shape, picked, spread
+from opset.inference.registration import data, infer
+from opset.inference.types import MAX_RANK, Shape, shown
+from opset.schemas.constraints import Violation
+
+# -- shapes --
+
+
+@infer("Shape")
+def shape_of(call: Call) -> Shape:
+    """Give the number of dimensions from start up to end."""
+    shape = call.shape(0)
+    return (None,) if shape is None else (len(_part(call, shape)),)
+
+
+@data("Shape")
+def shape_data(call: Call) -> Any:
+    """Give the dimensions from start up to end, both clamped as Python's slices are."""
+    return _part(call, call.known(0))
+
+
+def _part(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+    return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
+
+
+@infer("Size")
+def size(call: Call) -> Shape:
+    """Give the shape of a scalar."""
+    return ()
+
+
+@data("Size")
+def size_data(call: Call) -> Any:
+    """Give the number of elements."""
+    return (multiplied(call.known(0)),)
+
+
+# -- order --
+
+
+@infer("Transpose")
+def transpose(call: Call) -> Shape:
+    """Give the sizes in the order perm, or the reverse order."""
+    perm = call.attribute("perm")
+    shape: Shape | None = call.shape(0)
+    if shape is None:
+        if perm is None or len(perm) > MAX_RANK:
+            raise Unknown("the rank of data is not known")
+        shape = (None,) * len(perm)
+    return tuple([shape[axis] for axis in _order(perm, len(shape))])
+
+
+def _order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
+    if perm is None:
+        return range(rank)[::-1]
+    if sorted(perm) != [*range(rank)]:
+        raise Violation("C1", f"perm {list(perm[:20])}, rank {rank}")
+    return perm
+
+
+@data("Transpose")
+def transpose_data(call: Call) -> Any:
+    """Give the elements in the order of the axes."""
+    given = call.data(0)
+    if given is None:
+        return None
+    order = _order(call.attribute("perm"), len(given.shape))
+    return picked(given, {}, order)
+
+
+@infer("DepthToSpace")
+def depth_to_space(call: Call) -> Shape:
+    """Give the sizes with blocks of channels moved to height and width."""
+    count, channels, height, width = agreed(call, 0, (None,) * 4, "C1")
+    block = _block(call)
+    check_choice(call, "mode", ("DCR", "CRD"), "C4")
+    depth = quotient(call, channels, block * block, "C3", "the number of channels")
+    return (count, depth, multiplied((height, block)), multiplied((width, block)))
+
+
+@infer("SpaceToDepth")
+def space_to_depth(call: Call) -> Shape:
+    """Give the sizes with blocks of height and width moved to the channels."""
+    count, channels, height, width = agreed(call, 0, (None,) * 4, "C1")
+    block = _block(call)
+    check_choice(call, "mode", ("DCR", "CRD"), "C4")
+    each = (("the height", height), ("the width", width))
+    return (
+        count,
+        multiplied((channels, block * block)),
+        *(quotient(call, size, block, "C3", what) for what, size in each),
+    )
+
+
+def _block(call: Call) -> int:
+    block: int = required(call, "blocksize")
+    if block < 1:
+        raise Violation("C2", f"blocksize {block}")
+    return block
+
+
+@infer("ReverseSequence")
+def reverse_sequence(call: Call) -> Shape:
+    """Give the shape of the input; there are as many lengths as sequences."""
+    batch, time = call.attribute("batch_axis"), call.attribute("time_axis")
+    shape = call.shape(0)
+    if {batch, time} != {0, 1} or (shape is not None and len(shape) < 2):
+        raise Violation("C1", f"batch_axis {batch}, time_axis {time}, rank {'?' if shape is None else len(shape)}")
+    sizes: list[Size | None] = list(call.known(0))
+    (sizes[batch],) = agreed(call, 1, (sizes[batch],), "C2")
+    lengths = tuple(call.sizes(1) or ())
+    if any(less(each, 0) or less(sizes[time], each) for each in lengths):
+        raise Violation("C3", f"lengths {shown(lengths[:20])}, dimension of time {sizes[time]}")
+    return tuple(sizes)
+
+
+@infer("Trilu")
+def trilu(call: Call) -> Shape:
+    """Give the shape of the input, which has matrices."""
+    shape = call.known(0)
+    if len(shape) < 2:
+        raise Violation("C1", f"rank {len(shape)}")
+    check_one_element(call, 1, "C2")
+    return shape
+
+
+# -- joining --
+
+
+@infer("Concat")
+def concat(call: Call) -> Shape:
+    """Give the shape that all inputs have but along axis, where their sizes are added up."""
+    places = [place for place in range(call.input_count) if call.has(place)]
+    shapes = [call.shape(place) for place in places]
+    known = [shape for shape in shapes if shape is not None]
+    if not known:
+        raise Unknown("the rank of no input is known")
+    axis = call.axis(_joined_axis(call), len(known[0]), "C1")
+    if any(len(shape) != len(known[0]) for shape in known):
+        first, other = known[0], next(shape for shape in known if len(shape) != len(known[0]))
+        raise Violation("C2", f"shapes {shown(first)} and {shown(other)}, axis {axis}")
+    sizes: list[Size | None] = []
+    for each in range(len(known[0])):
+        if each == axis:
+            sizes.append(total([shape[axis] for shape in known]) if len(known) == len(shapes) else None)
+            continue
+        size: Size | None = known[0][each]
+        for shape in known[1:]:
+            if shape[each] != size:
+                size = call.same(size, shape[each], "C2", f"the size of axis {each}")
+        sizes.append(size)
+    return tuple(sizes)
+
+
+def _joined_axis(call: Call) -> int:
+    axis = call.attribute("axis")
+    return 1 if axis is None and call.version < 4 else int(required(call, "axis"))
+
+
+@data("Concat")
+def concat_data(call: Call) -> Any:
+    """Give the elements of the inputs in turn; those of inputs of which only the shape is known are not known."""
+    parts = [_data_or_shape(call, place) for place in range(call.input_count)]
+    if any(part is None for part in parts) or not parts:
+        return None
+    known = [part for part in parts if part is not None]
+    axis = call.axis(_joined_axis(call), len(known[0].shape), "C1")
+    elements: list[Element] = []
+    chunks = [prod(part.shape[axis:]) for part in known]
+    for row in range(prod(known[0].shape[:axis])):
+        for part, chunk in zip(known, chunks, strict=True):
+            elements.extend(part.elements[row * chunk : (row + 1) * chunk])
+    return tuple(elements)
+
+
+def _data_or_shape(call: Call, place: int) -> Data | None:
+    found, shape = call.data(place), call.shape(place)
+    if found is not None or shape is None:
+        return found
+    sizes = tuple([each for each in shape if isinstance(each, int)])
+    # The result is small, so each part is.
+    return Data(sizes, (None,) * prod(sizes)) if len(sizes) == len(shape) else None
+
+
+# -- repetition --
+
+
+@infer("Tile", since=6)
+def tile(call: Call) -> Shape:
+    """Give each size times its count of repeats."""
+    shape, repeats = call.shape(0), call.sizes(1)
+    if shape is None:
+        if repeats is None:
+            raise Unknown("the rank of input is not known")
+        return tuple([0 if each == 0 else None for each in repeats])
+    if repeats is None:
+        return tuple([0 if each == 0 else None for each in shape])
+    return _tiled(shape, repeats)
+
+
+@infer("Tile")
+def tile_along_axis(call: Call) -> Shape:
+    """Give the shape with one size multiplied; count and dimension are numbers of the data's type."""
+    shape = call.known(0)
+    tiles, axis = (one_element(call, place, "C2") for place in (1, 2))
+    if any(isinstance(each, float) and not each.is_integer() for each in (tiles, axis)):
+        raise Violation("C2", f"tiles {tiles!r}, axis {axis!r}")
+    count = int(tiles) if isinstance(tiles, int | float) else tiles
+    if not isinstance(axis, int | float):
+        return tuple([size if count == 1 or size == 0 else None for size in shape])
+    repeats: list[Any] = [1] * len(shape)
+    repeats[axes_of(call, [int(axis)], len(shape), "C1", front=True)[0]] = count
+    return _tiled(shape, repeats)
+
+
+def _tiled(shape: tuple[Size, ...], repeats: Sequence[Size | None]) -> Shape:
+    if len(repeats) != len(shape):
+        raise Violation("C1", f"{len(repeats)} repeats, rank {len(shape)}")
+    if any(less(each, 0) for each in repeats):
+        raise Violation("C2", f"repeats {shown(tuple(repeats))}")
+    return tuple([multiplied(pair) for pair in zip(shape, repeats, strict=True)])
+
+
+@data("Tile", since=6)
+def tile_data(call: Call) -> Any:
+    """Give the elements again and again."""
+    given, repeats = call.data(0), call.numbers(1)
+    if given is None or repeats is None or 0 in given.shape or 0 in repeats:
+        return None
+    along = enumerate(zip(given.shape, repeats, strict=True))
+    return picked(given, {axis: [*range(each)] * times for axis, (each, times) in along})
+
+
+@infer("Expand")
+def expand(call: Call) -> Shape:
+    """Give the shape that input and shape are broadcast to."""
+    shape, wanted = call.shape(0), call.sizes(1)
+    if wanted is None:
+        raise Unknown("the number of sizes in shape is not known")
+    if any(less(each, 0) for each in wanted):
+        raise Violation("C1", f"shape {shown(tuple(wanted))}")
+    if shape is None:
+        raise Unknown("the rank of input is not known")
+    rank = max(len(shape), len(wanted))
+    own: Shape = (1,) * (rank - len(shape)) + shape
+    new: Shape = (1,) * (rank - len(wanted)) + tuple(wanted)
+    try:
+        return tuple([_spread(have, want) for have, want in zip(own, new, strict=True)])
+    except ValueError as error:
+        raise Violation("C2", f"shapes {shown(shape)} and {shown(tuple(wanted))}") from error
+
+
+def _spread(have: Size | None, want: Size | None) -> Size | None:
+    """Give the size that two are broadcast to, one of which may not be known."""
+    for one, other in ((have, want), (want, have)):
+        if one is None:
+            return other if equal(other, 1) is False else None
+    return followed(broadcast, have, want)
+
+
+@data("Expand")
+def expand_data(call: Call) -> Any:
+    """Give the elements, broadcast."""
+    given, wanted = call.data(0), call.numbers(1)
+    if given is None or wanted is None or 0 in wanted:
+        return None
+    return tuple(spread(given, broadcast_shape([given.shape, wanted])))

@@ -1,0 +1,109 @@
+"""Products of matrices, determinants, and sums of products in Einstein's notation."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from opset.inference.agreement import agreed, fitted
+from opset.inference.call import Call, Unknown
+from opset.inference.dimensions import Size, broadcast
+from opset.inference.registration import infer
+from opset.inference.types import Shape
+from opset.schemas.constraints import Violation
+
+Label = int | str
+"""A dimension in an equation: a letter, or the number of one that an ellipsis stands for."""
+
+
+@infer("Det")
+def determinant(call: Call) -> Shape:
+    """Give the shape of stacks of matrices without the matrices, which are square."""
+    shape = call.known(0)
+    if len(shape) < 2:
+        raise Violation("C1", f"rank {len(shape)}")
+    call.same(shape[-2], shape[-1], "C1", "the size of a matrix")
+    return shape[:-2]
+
+
+@infer("Gemm")
+def gemm(call: Call) -> Shape:
+    """Give rows of A' and columns of B', either of which C may tell where the matrix is not known."""
+    a, b = agreed(call, 0, (None, None), "C1"), agreed(call, 1, (None, None), "C1")
+    rows, inner = reversed(a) if call.attribute("transA") else a
+    same_inner, columns = reversed(b) if call.attribute("transB") else b
+    call.same(inner, same_inner, "C2", "the inner size")
+    product = fitted(call, 2, (rows, columns), "C3")
+    if call.version < 7 and not call.attribute("broadcast"):
+        product = agreed(call, 2, product, "C4")
+    return product
+
+
+@infer("Einsum")
+def einsum(call: Call) -> Shape:
+    """Give the sizes of the output's letters, and of what its ellipsis stands for."""
+    equation = call.attribute("equation")
+    if not isinstance(equation, str):
+        raise Unknown("the equation is not known")
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    words = left.split(",")
+    letters = "".join(word.replace("...", "", 1) for word in (*words, right))
+    if letters and not (letters.isascii() and letters.isalpha()):
+        raise Violation("C1", f"equation '{equation[:200]}'")
+    if len(words) != call.input_count:
+        raise Violation("C2", f"{len(words)} terms, {call.input_count} inputs")
+    hidden = _hidden(call, words)
+    sizes = _sizes(call, words, hidden or 0)
+    dotted = any("..." in word for word in words)
+    if not arrow:
+        counts = Counter(left)
+        right = "..." * dotted + "".join(sorted(each for each in counts if each.isalpha() and counts[each] == 1))
+    wanted = _labels(right, 0)
+    if len(set(wanted)) < len(wanted) or (dotted and "..." not in right) or not set(left).issuperset(wanted):
+        raise Violation("C5", f"output '{right[:200]}'")
+    if hidden is None and dotted:
+        raise Unknown("the rank of no input with an ellipsis is known")
+    return tuple([sizes.get(label) for label in _labels(right, hidden or 0)])
+
+
+def _labels(word: str, hidden: int) -> list[Label]:
+    before, ellipsis, after = word.partition("...")
+    return [*before, *(range(hidden) if ellipsis else ()), *after]
+
+
+def _hidden(call: Call, words: list[str]) -> int | None:
+    """Give how many dimensions an ellipsis stands for, None where that is not known."""
+    found: set[int] = set()
+    for place, word in enumerate(words):
+        rank = call.rank(place)
+        if rank is not None and "..." in word:
+            found.add(rank - len(word) + 3)
+    if len(found) > 1 or min(found, default=0) < 0:
+        raise Violation("C3", f"ellipses stand for {' and '.join(map(str, sorted(found)))} dimensions")
+    return found.pop() if found else None
+
+
+def _sizes(call: Call, words: list[str], hidden: int) -> dict[Label, Size | None]:
+    """Give the sizes of labels: letters have one; dimensions of an ellipsis broadcast."""
+    sizes: dict[Label, Size | None] = {}
+    several: dict[Label, list[Size]] = {number: [] for number in range(hidden)}
+    operands = dict.fromkeys((word, call.shape(place)) for place, word in enumerate(words))
+    for word, shape in operands:
+        if shape is None:
+            continue
+        labels = _labels(word, hidden)
+        if len(labels) != len(shape):
+            raise Violation("C3", f"term '{word[:200]}', rank {len(shape)}")
+        for label, size in zip(labels, shape, strict=True):
+            if isinstance(label, int):
+                several[label].append(size)
+            else:
+                sizes[label] = call.same(sizes.get(label), size, "C4", f"'{label}'")
+    complete = all(shape is not None for word, shape in operands if "..." in word)
+    for label, given in several.items():
+        try:
+            size = broadcast(*given)
+        except ValueError as error:
+            raise Violation("C4", f"of dimensions of ellipses, {error}") from error
+        # Beside an operand of which nothing is known only a size other than 1 stands.
+        sizes[label] = size if complete or (isinstance(size, int) and size != 1) else None
+    return sizes

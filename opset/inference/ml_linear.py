@@ -1,0 +1,58 @@
+"""Linear models, scaling and normalisation."""
+
+from __future__ import annotations
+
+from opset.inference.agreement import check_choice
+from opset.inference.call import Call
+from opset.inference.ml_outputs import TRANSFORMS, classified, count_of, fit, labels_of, ml, one_or_each, rows_of
+from opset.inference.types import Shape, Type
+from opset.schemas.constraints import Violation
+
+
+# Linear models and support vector machines
+@ml("Normalizer")
+def normalizer(call: Call) -> Shape:
+    """Give the shape of X."""
+    check_choice(call, "norm", ("MAX", "L1", "L2"), "C1")
+    return call.known(0)
+
+
+@ml("Scaler")
+def scaler(call: Call) -> Shape:
+    """Give the shape of X."""
+    for name in ("offset", "scale"):
+        if count := count_of(call, name):
+            one_or_each(call, count, "C1", f"values of {name}")
+    return call.known(0)
+
+
+@ml("LinearRegressor")
+def linear_regressor(call: Call) -> Shape:
+    """Give one row of `targets` predictions for each row."""
+    rows, features = rows_of(call)
+    targets, intercepts = call.attribute("targets"), count_of(call, "intercepts")
+    if targets < 1:
+        raise Violation("C2", f"{targets} targets")
+    fit(call, "coefficients", targets, features, "C2")
+    if intercepts not in (0, targets):
+        raise Violation("C2", f"{intercepts} intercepts for {targets} targets")
+    check_choice(call, "post_transform", TRANSFORMS, "C3")
+    return rows, targets
+
+
+@ml("LinearClassifier")
+def linear_classifier(call: Call) -> list[Type]:
+    """Give a label for each row, and a score for each label, even where one row of coefficients tells two apart."""
+    element, labels = labels_of(call, "classlabels_strings", "classlabels_ints", "C4")
+    rows, features = rows_of(call)
+    numbers, intercepts = count_of(call, "coefficients"), count_of(call, "intercepts")
+    if isinstance(features, int):
+        models = numbers // features if features else labels
+        if models < 1 or numbers != models * features:
+            raise Violation("C2", f"{numbers} coefficients, {features} features")
+        if intercepts not in (0, models):
+            raise Violation("C2", f"{intercepts} intercepts for {models} rows of coefficients")
+        if models != labels and (models, labels) != (1, 2):
+            raise Violation("C5", f"{models} rows of coefficients for {labels} labels")
+    check_choice(call, "post_transform", TRANSFORMS, "C3")
+    return classified(call, element, rows, labels)

@@ -1,0 +1,70 @@
+"""What the rules of the ai.onnx.ml families share: rows, labels, scores, and lists in attributes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from opset.inference.call import Call
+from opset.inference.dimensions import Size, equal, product
+from opset.inference.registration import infer
+from opset.inference.types import MAX_RANK, Type, tensor
+from opset.schemas.constraints import Violation
+
+ML = "ai.onnx.ml"
+ml = partial(infer, domain=ML)
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+
+
+# What several have in common
+def count_of(call: Call, attribute: str) -> int:
+    """Give the length of a list, 0 where there is none."""
+    return len(call.attribute(attribute) or ())
+
+
+def rows_of(call: Call, label: str = "C1") -> tuple[Size | None, Size | None]:
+    """Give the numbers of rows and features of the first input, [N, C] or one row [C]."""
+    shape = call.shape(0)
+    if shape is None:
+        return None, None
+    if len(shape) not in (1, 2):
+        raise Violation(label, f"rank {len(shape)}")
+    return (1, shape[0]) if len(shape) == 1 else (shape[0], shape[1])
+
+
+def labels_of(call: Call, strings: str, integers: str, label: str) -> tuple[str, int]:
+    """Give the element type and the number of the labels: of the one list of the two that is given."""
+    names, numbers = count_of(call, strings), count_of(call, integers)
+    if bool(names) == bool(numbers):
+        raise Violation(label, f"{names} strings and {numbers} integers are given")
+    return ("string", names) if names else ("int64", numbers)
+
+
+def classified(call: Call, element: str, rows: Size | None, scores: int) -> list[Type]:
+    """Give the types of a classifier's outputs: a label for each row, and its scores."""
+    return [tensor(element, (rows,)), tensor("float", (rows, scores))]
+
+
+def one_or_each(call: Call, count: int, label: str, what: str) -> None:
+    """Raise Violation where there is neither one value nor one for each entry of the last dimension."""
+    shape = call.shape(0)
+    columns = None if shape is None else shape[-1] if shape else 1
+    if count != 1 and equal(columns, count) is False:
+        raise Violation(label, f"{count} {what} for {columns} features")
+
+
+def size_of(tensor: Any) -> int:
+    """Give the number of elements of a tensor in an attribute, 0 where there is none."""
+    dims = tensor.dims if tensor is not None else (0,)
+    if len(dims) > MAX_RANK or any(size < 0 for size in dims):
+        raise Violation("", f"a tensor of rank {len(dims)}, or with a size below 0")
+    count = product(dims)
+    assert isinstance(count, int)
+    return count
+
+
+def fit(call: Call, name: str, count: int, by: Size | None, label: str) -> None:
+    """Raise Violation where an attribute does not hold so many rows of so many numbers."""
+    given = count_of(call, name)
+    if by is not None and equal(by * count, given) is False:
+        raise Violation(label, f"{given} {name} for {count} rows of {by}")

@@ -1,0 +1,152 @@
+"""Normalisation: parameters of channels, statistics; dropout."""
+
+from __future__ import annotations
+
+from opset.inference.agreement import agreed, axes_of, check_choice, common
+from opset.inference.call import Call
+from opset.inference.dimensions import equal
+from opset.inference.registration import infer
+from opset.inference.rules.elementwise import broadcast_onto
+from opset.inference.types import Known, Shape, Type, tensor
+from opset.model.types import element_name
+from opset.schemas.constraints import Violation
+
+
+def _values(call: Call, least: int, most: int | None = None) -> Known | None:
+    """Give the shape of the values, None where the rank is not known. Raises Violation C1 for a rank out of range."""
+    shape = call.shape(0)
+    if shape is None:
+        call.doubt(f"the rank of {call.parameter(0)} is not known")
+    elif len(shape) < least or (most is not None and len(shape) > most):
+        raise Violation("C1", f"the rank is {len(shape)}")
+    return shape
+
+
+def _normalised(shape: Known | None, parameters: Shape | None) -> Shape | None:
+    """Give the shape of the values, with sizes that only the parameters tell."""
+    if shape is None or parameters is None or len(shape) < 2:
+        return shape
+    return (shape[0], *parameters, *shape[1 + len(parameters) :])
+
+
+@infer("BatchNormalization")
+def batch_norm(call: Call) -> list[Shape | None]:
+    """Give the shape of the values, and that of the parameters for all statistics."""
+    least, most = (4, 4) if call.version == 1 else (2, None) if call.version < 9 else (1, None)
+    x = _values(call, least, most)
+    of_places = call.version == 7 and call.attribute("spatial") == 0
+    if x is None:
+        own: Shape | None = None if of_places else (None,)
+    else:
+        own = (1,) if len(x) == 1 else x[1:] if of_places else x[1:2]
+    own = common(call, range(1, 5), "C2", own)
+    y = _normalised(x, own)
+    trains = call.version < 7 and not call.attribute("is_test")
+    if trains and not call.attribute("spatial") and (x is None or len(x) > 2):
+        call.doubt("before version 7, the shape of statistics with spatial 0 is not defined")
+        return [y]
+    return [y, own, own, own, own]
+
+
+@infer("InstanceNormalization")
+def instance_norm(call: Call) -> Shape | None:
+    """Give the shape of the values."""
+    x = _values(call, *((4, 4) if call.version == 1 else (2,)))
+    return _normalised(x, common(call, (1, 2), "C2", (None,) if x is None else x[1:2]))
+
+
+@infer("GroupNormalization")
+def group_norm(call: Call) -> Shape | None:
+    """Give the shape of the values; parameters are those of each channel, in version 18 of each group."""
+    x = _values(call, 2)
+    groups = call.attribute("num_groups")
+    if groups is not None and (groups < 1 or (x is not None and equal(x[1] % groups, 0) is False)):
+        raise Violation("C3", f"{groups} groups, {'?' if x is None else x[1]} channels")
+    if call.version < 21:
+        common(call, (1, 2), "C2", (groups,))
+        return x
+    _stash(call, "C4")
+    return _normalised(x, common(call, (1, 2), "C2", (None,) if x is None else x[1:2]))
+
+
+def _stash(call: Call, label: str) -> str | None:
+    """Give the float type that `stash_type` numbers. Raises Violation with the label."""
+    element = element_name(call.attribute("stash_type"))
+    if element is None or not element.startswith(("float", "bfloat", "double")):
+        raise Violation(label, f"stash_type is {call.attribute('stash_type')}")
+    return element
+
+
+def _from_axis(call: Call) -> tuple[Known | None, int, str | None]:
+    """Give the shape of the values, the first dimension that is normalised over, and the type of its computation."""
+    stash = _stash(call, "C3")
+    shape = _values(call, 0)
+    if shape is None:
+        return None, 0, stash
+    axis = call.axis(call.attribute("axis"), len(shape), "C1")
+    try:
+        broadcast_onto(call, 0, 0, 1, 2)
+    except Violation as violation:
+        raise Violation("C2", violation.detail) from violation
+    return shape, axis, stash
+
+
+@infer("LayerNormalization")
+def layer_norm(call: Call) -> list[Shape | Type | None]:
+    """Give the shape of the values, and for statistics that with ones from `axis` on."""
+    shape, axis, stash = _from_axis(call)
+    kept = tensor(stash, None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis)))
+    return [shape, kept, kept]
+
+
+@infer("RMSNormalization")
+def rms_norm(call: Call) -> Shape | None:
+    """Give the shape of the values."""
+    return _from_axis(call)[0]
+
+
+@infer("LRN")
+def local_response_norm(call: Call) -> Shape | None:
+    """Give the shape of the values."""
+    size = call.attribute("size")
+    if size is not None and size < 1:
+        raise Violation("C2", f"size is {size}")
+    return _values(call, 2)
+
+
+@infer("LpNormalization")
+def lp_norm(call: Call) -> Shape:
+    """Give the shape of the values."""
+    check_choice(call, "p", (1, 2), "C2")
+    shape = call.known(0)
+    call.axis(call.attribute("axis"), len(shape), "C1")
+    return shape
+
+
+@infer("MeanVarianceNormalization")
+def mean_variance_norm(call: Call) -> Shape:
+    """Give the shape of the values."""
+    shape = call.known(0)
+    axes_of(call, call.attribute("axes"), len(shape), "C1", twice="")
+    return shape
+
+
+@infer("Dropout")
+def dropout_by_flag(call: Call) -> list[Shape]:
+    """Give the shape of the data, for the mask too."""
+    ratio = call.attribute("ratio")
+    if call.attribute("is_test") == 0 and not 0 <= ratio < 1:
+        raise Violation("C1", f"ratio is {ratio:g}")
+    return [call.known(0)] * 2
+
+
+@infer("Dropout", since=12)
+def dropout(call: Call) -> list[Shape]:
+    """Give the shape of the data, for the mask too."""
+    for place in (1, 2):
+        agreed(call, place, (), "C2")
+    if call.elements(2) == (True,) and (ratio := call.elements(1)) is not None:
+        share = ratio[0]
+        if isinstance(share, float) and not 0 <= share < 1:
+            raise Violation("C1", f"ratio is {share:g}")
+    return [call.known(0)] * 2

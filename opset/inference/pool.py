@@ -1,0 +1,38 @@
+"""Pools that are undone."""
+
+from __future__ import annotations
+
+from opset.inference.agreement import agreed
+from opset.inference.call import Call
+from opset.inference.dimensions import Size, followed, less
+from opset.inference.registration import infer
+from opset.inference.rules.windows import windows_of
+from opset.inference.types import Shape
+from opset.schemas.constraints import Violation
+
+
+@infer("MaxUnpool")
+def max_unpool(call: Call) -> Shape:
+    """Give `output_shape`, or what the windows of the pool covered."""
+    kernel = call.attribute("kernel_shape") or ()
+    windows, rank = windows_of(call, kernel), len(kernel)
+    if not kernel:
+        raise Violation("C1", "kernel_shape is empty")
+    shape = agreed(call, 1, agreed(call, 0, (None,) * (rank + 2), "C1"), "C3")
+    if call.has(2):
+        sizes = call.sizes(2)
+        if sizes is None:
+            return (*shape[:2], *[None] * rank)
+        if len(sizes) != rank + 2 or any(less(size, 0) for size in sizes):
+            raise Violation("C4", f"output_shape {', '.join(map(str, sizes))}, rank {rank + 2}")
+        both = zip(shape[:2], sizes, strict=False)
+        return (*[call.same(size, wanted, "C4", "a size of X and output_shape") for size, wanted in both], *sizes[2:])
+
+    def covered(size: Size, extent: int, stride: int, begin: int, end: int) -> Size:
+        result = (size - 1) * stride + extent - begin - end
+        if less(result, 0):
+            raise Violation("C4", f"{result} elements remain of {size}")
+        return result
+
+    axes = zip(shape[2:], kernel, windows.strides, windows.begins, windows.ends, strict=True)
+    return (*shape[:2], *[followed(covered, *axis) for axis in axes])

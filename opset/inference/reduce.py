@@ -1,0 +1,130 @@
+"""Running sums and products, and the elements of reductions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from opset.inference.agreement import one_element
+from opset.inference.call import Call, Data, Element
+from opset.inference.dimensions import Dim, at_most, maximum, minimum, product
+from opset.inference.elements import applied, extreme, places_of, rounded, whole
+from opset.inference.registration import data, infer
+from opset.inference.rules.reduction import stated_axes
+from opset.inference.types import Shape
+
+Fold = Callable[[Sequence[Any], "str | None"], Element]
+_FLOATS = ("float", "double", "float16")
+_EXACT = 1 << 24  # up to here, floats add and multiply whole numbers in any order
+
+
+@infer("CumSum", "CumProd")
+def running(call: Call) -> Shape:
+    """Give the shape of x."""
+    axis, shape = one_element(call, 1, "C2"), call.known(0)
+    if isinstance(axis, int):
+        call.axis(axis, len(shape), "C1")
+    return shape
+
+
+@data("CumSum")
+def running_sum(call: Call) -> tuple[Element, ...] | None:
+    """Give each element added to those before it."""
+    return _running(call, _sum, 0)
+
+
+@data("CumProd")
+def running_product(call: Call) -> tuple[Element, ...] | None:
+    """Give each element multiplied by those before it."""
+    return _running(call, _product, 1)
+
+
+def _running(call: Call, fold: Fold, start: int) -> tuple[Element, ...] | None:
+    given, axis = call.data(0), one_element(call, 1, "C2")
+    if given is None or not isinstance(axis, int):
+        return None
+    along, type_ = call.axis(axis, len(given.shape)), call.element(0)
+    inner, size = math.prod(given.shape[along + 1 :]), given.shape[along]
+    result: list[Element] = [None] * len(given.elements)
+    for first in range(len(given.elements)):
+        if first // max(inner, 1) % size:
+            continue
+        line = range(first, first + inner * size, inner)
+        total: Element = rounded(start, type_)
+        for place in reversed(line) if call.attribute("reverse") else line:
+            after = _folded(fold, (total, given.elements[place]), type_)
+            result[place] = total if call.attribute("exclusive") else after
+            total = after
+    return tuple(result)
+
+
+def _folded(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
+    """Give what a reduction makes of elements, as their type holds it."""
+    return applied(lambda *known: rounded(fold(known, type_), type_), *elements)
+
+
+def _sum(elements: Sequence[Any], type_: str | None) -> Element:
+    sizes = [whole(each) for each in elements]
+    if type_ in _FLOATS and sum(abs(each) for each in sizes if isinstance(each, int)) > _EXACT:
+        return None
+    return sum(sizes, start=0)
+
+
+def _product(elements: Sequence[Any], type_: str | None) -> Element:
+    sizes = [whole(each) for each in elements]
+    if type_ in _FLOATS and math.prod(max(abs(each), 1) for each in sizes if isinstance(each, int)) > _EXACT:
+        return None
+    return product(sizes)
+
+
+def _mean(elements: Sequence[Any], type_: str | None) -> Element:
+    """Give the quotient of the sum; of integers, it is cut towards zero."""
+    total = _sum(elements, type_)
+    if type_ in _FLOATS:
+        return total if len(elements) == 1 else None if not isinstance(total, int) else total / len(elements)
+    if isinstance(total, int) and -(1 << 63) <= total < 1 << 63:
+        return total // len(elements) + (total < 0 and total % len(elements) != 0)
+    return total // len(elements) if isinstance(total, Dim) and at_most(0, total) else None
+
+
+_FOLDS: dict[str, Fold] = {
+    "ReduceSum": _sum,
+    "ReduceProd": _product,
+    "ReduceMean": _mean,
+    "ReduceMax": lambda elements, type_: extreme(maximum, max, elements),
+    "ReduceMin": lambda elements, type_: extreme(minimum, min, elements),
+}
+
+
+def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
+    """Give the elements of a reduction."""
+    given, axes = call.data(0), stated_axes(call)
+    if given is None or axes is None:
+        return None
+    if not axes and call.attribute("noop_with_empty_axes"):
+        return given.elements
+    rank = len(given.shape)
+    known = {call.axis(axis, rank) for axis in axes if isinstance(axis, int)}
+    if any(not isinstance(axis, int) for axis in axes):
+        return None
+    groups = _groups(given, known if axes else set(range(rank)))
+    return tuple(_folded(fold, group, call.element(0)) for group in groups)
+
+
+def _groups(given: Data, axes: set[int]) -> list[list[Element]]:
+    """Give the elements that are reduced to one, for each of the result."""
+    count = 1
+    strides = [0] * len(given.shape)
+    for axis in reversed(range(len(given.shape))):
+        if axis not in axes:
+            strides[axis], count = count, count * given.shape[axis]
+    groups: list[list[Element]] = [[] for _ in range(count)]
+    for place, element in zip(places_of(given.shape, strides), given.elements, strict=True):
+        groups[place].append(element)
+    return groups
+
+
+for _name, _fold in _FOLDS.items():
+    data(_name)(partial(_reduced, _fold))

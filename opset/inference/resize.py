@@ -1,0 +1,197 @@
+"""Images that are resized: Resize, and Upsample before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from opset.inference.agreement import agreed, axes_of, check_choice, check_numbers, is_filled
+from opset.inference.call import Call, Element, Unknown
+from opset.inference.dimensions import Dim, Size, followed, less
+from opset.inference.elements import single
+from opset.inference.registration import infer
+from opset.inference.types import MAX_RANK, Shape
+from opset.schemas.constraints import Violation
+
+MODES = ("nearest", "linear", "cubic")
+COORDINATES: tuple[str, ...] = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
+ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+POLICIES = ("stretch", "not_larger", "not_smaller")
+MAX_DIVISOR = 64
+"""Largest denominator of a scale that a symbolic size is multiplied by."""
+
+
+@infer("Upsample")
+def upsample_images(call: Call) -> Shape:
+    """Give the shape of images enlarged in height and width."""
+    check_choice(call, "mode", ("nearest", "bilinear"), "C3")
+    agreed(call, 0, (None,) * 4, "C5")
+    return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")), 1.0)
+
+
+@infer("Upsample", since=7)
+def upsample_by_attribute(call: Call) -> Shape:
+    """Give the shape of a tensor enlarged in all dimensions by an attribute."""
+    check_choice(call, "mode", ("nearest", "linear"), "C3")
+    scales = call.attribute("scales")
+    if not isinstance(scales, tuple):
+        raise Violation("", "scales is no list of numbers")
+    return _enlarged(call, scales, 1.0)
+
+
+@infer("Upsample", since=9)
+@infer("Resize")
+def resize_by_scales(call: Call) -> Shape:
+    """Give the shape of a tensor resized, or only enlarged, in all dimensions by an input."""
+    check_choice(call, "mode", ("nearest", "linear"), "C3")
+    return _enlarged(call, _elements(call, 1), 1.0 if call.schema.name == "Upsample" else 0.0)
+
+
+def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Shape:
+    """Give the shape of the first input, each size times its scale."""
+    shape = call.shape(0)
+    if scales is None:
+        return (None,) * len(call.known(0))
+    if shape is not None and len(shape) != len(scales):
+        raise Violation("C1", f"{len(scales)} scales, rank {len(shape)}")
+    if len(scales) > MAX_RANK:
+        raise Unknown(f"there are {len(scales)} scales")
+    _check_scales(scales, least)
+    result = tuple(_scaled(size, scale) for size, scale in zip(shape or (None,) * len(scales), scales, strict=True))
+    if is_filled(result):
+        check_numbers(call)
+    return result
+
+
+@infer("Resize", since=11)
+def resize(call: Call) -> Shape:
+    """Give the shape of X with the dimensions of `axes` multiplied by `scales`, or as `sizes` says."""
+    coordinates = COORDINATES
+    if call.version != 18:
+        coordinates = (*COORDINATES, "tf_half_pixel_for_nn" if call.version < 18 else "half_pixel_symmetric")
+    check_choice(call, "mode", MODES, "C3")
+    check_choice(call, "coordinate_transformation_mode", coordinates, "C3")
+    check_choice(call, "nearest_mode", ROUNDINGS, "C3")
+    check_choice(call, "keep_aspect_ratio_policy", POLICIES, "C3")
+    scales, sizes = _elements(call, 2), _elements(call, 3)
+    # Where one is there, the other is absent or empty.
+    scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes
+    shape, axes, given = call.shape(0), call.attribute("axes") or (), scales or sizes
+    if shape is None and (axes or not given):
+        raise Unknown("the rank of X is not known")
+    result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
+    if len(axes) > len(result):
+        raise Violation("C8", f"{len(axes)} axes, rank {len(result)}")
+    numbers = axes_of(call, axes, len(result), "C8", twice="C8") or range(len(result))
+    lengths = [result[number] for number in numbers]
+    wanted = _resized(call, lengths, scales, sizes)
+    for number, length, size in zip(numbers, lengths, wanted, strict=True):
+        if length == 0 and sizes and less(0, size):
+            raise Violation("C7", f"axis {number} is 0, and {size} is wanted")
+        result[number] = size
+    if is_filled(result) and numbers:
+        check_numbers(call)
+    return tuple(result)
+
+
+def _resized(
+    call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
+) -> list[Size | None]:
+    """Give the sizes that axes of these lengths get."""
+    count = len(lengths)
+    if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
+        raise Violation("C5", f"{len(scales)} scales and {len(sizes)} sizes")
+    given = scales or sizes
+    if given and len(given) != count:
+        raise Violation("C1", f"{len(given)} for {count} axes")
+    _check_scales(scales or (), 0.0)
+    wanted = [_size(each) for each in sizes or ()]
+    if any(less(size, 0) for size in wanted):
+        raise Violation("C2", f"sizes {', '.join(map(str, wanted))}")
+    spans: list[float | None] = [1.0] * count
+    if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
+        region = _elements(call, 1)
+        if region is not None and (len(region) != 2 * count or not all(map(_is_finite, region))):
+            raise Violation("C6", f"roi of {len(region)} values, {count} axes")
+        spans = [None] * count
+        if region is not None:
+            spans = [_span(first, last) for first, last in zip(region[:count], region[count:], strict=True)]
+    if wanted:
+        return _kept(lengths, wanted, call.attribute("keep_aspect_ratio_policy") or "stretch")
+    if scales:
+        return [_scaled(*each) for each in zip(lengths, scales, spans, strict=True)]
+    return [None] * count
+
+
+def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
+    """Give the sizes that are wanted, or those of the same proportions as before that come near them."""
+    if policy == "stretch" or 0 in lengths or len(wanted) == 1:
+        return wanted
+    pairs = [(each, want) for each, want in zip(lengths, wanted, strict=True) if isinstance(each, int)]
+    numbers = [(length, want) for length, want in pairs if isinstance(want, int)]
+    if len(numbers) < len(wanted):
+        return [None] * len(wanted)
+    ratios = [single(single(want) / single(length)) for length, want in numbers]
+    common = min(ratios) if policy == "not_larger" else max(ratios)
+    return [math.floor(single(single(single(length) * common) + 0.5)) for length, _ in numbers]
+
+
+def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
+    """Give floor(size * span * scale) in single precision, None where that is not known.
+
+    A symbolic size is followed where the scale is as near to a simple fraction as single precision allows, and not so
+    far below it that multiples of its denominator would be rounded down. Single precision then gives what the fraction
+    gives as long as the size times the numerator is below 2**23.
+    """
+    if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
+        return None
+    if isinstance(scale, Dim):
+        return followed(lambda a, b: a * b, size, scale) if span == 1 else None
+    if isinstance(size, int):
+        try:
+            product = single(single(single(size) * single(span)) * single(scale))
+            return max(math.floor(product), 0)
+        except (OverflowError, ValueError):
+            return None
+    exact = Fraction(scale)
+    near = exact.limit_denominator(MAX_DIVISOR)
+    if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or single(float(near)) != exact:
+        return None
+    return followed(lambda size: size * near.numerator // near.denominator, size)
+
+
+def _span(first: Element, last: Element) -> float | None:
+    """Give the part of an axis that lies between two of its places, None where they are not known."""
+    if not isinstance(first, int | float) or not isinstance(last, int | float):
+        return None
+    try:
+        return single(last) - single(first)
+    except OverflowError:
+        return None
+
+
+def _elements(call: Call, place: int) -> tuple[Element, ...] | None:
+    """Give the elements of an input, () where it is absent; where their number alone is known each is None."""
+    if not call.has(place):
+        return ()
+    elements, shape = call.elements(place), call.shape(place)
+    if elements is None and shape is not None and len(shape) <= 1:
+        length = shape[0] if shape else 1
+        return (None,) * length if isinstance(length, int) and length <= 1024 else None
+    return elements
+
+
+def _size(element: Element) -> Size | None:
+    return element if isinstance(element, int | Dim) else None
+
+
+def _is_finite(element: Element) -> bool:
+    return not isinstance(element, int | float) or math.isfinite(element)
+
+
+def _check_scales(scales: Sequence[Element], least: float) -> None:
+    """Raise Violation C2 where a scale is known to be infinite, not positive, or less than `least`."""
+    for scale in scales:
+        if isinstance(scale, int | float) and not (math.isfinite(scale) and scale >= least and scale > 0):
+            raise Violation("C2", f"scales {', '.join(map(str, scales))}")

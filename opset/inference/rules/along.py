@@ -1,0 +1,15 @@
+"""Outputs of operators that work along one dimension and keep the shape."""
+
+from __future__ import annotations
+
+from opset.inference.call import Call
+from opset.inference.registration import rule
+from opset.inference.types import Shape
+
+
+@rule("along")
+def along(call: Call, output: int, source: int, attribute: str) -> Shape:
+    """Give the shape of an input of which an attribute names a dimension: `along(X, axis)`. Raises Violation C1."""
+    shape = call.known(source)
+    call.axis(call.attribute(attribute), len(shape), "C1")
+    return shape

@@ -1,0 +1,72 @@
+"""Outputs that have the shape of an input, or of all inputs broadcast together; fixed shapes."""
+
+from __future__ import annotations
+
+from opset.inference.agreement import common
+from opset.inference.call import Call, Unknown
+from opset.inference.dimensions import Size, broadcast, equal
+from opset.inference.registration import rule
+from opset.inference.types import Shape, Type
+from opset.schemas.constraints import Violation
+
+
+@rule("same")
+def same(call: Call, output: int, source: int) -> Shape | None:
+    """Give the shape of an input: `same(X)`."""
+    return call.known(source)
+
+
+@rule("same_type")
+def same_type(call: Call, output: int, source: int) -> Type | None:
+    """Give the whole type of an input, sequences and optionals included: `same_type(input)`."""
+    return call.type(source)
+
+
+@rule("broadcast")
+def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
+    """Give the shape that all inputs, or those named, are broadcast to (Multidirectional Broadcasting)."""
+    return broadcast_shapes(*(call.known(each) for each in sources or range(call.input_count) if call.has(each)))
+
+
+@rule("onto")
+def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
+    """Give the shape of the first input named, to which the others can be broadcast (Unidirectional Broadcasting)."""
+    shape = call.known(target)
+    for source in sources:
+        given = call.shape(source)
+        if given is None:
+            continue
+        spread = broadcast_shapes(shape, given)
+        if len(spread) > len(shape) or any(equal(a, b) is False for a, b in zip(spread, shape, strict=True)):
+            raise Violation("", f"{call.parameter(source)} of shape {list(given)} does not broadcast to {list(shape)}")
+    return shape
+
+
+@rule("all_same")
+def all_same(call: Call, output: int) -> Shape:
+    """Give the shape that all inputs have."""
+    shape = common(call, range(call.input_count), "")
+    if shape is None:
+        raise Unknown("the rank of no input is known")
+    return shape
+
+
+@rule("scalar")
+def scalar(call: Call, output: int) -> Shape:
+    """Give the shape of a scalar."""
+    return ()
+
+
+def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
+    """Give the shape that shapes are broadcast to. Raises Violation where they cannot be."""
+    if not shapes or all(shape == shapes[0] for shape in shapes):
+        return shapes[0] if shapes else ()
+    rank = max(map(len, shapes))
+    result: list[Size] = []
+    for axis in range(-rank, 0):
+        sizes = [shape[axis] for shape in shapes if -axis <= len(shape)]
+        try:
+            result.append(broadcast(*sizes))
+        except ValueError as error:
+            raise Violation("", f"on axis {axis}, {error}") from error
+    return tuple(result)

@@ -1,0 +1,41 @@
+"""Products of stacks of matrices."""
+
+from __future__ import annotations
+
+from opset.inference.agreement import differ, is_one
+from opset.inference.call import Call
+from opset.inference.registration import rule
+from opset.inference.rules.elementwise import broadcast_shapes
+from opset.inference.types import Known, Shape
+from opset.schemas.constraints import Violation
+
+
+@rule("matmul")
+def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shape:
+    """Give the shape of products of matrices, as numpy's: `matmul(A, B)`.
+
+    Further inputs are of quantized operators: one value, or one for each row of A, each column of B, each row of the
+    product: `matmul(A, B, a_zero_point, b_zero_point)`.
+    """
+    a, b = call.known(left), call.known(right)
+    if not a or not b:
+        raise Violation("C1", f"ranks {len(a)} and {len(b)}")
+    inner = "C1" if grains else "C2"
+    call.same(a[-1], b[-2] if len(b) > 1 else b[0], inner, f"with shapes {list(a)} and {list(b)}, the inner size")
+    batch = broadcast_shapes(a[:-2], b[:-2])
+    shape = (*batch, *a[-2:-1], *b[1:][-1:])
+    rows = (*batch, a[-2] if len(a) > 1 else 1, b[-1] if len(b) > 1 else 1)
+    wanted = (("C2", _of_rows(a)), ("C3", _of_columns(b)), ("C5", _of_rows(rows)))
+    for place, (label, legal) in zip(grains, wanted, strict=False):
+        given = call.shape(place)
+        if given is not None and is_one(given) is False and all(differ(given, each) for each in legal):
+            raise Violation(label, f"shape({call.parameter(place)}) = {list(given)}, and the product is {list(shape)}")
+    return shape
+
+
+def _of_rows(shape: Known) -> tuple[Known, ...]:
+    return (shape[-2:-1], (*shape[:-1], 1)) if len(shape) > 1 else ()
+
+
+def _of_columns(shape: Known) -> tuple[Known, ...]:
+    return (shape[-1:], (*shape[:-2], 1, shape[-1])) if len(shape) > 1 else ()

@@ -1,0 +1,177 @@
+"""Sequences and optional values. In the type of a sequence a size is known only where all its tensors share it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opset.inference.agreement import check_choice, check_one_element, element_stated
+from opset.inference.call import Call
+from opset.inference.dimensions import Size, at_most, equal, less
+from opset.inference.registration import data, infer
+from opset.inference.types import Shape, Type, is_rankless, join, of_proto, optional, sequence, tensor
+from opset.schemas.constraints import Violation
+
+
+def _inner(call: Call) -> Type | None:
+    """Give what is known of all tensors of the first input, a sequence."""
+    type_ = call.type(0)
+    return type_.inner if type_ is not None and type_.kind == "seq" else None
+
+
+@infer("SequenceConstruct")
+def construct(call: Call) -> Type:
+    """Give the sequence of what all inputs have in common."""
+    types = [call.type(place) for place in range(call.input_count)]
+    inner = types[0] if types else None
+    for type_ in types[1:]:
+        inner = join(inner, type_)
+    if inner is None:  # of one of them nothing is known
+        inner = tensor(next((type_.element for type_ in types if type_ is not None), None))
+    if inner.shape is None:
+        call.doubt("the tensors differ in rank, or that of one is not known")
+    return sequence(inner)
+
+
+@infer("SequenceEmpty")
+def empty(call: Call) -> Type:
+    """Give the sequence of tensors of an element type."""
+    return sequence(tensor(element_stated(call, "dtype", "") or "float"))
+
+
+@infer("SequenceAt")
+def at(call: Call) -> Type | None:
+    """Give the type of a tensor of the sequence."""
+    check_one_element(call, 1, "C1")
+    inner = _inner(call)
+    if inner is None or inner.shape is None:
+        call.doubt("the rank of the tensors is not known")
+    return inner
+
+
+@infer("SequenceErase")
+def erase(call: Call) -> Type | None:
+    """Give the type of the sequence."""
+    check_one_element(call, 1, "C1")
+    return call.type(0)
+
+
+@infer("SequenceInsert")
+def insert(call: Call) -> Type:
+    """Give the sequence of what its tensors and the new one have in common."""
+    check_one_element(call, 2, "C1")
+    inner, element = _inner(call), call.element(1)
+    if inner is not None and None not in (inner.element, element) and inner.element != element:
+        raise Violation("C2", f"a tensor of {element} does not go into a sequence of {inner.element}")
+    both = join(inner, call.type(1))
+    if both is None or both.shape is None:
+        call.doubt("the tensors differ in rank, or that of one is not known")
+    return sequence(both or tensor(element or (None if inner is None else inner.element)))
+
+
+@infer("ConcatFromSequence")
+def concat(call: Call) -> Type:
+    """Give the type of the tensors with the sizes that all share; along the axis it depends on how many there are."""
+    check_choice(call, "new_axis", (0, 1), "C1")
+    stacked, axis = call.attribute("new_axis"), call.attribute("axis")
+    inner = _inner(call)
+    if inner is None or inner.shape is None:
+        call.doubt("the rank of the tensors is not known")
+        return tensor(None if inner is None else inner.element)
+    shape = inner.shape
+    if axis is None:
+        return tensor(inner.element, (None,) * (len(shape) + stacked))
+    axis = call.axis(axis, len(shape) + stacked, "C3")
+    return tensor(inner.element, (*shape[:axis], None, *shape[axis + 1 - stacked :]))
+
+
+@infer("SplitToSequence")
+def split(call: Call) -> Type:
+    """Give the sequence of the parts, whose size along the axis is known where all have the same."""
+    lengths = call.shape(1)
+    if lengths is not None and len(lengths) > 1:
+        raise Violation("C3", f"the lengths have the shape {list(lengths)}")
+    shape = call.shape(0)
+    size: Size | None = None
+    axis = 0
+    if shape is not None:
+        axis = call.axis(call.attribute("axis"), len(shape), "C1")
+        size = shape[axis]
+    if not call.has(1) or lengths == ():
+        part = _equal_part(call, size)
+    else:
+        part = _part(call, size, lengths)
+    if shape is None:
+        call.doubt("the rank of input is not known")
+        return sequence(tensor(call.element(0)))
+    dropped = not call.has(1) and call.attribute("keepdims") == 0
+    return sequence(tensor(call.element(0), (*shape[:axis], *([part] * (not dropped)), *shape[axis + 1 :])))
+
+
+def _equal_part(call: Call, size: Size | None) -> Size | None:
+    """Give the size of parts of one length, None where the last may be shorter."""
+    step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
+    if step is None:
+        return None
+    if at_most(step, 0):
+        raise Violation("C2", f"parts of length {step}")
+    if step == 1 or size is None:
+        return 1 if step == 1 else None
+    if at_most(size, step):
+        return size  # one part, or none of 0
+    return step if equal(size % step, 0) else None
+
+
+def _part(call: Call, size: Size | None, lengths: Shape | None) -> Size | None:
+    """Give the size that all parts of given lengths have."""
+    parts = call.sizes(1)
+    if parts is None:
+        return None
+    known = [each for each in parts if each is not None]
+    if any(less(each, 0) for each in known):
+        raise Violation("C3", f"one of the lengths {known[:9]} is negative")
+    if len(known) == len(parts) and size is not None and equal(sum(known), size) is False:
+        raise Violation("C3", f"lengths {known[:9]} of a dimension of {size}")
+    if len(parts) == 1:
+        return known[0] if size is None and known else size
+    return known[0] if known and len(known) == len(parts) and len(set(known)) == 1 else None
+
+
+@infer("Optional")
+def wrapped(call: Call) -> Type:
+    """Give the optional type of the input, or that which is stated."""
+    if call.has(0):
+        return optional(call.type(0))
+    stated = call.attribute("type")
+    if stated is None:
+        raise Violation("C1", "neither input nor type is given")
+    return optional(of_proto(stated, _number))
+
+
+def _number(dim: Any) -> Size | None:
+    number: int = dim.dim_value
+    return number if dim.HasField("dim_value") and number >= 0 else None
+
+
+@infer("OptionalGetElement")
+def unwrapped(call: Call) -> Type | None:
+    """Give what is inside an optional value; what is none is given as it is."""
+    type_ = call.type(0)
+    found = type_.inner if type_ is not None and type_.kind == "optional" else type_
+    if is_rankless(found):
+        call.doubt("the type inside the optional value is not known")
+    return found
+
+
+@data("OptionalGetElement")
+def unwrapped_data(call: Call) -> object:
+    """Give the elements of a tensor that is given as it is."""
+    return call.elements(0)
+
+
+@data("OptionalHasElement")
+def has_data(call: Call) -> object:
+    """Say whether there is a value: in what is not optional there is."""
+    type_ = call.type(0)
+    if not call.has(0):
+        return (False,)
+    return (True,) if type_ is not None and type_.kind != "optional" else None

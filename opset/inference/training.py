@@ -1,0 +1,56 @@
+"""Optimisers and gradients, whose results are of the types of the tensors that they are for."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from opset.inference.agreement import check_choice, check_one_element, common
+from opset.inference.call import Call
+from opset.inference.gradient_graphs import DOMAIN
+from opset.inference.registration import infer
+from opset.inference.types import Type, tensor
+from opset.schemas.constraints import Violation
+
+
+def _step(parts: int, call: Call) -> list[Type]:
+    """Give the new tensors, then the new second part of each, and so on.
+
+    The inputs from the third on are all tensors, all gradients and all of each other part, `parts` in all.
+    """
+    for place in (0, 1):
+        check_one_element(call, place, "C1")
+    tensors, left = divmod(call.input_count - 2, parts)
+    if left or tensors < 1:
+        raise Violation("C2", f"{call.input_count - 2} inputs are no {parts} for each tensor")
+    check_choice(call, "mode", ("standard", "nesterov"), "C4")
+    return [_alike(call, range(2 + number, call.input_count, tensors)) for number in range(tensors)] * (parts - 1)
+
+
+def _alike(call: Call, places: range) -> Type:
+    """Give the type that inputs have in common. Raises Violation C3 where they differ."""
+    elements = list(dict.fromkeys(filter(None, map(call.element, places))))
+    if len(elements) > 1:
+        raise Violation("C3", f"tensors of {' and '.join(elements)}")
+    shape = common(call, places, "C3")
+    if shape is None:
+        call.doubt("the rank of a tensor is not known")
+    return tensor(next(iter(elements), None), shape)
+
+
+infer("Adagrad", "Momentum", domain=DOMAIN)(partial(_step, 3))
+infer("Adam", domain=DOMAIN)(partial(_step, 4))
+
+
+@infer("Gradient", domain=DOMAIN)
+def gradient(call: Call) -> list[Type]:
+    """Give the types of the tensors with respect to which is differentiated."""
+    names, others = call.attribute("xs") or (), call.attribute("zs") or ()
+    if call.input_count != len(names) + len(others):
+        raise Violation("C1", f"{call.input_count} inputs for {len(names)} names of xs and {len(others)} of zs")
+    found = []
+    for place in range(len(names)):
+        element = call.element(place)
+        if element is not None and not element.startswith(("float", "double", "bfloat")):
+            raise Violation("C2", f"{names[place]!r:.80} is of {element}")
+        found.append(tensor(element, call.shape(place)))
+    return found

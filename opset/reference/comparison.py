@@ -1,0 +1,111 @@
+"""Whether two values of a model are the same, within tolerances that fit their element type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opset.reference.evaluator import type_of
+
+# Relative tolerance by element type, where sums are added up in another order; also absolute, for results around 1.
+# A narrow float is right when it is one of the two nearest: two steps of its last digit, at most.
+TOLERANCES = {
+    "float64": 1e-9, "float32": 1e-4, "complex64": 1e-4, "complex128": 1e-9, "float16": 2**-9, "bfloat16": 2**-6,
+    "float8_e4m3fn": 2**-2, "float8_e4m3fnuz": 2**-2, "float8_e5m2": 2**-1, "float8_e5m2fnuz": 2**-1,
+}  # fmt: skip
+ABSOLUTE = 1e-3  # of the relative one
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How two values differ: `where` in a list or map, `why` in words ("" if they are the same within tolerance).
+
+    `absolute` and `relative` are the greatest differences of numbers, 0 where there are none.
+    """
+
+    where: str
+    why: str
+    absolute: float = 0.0
+    relative: float = 0.0
+
+
+def differences(
+    expected: Any,
+    actual: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    *,
+    where: str = "",
+    absolute: float = ABSOLUTE,
+) -> Iterator[Difference]:
+    """Give a Difference for each pair of tensors, or other leaves, of two values; the same ones included.
+
+    Without `rtol`, the tolerance is that of the element type; without `atol`, it is `absolute` of the relative one.
+    NaN equals NaN, whichever its sign.
+    """
+    pending = [(where, expected, actual)]
+    while pending:
+        where, expected, actual = pending.pop()
+        if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+            pairs = enumerate(zip(expected, actual, strict=True))
+            pending += reversed([(f"{where}[{number}]", *pair) for number, pair in pairs])
+        elif isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
+            pending += reversed([(f"{where}[{key!r}]", each, actual[key]) for key, each in expected.items()])
+        elif isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
+            yield _of_arrays(where, expected, actual, rtol, atol, absolute)
+        elif isinstance(expected, list | dict) and isinstance(actual, list | dict):
+            yield Difference(where, f"it has {len(actual)} entries, or other keys, and {len(expected)} are expected")
+        elif isinstance(expected, int | float | np.generic) and isinstance(actual, int | float | np.generic):
+            want = np.asarray(expected)
+            typed = isinstance(expected, np.generic) and isinstance(actual, np.generic)
+            have = np.asarray(actual, None if typed else want.dtype)  # Python's numbers have no type of the standard
+            yield _of_arrays(where, want, have, rtol, atol, absolute)
+        else:
+            same = type(expected) is type(actual) and expected == actual
+            yield Difference(where, "" if same else f"it is {type_of(actual)}, and {type_of(expected)} is expected")
+
+
+def tolerance_of(dtype: np.dtype[Any]) -> float:
+    """Give the relative tolerance of an element type, 0 where results are exact."""
+    return TOLERANCES.get(dtype.name, 0.0)
+
+
+def _of_arrays(
+    where: str, expected: Any, actual: Any, rtol: float | None, atol: float | None, absolute: float
+) -> Difference:
+    if type_of(expected) != type_of(actual):
+        return Difference(where, f"it is {type_of(actual)}, and {type_of(expected)} is expected")
+    if expected.shape != actual.shape:
+        return Difference(where, f"its shape is {list(actual.shape)}, and {list(expected.shape)} is expected")
+    if expected.dtype.kind in "OUSb":
+        wrong = np.asarray(expected != actual)
+        return Difference(where, _first(wrong, expected, actual) if wrong.any() else "")
+    rtol = tolerance_of(expected.dtype) if rtol is None else rtol
+    atol = rtol * absolute if atol is None else atol
+    want, have = _wide(expected), _wide(actual)
+    with np.errstate(all="ignore"):
+        distance = np.abs(want - have)
+        same = (want == have) | (np.isnan(want) & np.isnan(have))
+        # Within a fraction of infinity would be everything.
+        wrong = ~(same | (np.isfinite(want) & (distance <= atol + rtol * np.abs(want))))
+        distance = np.where(same, 0, distance)
+        relative = distance / np.maximum(np.abs(want), np.finfo(np.float64).tiny)
+    greatest = (float(np.nanmax(each, initial=0.0)) for each in (distance, np.where(same, 0, relative)))
+    return Difference(where, _first(wrong, expected, actual) if wrong.any() else "", *greatest)
+
+
+def _wide(array: Any) -> Any:
+    """Give numbers in a type in which they can be subtracted: integers of 64 bits as long double, which holds them."""
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128)
+    return array.astype(np.longdouble if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else np.float64)
+
+
+def _first(wrong: Any, expected: Any, actual: Any) -> str:
+    index = tuple(int(each) for each in np.argwhere(wrong)[0]) if wrong.ndim else ()
+    at = f" at {list(index)}" if index else ""
+    count = f"{int(wrong.sum())} of {wrong.size} elements differ; the first{at}: " if wrong.size > 1 else ""
+    return f"{count}{actual[index]!s} instead of {expected[index]!s}"

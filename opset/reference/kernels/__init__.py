@@ -1,0 +1,1 @@
+"""Kernels, one module for each family of operators; `opset/reference/registration.py` describes their form."""

@@ -1,0 +1,164 @@
+"""Kernels of functions of two or more elements: arithmetic, comparison, logic, bits and choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opset.reference.numerics.broadcasting import broadcast, broadcast_from_axis, fit, same
+from opset.reference.numerics.selection import select
+from opset.reference.numerics.shared import Array, rounded_once
+from opset.reference.registration import Call, Function, kernel
+from opset.schemas.constraints import Violation
+
+
+def divide(a: Array, b: Array) -> Array:
+    """Give quotients; those of integers lose their fraction. Raises Violation C2 where an integer is divided by 0."""
+    if a.dtype.kind not in "iu":
+        return np.divide(a, b)
+    _check_divisor(b)
+    if a.dtype.kind == "u":
+        return np.floor_divide(a, b)
+    return np.floor_divide(a - np.fmod(a, b), b)
+
+
+def _check_divisor(b: Array) -> None:
+    if b.dtype.kind in "iu" and not b.all():
+        raise Violation("C2", "an integer is divided by 0")
+
+
+def power(x: Array, y: Array) -> Array:
+    """Give powers in the type of the bases; those of integers lose their fraction.
+
+    Integers with integers for exponents are exact, and wrap around. Raises Violation C2 where an integer 0 is raised
+    to a negative power.
+    """
+    if y.size == 1 and y.ndim <= x.ndim and y.item() == 2:
+        return np.square(x)
+    if x.dtype.kind == "i":
+        if ((x == 0) & (y < 0)).any():
+            raise Violation("C2", "0 is raised to a negative power")
+        if y.dtype.kind in "iu":
+            return _power_of_integers(x, y)
+    elif x.dtype == y.dtype:
+        return np.power(x, y)
+    wide = np.float32 if max(x.dtype.itemsize, y.dtype.itemsize) < 4 else np.float64
+    return np.power(x.astype(wide), y.astype(wide)).astype(x.dtype)
+
+
+def _power_of_integers(x: Array, y: Array) -> Array:
+    # Unsigned, since numpy refuses negative exponents; what wraps around is the same.
+    powers = np.power(x.astype(np.uint64), np.abs(y).astype(np.uint64)).astype(x.dtype)
+    return np.where((y < 0) & (np.abs(x) != 1), x.dtype.type(0), powers)
+
+
+# Operators of two operands, by what they apply to elements; those of the last two tables came after version 7.
+_ARITHMETIC: dict[str, Function] = {
+    "Add": np.add,
+    "And": np.logical_and,
+    "Div": divide,
+    "Mul": np.multiply,
+    "Or": np.logical_or,
+    "Pow": power,
+    "Sub": np.subtract,
+    "Xor": np.logical_xor,
+}
+_COMPARISON: dict[str, Function] = {"Equal": np.equal, "Greater": np.greater, "Less": np.less}
+_LATER: dict[str, Function] = {
+    "BitwiseAnd": np.bitwise_and,
+    "BitwiseOr": np.bitwise_or,
+    "BitwiseXor": np.bitwise_xor,
+}
+_LATER_COMPARISON: dict[str, Function] = {"GreaterOrEqual": np.greater_equal, "LessOrEqual": np.less_equal}
+
+for _name, _function in {**_ARITHMETIC, **_COMPARISON}.items():
+    kernel(_name)(broadcast_from_axis(_function))
+    kernel(_name, since=7)(broadcast(_function, np.bool_ if _name in _COMPARISON else None))
+for _name, _function in _LATER.items():
+    kernel(_name)(broadcast(_function))
+for _name, _function in _LATER_COMPARISON.items():
+    kernel(_name)(broadcast(_function, np.bool_))
+
+
+@kernel("Mod", since=28)
+def modulo(a: Array, b: Array, *, fmod: int, run: Call) -> Array:
+    """Give remainders of the division of `a` by `b`, with the sign of `b`, or of `a` where `fmod` is 1."""
+    if fmod not in (0, 1):
+        raise Violation("C3", f"fmod is {fmod}")
+    _check_divisor(b)
+    if a.shape != b.shape:
+        fit(run, a, b)
+    return np.fmod(a, b) if fmod else np.remainder(a, b)
+
+
+@kernel("Mod")
+def modulo_of_integers(a: Array, b: Array, *, fmod: int, run: Call) -> Array:
+    """Give `modulo`; floats had none but that of C."""
+    if not fmod and a.dtype.kind not in "iu":
+        raise Violation("C4", f"fmod is 0, and the type is {a.dtype}")
+    return modulo(a, b, fmod=fmod, run=run)
+
+
+@kernel("BitShift")
+def shift_bits(x: Array, y: Array, *, direction: str, run: Call) -> Array:
+    """Give `x` with its bits moved by `y` places; by too many or a negative number of them nothing but signs stays."""
+    if direction not in ("LEFT", "RIGHT"):
+        raise Violation("C2", f"direction is {direction!r}")
+    if x.shape != y.shape:
+        fit(run, x, y)
+    return np.left_shift(x, y) if direction == "LEFT" else np.right_shift(x, y)
+
+
+@kernel("Where")
+def where(condition: Array, x: Array, y: Array, *, run: Call) -> Array:
+    """Give elements of `x` where the condition is true, of `y` elsewhere."""
+    if not condition.shape == x.shape == y.shape:
+        fit(run, condition, x, y)
+    return select(condition, x, y)
+
+
+def _of_all(ufunc: Any) -> Function:
+    """Give the function that applies one of two operands to any number of them, from the first on."""
+
+    def function(*operands: Array, run: Call) -> Array:
+        result = operands[0]
+        for operand in operands[1:]:
+            if result.shape != operand.shape:
+                fit(run, result, operand)
+            result = ufunc(result, operand)
+        return result
+
+    return function
+
+
+maximum, minimum = _of_all(np.maximum), _of_all(np.minimum)
+_total = _of_all(np.add)
+
+
+@rounded_once
+def total(*operands: Array, run: Call) -> Array:
+    """Give the sum of all operands."""
+    return _total(*operands, run=run)
+
+
+@rounded_once
+def mean(*operands: Array, run: Call) -> Array:
+    """Give the sum of all operands, divided by their number."""
+    return np.divide(_total(*operands, run=run), operands[0].dtype.type(len(operands)))
+
+
+def _of_one_shape(function: Function) -> Function:
+    """Give the kernel of versions before 8, in which no operand was broadcast."""
+
+    def of_one_shape(*operands: Array, run: Call) -> Array:
+        for operand in operands:
+            same(operands[0], operand)
+        return function(*operands, run=run)
+
+    return of_one_shape
+
+
+for _name, _function in (("Max", maximum), ("Min", minimum), ("Sum", total), ("Mean", mean)):
+    kernel(_name)(_of_one_shape(_function))
+    kernel(_name, since=8)(_function)

@@ -1,0 +1,125 @@
+"""Kernels of conversions between element types."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from opset.model.arrays import DTYPES
+from opset.model.elements import ELEMENTS
+from opset.reference.numerics.conversion import NARROW_FLOATS, NARROW_INTS, converted
+from opset.reference.numerics.shared import Array
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+_NUMBERS = {element.name: number for number, element in ELEMENTS.items()}
+_NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf|nan", re.ASCII | re.IGNORECASE)
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_LOW_64 = (1 << 64) - 1
+_ROUND = 1 << 14  # elements between two looks at the clock
+
+
+@kernel("Cast", since=6)
+def cast(x: Array, *, to: int, saturate: int = 1, round_mode: str = "up", run: Call) -> Array:
+    """Give x as the type whose number is `to`."""
+    return as_type(x, _castable(to), saturate, round_mode, run)
+
+
+@kernel("Cast")
+def cast_by_name(x: Array, *, to: str, run: Call) -> Array:
+    """Give x as the type that `to` names."""
+    return as_type(x, _castable(_NUMBERS.get(to, to)), 1, "up", run)
+
+
+@kernel("CastLike")
+def cast_like(x: Array, like: Array, *, saturate: int = 1, round_mode: str = "up", run: Call) -> Array:
+    """Give x as the type of another tensor."""
+    return as_type(x, like.dtype, saturate, round_mode, run)
+
+
+@kernel("BitCast")
+def bit_cast(x: Array, *, to: int) -> Array:
+    """Give the bits of x as the type whose number is `to`."""
+    target = DTYPES.get(to, np.dtype(object))
+    if target.kind == "O":
+        raise Violation("C1", f"to={to}")
+    here = next(number for number, dtype in DTYPES.items() if dtype == x.dtype)
+    if ELEMENTS[here].bits != ELEMENTS[to].bits:
+        raise Violation("C2", f"{ELEMENTS[here].bits} bits, and {ELEMENTS[to].bits} in the type that `to` names")
+    if x.dtype in NARROW_INTS or target in NARROW_INTS:
+        # In memory each has a byte of its own, whose upper bits are those of the sign.
+        codes = x.astype(np.int8).view(np.uint8) if x.dtype in NARROW_INTS else x.view(np.uint8)
+        codes = codes & np.uint8((1 << ELEMENTS[to].bits) - 1)
+        return codes.astype(target) if target in NARROW_INTS else codes.view(target)
+    return x.view(np.uint8).astype(bool) if target.kind == "b" else x.view(target)
+
+
+def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, run: Call) -> Array:
+    """Give numbers or strings as another type, also strings or numbers; see `converted`."""
+    if round_mode not in ("up", "down", "nearest"):
+        raise Violation("C2", f"round_mode {round_mode!r}")
+    if x.dtype == dtype:
+        return x
+    # A string takes some 60 bytes, which nobody counts later.
+    run.reserve(x.size * (8 if dtype.kind == "O" else 1), np.int64 if dtype.kind == "O" else dtype)
+    if x.dtype.kind == "O":
+        return _parsed(x, dtype, saturate, round_mode, run)
+    if dtype.kind == "O":
+        return _printed(x, run)
+    return converted(x, dtype, bool(saturate), round_mode)
+
+
+def _castable(to: Any) -> np.dtype[Any]:
+    dtype = DTYPES.get(to)
+    if dtype is None or dtype.kind == "c":
+        raise Violation("C3", f"to={to!r}")
+    return dtype
+
+
+def _printed(x: Array, run: Call) -> Array:
+    """Give each number in plain digits, as few as tell it from its neighbours of the same type; bool as 1 and 0."""
+    if x.dtype in NARROW_INTS or x.dtype.kind == "b":
+        x = x.astype(np.int8)
+    elif x.dtype in NARROW_FLOATS:
+        x = x.astype(np.float32)
+    write = _plain if x.dtype.kind == "f" else str
+    texts = np.empty(x.size, object)
+    for start in range(0, x.size, _ROUND):
+        run.check_time()
+        texts[start : start + _ROUND] = [write(each) for each in x.reshape(-1)[start : start + _ROUND]]
+    return texts.reshape(x.shape)
+
+
+def _plain(number: Any) -> str:
+    if math.isfinite(number):
+        return np.format_float_positional(number, trim="-")
+    return "NaN" if number != number else "INF" if number > 0 else "-INF"
+
+
+def _parsed(texts: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, run: Call) -> Array:
+    """Give what strings say as numbers; integers beyond the type's range keep the lowest bits."""
+    integral = dtype.kind in "iu" or dtype in NARROW_INTS
+    read: Any = _integer if integral else _number
+    numbers = np.empty(texts.size, np.uint64 if integral else np.float64)
+    for start in range(0, texts.size, _ROUND):
+        run.check_time()
+        numbers[start : start + _ROUND] = [read(each) for each in texts.reshape(-1)[start : start + _ROUND]]
+    return converted(numbers.reshape(texts.shape), dtype, bool(saturate), round_mode)
+
+
+def _number(text: Any) -> float:
+    if not isinstance(text, str) or not _NUMERAL.fullmatch(text):
+        raise Violation("C1", f"{text[:40]!r}")
+    return float(text)
+
+
+def _integer(text: Any) -> int:
+    if isinstance(text, str) and _INTEGER.fullmatch(text):
+        return int(text) & _LOW_64
+    number = _number(text)
+    if not math.isfinite(number):
+        raise Violation("C1", f"{text!r} as an integer")
+    return int(number) & _LOW_64

@@ -1,0 +1,211 @@
+"""Kernels of operators that make tensors: constants, ranges, and random numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opset.model.arrays import DTYPES
+from opset.reference.numerics.conversion import converted
+from opset.reference.numerics.shared import SMALL_FLOATS, Array, sizes_of
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+_DRAWN_AT_ONCE = 1 << 20
+
+
+def _dtype(number: int | None, default: np.dtype[Any], label: str, kinds: str = "fiub") -> np.dtype[Any]:
+    """Give the dtype of a data type's number. Raises Violation of `label` where it is none of these kinds."""
+    dtype = default if number is None else DTYPES.get(number)
+    if dtype is None or (dtype.kind not in kinds and not ("f" in kinds and dtype in SMALL_FLOATS)):
+        raise Violation(label, f"dtype {number}" if number is not None else f"the input is of {default}")
+    return dtype
+
+
+# -- constants --
+
+
+# Version 1 lists floats alone, and Reshape 5 takes shapes of int64: models of that time hold them as constants.
+@kernel("Constant", any_type=True)
+def constant(
+    *,
+    value: Array | None,
+    sparse_value: Array | None = None,
+    value_float: float | None = None,
+    value_floats: Sequence[float] | None = None,
+    value_int: int | None = None,
+    value_ints: Sequence[int] | None = None,
+    value_string: str | None = None,
+    value_strings: Sequence[str] | None = None,
+) -> Array:
+    """Give the one value that is there."""
+    forms = (
+        (value, None),
+        (sparse_value, None),
+        (value_float, np.float32),
+        (value_floats, np.float32),
+        (value_int, np.int64),
+        (value_ints, np.int64),
+        (value_string, np.object_),
+        (value_strings, np.object_),
+    )
+    given = [(form, kind) for form, kind in forms if form is not None]
+    if len(given) != 1:
+        raise Violation("C1", f"{len(given)} are given")
+    form, kind = given[0]
+    return np.array(form, kind) if kind is not None else np.asarray(form)
+
+
+@kernel("ConstantOfShape")
+def constant_of_shape(shape: Array, *, value: Array | None, run: Call) -> Array:
+    """Give a tensor of this shape filled with the element of value, or with float zeros."""
+    filling = np.zeros(1, np.float32) if value is None else value
+    if filling.size != 1:
+        raise Violation("C2", f"{filling.size} elements")
+    dims = sizes_of(shape)
+    if shape.ndim != 1 or any(each < 0 for each in dims):
+        raise Violation("C1", f"input {dims}")
+    run.reserve(math.prod(dims), filling.dtype)
+    return np.full(dims, filling.reshape(()))
+
+
+@kernel("EyeLike")
+def eye_like(x: Array, *, dtype: int | None, k: int, run: Call) -> Array:
+    """Give a matrix of the shape of x with ones on diagonal k."""
+    if x.ndim != 2:
+        raise Violation("C1", f"rank {x.ndim}")
+    kind = _dtype(dtype, x.dtype, "C2")
+    rows, columns = x.shape
+    run.reserve(x.size, kind)
+    return np.eye(rows, columns, min(max(k, -rows), columns), kind)
+
+
+@kernel("Range")
+def range_(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, run: Call) -> Array:
+    """Give the numbers from start, by delta, before limit."""
+    if any(each.size != 1 for each in (start, limit, delta)):
+        raise Violation("C1", f"shapes {list(start.shape)}, {list(limit.shape)} and {list(delta.shape)}")
+    dtype = kind = start.dtype
+    if dtype in SMALL_FLOATS:
+        if stash_type not in (1, 11):
+            raise Violation("C4", f"stash_type {stash_type}")
+        kind = DTYPES[stash_type]
+    first, bound, step = (each.astype(kind).item() for each in (start, limit, delta))
+    if step == 0:
+        raise Violation("C2")
+    if kind.kind == "i":
+        count = max(-((first - bound) // step), 0)
+    else:
+        exact = (bound - first) / step
+        if not math.isfinite(exact):
+            raise Violation("C3", f"start {first}, limit {bound}, delta {step}")
+        count = max(math.ceil(exact), 0)
+    run.reserve(2 * count, np.int64)
+    numbers = np.arange(count).astype(kind)
+    numbers *= kind.type(step)
+    numbers += kind.type(first)
+    return converted(numbers, dtype)
+
+
+# -- random numbers --
+
+
+@kernel("RandomNormal")
+def random_normal(
+    *, dtype: int, mean: float, scale: float, seed: float | None, shape: Sequence[int], run: Call
+) -> Array:
+    """Draw from a normal distribution."""
+    return _normal(shape, _dtype(dtype, DTYPES[1], "C2", "f"), mean, scale, seed, run)
+
+
+@kernel("RandomNormalLike")
+def random_normal_like(
+    x: Array, *, dtype: int | None, mean: float, scale: float, seed: float | None, run: Call
+) -> Array:
+    """Draw `random_normal` in the shape of x, and its type if there is no other."""
+    return _normal(x.shape, _dtype(dtype, x.dtype, "C2", "f"), mean, scale, seed, run)
+
+
+def _normal(
+    shape: Sequence[int], dtype: np.dtype[Any], mean: float, scale: float, seed: float | None, run: Call
+) -> Array:
+    if not scale >= 0:
+        raise Violation("C3", f"scale {scale}")
+    count = _reserved(shape, dtype, run)
+    return _drawn(count, dtype, lambda some: run.rng(seed).normal(mean, scale, some), run).reshape(shape)
+
+
+@kernel("RandomUniform")
+def random_uniform(
+    *, dtype: int, high: float, low: float, seed: float | None, shape: Sequence[int], run: Call
+) -> Array:
+    """Draw from the uniform distribution between low and high."""
+    return _uniform(shape, _dtype(dtype, DTYPES[1], "C2", "f"), low, high, seed, run)
+
+
+@kernel("RandomUniformLike")
+def random_uniform_like(
+    x: Array, *, dtype: int | None, high: float, low: float, seed: float | None, run: Call
+) -> Array:
+    """Draw `random_uniform` in the shape of x, and its type if there is no other."""
+    return _uniform(x.shape, _dtype(dtype, x.dtype, "C2", "f"), low, high, seed, run)
+
+
+def _uniform(
+    shape: Sequence[int], dtype: np.dtype[Any], low: float, high: float, seed: float | None, run: Call
+) -> Array:
+    count = _reserved(shape, dtype, run)
+    return _drawn(count, dtype, lambda some: low + (high - low) * run.rng(seed).random(some), run).reshape(shape)
+
+
+def _reserved(shape: Sequence[int], dtype: np.dtype[Any], run: Call) -> int:
+    if any(each < 0 for each in shape):
+        raise Violation("C1", f"shape {list(shape)}")
+    count = math.prod(sizes_of(shape))
+    run.reserve(count, dtype)
+    return count
+
+
+def _drawn(count: int, dtype: np.dtype[Any], draw: Any, run: Call) -> Array:
+    """Give so many numbers, drawn in float64 piece by piece, as that would take up to four times the memory."""
+    output = np.empty(count, dtype)
+    for start in range(0, count, _DRAWN_AT_ONCE):
+        run.check_time()
+        stop = min(start + _DRAWN_AT_ONCE, count)
+        output[start:stop] = converted(draw(stop - start), dtype)
+    return output
+
+
+@kernel("Bernoulli")
+def bernoulli(x: Array, *, dtype: int | None, seed: float | None, run: Call) -> Array:
+    """Draw ones with the probabilities x, else zeros."""
+    if not ((x >= x.dtype.type(0)) & (x <= x.dtype.type(1))).all():
+        raise Violation("C1")
+    kind = _dtype(dtype, x.dtype, "C2")
+    run.reserve(2 * x.size, np.float64)
+    return converted(run.rng(seed).random(x.shape) < x.astype(np.float64), kind)
+
+
+@kernel("Multinomial")
+def multinomial(x: Array, *, dtype: int, sample_size: int, seed: float | None, run: Call) -> Array:
+    """Draw class numbers by rows of logarithms of their probabilities."""
+    if x.ndim != 2 or (x.shape[0] and not x.shape[1]):
+        raise Violation("C1", f"shape {list(x.shape)}")
+    if sample_size < 1:
+        raise Violation("C2", f"sample_size {sample_size}")
+    if dtype not in (6, 7):
+        raise Violation("C3", f"dtype {dtype}")
+    run.reserve((len(x) + 1) * sample_size, np.float64)
+    output = np.empty((len(x), sample_size), DTYPES[dtype])
+    for row, logarithms in zip(output, x, strict=True):
+        run.check_time()
+        powers = np.exp(logarithms.astype(np.float64) - float(logarithms.max()))
+        bounds = powers.cumsum()
+        if not bounds[-1] > 0:
+            raise Violation("C4", f"{logarithms.tolist()[:8]}")
+        # The first class whose bound is above the number drawn; those of probability zero have no numbers of their own.
+        row[:] = np.searchsorted(bounds, run.rng(seed).random(sample_size) * bounds[-1], side="right")
+    return output

@@ -1,0 +1,292 @@
+"""Kernels of operators that pick elements by position or value, or write to positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opset.reference.numerics.axes import front_axis
+from opset.reference.numerics.shared import SMALL_FLOATS, Array, positive_axis
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+
+def _check_range(indices: Array, size: int, label: str, least: int | None = None) -> None:
+    """Raise Violation of `label` where an index is not from `least`, by default -size, to size - 1."""
+    least = -size if least is None else least
+    if indices.size and not least <= indices.min() <= indices.max() < size:
+        raise Violation(label, f"indices from {indices.min()} to {indices.max()}, dimension {size}")
+
+
+# -- reading --
+
+
+@kernel("Gather", since=11)
+def gather(x: Array, indices: Array, *, axis: int, run: Call) -> Array:
+    """Give the slices along axis at the indices."""
+    axis = positive_axis(axis, x.ndim, "C1")
+    _check_range(indices, x.shape[axis], "C2")
+    return _taken(x, indices, axis, run)
+
+
+@kernel("Gather")
+def gather_from_front(x: Array, indices: Array, *, axis: int, run: Call) -> Array:
+    """Give `gather`, indices counted from the front."""
+    axis = positive_axis(axis, x.ndim, "C1")
+    _check_range(indices, x.shape[axis], "C2", 0)
+    return _taken(x, indices, axis, run)
+
+
+def _taken(x: Array, indices: Array, axis: int, run: Call) -> Array:
+    shape = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
+    run.reserve(math.prod(shape), x.dtype)
+    if not math.prod(shape):  # numpy takes nothing from an empty dimension, and long to take empty slices
+        return np.empty(shape, x.dtype)
+    return x.take(indices.reshape(-1), axis).reshape(shape)
+
+
+@kernel("GatherElements")
+def gather_elements(x: Array, indices: Array, *, axis: int) -> Array:
+    """Give for each index the element at its own position, with the index in place of the coordinate along axis."""
+    axis = _checked_elements(x, indices, axis)
+    return x[_places(indices, axis)] if indices.size else np.empty(indices.shape, x.dtype)
+
+
+def _checked_elements(x: Array, indices: Array, axis: int) -> int:
+    """Give the axis counted from the front. Raises Violation C1, C2 or C3 where indices do not fit x."""
+    axis = positive_axis(axis, x.ndim, "C1")
+    sizes = indices.shape[:axis] + indices.shape[axis + 1 :]
+    most = x.shape[:axis] + x.shape[axis + 1 :]
+    if indices.ndim != x.ndim or any(size > limit for size, limit in zip(sizes, most, strict=True)):
+        raise Violation("C2", f"shapes {list(x.shape)} and {list(indices.shape)}")
+    _check_range(indices, x.shape[axis], "C3")
+    return axis
+
+
+def _places(indices: Array, axis: int) -> tuple[Array, ...]:
+    """Give coordinates that are each element's own, but indices along the axis."""
+    places = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
+    places[axis] = indices
+    return tuple(places)
+
+
+@kernel("GatherND")
+def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0, run: Call) -> Array:
+    """Give the slices at index tuples, within dimensions that both share."""
+    if not 0 <= batch_dims < min(x.ndim, indices.ndim):
+        raise Violation("C1", f"batch_dims {batch_dims}, ranks {x.ndim} and {indices.ndim}")
+    if x.shape[:batch_dims] != indices.shape[:batch_dims]:
+        raise Violation("C2", f"shapes {list(x.shape)} and {list(indices.shape)}, batch_dims {batch_dims}")
+    length = indices.shape[-1]
+    if not 1 <= length <= x.ndim - batch_dims:
+        raise Violation("C3", f"tuples of {length}, rank {x.ndim}, batch_dims {batch_dims}")
+    tuples = _tuples(x.shape[batch_dims:], indices, "C4")
+    run.reserve(math.prod(indices.shape[:-1]) * math.prod(x.shape[batch_dims + length :]), x.dtype)
+    rank = indices.ndim - 1
+    shared = [
+        np.arange(size).reshape((-1,) + (1,) * (rank - 1 - axis)) for axis, size in enumerate(x.shape[:batch_dims])
+    ]
+    places: Any = (*shared, *tuples, ...)  # with ..., an array also of rank 0
+    return x[places]
+
+
+def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ...]:
+    """Give the coordinates that index tuples hold, one array for each. Raises Violation where one is out of range."""
+    tuples = tuple(indices[..., place] for place in range(indices.shape[-1]))
+    for each, size in zip(tuples, shape, strict=False):
+        _check_range(each, size, label)
+    return tuples
+
+
+@kernel("Compress")
+def compress(x: Array, condition: Array, *, axis: int | None, run: Call) -> Array:
+    """Give the slices along axis, or the elements, for which the condition holds."""
+    if axis is not None:
+        axis = positive_axis(axis, x.ndim, "C1")
+    size = x.size if axis is None else x.shape[axis]
+    if condition.ndim != 1 or len(condition) > size:
+        raise Violation("C2", f"condition of shape {list(condition.shape)} for {size}")
+    places = np.flatnonzero(condition)
+    return x.reshape(-1)[places] if axis is None else _taken(x, places, axis, run)
+
+
+@kernel("NonZero")
+def non_zero(x: Array, *, run: Call) -> Array:
+    """Give the coordinates of elements that are not zero, a row for each dimension."""
+    run.reserve(2 * int(np.count_nonzero(x)) * x.ndim, np.int64)
+    return np.ascontiguousarray(np.argwhere(x).T, np.int64)
+
+
+# -- writing --
+
+
+@kernel("Scatter", since=11)
+@kernel("ScatterElements")
+def scatter_elements(
+    x: Array, indices: Array, updates: Array, *, axis: int, reduction: str = "none", run: Call
+) -> Array:
+    """Give x with each update joined to the element at its position, an index in place of the coordinate along axis."""
+    axis = _checked_elements(x, indices, axis)
+    if updates.shape != indices.shape:
+        raise Violation("C4", f"shapes {list(indices.shape)} and {list(updates.shape)}")
+    function = _reduction(reduction, run)
+    return _written(x, _places(indices, axis), updates, function) if indices.size else x
+
+
+@kernel("Scatter")
+def scatter_from_front(x: Array, indices: Array, updates: Array, *, axis: int, run: Call) -> Array:
+    """Give `scatter_elements`, indices counted from the front."""
+    _check_range(indices, x.shape[positive_axis(axis, x.ndim, "C1")], "C3", 0)
+    result: Array = scatter_elements(x, indices, updates, axis=axis, run=run)
+    return result
+
+
+@kernel("ScatterND")
+def scatter_nd(x: Array, indices: Array, updates: Array, *, reduction: str = "none", run: Call) -> Array:
+    """Give x with each update joined to the slice at its index tuple."""
+    if not x.ndim or not indices.ndim or indices.shape[-1] > x.ndim:
+        raise Violation("C1", f"shapes {list(x.shape)} and {list(indices.shape)}")
+    if updates.shape != indices.shape[:-1] + x.shape[indices.shape[-1] :]:
+        raise Violation("C2", f"shapes {list(x.shape)}, {list(indices.shape)} and {list(updates.shape)}")
+    places = _tuples(x.shape, indices, "C3")
+    return _written(x, places, updates, _reduction(reduction, run))
+
+
+_REDUCTIONS: dict[str, Any] = {
+    "none": None, "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum
+}
+
+
+def _reduction(name: str, run: Call) -> Any:
+    if name not in _REDUCTIONS or (name in ("max", "min") and run.version < 18):
+        raise Violation("C5", f"reduction {name!r}")
+    return _REDUCTIONS[name]
+
+
+def _written(x: Array, places: tuple[Array, ...], updates: Array, reduction: Any) -> Array:
+    """Give a copy of x with updates written to the places, or joined to what is there one after the other."""
+    if reduction is None:
+        output = x.copy()
+        output[places] = updates
+        return output
+    if x.dtype in SMALL_FLOATS:
+        return _written(x.astype(np.float32), places, updates.astype(np.float32), reduction).astype(x.dtype)
+    output = x.copy()
+    reduction.at(output, places, updates)
+    return output
+
+
+# -- classes --
+
+
+@kernel("OneHot", since=11)
+def one_hot(indices: Array, depth: Array, values: Array, *, axis: int, run: Call) -> Array:
+    """Give on values at the indices along a new axis, off values elsewhere; negative indices count from the end."""
+    axis = positive_axis(axis, indices.ndim + 1, "C1")
+    whole = indices.astype(np.int64)
+    return _encoded(np.where(whole < 0, whole + _depth(depth), whole), _depth(depth), values, axis, run)
+
+
+@kernel("OneHot")
+def one_hot_from_front(indices: Array, depth: Array, values: Array, *, axis: int, run: Call) -> Array:
+    """Give on values at the indices along a new axis, which -1 puts last; off values elsewhere."""
+    axis = indices.ndim if axis == -1 else front_axis(axis, indices.ndim + 1, "C1")
+    return _encoded(indices.astype(np.int64), _depth(depth), values, axis, run)
+
+
+def _depth(depth: Array) -> int:
+    if depth.size != 1 or depth.ndim > 1:
+        raise Violation("C2", f"shape {list(depth.shape)}")
+    count = int(depth.astype(np.int64).item())
+    if count < 0:
+        raise Violation("C2", f"depth {count}")
+    return count
+
+
+def _encoded(indices: Array, depth: int, values: Array, axis: int, run: Call) -> Array:
+    if values.shape != (2,):
+        raise Violation("C3", f"shape {list(values.shape)}")
+    run.reserve(depth, np.int64)
+    run.reserve(indices.size * depth, bool)
+    run.reserve(indices.size * depth, values.dtype)
+    classes = np.arange(depth).reshape((-1,) + (1,) * (indices.ndim - axis))
+    return np.where(np.expand_dims(indices, axis) == classes, values[1:], values[:1])
+
+
+# -- order --
+
+
+@kernel("TopK", since=10)
+def top_k(
+    x: Array, k: Array, *, axis: int, largest: int = 1, sorted: int = 1, run: Call
+) -> tuple[Array, Array]:
+    """Give the k largest or smallest elements along axis and their positions, sorted always."""
+    if k.size != 1:
+        raise Violation("C3", f"shape {list(k.shape)}")
+    return _top(x, int(k.item()), axis, bool(largest), run)
+
+
+@kernel("TopK")
+def top_k_by_attribute(x: Array, *, k: int, axis: int, run: Call) -> tuple[Array, Array]:
+    """Give the k largest elements along axis and their positions."""
+    return _top(x, k, axis, True, run)
+
+
+def _top(x: Array, k: int, axis: int, largest: bool, run: Call) -> tuple[Array, Array]:
+    axis = positive_axis(axis, x.ndim, "C1")
+    size = x.shape[axis]
+    if not 0 <= k <= size:
+        raise Violation("C2", f"K {k}, dimension {size}")
+    if not x.size or not k:
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+        return np.empty(shape, x.dtype), np.empty(shape, np.int64)
+    run.reserve(3 * x.size, np.int64)
+    keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
+    if largest:
+        # Sorted from the last to the first, so that the first of equal elements comes first when turned around.
+        order = size - 1 - np.flip(np.flip(keys, axis).argsort(axis, kind="stable"), axis)
+    else:
+        order = keys.argsort(axis, kind="stable")
+    indices = np.ascontiguousarray(order.take(range(k), axis), np.int64)
+    return np.take_along_axis(x, indices, axis), indices
+
+
+@kernel("Unique")
+def unique(x: Array, *, axis: int | None, sorted: int, run: Call) -> tuple[Array, Array, Array, Array]:
+    """Give distinct elements or slices, where each occurs first, which of them is where, and how often each occurs."""
+    if axis is not None:
+        axis = positive_axis(axis, x.ndim, "C1")
+    if sorted not in (0, 1):
+        raise Violation("C2", f"sorted {sorted}")
+    run.reserve(6 * max(x.size, 0 if axis is None else x.shape[axis]), np.int64)
+    keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
+    first, inverse, counts = _distinct(keys, axis)
+    if not sorted:
+        order = first.argsort()
+        first, counts, rank = first[order], counts[order], np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        inverse = rank[inverse]
+    values = x.reshape(-1)[first] if axis is None else _taken(x, first, axis, run)
+    return values, first.astype(np.int64), inverse.astype(np.int64), counts.astype(np.int64)
+
+
+def _distinct(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
+    """Give where distinct elements or slices occur first, which each is, and how often, in ascending order."""
+    _, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    if axis is None:
+        return first, inverse.reshape(-1), counts
+    # Elements are replaced by their ranks, which compare as they do, whatever the type; slices by rows of these.
+    width = math.prod(x.shape[:axis] + x.shape[axis + 1 :])
+    rows = np.moveaxis(inverse.reshape(x.shape), axis, 0).reshape(x.shape[axis], width)
+    # Big-endian bytes of numbers that are not negative compare as the numbers do, and whole rows as their bytes.
+    words = np.ascontiguousarray(rows, ">i8").view(f"V{8 * width}").reshape(-1) if rows.size else np.arange(len(rows))
+    order = words.argsort(kind="stable")
+    ranked = rows[order]
+    begins = np.ones(len(rows), bool)
+    begins[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    inverse = np.empty(len(rows), np.int64)
+    inverse[order] = begins.cumsum() - 1
+    return order[begins], inverse, np.bincount(inverse, minlength=int(begins.sum()))

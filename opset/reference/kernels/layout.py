@@ -1,0 +1,180 @@
+"""Kernels of operators that move, join and repeat elements and change none of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from opset.reference.numerics.axes import front_axis, zero_of
+from opset.reference.numerics.shared import Array, positive_axis, sizes_of
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+
+# -- shapes --
+@kernel("Shape", since=15)
+def shape(x: Array, *, start: int, end: int | None) -> Array:
+    """Give the dimensions from start up to end, both clamped as Python's slices are."""
+    return np.array(x.shape[start:end], np.int64)
+
+
+@kernel("Shape")
+def whole_shape(x: Array) -> Array:
+    """Give all dimensions."""
+    return np.array(x.shape, np.int64)
+
+
+@kernel("Size")
+def size(x: Array) -> Array:
+    """Give the number of elements."""
+    return np.array(x.size, np.int64)
+
+
+# -- order --
+@kernel("Transpose")
+def transpose(x: Array, *, perm: Sequence[int] | None) -> Array:
+    """Give x with its dimensions in the order perm, or the reverse order."""
+    if perm is not None and sorted(perm) != list(range(x.ndim)):
+        raise Violation("C1", f"perm {list(perm)}, rank {x.ndim}")
+    return x.transpose(perm)
+
+
+@kernel("DepthToSpace")
+def depth_to_space(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
+    """Give x with blocks of channels moved to height and width."""
+    count, channels, height, width = _image(x, blocksize)
+    depth, rest = divmod(channels, blocksize * blocksize)
+    if rest:
+        raise Violation("C3", f"{channels} channels, blocksize {blocksize}")
+    if mode == "DCR":
+        blocks = x.reshape(count, blocksize, blocksize, depth, height, width).transpose(0, 3, 4, 1, 5, 2)
+    elif mode == "CRD":
+        blocks = x.reshape(count, depth, blocksize, blocksize, height, width).transpose(0, 1, 4, 2, 5, 3)
+    else:
+        raise Violation("C4", f"mode {mode!r}")
+    return blocks.reshape(count, depth, height * blocksize, width * blocksize)
+
+
+@kernel("SpaceToDepth")
+def space_to_depth(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
+    """Give x with blocks of height and width moved to the channels."""
+    count, channels, height, width = _image(x, blocksize)
+    if height % blocksize or width % blocksize:
+        raise Violation("C3", f"height {height}, width {width}, blocksize {blocksize}")
+    height, width = height // blocksize, width // blocksize
+    blocks = x.reshape(count, channels, height, blocksize, width, blocksize)
+    if mode == "DCR":
+        blocks = blocks.transpose(0, 3, 5, 1, 2, 4)
+    elif mode == "CRD":
+        blocks = blocks.transpose(0, 1, 3, 5, 2, 4)
+    else:
+        raise Violation("C4", f"mode {mode!r}")
+    return blocks.reshape(count, channels * blocksize * blocksize, height, width)
+
+
+def _image(x: Array, blocksize: int) -> tuple[int, ...]:
+    if x.ndim != 4:
+        raise Violation("C1", f"rank {x.ndim}")
+    if blocksize < 1:
+        raise Violation("C2", f"blocksize {blocksize}")
+    return x.shape
+
+
+@kernel("ReverseSequence")
+def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: int, run: Call) -> Array:
+    """Give x with the first elements in time of each sequence reversed, as many as its length says."""
+    if {batch_axis, time_axis} != {0, 1} or x.ndim < 2:
+        raise Violation("C1", f"batch_axis {batch_axis}, time_axis {time_axis}, rank {x.ndim}")
+    batch, time = x.shape[batch_axis], x.shape[time_axis]
+    if lengths.shape != (batch,):
+        raise Violation("C2", f"{list(lengths.shape)} lengths, {batch} sequences")
+    if lengths.size and not 0 <= lengths.min() <= lengths.max() <= time:
+        raise Violation("C3", f"lengths from {lengths.min()} to {lengths.max()}, dimension of time {time}")
+    if not x.size:
+        return x
+    run.reserve(3 * batch * time, np.int64)
+    steps = np.arange(time)
+    order = np.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
+    which = np.arange(batch)
+    return x[which[:, None], order] if batch_axis == 0 else x[order.T, which]
+
+
+@kernel("Trilu")
+def trilu(x: Array, k: Array | None = None, *, upper: int) -> Array:
+    """Give the upper or lower triangle of each matrix, up to and with the diagonal k."""
+    if x.ndim < 2:
+        raise Violation("C1", f"rank {x.ndim}")
+    if k is not None and k.size != 1:
+        raise Violation("C2", f"{k.size} values")
+    if not x.size:
+        return x
+    rows, columns = x.shape[-2:]
+    diagonal = min(max(int(k.item()), -rows), columns) if k is not None else 0
+    below = np.tri(rows, columns, diagonal - 1 if upper else diagonal, dtype=bool)
+    return np.where(below != bool(upper), x, zero_of(x.dtype))
+
+
+# -- parts --
+@kernel("Concat", since=4)
+def concat(*inputs: Array, axis: int, run: Call) -> Array:
+    """Give the inputs joined along axis."""
+    return _joined(inputs, positive_axis(axis, inputs[0].ndim, "C1"), run)
+
+
+@kernel("Concat")
+def concat_along_columns(*inputs: Array, axis: int | None, run: Call) -> Array:
+    """Give `concat`, axis 1 where it is left out."""
+    return _joined(inputs, positive_axis(1 if axis is None else axis, inputs[0].ndim, "C1"), run)
+
+
+def _joined(inputs: Sequence[Array], axis: int, run: Call) -> Array:
+    first = inputs[0].shape
+    for each in inputs:
+        if each.ndim != len(first) or each.shape[:axis] != first[:axis] or each.shape[axis + 1 :] != first[axis + 1 :]:
+            raise Violation("C2", f"shapes {list(first)} and {list(each.shape)}, axis {axis}")
+    run.reserve(sum(each.size for each in inputs), inputs[0].dtype)
+    return np.concatenate(inputs, axis)
+
+
+# -- repetition --
+@kernel("Tile", since=6)
+def tile(x: Array, repeats: Array, *, run: Call) -> Array:
+    """Give x repeated along each dimension."""
+    return _tiled(x, sizes_of(repeats), run)
+
+
+@kernel("Tile")
+def tile_along_axis(x: Array, tiles: Array, axis: Array, *, run: Call) -> Array:
+    """Give x repeated along one dimension; count and dimension are floats that hold integers."""
+    count, place = float(tiles.item()), float(axis.item())
+    if not count.is_integer() or not place.is_integer():
+        raise Violation("C2", f"tiles {count}, axis {place}")
+    repeats = [1] * x.ndim
+    repeats[front_axis(int(place), x.ndim, "C1")] = int(count)
+    return _tiled(x, repeats, run)
+
+
+def _tiled(x: Array, repeats: list[int], run: Call) -> Array:
+    if len(repeats) != x.ndim:
+        raise Violation("C1", f"{len(repeats)} repeats, rank {x.ndim}")
+    if any(each < 0 for each in repeats):
+        raise Violation("C2", f"repeats {repeats}")
+    run.reserve(x.size * math.prod(repeats), x.dtype)
+    return np.tile(x, repeats)
+
+
+@kernel("Expand")
+def expand(x: Array, shape: Array, *, run: Call) -> Array:
+    """Give x broadcast with a shape."""
+    dims = sizes_of(shape)
+    if any(each < 0 for each in dims):
+        raise Violation("C1", f"shape {dims}")
+    rank = max(x.ndim, len(dims))
+    pairs = list(zip((1,) * (rank - x.ndim) + x.shape, [1] * (rank - len(dims)) + dims, strict=True))
+    if any(have != want and 1 not in (have, want) for have, want in pairs):
+        raise Violation("C2", f"shapes {list(x.shape)} and {dims}")
+    result = [want if have == 1 else have for have, want in pairs]
+    run.reserve(math.prod(result), x.dtype)
+    return np.broadcast_to(x, result)

@@ -1,0 +1,273 @@
+"""Kernels of products of matrices, determinants, and sums of products in Einstein's notation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from opset.reference.numerics.shared import Array, reserve_reduced, rounded_once
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+EXACT = 2**53
+"""Integers up to here are exact in double."""
+DIGIT = 16
+"""Bits of what integers are split into, where double does not hold sums of their products."""
+MANY = 12
+"""Operands of Einsum, beyond which they are taken in order, and not the best pair of all."""
+
+Labels = Sequence[int | str]
+"""The dimensions of an operand of Einsum: letters, and the numbers of those that an ellipsis stands for."""
+
+
+def integer_product(a: Array, b: Array) -> Array:
+    """Give the product of integer matrices in their type, where sums wrap; by BLAS where double holds all sums."""
+    bound = max(abs(int(a.min())), abs(int(a.max()))) * max(abs(int(b.min())), abs(int(b.max())))
+    if bound * a.shape[-1] < EXACT:
+        return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype)
+    return _product_of_digits(a, b) if a.shape[-1] << 2 * DIGIT < EXACT else np.matmul(a, b)
+
+
+def _product_of_digits(a: Array, b: Array) -> Array:
+    """Give the product of integer matrices of any size, summed up from the products of their digits.
+
+    BLAS takes all these in a part of the time in which numpy multiplies integers.
+    """
+    bits = 8 * a.dtype.itemsize
+    total: Any = np.uint64(0)
+    for place in range(0, bits, DIGIT):
+        left = _digit(a, place)
+        for other in range(0, bits - place, DIGIT):
+            part = np.matmul(left, _digit(b, other)).astype(np.uint64)
+            part <<= np.uint64(place + other)
+            total = part + total
+    return np.asarray(total.astype(a.dtype))
+
+
+def _digit(x: Array, place: int) -> Array:
+    """Give the digit of integers in two's complement that begins at a bit, as double."""
+    digit = x.astype(np.uint64)
+    digit >>= np.uint64(place)
+    digit &= np.uint64((1 << DIGIT) - 1)
+    return digit.astype(np.float64)
+
+
+def matrix_product(a: Array, b: Array) -> Array:
+    """Give the products of matrices as `np.matmul` does, at once where there are no elements."""
+    if not a.size or not b.size:
+        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:-1], *b.shape[1:][-1:])
+        return np.zeros(shape, np.result_type(a, b))
+    return np.matmul(a, b) if a.dtype.kind == "f" else integer_product(a, b)
+
+
+@kernel("MatMul")
+@rounded_once
+def matmul(a: Array, b: Array, *, run: Call) -> Array:
+    """Give products of the matrices in the last two dimensions; those before broadcast."""
+    if not a.ndim or not b.ndim:
+        raise Violation("C1", f"ranks {a.ndim} and {b.ndim}")
+    inner = a.shape[-1]
+    if inner != b.shape[-2 if b.ndim > 1 else 0]:
+        raise Violation("C2", f"shapes {list(a.shape)} and {list(b.shape)}")
+    run.reserve(prod((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:-1], *b.shape[1:][-1:])), a.dtype)
+    if a.ndim > 2 and b.ndim == 2 and a.size:
+        # One large product is quicker than many small ones.
+        return matrix_product(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[-1])
+    return matrix_product(a, b)
+
+
+@kernel("Gemm", since=7)
+@rounded_once
+def gemm(
+    a: Array, b: Array, c: Array | None = None, *, alpha: float, beta: float, transA: int, transB: int, run: Call
+) -> Array:
+    """Give `alpha * A' * B' + beta * C`, where `C` broadcasts to the product."""
+    if a.ndim != 2 or b.ndim != 2:
+        raise Violation("C1", f"ranks {a.ndim} and {b.ndim}")
+    a, b = a.T if transA else a, b.T if transB else b
+    if a.shape[1] != b.shape[0]:
+        raise Violation("C2", f"{a.shape[1]} and {b.shape[0]}")
+    shape = (a.shape[0], b.shape[1])
+    if c is not None and not broadcasts(c.shape, shape):
+        raise Violation("C3", f"shape {list(c.shape)}, and the product has {list(shape)}")
+    run.reserve(shape[0] * shape[1], a.dtype)
+    y = matrix_product(a, b)
+    if y.dtype.kind != "f":
+        return _scaled_integers(y, c, alpha, beta)
+    if alpha != 1:
+        y *= y.dtype.type(alpha)
+    if c is not None:
+        y += c if beta == 1 else c * c.dtype.type(beta)
+    return y
+
+
+def _scaled_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Array:
+    """Give `alpha * y + beta * c`, wrapping where both factors are whole, without its fraction elsewhere."""
+    c = np.zeros((), y.dtype) if c is None else c
+    if alpha.is_integer() and beta.is_integer():
+        whole_alpha, whole_beta = (np.uint64(int(factor) % 2**64).astype(y.dtype) for factor in (alpha, beta))
+        return y * whole_alpha + c * whole_beta
+    return (y.astype(np.float64) * alpha + c.astype(np.float64) * beta).astype(y.dtype)
+
+
+def broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
+    """Say whether a shape broadcasts to another one, which stays as it is."""
+    return len(shape) <= len(onto) and all(
+        have in (1, want) for have, want in zip(reversed(shape), reversed(onto), strict=False)
+    )
+
+
+@kernel("Gemm")
+def gemm_with_flag(
+    a: Array, b: Array, c: Array, *, alpha: float, beta: float, transA: int, transB: int, broadcast: int, run: Call
+) -> Array:
+    """Give `gemm`, for which `C` has the shape of the product unless `broadcast` says otherwise."""
+    y: Array = gemm(a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB, run=run)
+    if not broadcast and c.shape != y.shape:
+        raise Violation("C4", f"shape {list(c.shape)}, and the product has {list(y.shape)}")
+    return y
+
+
+@kernel("Det")
+@rounded_once
+def determinant(x: Array, *, run: Call) -> Array:
+    """Give the determinants of the matrices in the last two dimensions."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise Violation("C1", f"shape {list(x.shape)}")
+    reserve_reduced(x, (x.ndim - 2, x.ndim - 1), run)
+    return np.asarray(np.linalg.det(x.astype(np.float64)), x.dtype)
+
+
+@kernel("Einsum")
+@rounded_once
+def einsum(*inputs: Array, equation: str, run: Call) -> Array:
+    """Multiply operands and sum over labelled dimensions, two operands at a time."""
+    terms, wanted = _terms(equation, inputs)
+    sizes = _sizes(terms, inputs)
+    if unknown := [each for each in wanted if each not in sizes]:
+        raise Violation("C5", f"'{unknown[0]}' is in no term")
+    operands = [_without_repeats(x, labels) for x, labels in zip(inputs, terms, strict=True)]
+    uses = Counter(label for _, labels in operands for label in labels)
+    while len(operands) > 1:
+        run.check_time()
+        pairs: Iterable[tuple[int, int]] = ((0, 1),)
+        if len(operands) <= MANY:
+            pairs = combinations(range(len(operands)), 2)
+        first, second = min(pairs, key=lambda pair: _growth([operands[k] for k in pair], uses, wanted, sizes))
+        right, left = operands.pop(second), operands.pop(first)
+        both = [*left[1], *right[1]]
+        uses.subtract(both)
+        joined = _contracted(left, right, {label for label in both if uses[label] or label in wanted}, run)
+        uses.update(joined[1])
+        operands.insert(0, joined)
+    x, labels = operands[0]
+    x, labels = _summed(x, labels, wanted, run)
+    return x.transpose([labels.index(label) for label in wanted])
+
+
+def _terms(equation: str, inputs: Sequence[Array]) -> tuple[list[list[int | str]], list[int | str]]:
+    """Give the dimensions of each operand and of the output. Raises Violation where the equation does not fit."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    words = left.split(",")
+    letters = "".join(word.replace("...", "", 1) for word in (*words, right))
+    if letters and not (letters.isascii() and letters.isalpha()):
+        raise Violation("C1", f"equation '{equation[:200]}'")
+    if len(words) != len(inputs):
+        raise Violation("C2", f"{len(words)} terms, {len(inputs)} inputs")
+    hidden = {x.ndim - len(word) + 3 for word, x in zip(words, inputs, strict=True) if "..." in word}
+    if len(hidden) > 1 or min(hidden, default=0) < 0:
+        raise Violation("C3", f"ellipses stand for {' and '.join(map(str, sorted(hidden)))} dimensions")
+    dots = list(range(max(hidden, default=0)))
+    terms = [_labels(word, dots) for word in words]
+    for word, labels, x in zip(words, terms, inputs, strict=True):
+        if len(labels) != x.ndim:
+            raise Violation("C3", f"term '{word}', rank {x.ndim}")
+    if not arrow:
+        counts = Counter(left)
+        right = "..." * bool(hidden) + "".join(sorted(each for each in counts if each.isalpha() and counts[each] == 1))
+    if len(set(right.replace("...", ""))) < len(right.replace("...", "")) or (hidden and "..." not in right):
+        raise Violation("C5", f"output '{right}'")
+    return terms, _labels(right, dots)
+
+
+def _labels(word: str, dots: list[int]) -> list[int | str]:
+    before, ellipsis, after = word.partition("...")
+    return [*before, *(dots if ellipsis else ()), *after]
+
+
+def _sizes(terms: Sequence[Labels], inputs: Sequence[Array]) -> dict[int | str, int]:
+    """Give the size of each label; those of an ellipsis broadcast."""
+    sizes: dict[int | str, int] = {}
+    for labels, x in zip(terms, inputs, strict=True):
+        for label, size in zip(labels, x.shape, strict=True):
+            known = sizes.setdefault(label, size)
+            if known == 1 and isinstance(label, int):
+                sizes[label] = size
+            elif known != size and (size != 1 or isinstance(label, str)):
+                what = f"'{label}'" if isinstance(label, str) else "a dimension of an ellipsis"
+                raise Violation("C4", f"{what} is {known} and {size}")
+    return sizes
+
+
+Operand = tuple[Array, list[int | str]]
+
+
+def _without_repeats(x: Array, labels: Labels) -> Operand:
+    """Take the diagonal of dimensions with one label."""
+    rest = list(labels)
+    for label in dict.fromkeys(labels):
+        while rest.count(label) > 1:
+            first = rest.index(label)
+            second = rest.index(label, first + 1)
+            x = np.diagonal(x, axis1=first, axis2=second)
+            rest = [each for place, each in enumerate(rest) if place not in (first, second)] + [label]
+    return x, rest
+
+
+def _growth(pair: Sequence[Operand], uses: Counter[int | str], wanted: Labels, sizes: dict[int | str, int]) -> int:
+    """Give by how many elements more there are when two operands have become one."""
+    both = Counter(label for _, labels in pair for label in labels)
+    count = 1
+    for label, times in both.items():
+        if uses[label] > times or label in wanted:
+            count *= sizes[label]
+    return count - sum(x.size for x, _ in pair)
+
+
+def _contracted(left: Operand, right: Operand, kept: set[int | str], run: Call) -> Operand:
+    """Give the product of two operands, summed over the labels that neither another operand nor the output has."""
+    x, xs = _summed(*left, kept.union(right[1]), run)
+    y, ys = _summed(*right, kept.union(xs), run)
+    batch = [label for label in xs if label in ys and label in kept]
+    inner = [label for label in xs if label in ys and label not in kept]
+    rows = [label for label in xs if label not in ys]
+    columns = [label for label in ys if label not in xs]
+    x = x.transpose([xs.index(label) for label in (*batch, *rows, *inner)])
+    y = y.transpose([ys.index(label) for label in (*batch, *inner, *columns)])
+    shape = np.broadcast_shapes(x.shape[: len(batch)], y.shape[: len(batch)])
+    outer = (*shape, *x.shape[len(batch) : len(batch) + len(rows)], *y.shape[len(batch) + len(inner) :])
+    run.reserve(prod(outer), x.dtype)
+    if inner:
+        depth = prod(y.shape[len(batch) : len(batch) + len(inner)])
+        height, width = prod(outer[len(batch) : len(batch) + len(rows)]), prod(outer[len(batch) + len(rows) :])
+        x = x.reshape(*x.shape[: len(batch)], height, depth)
+        y = y.reshape(*y.shape[: len(batch)], depth, width)
+        product = matrix_product(x, y)
+    else:
+        x = x.reshape((*x.shape, *[1] * len(columns)))
+        y = y.reshape((*y.shape[: len(batch)], *[1] * len(rows), *y.shape[len(batch) :]))
+        product = x * y
+    return product.reshape(outer), [*batch, *rows, *columns]
+
+
+def _summed(x: Array, labels: Labels, kept: Collection[int | str], run: Call) -> Operand:
+    """Sum over the labels that are not kept."""
+    axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
+    rest = [label for label in labels if label in kept]
+    reserve_reduced(x, axes, run)
+    return (x.sum(axes, x.dtype) if axes else x), rest

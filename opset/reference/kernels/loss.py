@@ -1,0 +1,61 @@
+"""Kernels of losses of classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opset.reference.numerics.shared import Array, reserve_reduced, rounded_once
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+
+@kernel("NegativeLogLikelihoodLoss", since=12)
+@rounded_once
+def negative_log_likelihood(
+    input: Array, target: Array, weight: Array | None = None, *, ignore_index: int | None, reduction: str
+) -> Array:
+    """Give `-input[n, target[n]] * weight[target[n]]`, joined as `reduction` says."""
+    if reduction not in ("none", "sum", "mean"):
+        raise Violation("C4", f"'{reduction[:100]}'")
+    if input.ndim < 2 or target.shape != (input.shape[0], *input.shape[2:]):
+        raise Violation("C1", f"shapes {list(input.shape)} and {list(target.shape)}")
+    classes = input.shape[1]
+    if weight is not None and weight.shape != (classes,):
+        raise Violation("C3", f"shape {list(weight.shape)}, {classes} classes")
+    ignored = target == ignore_index if ignore_index is not None else np.zeros(target.shape, np.bool_)
+    outside = (target < 0) | (target >= classes)
+    if (outside & ~ignored).any():
+        raise Violation("C2", f"{target[outside & ~ignored][0]}, {classes} classes")
+    if classes == 0:  # all are ignored, and there is nothing to look up
+        loss = factors = np.zeros(target.shape, input.dtype)
+    else:
+        index = np.where(ignored, 0, target)
+        loss = -np.take_along_axis(input, index[:, None], 1)[:, 0]
+        factors = np.ones(target.shape, input.dtype) if weight is None else weight[index]
+        loss = np.where(ignored, input.dtype.type(0), loss if weight is None else loss * factors)
+        factors = np.where(ignored, input.dtype.type(0), factors)
+    if reduction == "none":
+        return loss
+    total = loss.sum(dtype=input.dtype)
+    return total if reduction == "sum" else np.divide(total, factors.sum(dtype=input.dtype))
+
+
+@kernel("SoftmaxCrossEntropyLoss", since=12)
+@rounded_once
+def softmax_cross_entropy(
+    scores: Array,
+    labels: Array,
+    weights: Array | None = None,
+    *,
+    ignore_index: int | None,
+    reduction: str,
+    run: Call,
+) -> tuple[Array, Array | None]:
+    """Give the negative log likelihood of the softmax over the classes, and its logarithms."""
+    if scores.ndim < 2:
+        raise Violation("C1", f"shapes {list(scores.shape)} and {list(labels.shape)}")
+    reserve_reduced(scores, (1,), run)
+    logs = scores - scores.max(1, keepdims=True, initial=-np.inf)
+    logs -= np.log(np.exp(logs).sum(1, keepdims=True))
+    loss = negative_log_likelihood(logs, labels, weights, ignore_index=ignore_index, reduction=reduction)
+    return loss, logs if run.wants(1) else None

@@ -1,0 +1,288 @@
+"""Kernels that encode, look up and rearrange: categories, labels, maps, features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opset.reference.numerics.shared import Array
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+ML = "ai.onnx.ml"
+
+
+@kernel("ArrayFeatureExtractor", domain=ML)
+def array_feature_extractor(x: Array, y: Array, *, run: Call) -> Array:
+    """Give the entries of the last dimension at the positions `y`."""
+    columns = x.shape[-1] if x.ndim else 0
+    positions = y.ravel()
+    if not positions.size:
+        raise Violation("C1", "there are no positions")
+    if positions.min() < 0 or positions.max() >= columns:
+        raise Violation("C2", f"positions {positions.min()} to {positions.max()}, and {columns} entries")
+    run.reserve(math.prod(x.shape[:-1]) * positions.size, x.dtype)
+    chosen = x[..., positions]
+    return chosen.reshape(1, -1) if x.ndim == 1 else chosen
+
+
+@kernel("Binarizer", domain=ML)
+def binarizer(x: Array, *, threshold: float) -> Array:
+    """Give 1 where an element exceeds the threshold, else 0."""
+    return (x > threshold).astype(x.dtype)
+
+
+@kernel("CastMap", domain=ML)
+def cast_map(x: Mapping[int, Any], *, cast_to: str, map_form: str, max_map: int, run: Call) -> Array:
+    """Give a map's values in order of their keys, or at the positions that are their keys."""
+    if cast_to not in _CASTS or map_form not in ("DENSE", "SPARSE"):
+        raise Violation("C1", f"cast_to {cast_to!r}, map_form {map_form!r}")
+    convert, dtype = _CASTS[cast_to]
+    keys = sorted(x)
+    if map_form == "SPARSE" and keys and not 0 <= keys[0] <= keys[-1] < max_map:
+        raise Violation("C2", f"keys {keys[0]} to {keys[-1]}, max_map {max_map}")
+    places = range(len(keys)) if map_form == "DENSE" else keys
+    length = len(keys) if map_form == "DENSE" else max_map
+    run.reserve(length, np.float64)
+    result: Array = np.full(length, "" if dtype is object else 0, dtype)
+    for place, key in zip(places, keys, strict=True):
+        result[place] = convert(_plain(x[key]))
+    return result.reshape(1, -1)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def _as_text(value: Any) -> str:
+    """Give a number as text in the shortest form that reads back as the same float."""
+    if isinstance(value, float):
+        shortest = np.format_float_positional(np.float32(value), trim="-")
+        return shortest if abs(value) < 1e16 else np.format_float_scientific(np.float32(value), trim="-")
+    return str(value)
+
+
+_CASTS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "TO_FLOAT": (float, np.float32), "TO_STRING": (_as_text, object), "TO_INT64": (int, np.int64)
+}  # fmt: skip
+
+
+@kernel("CategoryMapper", domain=ML)
+def category_mapper(
+    x: Array,
+    *,
+    cats_int64s: tuple[int, ...] | None,
+    cats_strings: tuple[str, ...] | None,
+    default_int64: int,
+    default_string: str,
+) -> Array:
+    """Give integers for strings or strings for integers, by two lists in step."""
+    integers, strings = cats_int64s or (), cats_strings or ()
+    if len(integers) != len(strings):
+        raise Violation("C1", f"{len(integers)} integers and {len(strings)} strings")
+    if x.dtype.kind == "O":
+        return _looked_up(x, dict(zip(strings, integers, strict=True)), default_int64, np.int64)
+    return _looked_up(x, dict(zip(integers, strings, strict=True)), default_string, object)
+
+
+def _looked_up(x: Array, table: Mapping[Any, Any], default: Any, dtype: Any) -> Array:
+    """Give what a table has for each element, a default where it has nothing."""
+    result: Array = np.empty(x.size, dtype)
+    for place, each in enumerate(x.ravel().tolist()):
+        result[place] = table.get(each, default)
+    return result.reshape(x.shape)
+
+
+@kernel("DictVectorizer", domain=ML)
+def dict_vectorizer(
+    x: Mapping[Any, Any], *, int64_vocabulary: tuple[int, ...] | None, string_vocabulary: tuple[str, ...] | None
+) -> Array:
+    """Give a map's values in the order of a vocabulary, zeros where the map has no such key."""
+    if bool(int64_vocabulary) == bool(string_vocabulary):
+        raise Violation("C1", "both vocabularies are given" if int64_vocabulary else "no vocabulary is given")
+    vocabulary: Sequence[Any] = int64_vocabulary or string_vocabulary or ()
+    known = set(vocabulary)
+    unknown = [key for key in x if key not in known]
+    if unknown:
+        raise Violation("C2", f"the key {unknown[0]!r} is not in the vocabulary")
+    values = [np.asarray(value) for value in x.values()]
+    text = any(isinstance(each, str) for each in x.values())
+    dtype = np.dtype(object) if text else values[0].dtype if values else np.dtype(np.float32)
+    found = [x.get(key, "" if text else 0) for key in vocabulary]
+    result: Array = np.empty(len(vocabulary), dtype)
+    result[:] = [_plain(each) for each in found]
+    return result.reshape(1, -1)
+
+
+@kernel("FeatureVectorizer", domain=ML)
+def feature_vectorizer(*inputs: Array, inputdimensions: tuple[int, ...] | None, run: Call) -> Array:
+    """Give all inputs as floats, joined along the second dimension."""
+    if inputdimensions is not None and (len(inputdimensions) != len(inputs) or min(inputdimensions) < 0):
+        raise Violation("C1", f"inputdimensions {list(inputdimensions)}, {len(inputs)} inputs")
+    parts, total = [], 0
+    for number, each in enumerate(inputs):
+        rows = each.reshape(1, -1) if each.ndim < 2 else each.reshape(len(each), math.prod(each.shape[1:]))
+        total += len(rows) * (rows.shape[1] if inputdimensions is None else inputdimensions[number])
+        run.reserve(3 * total)
+        if inputdimensions is not None:
+            # A longer row is cut, a shorter one filled with zeros, as the number of features asks for.
+            missing = inputdimensions[number] - rows.shape[1]
+            rows = np.pad(rows, ((0, 0), (0, max(missing, 0))))[:, : inputdimensions[number]]
+        parts.append(rows.astype(np.float32))
+    if len({len(part) for part in parts}) > 1:
+        raise Violation("C2", f"inputs of {', '.join(str(len(part)) for part in parts)} rows")
+    return np.concatenate(parts, axis=1)
+
+
+@kernel("Imputer", domain=ML)
+def imputer(
+    x: Array,
+    *,
+    imputed_value_floats: tuple[float, ...] | None,
+    imputed_value_int64s: tuple[int, ...] | None,
+    replaced_value_float: float,
+    replaced_value_int64: int,
+) -> Array:
+    """Give x with one value replaced, by one other or by one for each entry of the last dimension."""
+    floats = x.dtype.kind == "f"
+    new = (imputed_value_floats if floats else imputed_value_int64s) or ()
+    columns = x.shape[-1] if x.ndim else 1
+    if len(new) not in (1, columns):
+        raise Violation("C1", f"{len(new)} replacements for {columns} features")
+    old = np.array(replaced_value_float if floats else replaced_value_int64)
+    absent = np.isnan(x) if floats and np.isnan(old) else x == old.astype(x.dtype)
+    return np.where(absent, np.array(new).astype(x.dtype), x).reshape(x.shape)  # a scalar stays one
+
+
+@kernel("LabelEncoder", domain=ML)
+def label_encoder_of_classes(
+    x: Array, *, classes_strings: tuple[str, ...] | None, default_int64: int, default_string: str
+) -> Array:
+    """Give positions in a list of strings for strings, strings for positions."""
+    classes = classes_strings or ()
+    if x.dtype.kind == "O":
+        return _looked_up(x, {each: place for place, each in enumerate(classes)}, default_int64, np.int64)
+    return _looked_up(x, dict(enumerate(classes)), default_string, object)
+
+
+@kernel("LabelEncoder", since=2, domain=ML)
+def label_encoder_of_bits(
+    x: Array,
+    *,
+    default_float: float,
+    default_int64: int,
+    default_string: str,
+    keys_floats: tuple[float, ...] | None,
+    keys_int64s: tuple[int, ...] | None,
+    keys_strings: tuple[str, ...] | None,
+    values_floats: tuple[float, ...] | None,
+    values_int64s: tuple[int, ...] | None,
+    values_strings: tuple[str, ...] | None,
+) -> Array:
+    """Give the value at the position of the key with the same bits; of repeated keys the first counts."""
+    keys = _one_of(keys_floats, keys_int64s, keys_strings)
+    values = _one_of(values_floats, values_int64s, values_strings)
+    _check_encoder(x, keys, values)
+    if x.dtype.kind == "f":
+        keys, x = keys.view(np.int32), np.asarray(x, order="C").view(np.int32)
+    default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
+    table = dict(reversed([*zip(keys.tolist(), values.tolist(), strict=True)]))
+    return _looked_up(x, table, default, values.dtype)
+
+
+@kernel("LabelEncoder", since=4, domain=ML)
+def label_encoder(
+    x: Array,
+    *,
+    default_float: float,
+    default_int64: int,
+    default_string: str,
+    default_tensor: Array | None,
+    keys_floats: tuple[float, ...] | None,
+    keys_int64s: tuple[int, ...] | None,
+    keys_strings: tuple[str, ...] | None,
+    keys_tensor: Array | None,
+    values_floats: tuple[float, ...] | None,
+    values_int64s: tuple[int, ...] | None,
+    values_strings: tuple[str, ...] | None,
+    values_tensor: Array | None,
+) -> Array:
+    """Give the value at the position of the equal key; NaN equals NaN, and of repeated keys the last counts."""
+    keys = _one_of(keys_floats, keys_int64s, keys_strings, keys_tensor)
+    values = _one_of(values_floats, values_int64s, values_strings, values_tensor)
+    _check_encoder(x, keys, values)
+    if values_tensor is not None:
+        standing = {"f": -0.0, "i": -1, "O": "_Unused"}[values.dtype.kind]
+        if default_tensor is not None and (default_tensor.size != 1 or default_tensor.dtype != values.dtype):
+            raise Violation("C4", f"default_tensor of {default_tensor.size} elements of {default_tensor.dtype}")
+        default = standing if default_tensor is None else default_tensor.ravel()[0]
+    else:
+        default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
+    table = dict(zip(keys.tolist(), values.tolist(), strict=True))
+    result = _looked_up(x, table, default, values.dtype)
+    if x.dtype.kind == "f" and (absent := np.isnan(keys)).any():
+        result[np.isnan(x)] = values[np.flatnonzero(absent)[-1]]
+    return result
+
+
+def _one_of(*forms: Any) -> Array:
+    """Give the one list or tensor that is given, as an array of one dimension."""
+    dtypes = (np.float32, np.int64, object, None)
+    given = [
+        (form, dtype)
+        for form, dtype in zip(forms, dtypes, strict=False)
+        if form is not None and (form.size if isinstance(form, np.ndarray) else len(form))
+    ]
+    if len(given) != 1:
+        raise Violation("C1", f"{len(given) or 'none'} of the forms of keys or values are given")
+    form, dtype = given[0]
+    if dtype is None:
+        return form.ravel()
+    array: Array = np.empty(len(form), dtype)
+    array[:] = form
+    return array
+
+
+def _check_encoder(x: Array, keys: Array, values: Array) -> None:
+    if len(keys) != len(values):
+        raise Violation("C2", f"{len(keys)} keys and {len(values)} values")
+    if keys.dtype != x.dtype:
+        raise Violation("C3", f"keys of {keys.dtype} for elements of {x.dtype}")
+
+
+@kernel("OneHotEncoder", domain=ML)
+def one_hot_encoder(
+    x: Array, *, cats_int64s: tuple[int, ...] | None, cats_strings: tuple[str, ...] | None, zeros: int, run: Call
+) -> Array:
+    """Give a row of zeros with a 1 at the position of its category for each element."""
+    categories: Sequence[Any] = cats_strings or cats_int64s or ()
+    if bool(cats_strings) == bool(cats_int64s) or (x.dtype.kind == "O") != bool(cats_strings):
+        raise Violation("C1", f"{len(cats_int64s or ())} integers and {len(cats_strings or ())} strings are given")
+    values = x if x.dtype.kind == "O" else x.astype(np.int64)
+    run.reserve(x.size * len(categories))
+    places = _looked_up(values, {each: place for place, each in enumerate(categories)}, -1, np.int64).ravel()
+    if not zeros and (places < 0).any():
+        unknown = x.ravel()[np.flatnonzero(places < 0)[0]]
+        raise Violation("C2", f"the category {unknown!r} is not listed")
+    result = np.zeros((x.size, len(categories)), np.float32)
+    known = places >= 0
+    result[known, places[known]] = 1
+    return result.reshape(*x.shape, len(categories))
+
+
+@kernel("ZipMap", domain=ML)
+def zip_map(
+    x: Array, *, classlabels_int64s: tuple[int, ...] | None, classlabels_strings: tuple[str, ...] | None, run: Call
+) -> list[dict[Any, Any]]:
+    """Give for each row a map from labels to its elements."""
+    labels: Sequence[Any] = classlabels_strings or classlabels_int64s or ()
+    if bool(classlabels_int64s) == bool(classlabels_strings):
+        raise Violation("C1", "one list of labels has to be given")
+    rows = x.reshape(1, -1) if x.ndim < 2 else x
+    if rows.ndim != 2 or rows.shape[1] != len(labels):
+        raise Violation("C2", f"{len(labels)} labels for shape {list(x.shape)}")
+    run.reserve(128 * rows.size, np.uint8)
+    return [dict(zip(labels, row, strict=True)) for row in rows]

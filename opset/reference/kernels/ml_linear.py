@@ -1,0 +1,94 @@
+"""Kernels of linear models, scaling and normalisation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opset.reference.numerics.ml_scores import as_floats, class_labels, columns_of, transformed
+from opset.reference.numerics.shared import Array
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+ML = "ai.onnx.ml"
+Floats = tuple[float, ...] | None
+
+
+@kernel("LinearRegressor", domain=ML)
+def linear_regressor(
+    x: Array, *, coefficients: Floats, intercepts: Floats, post_transform: str, targets: int, run: Call
+) -> Array:
+    """Give `x . transpose(coefficients) + intercepts`, after a transform."""
+    scores = _linear(x, coefficients, intercepts, targets, run)
+    return transformed(scores, post_transform, "C3").astype(np.float32)
+
+
+@kernel("LinearClassifier", domain=ML)
+def linear_classifier(
+    x: Array,
+    *,
+    classlabels_ints: tuple[int, ...] | None,
+    classlabels_strings: tuple[str, ...] | None,
+    coefficients: tuple[float, ...],
+    intercepts: Floats,
+    multi_class: int,
+    post_transform: str,
+    run: Call,
+) -> tuple[Array, Array]:
+    """Give the label of the greatest score of each row, and the scores after a transform."""
+    labels = class_labels(classlabels_strings, classlabels_ints, "C4")
+    features = columns_of(x, "C1").shape[1]
+    rows = len(coefficients) // features if features else len(labels)
+    scores = _linear(x, coefficients, intercepts, rows, run)
+    if rows == 1 and len(labels) == 2:
+        # One row of coefficients tells two classes apart: its score is that of the second against the first.
+        margin = scores[:, 0]
+        pair = transformed(np.stack([-margin, margin], axis=1), post_transform, "C3")
+        return labels[(margin > 0).astype(np.int64)], pair.astype(np.float32)
+    if rows != len(labels):
+        raise Violation("C5", f"{rows} rows of coefficients for {len(labels)} labels")
+    best = scores.argmax(axis=1) if rows else np.zeros(len(scores), np.int64)
+    return labels[best], transformed(scores, post_transform, "C3").astype(np.float32)
+
+
+def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, run: Call) -> Array:
+    values = as_floats(columns_of(x, "C1"))
+    flat = np.array(coefficients or (), np.float32)
+    if rows < 1 or len(flat) != rows * values.shape[1]:
+        raise Violation("C2", f"{len(flat)} coefficients for {rows} rows of {values.shape[1]} features")
+    run.reserve(2 * len(values) * rows, values.dtype)
+    scores = values @ flat.reshape(rows, -1).T.astype(values.dtype)
+    if intercepts:
+        if len(intercepts) != rows:
+            raise Violation("C2", f"{len(intercepts)} intercepts for {rows} rows")
+        scores = scores + np.array(intercepts, np.float32)
+    return scores
+
+
+@kernel("Scaler", domain=ML)
+def scaler(x: Array, *, offset: Floats, scale: Floats) -> Array:
+    """Give `(x - offset) * scale` as floats."""
+    columns = x.shape[-1] if x.ndim else 1
+    result = as_floats(x)
+    for values, combine in ((offset, np.subtract), (scale, np.multiply)):
+        if values:
+            if len(values) not in (1, columns):
+                raise Violation("C1", f"{len(values)} values for {columns} features")
+            result = combine(result, np.array(values, np.float32))
+    return result.astype(np.float32).reshape(x.shape)  # a scalar stays one
+
+
+@kernel("Normalizer", domain=ML)
+def normalizer(x: Array, *, norm: str) -> Array:
+    """Give rows divided by their greatest element, sum of absolute values or length; by none that is zero."""
+    values = as_floats(x)
+    if not values.size:
+        return values.astype(np.float32)
+    if norm == "MAX":
+        size = values.max(axis=-1, keepdims=True)
+    elif norm == "L1":
+        size = np.abs(values).sum(axis=-1, keepdims=True)
+    elif norm == "L2":
+        size = np.sqrt((values.astype(np.float64) ** 2).sum(axis=-1, keepdims=True)).astype(values.dtype)
+    else:
+        raise Violation("C1", f"norm {norm!r}")
+    return np.divide(values, size, out=values.copy(), where=size != 0).astype(np.float32)

@@ -1,0 +1,186 @@
+"""Kernels of support vector machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opset.reference.numerics.ml_scores import class_labels, columns_of, logistic, transformed
+from opset.reference.numerics.shared import Array
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+ML = "ai.onnx.ml"
+Floats = tuple[float, ...] | None
+BLOCK = 1 << 22
+"""Products of rows and support vectors that are worked on together."""
+_CHECKED = 1 << 10  # rows between two looks at the clock
+
+
+def _kernel_values(x: Array, vectors: Array, kind: str, parameters: Floats, run: Call) -> Any:
+    """Give the kernel function of each row with each support vector, in blocks of rows: (rows, values)."""
+    gamma, coef0, degree = (*(parameters or ()), 0.0, 0.0, 0.0)[:3]
+    block = max(1, BLOCK // max(len(vectors), 1))
+    run.reserve(min(len(x), block) * len(vectors), x.dtype)
+    for start in range(0, len(x), block):
+        run.check_time()
+        rows = x[start : start + block]
+        product = rows @ vectors.T
+        if kind == "POLY":
+            product = (gamma * product + coef0) ** degree
+        elif kind == "SIGMOID":
+            product = np.tanh(gamma * product + coef0)
+        elif kind == "RBF":
+            # From the differences themselves: lengths and products would cancel where rows are close to vectors.
+            product = np.empty_like(product)
+            for number, row in enumerate(rows):
+                if not number % _CHECKED:
+                    run.check_time()
+                product[number] = np.exp(-gamma * ((vectors - row) ** 2).sum(axis=1))
+        elif kind != "LINEAR":
+            raise Violation("C3", f"kernel_type {kind!r}")
+        yield slice(start, start + len(rows)), product
+
+
+@kernel("SVMRegressor", domain=ML)
+def svm_regressor(
+    x: Array,
+    *,
+    coefficients: Floats,
+    kernel_params: Floats,
+    kernel_type: str,
+    n_supports: int,
+    one_class: int,
+    post_transform: str,
+    rho: Floats,
+    support_vectors: Floats,
+    run: Call,
+) -> Array:
+    """Give the weighted sum of kernel values, plus rho; its sign for a machine of one class."""
+    values = columns_of(x, "C1").astype(np.float64)
+    weights = np.array(coefficients or (), np.float64)
+    count = n_supports if n_supports > 0 else values.shape[1]
+    if len(weights) != count:
+        raise Violation("C2", f"{len(weights)} coefficients for {count} vectors or features")
+    run.reserve(4 * len(values), np.float64)
+    score = np.zeros((len(values), 1))
+    if n_supports > 0:
+        vectors = _vectors(support_vectors, n_supports, values.shape[1])
+        for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, run):
+            score[rows, 0] = products @ weights
+    else:
+        score[:, 0] = values @ weights
+    score += (rho or (0.0,))[0]
+    if one_class:
+        score = np.where(score > 0, 1.0, -1.0)
+    return transformed(score.astype(np.float32), post_transform, "C4").astype(np.float32)
+
+
+def _vectors(flat: Floats, count: int, features: int) -> Array:
+    vectors = np.array(flat or (), np.float64)
+    if len(vectors) != count * features:
+        raise Violation("C2", f"{len(vectors)} numbers for {count} support vectors of {features} features")
+    return vectors.reshape(count, features)
+
+
+@kernel("SVMClassifier", domain=ML)
+def svm_classifier(
+    x: Array,
+    *,
+    classlabels_ints: tuple[int, ...] | None,
+    classlabels_strings: tuple[str, ...] | None,
+    coefficients: Floats,
+    kernel_params: Floats,
+    kernel_type: str,
+    post_transform: str,
+    prob_a: Floats,
+    prob_b: Floats,
+    rho: Floats,
+    support_vectors: Floats,
+    vectors_per_class: tuple[int, ...] | None,
+    run: Call,
+) -> tuple[Array, Array]:
+    """Give labels and scores: votes of the pairs of classes, or one linear model for each class."""
+    labels = class_labels(classlabels_strings, classlabels_ints, "C5")
+    values = columns_of(x, "C1").astype(np.float64)
+    counts = vectors_per_class or ()
+    if not sum(counts):
+        return _linear_machine(values, labels, coefficients, rho, post_transform, run)
+    count, classes = sum(counts), len(counts)
+    pairs = classes * (classes - 1) // 2
+    if classes != len(labels) or min(counts) < 0:
+        raise Violation("C2", f"vectors of {classes} classes, and {len(labels)} labels")
+    vectors = _vectors(support_vectors, count, values.shape[1])
+    weights = np.array(coefficients or (), np.float64)
+    constants = np.array(rho or (), np.float64)
+    if len(weights) != count * (classes - 1) or len(constants) < pairs:
+        raise Violation("C2", f"{len(weights)} coefficients and {len(constants)} constants for {classes} classes")
+    if bool(prob_a) != bool(prob_b) or (prob_a and prob_b and (len(prob_a) < pairs or len(prob_b) < pairs)):
+        raise Violation("C2", f"{len(prob_a or ())} prob_a and {len(prob_b or ())} prob_b for {pairs} pairs")
+    weights = weights.reshape(classes - 1, count)
+    starts = np.cumsum([0, *counts])
+    run.reserve(3 * len(values) * pairs, np.float64)
+    decisions = np.zeros((len(values), pairs))
+    for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, run):
+        number = 0
+        for i in range(classes):
+            for j in range(i + 1, classes):
+                of_i, of_j = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
+                decisions[rows, number] = (
+                    products[:, of_i] @ weights[j - 1, of_i] + products[:, of_j] @ weights[i, of_j] + constants[number]
+                )
+                number += 1
+    votes = np.zeros((len(values), classes), np.int64)
+    first, second = np.triu_indices(classes, 1)
+    won = decisions > 0
+    for number in range(pairs):
+        votes[:, first[number]] += won[:, number]
+        votes[:, second[number]] += ~won[:, number]
+    best = votes.argmax(axis=1)
+    if prob_a and prob_b:
+        scores = _coupled(_pairwise(decisions, prob_a, prob_b), classes, run)
+    elif pairs == 1:
+        # A decision above 0 is for the first of two classes, and yet, as scikit-learn has it, the score of the second.
+        scores = np.concatenate([-decisions, decisions], axis=1)
+    else:
+        scores = decisions
+    return labels[best], transformed(scores, post_transform, "C4").astype(np.float32)
+
+
+def _linear_machine(
+    values: Array, labels: Array, coefficients: Floats, rho: Floats, post_transform: str, run: Call
+) -> tuple[Array, Array]:
+    weights = np.array(coefficients or (), np.float64)
+    if not len(labels) or len(weights) != len(labels) * values.shape[1]:
+        raise Violation("C2", f"{len(weights)} coefficients for {len(labels)} classes of {values.shape[1]} features")
+    run.reserve(2 * len(values) * len(labels), np.float64)
+    scores = values @ weights.reshape(len(labels), -1).T + (rho or (0.0,))[0]
+    return labels[scores.argmax(axis=1)], transformed(scores, post_transform, "C4").astype(np.float32)
+
+
+def _pairwise(decisions: Array, prob_a: tuple[float, ...], prob_b: tuple[float, ...]) -> Array:
+    """Give the probability of the first class of each pair, by a sigmoid fitted to the decisions (Platt)."""
+    pairs = decisions.shape[1]
+    fitted = decisions * np.array(prob_a[:pairs]) + np.array(prob_b[:pairs])
+    return np.clip(logistic(-fitted), 1e-7, 1 - 1e-7)
+
+
+def _coupled(first_wins: Array, classes: int, run: Call) -> Array:
+    """Give probabilities of classes from those of pairs (Wu, Lin and Weng, 2004, second method).
+
+    They minimise the sum over i and j of (r_ji p_i - r_ij p_j)^2 with sum 1, the solution of a linear system.
+    """
+    run.reserve(len(first_wins) * (classes + 1) ** 2 * 2, np.float64)
+    r = np.zeros((len(first_wins), classes, classes))
+    first, second = np.triu_indices(classes, 1)
+    r[:, first, second] = first_wins
+    r[:, second, first] = 1 - first_wins
+    system = np.zeros((len(first_wins), classes + 1, classes + 1))
+    system[:, :classes, :classes] = -r * np.swapaxes(r, 1, 2)
+    diagonal = np.arange(classes)
+    system[:, diagonal, diagonal] = (np.swapaxes(r, 1, 2) ** 2).sum(axis=2)
+    system[:, classes, :classes] = system[:, :classes, classes] = 1
+    right = np.zeros((len(first_wins), classes + 1, 1))
+    right[:, classes] = 1
+    return np.linalg.solve(system, right)[:, :classes, 0]

@@ -1,0 +1,344 @@
+"""Kernels of tree ensembles: all rows go down all trees at once, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from opset.reference.numerics.ml_scores import TRANSFORMS, as_floats, class_labels, columns_of, logistic, transformed
+from opset.reference.numerics.shared import Array
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+ML = "ai.onnx.ml"
+BLOCK = 1 << 21
+"""Triples of row, tree and vote that are worked on together, at most."""
+MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF")
+MEMBER, LEAF = 6, 7
+AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+_COMPARE: tuple[Any, ...] = (np.less_equal, np.less, np.greater_equal, np.greater, np.equal, np.not_equal)
+
+
+@dataclass(eq=False)
+class Forest:
+    """Nodes of all trees in one list; a leaf's votes are `targets` and `weights` from `first[leaf]` on.
+
+    `true` and `false` are positions of nodes. `members` holds the sets of nodes of mode MEMBER.
+    """
+
+    roots: Array
+    features: Array
+    splits: Array
+    modes: Array
+    true: Array
+    false: Array
+    missing: Array
+    first: Array
+    targets: Array
+    weights: Array
+    members: Members | None = None
+    used: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.used = [int(mode) for mode in np.unique(self.modes) if mode < MEMBER]
+
+    def leaves(self, x: Array, run: Call) -> Array:
+        """Give the leaf that each row reaches in each tree, of shape [N, trees]. Raises Violation C2 on a cycle."""
+        rows, trees = len(x), len(self.roots)
+        at = np.tile(self.roots, rows)
+        row = np.repeat(np.arange(rows), trees)
+        going = np.flatnonzero(self.modes[at] != LEAF)
+        for _ in range(len(self.modes)):
+            if not len(going):
+                break
+            run.check_time()
+            node = at[going]
+            value = x[row[going], self.features[node]]
+            mode = self.modes[node]
+            holds = np.zeros(len(node), bool)
+            for number in self.used:
+                here = slice(None) if len(self.used) == 1 and self.members is None else mode == number
+                holds[here] = _COMPARE[number](value[here], self.splits[node[here]])
+            if self.members is not None:
+                here = mode == MEMBER
+                holds[here] = self.members.contain(node[here], value[here])
+            absent = np.isnan(value)
+            if absent.any():
+                holds[absent] = self.missing[node[absent]]
+            at[going] = node = np.where(holds, self.true[node], self.false[node])
+            going = going[self.modes[node] != LEAF]
+        if len(going):
+            raise Violation("C2", "the nodes of a tree form a circle")
+        return at.reshape(rows, trees)
+
+
+@dataclass(eq=False)
+class Members:
+    """The sets of some nodes, as sorted pairs of the node and its member's place among all members."""
+
+    values: Array
+    pairs: Array
+
+    def contain(self, node: Array, value: Array) -> Array:
+        """Say whether each value is a member of its node's set."""
+        place = np.minimum(np.searchsorted(self.values, value), len(self.values) - 1)
+        pair = node * len(self.values) + place
+        found = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
+        return (self.values[place] == value) & (self.pairs[found] == pair)
+
+
+def aggregated(forest: Forest, x: Array, count: int, aggregate: str | bytes, run: Call) -> Array:
+    """Give the aggregated votes for each row and target, as doubles; a target without vote has 0."""
+    if aggregate not in AGGREGATES:
+        raise Violation("C3", f"aggregate_function {aggregate!r}")
+    if len(forest.features) and not 0 <= forest.features.min() <= forest.features.max() < max(x.shape[1], 1):
+        raise Violation("C4", f"features {forest.features.min()} to {forest.features.max()}, and {x.shape[1]} columns")
+    run.reserve(len(x) * count, np.float64)
+    scores = np.zeros((len(x), count))
+    block = max(1, BLOCK // max(len(forest.roots) * int(np.diff(forest.first).max(initial=1)), 1))
+    for start in range(0, len(x), block):
+        part = x[start : start + block]
+        leaves = forest.leaves(part, run)
+        votes = forest.first[leaves + 1] - forest.first[leaves]
+        row = np.repeat(np.arange(len(part)), votes.sum(axis=1))
+        # The votes of a leaf stand next to each other: count up from the first of each.
+        flat = votes.ravel()
+        ends = np.cumsum(flat)
+        vote = np.arange(len(row)) + np.repeat(forest.first[leaves].ravel() - (ends - flat), flat)
+        cell = row * count + forest.targets[vote]
+        weights = forest.weights[vote].astype(np.float64)
+        result = scores[start : start + block].reshape(-1)
+        if aggregate in ("SUM", "AVERAGE"):
+            result += np.bincount(cell, weights, len(result))
+        else:
+            extreme = np.minimum if aggregate == "MIN" else np.maximum
+            seen = np.bincount(cell, minlength=len(result)) > 0
+            result[seen] = np.inf if aggregate == "MIN" else -np.inf
+            extreme.at(result, cell, weights)
+    return scores / len(forest.roots) if aggregate == "AVERAGE" else scores
+
+
+@kernel("TreeEnsemble", since=5, domain=ML)
+def tree_ensemble(
+    x: Array,
+    *,
+    aggregate_function: int,
+    leaf_targetids: tuple[int, ...],
+    leaf_weights: Array,
+    membership_values: Array | None,
+    n_targets: int | None,
+    nodes_falseleafs: tuple[int, ...],
+    nodes_falsenodeids: tuple[int, ...],
+    nodes_featureids: tuple[int, ...],
+    nodes_hitrates: Array | None,
+    nodes_missing_value_tracks_true: tuple[int, ...] | None,
+    nodes_modes: Array,
+    nodes_splits: Array,
+    nodes_trueleafs: tuple[int, ...],
+    nodes_truenodeids: tuple[int, ...],
+    post_transform: int,
+    tree_roots: tuple[int, ...],
+    run: Call,
+) -> Array:
+    """Give the aggregated weights of the leaves that each row reaches, after a transform."""
+    rows = columns_of(x, "C1")
+    nodes, leaves = len(nodes_featureids), len(leaf_targetids)
+    lengths = {
+        len(nodes_falseleafs), len(nodes_falsenodeids), nodes, nodes_modes.size, nodes_splits.size,
+        len(nodes_trueleafs), len(nodes_truenodeids), len(nodes_missing_value_tracks_true or nodes_featureids),
+    }  # fmt: skip
+    if len(lengths) > 1 or leaf_weights.size != leaves or not nodes:
+        raise Violation("C2", "the attributes nodes_* or leaf_* have different lengths, or are empty")
+    roots = _within(tree_roots, nodes, "tree_roots")
+    targets = _within(leaf_targetids, 1 << 31 if n_targets is None else n_targets, "leaf_targetids")
+    count = n_targets if n_targets is not None else int(targets.max(initial=0)) + 1
+    sides = []
+    for ids, flags in ((nodes_truenodeids, nodes_trueleafs), (nodes_falsenodeids, nodes_falseleafs)):
+        leaf = np.array(flags, np.int64) != 0
+        child = np.array(ids, np.int64)
+        if np.any(child < 0) or np.any(child >= np.where(leaf, leaves, nodes)):
+            raise Violation("C2", "a branch leads outside of the nodes or leaves")
+        sides.append(np.where(leaf, child + nodes, child))
+    modes = nodes_modes.ravel()
+    if modes.max(initial=0) > MEMBER:
+        raise Violation("C2", f"nodes_modes holds {modes.max()}")
+    forest = Forest(
+        roots,
+        np.array(nodes_featureids, np.int64),
+        _padded(as_floats(nodes_splits.ravel()), leaves),
+        _padded(modes.astype(np.int64), leaves, LEAF),
+        _padded(sides[0], leaves),
+        _padded(sides[1], leaves),
+        np.array(nodes_missing_value_tracks_true or (0,) * nodes, bool),
+        np.concatenate([np.zeros(nodes, np.int64), np.arange(leaves + 1)]),
+        targets,
+        as_floats(leaf_weights.ravel()),
+        _members(np.flatnonzero(modes == MEMBER), membership_values),
+    )
+    if not 0 <= aggregate_function < len(AGGREGATES) or not 0 <= post_transform < len(TRANSFORMS):
+        raise Violation("C3", f"aggregate_function {aggregate_function}, post_transform {post_transform}")
+    values = as_floats(rows)
+    scores = aggregated(forest, values, count, AGGREGATES[aggregate_function], run).astype(values.dtype)
+    return transformed(scores, TRANSFORMS[post_transform], "C3").astype(x.dtype)
+
+
+def _members(nodes: Array, values: Array | None) -> Members | None:
+    """Give the sets of nodes of mode MEMBER; each ends with a NaN, in the order of the nodes."""
+    if not len(nodes):
+        return None
+    flat = as_floats(np.zeros(0, np.float32) if values is None else values.ravel())
+    ends = np.isnan(flat)
+    if ends.sum() != len(nodes) or not ends[-1:].all():
+        raise Violation("C2", f"membership_values holds {ends.sum()} sets for {len(nodes)} nodes")
+    owner = nodes[np.cumsum(ends) - ends]
+    members, owner = flat[~ends], owner[~ends]
+    known = np.unique(members)
+    if not len(known):
+        return Members(np.zeros(1, flat.dtype), np.full(1, -1))
+    return Members(known, np.unique(owner * len(known) + np.searchsorted(known, members)))
+
+
+def _within(ids: Sequence[int], limit: int, name: str) -> Array:
+    found: Array = np.array(ids, np.int64)
+    if len(found) and not 0 <= found.min() <= found.max() < limit:
+        raise Violation("C2", f"{name} holds {found.min()} to {found.max()}, and there are {limit}")
+    return found
+
+
+def _padded(array: Array, count: int, value: int = 0) -> Array:
+    return np.concatenate([array, np.full(count, value, array.dtype)])
+
+
+@lru_cache(maxsize=16)
+def _forest(
+    treeids: tuple[int, ...],
+    nodeids: tuple[int, ...],
+    modes: tuple[str, ...],
+    features: tuple[int, ...],
+    true: tuple[int, ...],
+    false: tuple[int, ...],
+    missing: tuple[int, ...],
+    vote_trees: tuple[int, ...],
+    vote_nodes: tuple[int, ...],
+    vote_targets: tuple[int, ...],
+) -> Forest:
+    """Give the forest of the old attributes, its weights as positions in the list of votes and splits left out.
+
+    It is kept, since to find nodes by their ids takes longer than to go down the trees. The root of a tree is
+    its first node, or the only one that no branch leads to.
+    """
+    count = len(nodeids)
+    if {len(treeids), len(modes), len(features), len(true), len(false), len(missing)} != {count} or not count:
+        raise Violation("C2", "the attributes nodes_* have different lengths, or are empty")
+    if not len(vote_trees) == len(vote_nodes) == len(vote_targets):
+        raise Violation("C2", "the attributes of the votes have different lengths")
+    place = {key: position for position, key in enumerate(zip(treeids, nodeids, strict=True))}
+    if len(place) < count:
+        raise Violation("C2", "two nodes of a tree have one id")
+    if unknown := set(modes) - set(MODES) | {"BRANCH_MEMBER"} & set(modes):
+        raise Violation("C2", f"nodes_modes holds {sorted(map(str, unknown))[0]!r}")
+    codes = np.array([MODES.index(mode) for mode in modes], np.int64)
+    sides = []
+    try:
+        for ids in (true, false):
+            inner = zip(treeids, ids, modes, strict=True)
+            sides.append(np.array([0 if mode == "LEAF" else place[tree, each] for tree, each, mode in inner], np.int64))
+        leaves = np.array([place[key] for key in zip(vote_trees, vote_nodes, strict=True)], np.int64)
+    except KeyError as error:
+        raise Violation("C2", f"tree and node {error} do not exist") from None
+    order = np.argsort(leaves, kind="stable")
+    first = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(leaves, minlength=count), out=first[1:])
+    return Forest(
+        _roots(treeids, codes, sides), np.array(features, np.int64), np.zeros(0), codes, sides[0], sides[1],
+        np.array(missing, bool), first, np.array(vote_targets, np.int64)[order], order,
+    )  # fmt: skip
+
+
+def _roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Array:
+    children = set(np.concatenate([side[modes != LEAF] for side in sides]).tolist())
+    first: dict[int, int] = {}
+    free: dict[int, list[int]] = {}
+    for position, tree in enumerate(treeids):
+        first.setdefault(tree, position)
+        if position not in children:
+            free.setdefault(tree, []).append(position)
+    roots = []
+    for tree, position in first.items():
+        candidates = free.get(tree, [])
+        if position not in candidates and len(candidates) != 1:
+            raise Violation("C2", f"tree {tree} has no root")
+        roots.append(position if position in candidates else candidates[0])
+    return np.array(roots, np.int64)
+
+
+def _numbers(given: Mapping[str, Any], name: str) -> Array:
+    """Give numbers that are an attribute with a list of floats, or one with a tensor."""
+    tensor = given.get(f"{name}_as_tensor")
+    return np.array(given[name] or (), np.float32) if tensor is None else tensor.ravel()
+
+
+def _scores(x: Array, votes: str, count: int, aggregate: str, given: Mapping[str, Any], run: Call) -> Array:
+    """Give the aggregated votes of the old attributes, in the type in which the model computes.
+
+    `given` are the attributes, `votes` is how the names of those of the votes begin.
+    """
+    size = len(given["nodes_nodeids"] or ())
+    listed = ("nodes_treeids", "nodes_nodeids", "nodes_modes", f"{votes}_treeids", f"{votes}_nodeids", f"{votes}_ids")
+    nodes = ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_missing_value_tracks_true")
+    trees, ids, modes, *of_votes = (given[name] or () for name in listed)
+    shape = _forest(trees, ids, modes, *(given[name] or (0,) * size for name in nodes), *of_votes)
+    splits, weights = _numbers(given, "nodes_values"), _numbers(given, f"{votes}_weights")
+    if len(splits) != size or len(weights) != len(shape.targets):
+        raise Violation("C2", "there is not one value for each node, or not one weight for each vote")
+    if len(shape.targets) and not 0 <= shape.targets.min() <= shape.targets.max() < count:
+        raise Violation("C2", f"votes for {shape.targets.min()} to {shape.targets.max()}, and there are {count}")
+    values = as_floats(columns_of(x, "C1"))
+    features = np.where(shape.modes == LEAF, 0, shape.features)
+    forest = replace(shape, features=features, splits=splits, weights=weights[shape.weights])
+    scores = aggregated(forest, values, count, aggregate, run).astype(values.dtype)
+    base = _numbers(given, "base_values")
+    if len(base) not in (0, count):
+        raise Violation("C5", f"{len(base)} base values, and {count} are needed")
+    return scores + base if len(base) else scores
+
+
+@kernel("TreeEnsembleRegressor", domain=ML)
+def tree_ensemble_regressor(x: Array, *, run: Call, **given: Any) -> Array:
+    """Give the aggregated votes of the leaves that each row reaches, plus base values, after a transform."""
+    count = given["n_targets"] if given["n_targets"] is not None else max(given["target_ids"] or (0,)) + 1
+    scores = _scores(x, "target", count, given["aggregate_function"], given, run)
+    return transformed(scores, given["post_transform"], "C3").astype(np.float32)
+
+
+@kernel("TreeEnsembleClassifier", domain=ML)
+def tree_ensemble_classifier(x: Array, *, run: Call, **given: Any) -> tuple[Array, Array]:
+    """Give the label of the greatest score of each row, and the scores after a transform."""
+    labels = class_labels(given["classlabels_strings"], given["classlabels_int64s"], "C6")
+    ids, transform = given["class_ids"] or (), given["post_transform"]
+    if len(labels) == 2 and set(ids) == {0} and len(_numbers(given, "base_values")) < 2:
+        scores = _scores(x, "class", 1, "SUM", given, run)
+        signed = bool((_numbers(given, "class_weights") < 0).any())
+        return _of_one_score(scores[:, 0], labels, transform, signed)
+    scores = _scores(x, "class", len(labels), "SUM", given, run)
+    return labels[scores.argmax(axis=1)], transformed(scores, transform, "C3").astype(np.float32)
+
+
+def _of_one_score(score: Array, labels: Array, transform: str, signed: bool) -> tuple[Array, Array]:
+    """Give labels and scores where all votes are for the first of two classes, as exporters of binary ones write.
+
+    The standard is silent on what the other class then gets. Without negative weights the score is taken for the
+    probability of the second class, else for a margin, as the runtimes do.
+    """
+    transformed(np.zeros((1, 1)), transform, "C3")  # tells of an unknown one
+    if transform == "LOGISTIC":
+        pair = np.stack([logistic(-score), logistic(score)], axis=1)
+    elif transform == "PROBIT":
+        pair = transformed(np.stack([1 - score, score], axis=1), transform, "C3")
+    else:
+        pair = np.stack([-score if signed else 1 - score, score], axis=1)
+    return labels[(score > (0 if signed else 0.5)).astype(np.int64)], pair.astype(np.float32)

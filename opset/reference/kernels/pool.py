@@ -1,0 +1,200 @@
+"""Kernels of pooling: maxima, means and norms over windows, the whole output at once for each element of a window."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opset.reference.numerics.shared import Array, reserve_reduced, rounded_once, sizes_of
+from opset.reference.numerics.windows import Ints, Windows, reduce_windows, taps, window_attributes, windows_over
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+
+@kernel("MaxPool")
+@rounded_once
+def max_pool(
+    x: Array,
+    *,
+    auto_pad: str,
+    ceil_mode: int = 0,
+    dilations: Ints = None,
+    kernel_shape: Sequence[int],
+    pads: Ints,
+    storage_order: int = 0,
+    strides: Ints,
+    run: Call,
+) -> Any:
+    """Give the maximum of each window, NaN where there is one, and the place of the first of them in the flat input."""
+    windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
+    if storage_order not in (0, 1):
+        raise Violation("C5", f"storage_order {storage_order}")
+    if run.wants(1):
+        return _maxima_and_places(x, windows, storage_order, run)
+    return reduce_windows(np.maximum, x, windows, _least(x.dtype), run)
+
+
+def _least(dtype: Any) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _maxima_and_places(x: Array, windows: Windows, storage_order: int, run: Call) -> tuple[Array, Array]:
+    """Give maxima and their places, axis by axis from the last, so that the first of equal ones in row order wins."""
+    sizes = x.shape[2:]
+    count = math.prod(sizes)
+    run.reserve(x.size + count, np.int64)
+    numbers: Array = np.arange(count).reshape(sizes if storage_order == 0 else sizes[::-1])
+    places: Array = np.broadcast_to(numbers if storage_order == 0 else numbers.transpose(), x.shape)
+    for axis in reversed(range(2, x.ndim)):
+        kernel, stride, dilation, begin, _, count = (each[axis - 2] for each in windows)
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+        run.reserve(2 * math.prod(shape), np.int64)
+        best, where = np.full(shape, _least(x.dtype), x.dtype), np.full(shape, -1)
+        before: tuple[Any, ...] = (slice(None),) * axis
+        for part, seen in taps(x.shape[axis], kernel, stride, dilation, begin, count):
+            run.check_time()
+            there, known, chosen = x[(*before, seen)], best[(*before, part)], where[(*before, part)]
+            better = (there > known) | (chosen < 0) | ((there != there) & (known == known))
+            np.copyto(known, there, where=better)
+            np.copyto(chosen, places[(*before, seen)], where=better)
+        x, places = best, where
+    first = np.arange(math.prod(x.shape[:2])).reshape(*x.shape[:2], *[1] * len(sizes)) * math.prod(sizes)
+    return x, np.where(places < 0, -1, places + first)
+
+
+@kernel("AveragePool")
+@rounded_once
+def average_pool(
+    x: Array,
+    *,
+    auto_pad: str,
+    ceil_mode: int = 0,
+    count_include_pad: int = 0,
+    dilations: Ints = None,
+    kernel_shape: Sequence[int],
+    pads: Ints,
+    strides: Ints,
+    run: Call,
+) -> Array:
+    """Give the mean of each window; what lies beyond the padding never counts."""
+    windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
+    run.reserve(4 * max(windows.output) + math.prod(windows.output), np.int64)
+    sums = reduce_windows(np.add, x, windows, 0, run)
+    counts = np.ones((), x.dtype)
+    for size, extent, stride, dilation, begin, end, count in zip(x.shape[2:], *windows, strict=True):
+        starts = np.arange(count) * stride - begin
+        least, most = (-begin, size + end) if count_include_pad else (0, size)
+        # Elements at start + n * dilation that are not before `least` and before `most`.
+        first = np.maximum(-((starts - least) // dilation), 0)
+        stop = np.minimum(-((starts - most) // dilation), extent)
+        counts = np.multiply.outer(counts, np.maximum(stop - first, 0).astype(x.dtype))
+    means: Array = sums / counts
+    return means
+
+
+@kernel("LpPool")
+@rounded_once
+def lp_pool(
+    x: Array,
+    *,
+    auto_pad: str,
+    ceil_mode: int = 0,
+    dilations: Ints = None,
+    kernel_shape: Ints,
+    p: float,
+    pads: Ints,
+    strides: Ints,
+    run: Call,
+) -> Array:
+    """Give the norm of order p of each window. Version 1 does not say what an absent `kernel_shape` is."""
+    windows = windows_over(x.shape, kernel_shape or (), strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
+    return _root(reduce_windows(np.add, _powers(x, p, "C5"), windows, 0, run), p)
+
+
+def _powers(x: Array, p: float, label: str) -> Array:
+    if not p > 0:
+        raise Violation(label, f"p {p}")
+    powers: Array = np.abs(x) if p == 1 else np.square(x) if p == 2 else np.abs(x) ** x.dtype.type(p)
+    return powers
+
+
+def _root(sums: Array, p: float) -> Array:
+    root: Array = sums if p == 1 else np.sqrt(sums) if p == 2 else sums ** sums.dtype.type(1 / p)
+    return root
+
+
+def _channels(x: Array, run: Call) -> tuple[Array, tuple[int, ...]]:
+    """Give each channel as one row, and the shape that a value of each has."""
+    if x.ndim < 3:
+        raise Violation("C1", f"rank {x.ndim}")
+    reserve_reduced(x, range(2, x.ndim), run)
+    return x.reshape(*x.shape[:2], math.prod(x.shape[2:])), (*x.shape[:2], *[1] * (x.ndim - 2))
+
+
+@kernel("GlobalAveragePool")
+@rounded_once
+def global_average_pool(x: Array, *, run: Call) -> Array:
+    """Give the mean of each channel, NaN of an empty one."""
+    rows, shape = _channels(x, run)
+    sums = rows.sum(2)
+    sums /= rows.dtype.type(rows.shape[2])
+    return sums.reshape(shape)
+
+
+@kernel("GlobalMaxPool")
+@rounded_once
+def global_max_pool(x: Array, *, run: Call) -> Array:
+    """Give the maximum of each channel, minus infinity of an empty one."""
+    rows, shape = _channels(x, run)
+    return rows.max(2, initial=-np.inf).reshape(shape)
+
+
+@kernel("GlobalLpPool")
+@rounded_once
+def global_lp_pool(x: Array, *, p: float, run: Call) -> Array:
+    """Give the norm of order p of each channel."""
+    rows, shape = _channels(x, run)
+    return _root(_powers(rows, p, "C2").sum(2), p).reshape(shape)
+
+
+@kernel("MaxUnpool", since=9)
+def max_unpool(
+    x: Array,
+    indices: Array,
+    output_shape: Array | None = None,
+    *,
+    kernel_shape: Sequence[int],
+    pads: Ints,
+    strides: Ints,
+    run: Call,
+) -> Array:
+    """Give zeros with the values of x at the places that `indices` names in the flat output."""
+    rank = x.ndim - 2
+    if rank != len(kernel_shape) or rank < 1:
+        raise Violation("C1", f"{len(kernel_shape)} axes in the window, rank {x.ndim}")
+    if indices.shape != x.shape:
+        raise Violation("C3", f"values of {x.shape}, places of {indices.shape}")
+    strides, _, pads = window_attributes(kernel_shape, strides, None, pads)
+    inferred = tuple(
+        (size - 1) * stride + window - begin - end
+        for size, stride, window, begin, end in zip(
+            x.shape[2:], strides, kernel_shape, pads[:rank], pads[rank:], strict=True
+        )
+    )
+    shape = (*x.shape[:2], *inferred)
+    if output_shape is not None:
+        shape = tuple(sizes_of(output_shape))
+        if len(shape) != x.ndim or shape[:2] != x.shape[:2]:
+            raise Violation("C4", f"output_shape {shape}, values of {x.shape}")
+    if min(shape) < 0:
+        raise Violation("C4", f"the output would be of {shape}")
+    count = math.prod(shape)
+    run.reserve(count, x.dtype)
+    if indices.size and not 0 <= indices.min() <= indices.max() < count:
+        raise Violation("C5", f"places from {indices.min()} to {indices.max()}, {count} elements")
+    result = np.zeros(count, x.dtype)
+    result[indices.reshape(-1)] = x.reshape(-1)
+    return result.reshape(shape)

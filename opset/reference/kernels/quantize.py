@@ -1,0 +1,356 @@
+"""Kernels of operators on quantized values."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from opset.model.arrays import DTYPES
+from opset.reference.kernels.conv import convolved
+from opset.reference.kernels.linalg import matrix_product
+from opset.reference.numerics.conversion import FLOAT8, converted
+from opset.reference.numerics.shared import SMALL_FLOATS, Array, positive_axis
+from opset.reference.numerics.windows import Ints, padded, windows_over
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+
+def _dtypes(*kinds: Any) -> frozenset[np.dtype[Any]]:
+    return frozenset(map(np.dtype, kinds))
+
+
+_RANGES: dict[np.dtype[Any], tuple[int, int]] = {
+    np.dtype(np.int8): (-128, 127),
+    np.dtype(np.uint8): (0, 255),
+    np.dtype(np.int16): (-32768, 32767),
+    np.dtype(np.uint16): (0, 65535),
+    np.dtype(ml_dtypes.int4): (-8, 7),
+    np.dtype(ml_dtypes.uint4): (0, 15),
+    np.dtype(ml_dtypes.int2): (-2, 1),
+    np.dtype(ml_dtypes.uint2): (0, 3),
+}
+_SMALL = FLOAT8 | _dtypes(ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)
+_RESULTS = _dtypes(np.float32, np.float16, ml_dtypes.bfloat16)
+_DIVISIONS = _RESULTS | _dtypes(np.float64)
+_MOST_OF_A_PRODUCT = 255 * 255
+_INT8 = (np.dtype(np.int8), np.dtype(np.uint8))
+
+
+@kernel("QuantizeLinear", since=13)
+def quantize_linear(
+    x: Array,
+    scale: Array,
+    zero_point: Array | None = None,
+    *,
+    axis: int,
+    block_size: int = 0,
+    output_dtype: int = 0,
+    precision: int = 0,
+    saturate: int = 1,
+) -> Array:
+    """Give x divided by its scale, rounded, shifted by the zero point and saturated."""
+    if zero_point is not None and not _same_shape(zero_point, scale):
+        raise Violation("C3", f"shapes {list(zero_point.shape)} and {list(scale.shape)}")
+    kind = zero_point.dtype if zero_point is not None else np.dtype(np.uint8)
+    if output_dtype:
+        stated = DTYPES.get(output_dtype)
+        known = stated in _RANGES or stated in _SMALL
+        if stated is None or not known or (zero_point is not None and stated != kind):
+            raise Violation("C4", f"output_dtype {output_dtype}")
+        kind = stated
+    if precision:
+        division = DTYPES.get(precision)
+        if division not in _DIVISIONS:
+            raise Violation("C6", f"precision {precision}")
+    else:
+        division = _type_of_division(scale)
+    scale = _laid_out(scale, x.shape, axis, block_size).astype(division, copy=False)
+    quotient = np.asarray(x.astype(division, copy=False) / scale)
+    if zero_point is not None and zero_point.any():
+        zero_point = _laid_out(zero_point, x.shape, axis, block_size)
+    else:
+        zero_point = None
+    return quantized(quotient, zero_point, kind, bool(saturate))
+
+
+@kernel("QuantizeLinear", since=10)
+def quantize_linear_by_scalar(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
+    """Give `quantize_linear` with one scale for all."""
+    scale, zero_point = _scalar(scale, "C2"), None if zero_point is None else _scalar(zero_point, "C3")
+    return quantize_linear(x, scale, zero_point, axis=0)
+
+
+@kernel("DequantizeLinear", since=13)
+def dequantize_linear(
+    x: Array, scale: Array, zero_point: Array | None = None, *, axis: int, block_size: int = 0, output_dtype: int = 0
+) -> Array:
+    """Give x without its zero point, times its scale."""
+    if zero_point is not None and not _same_shape(zero_point, scale):
+        raise Violation("C3", f"shapes {list(zero_point.shape)} and {list(scale.shape)}")
+    kind = DTYPES.get(output_dtype) if output_dtype else scale.dtype
+    if kind not in _RESULTS:
+        raise Violation("C4", f"output_dtype {output_dtype}, and a scale of {scale.dtype}")
+    # Up to 16 bits every difference is a float32; the product of that with the scale is rounded once.
+    wide = np.float64 if x.dtype == np.int32 else np.float32
+    result: Array = x.astype(wide)
+    if zero_point is not None and zero_point.any():
+        result -= _laid_out(zero_point, x.shape, axis, block_size).astype(wide)
+    result = result.astype(np.float32, copy=False)
+    result *= _laid_out(scale, x.shape, axis, block_size).astype(np.float32, copy=False)
+    return result.astype(kind, copy=False)
+
+
+@kernel("DequantizeLinear", since=10)
+def dequantize_linear_by_scalar(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
+    """Give `dequantize_linear` with one scale for all."""
+    scale, zero_point = _scalar(scale, "C2"), None if zero_point is None else _scalar(zero_point, "C3")
+    return dequantize_linear(x, scale, zero_point, axis=0)
+
+
+@kernel("DynamicQuantizeLinear", since=11)
+def dynamic_quantize_linear(x: Array) -> tuple[Array, Array, Array]:
+    """Give x as uint8, with the scale and the zero point that let its range, widened to hold 0, just fit."""
+    low, high = x.min(initial=0), x.max(initial=0)
+    scale = np.asarray((high - low) / np.float32(255))
+    zero_point = np.asarray(np.rint(np.clip(-low / scale, 0, 255)))
+    zero_point = np.nan_to_num(zero_point).astype(np.uint8)
+    return quantized(np.asarray(x / scale), zero_point, zero_point.dtype), scale, zero_point
+
+
+@kernel("MatMulInteger", since=10)
+def mat_mul_integer(
+    a: Array, b: Array, a_zero_point: Array | None = None, b_zero_point: Array | None = None, *, run: Call
+) -> Array:
+    """Give the product of integer matrices without their zero points, modulo 2**32."""
+    if a_zero_point is not None:
+        a_zero_point = _for_rows(a_zero_point, a.shape, "C2")
+    if b_zero_point is not None:
+        b_zero_point = _for_columns(b_zero_point, b.shape, "C3")
+    return _int32(_product(a, a_zero_point, b, b_zero_point, run))
+
+
+@kernel("QLinearMatMul", since=10)
+def q_linear_mat_mul(
+    a: Array,
+    a_scale: Array,
+    a_zero_point: Array,
+    b: Array,
+    b_scale: Array,
+    b_zero_point: Array,
+    y_scale: Array,
+    y_zero_point: Array,
+    *,
+    run: Call,
+) -> Array:
+    """Give the product of quantized matrices, quantized."""
+    for scale, zero_point in ((a_scale, a_zero_point), (b_scale, b_zero_point), (y_scale, y_zero_point)):
+        if not _same_shape(scale, zero_point):
+            raise Violation("C4", f"shapes {list(scale.shape)} and {list(zero_point.shape)}")
+    a_zero_point = _for_rows(a_zero_point, a.shape, "C2")
+    b_zero_point = _for_columns(b_zero_point, b.shape, "C3")
+    product = _product(a, a_zero_point, b, b_zero_point, run)
+    if a.dtype in _INT8 and b.dtype in _INT8:
+        product = _int32(product)
+    rows = product.shape if a.ndim > 1 else (1, *product.shape)
+    rows = rows if b.ndim > 1 else (*rows, 1)
+    a_scale = _for_rows(a_scale, a.shape, "C2").astype(np.float32)
+    b_scale = _for_columns(b_scale, b.shape, "C3").astype(np.float32)
+    y_scale = _for_rows(y_scale, rows, "C5").astype(np.float32)
+    shifted = product.astype(np.float32).reshape(rows) * (a_scale * b_scale / y_scale)
+    return quantized(shifted, _for_rows(y_zero_point, rows, "C5"), y_zero_point.dtype).reshape(product.shape)
+
+
+@kernel("ConvInteger", since=10)
+def conv_integer(
+    x: Array,
+    w: Array,
+    x_zero_point: Array | None = None,
+    w_zero_point: Array | None = None,
+    *,
+    run: Call,
+    **attributes: Any,
+) -> Array:
+    """Give the convolution of integers without their zero points, modulo 2**32."""
+    x_zero_point = None if x_zero_point is None else _scalar(x_zero_point, "C7")
+    return _convolution(x, x_zero_point, w, w_zero_point, run, **attributes)
+
+
+@kernel("QLinearConv", since=10)
+def q_linear_conv(
+    x: Array,
+    x_scale: Array,
+    x_zero_point: Array,
+    w: Array,
+    w_scale: Array,
+    w_zero_point: Array,
+    y_scale: Array,
+    y_zero_point: Array,
+    bias: Array | None = None,
+    *,
+    run: Call,
+    **attributes: Any,
+) -> Array:
+    """Give the convolution of quantized values, quantized."""
+    x_scale, x_zero_point = _scalar(x_scale, "C7"), _scalar(x_zero_point, "C7")
+    y_scale, y_zero_point = _scalar(y_scale, "C9"), _scalar(y_zero_point, "C9")
+    if not _same_shape(w_scale, w_zero_point):
+        raise Violation("C8", f"shapes {list(w_scale.shape)} and {list(w_zero_point.shape)}")
+    result = _convolution(x, x_zero_point, w, w_zero_point, run, **attributes)
+    if bias is not None:
+        if bias.shape != w.shape[:1]:
+            raise Violation("C10", f"shape(B) = {list(bias.shape)}, shape(w) = {list(w.shape)}")
+        result += bias.reshape(-1, *[1] * (w.ndim - 2))
+    factor = _for_filters(x_scale * w_scale / y_scale, w)
+    if factor.ndim:
+        factor = factor[:, 0]
+    return quantized(result.astype(np.float32) * factor, y_zero_point, y_zero_point.dtype)
+
+
+def quantized(quotient: Array, zero_point: Array | None, kind: np.dtype[Any], saturate: bool = True) -> Array:
+    """Give quotients, rounded to the nearest with ties to even and shifted by the zero point, in a narrow type.
+
+    What is too large becomes the largest number, and NaN, where the type has none, the least, as implementations do.
+    The quotients may be overwritten.
+    """
+    if kind not in _RANGES:
+        if zero_point is not None:
+            quotient = quotient.astype(np.float32) + zero_point.astype(np.float32)
+        return converted(quotient, kind, saturate)
+    least, most = _RANGES[kind]
+    rounded = np.rint(quotient, out=quotient)
+    if rounded.dtype in SMALL_FLOATS:
+        rounded = rounded.astype(np.float32)
+    if zero_point is not None:
+        rounded += zero_point.astype(rounded.dtype)
+    np.fmax(rounded, least, out=rounded)
+    np.minimum(rounded, most, out=rounded)
+    return rounded.astype(kind)
+
+
+def _type_of_division(scale: Array) -> np.dtype[Any]:
+    """Give the type of a scale; of one that cannot hold quotients, int32 or powers of two, a wider one."""
+    if scale.dtype in _DIVISIONS:
+        return scale.dtype
+    return np.dtype(np.float64 if scale.dtype == np.int32 else np.float32)
+
+
+def _same_shape(first: Array, second: Array) -> bool:
+    return first.shape == second.shape or (first.size == second.size == 1 and max(first.ndim, second.ndim) == 1)
+
+
+def _scalar(value: Array, label: str) -> Array:
+    """Give an array of one element without dimensions. Raises Violation where it has another number of them."""
+    if value.size != 1:
+        raise Violation(label, f"shape {list(value.shape)}")
+    return value.reshape(())
+
+
+def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int) -> Array:
+    """Give scales or zero points so that they broadcast against a tensor of this shape."""
+    rank = len(shape)
+    if values.size == 1 and values.ndim <= 1:
+        return values.reshape(())
+    # A tensor of one dimension may state an axis that it does not have.
+    axis = positive_axis(axis, rank, "C1") if rank != 1 else 0
+    if block_size < 0:
+        raise Violation("C5", f"block_size {block_size}")
+    said = f"shape(x) = {list(shape)}, axis {axis}, block_size {block_size}, and the scale is {list(values.shape)}"
+    if block_size and values.ndim == rank:
+        if values.shape != (*shape[:axis], ceil(shape[axis] / block_size), *shape[axis + 1 :]):
+            raise Violation("C2", said)
+        if not prod(shape):  # numpy takes long to take empty slices
+            return np.empty(shape, values.dtype)
+        indices = np.arange(shape[axis]) // block_size
+        return np.take(values, indices, axis)
+    if values.ndim != 1 or rank == 0 or values.size != shape[axis]:
+        raise Violation("C2", said)
+    return values.reshape(-1, *[1] * (rank - 1 - axis))
+
+
+def _for_rows(values: Array, shape: tuple[int, ...], label: str) -> Array:
+    """Give one value, or one for each row of matrices of this shape, so that it broadcasts against them."""
+    if values.size == 1:
+        return values.reshape(())
+    if len(shape) > 1 and values.shape == shape[-2:-1]:
+        return values.reshape(-1, 1)
+    if len(shape) > 1 and values.shape == (*shape[:-1], 1):
+        return values
+    raise Violation(label, f"shape {list(values.shape)} for the rows of {list(shape)}")
+
+
+def _for_columns(values: Array, shape: tuple[int, ...], label: str) -> Array:
+    """Give one value, or one for each column of matrices of this shape, so that it broadcasts against them."""
+    if values.size == 1:
+        return values.reshape(())
+    if len(shape) > 1 and values.shape in (shape[-1:], (*shape[:-2], 1, shape[-1])):
+        return values
+    raise Violation(label, f"shape {list(values.shape)} for the columns of {list(shape)}")
+
+
+def _for_filters(values: Array, w: Array) -> Array:
+    """Give one value, or one for each filter, so that it broadcasts against the filters."""
+    if values.size == 1:
+        return values.reshape(())
+    if values.shape != w.shape[:1]:
+        raise Violation("C8", f"shape {list(values.shape)}, shape(w) = {list(w.shape)}")
+    return values.reshape(-1, *[1] * (w.ndim - 1))
+
+
+def _exact_type(terms: int) -> type[Any]:
+    """Give the float type in which so many products of differences of bytes add up exactly, by BLAS."""
+    return np.float32 if terms * _MOST_OF_A_PRODUCT < 1 << 24 else np.float64
+
+
+def _shifted(values: Array, zero_point: Array | None, kind: type[Any]) -> Array:
+    result = values.astype(kind)
+    if zero_point is not None:
+        result -= zero_point.astype(kind)
+    return result
+
+
+def _int32(exact: Array) -> Array:
+    """Give whole numbers modulo 2**32, as an accumulator of 32 bits holds them."""
+    return exact.astype(np.int64).astype(np.int32)
+
+
+def _product(a: Array, a_zero_point: Array | None, b: Array, b_zero_point: Array | None, run: Call) -> Array:
+    """Give the product of matrices without their zero points, exact for bytes."""
+    if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-2:][0]:
+        raise Violation("C1", f"shapes {list(a.shape)} and {list(b.shape)}")
+    kind = _exact_type(a.shape[-1]) if a.dtype in _INT8 and b.dtype in _INT8 else np.float64
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    run.reserve(prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ()), kind)
+    return np.asarray(matrix_product(_shifted(a, a_zero_point, kind), _shifted(b, b_zero_point, kind)))
+
+
+def _convolution(
+    x: Array,
+    x_zero_point: Array | None,
+    w: Array,
+    w_zero_point: Array | None,
+    run: Call,
+    *,
+    group: int,
+    kernel_shape: Ints,
+    strides: Ints,
+    dilations: Ints,
+    pads: Ints,
+    auto_pad: str,
+) -> Array:
+    """Give the convolution of bytes without their zero points, modulo 2**32: that of floats that hold them exactly."""
+    if x.ndim != w.ndim or x.ndim < 3:
+        raise Violation("C1", f"shapes {list(x.shape)} and {list(w.shape)}")
+    if group < 1 or x.shape[1] != group * w.shape[1] or w.shape[0] % group:
+        raise Violation("C5", f"group {group}, shapes {list(x.shape)} and {list(w.shape)}")
+    if (kernel_shape and tuple(kernel_shape) != w.shape[2:]) or 0 in w.shape[2:]:
+        raise Violation("C6", f"kernel_shape {kernel_shape}, shape(w) = {list(w.shape)}")
+    if w_zero_point is not None:
+        w_zero_point = _for_filters(w_zero_point, w)
+    windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads, auto_pad)
+    kind = _exact_type(prod(w.shape[1:]))
+    run.reserve(x.size + w.size, kind)
+    values = padded(_shifted(x, x_zero_point, kind), windows.begins, windows.ends, run)
+    return _int32(convolved(values, _shifted(w, w_zero_point, kind), None, group, windows, run))

@@ -1,0 +1,348 @@
+"""Kernels of recurrent networks of one layer: RNN, GRU and LSTM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opset.reference.numerics.shared import Array, rounded_once
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+Activation = Callable[[Array], Array]
+States = list[Array]
+Cell = Callable[[Array, States], States]
+"""Gives the states after a step, the hidden one first, from what the input adds to all gates and the states before."""
+
+
+@kernel("RNN")
+@rounded_once
+def rnn(
+    x: Array,
+    w: Array,
+    r: Array,
+    b: Array | None = None,
+    sequence_lens: Array | None = None,
+    initial_h: Array | None = None,
+    *,
+    activation_alpha: Sequence[float] | None,
+    activation_beta: Sequence[float] | None,
+    activations: Sequence[str],
+    clip: float | None,
+    direction: str,
+    hidden_size: int | None,
+    layout: int = 0,
+    output_sequence: int = 0,
+    run: Call,
+) -> tuple[Array | None, ...]:
+    """Give the hidden states of a simple recurrence: of all steps, and the last."""
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 1, direction, hidden_size, layout, run)
+    if len(layer.directions) == 1 and len(activations) == 2:
+        activations = activations[:1]  # the default is one for each of two directions
+    functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Tanh",))
+
+    def cell(number: int) -> Cell:
+        weights, (f,) = layer.recurrence(number), functions[number]
+        return lambda gates, states: [f(gates + states[0] @ weights)]
+
+    return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, run)
+
+
+@kernel("GRU")
+@rounded_once
+def gru(
+    x: Array,
+    w: Array,
+    r: Array,
+    b: Array | None = None,
+    sequence_lens: Array | None = None,
+    initial_h: Array | None = None,
+    *,
+    activation_alpha: Sequence[float] | None,
+    activation_beta: Sequence[float] | None,
+    activations: Sequence[str] | None,
+    clip: float | None,
+    direction: str,
+    hidden_size: int | None,
+    layout: int = 0,
+    linear_before_reset: int = 0,
+    output_sequence: int = 0,
+    run: Call,
+) -> tuple[Array | None, ...]:
+    """Give the hidden states of a gated recurrent unit: of all steps, and the last."""
+    if run.version == 1 and direction == "foward":  # so the default was spelt
+        direction = "forward"
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 3, direction, hidden_size, layout, run)
+    functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh"))
+    size = layer.hidden_size
+    biases = [layer.bias(number) for number in range(len(layer.directions))]
+    if linear_before_reset and b is not None:  # then the bias of the last gate's recurrence is reset, too
+        biases = [np.concatenate((bias[: 2 * size], b[i, 2 * size : 3 * size])) for i, bias in enumerate(biases)]
+
+    def cell(number: int) -> Cell:
+        weights, (f, g) = layer.recurrence(number), functions[number]
+        gate_weights, last_weights = weights[:, : 2 * size], weights[:, 2 * size :]
+        last_bias = b[number, 5 * size :] if b is not None else x.dtype.type(0)
+
+        def reset_before(gates: Array, states: States) -> States:
+            (h,) = states
+            zr = f(gates[:, : 2 * size] + h @ gate_weights)
+            z, reset = zr[:, :size], zr[:, size:]
+            new = g(gates[:, 2 * size :] + (reset * h) @ last_weights)
+            return [(1 - z) * new + z * h]
+
+        def reset_after(gates: Array, states: States) -> States:
+            (h,) = states
+            zr = f(gates[:, : 2 * size] + h @ gate_weights)
+            z, reset = zr[:, :size], zr[:, size:]
+            new = g(gates[:, 2 * size :] + reset * (h @ last_weights + last_bias))
+            return [(1 - z) * new + z * h]
+
+        return reset_after if linear_before_reset else reset_before
+
+    return _outputs(layer, biases, cell, run)
+
+
+@kernel("LSTM")
+@rounded_once
+def lstm(
+    x: Array,
+    w: Array,
+    r: Array,
+    b: Array | None = None,
+    sequence_lens: Array | None = None,
+    initial_h: Array | None = None,
+    initial_c: Array | None = None,
+    p: Array | None = None,
+    *,
+    activation_alpha: Sequence[float] | None,
+    activation_beta: Sequence[float] | None,
+    activations: Sequence[str] | None,
+    clip: float | None,
+    direction: str,
+    hidden_size: int | None,
+    input_forget: int,
+    layout: int = 0,
+    output_sequence: int = 0,
+    run: Call,
+) -> tuple[Array | None, ...]:
+    """Give the hidden states of a long short-term memory: of all steps, and the last; and its last cell state."""
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h, initial_c], 4, direction, hidden_size, layout, run)
+    functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh", "Tanh"))
+    size = layer.hidden_size
+    if p is not None:
+        _check_shape("P", p, (len(layer.directions), 3 * size), "C3")
+
+    def cell(number: int) -> Cell:
+        weights, (f, g, last) = layer.recurrence(number), functions[number]
+
+        def plain(gates: Array, states: States) -> States:
+            h, c = states
+            sums = gates + h @ weights
+            iof = f(sums[:, : 3 * size])
+            i, o = iof[:, :size], iof[:, size : 2 * size]
+            forget = 1 - i if input_forget else iof[:, 2 * size :]
+            c = forget * c + i * g(sums[:, 3 * size :])
+            return [o * last(c), c]
+
+        if p is None:
+            return plain
+        peep_i, peep_o, peep_f = np.split(p[number], 3)
+
+        def peeping(gates: Array, states: States) -> States:
+            h, c = states
+            i, o, forget, new = np.split(gates + h @ weights, 4, axis=1)
+            i = f(i + peep_i * c)
+            forget = 1 - i if input_forget else f(forget + peep_f * c)
+            c = forget * c + i * g(new)
+            return [f(o + peep_o * c) * last(c), c]
+
+        return peeping
+
+    return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, run)
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """Inputs of a layer, time first, whose shapes agree."""
+
+    x: Array
+    w: Array
+    r: Array
+    b: Array | None
+    lengths: Array | None
+    states: list[Array]
+    directions: tuple[bool, ...]
+    """For each direction whether it runs backwards."""
+    batch_first: bool
+
+    @property
+    def hidden_size(self) -> int:
+        return int(self.r.shape[2])
+
+    def recurrence(self, direction: int) -> Array:
+        """Give the weights that states are multiplied by."""
+        return np.ascontiguousarray(self.r[direction].T)
+
+    def bias(self, direction: int) -> Array:
+        """Give the sum of both biases of each gate."""
+        if self.b is None:
+            return np.zeros(self.r.shape[1], self.x.dtype)
+        of_input, of_recurrence = np.split(self.b[direction], 2)
+        return np.asarray(of_input + of_recurrence)
+
+
+_DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+
+
+def _layer(
+    x: Array,
+    w: Array,
+    r: Array,
+    b: Array | None,
+    lengths: Array | None,
+    initial: list[Array | None],
+    gates: int,
+    direction: str,
+    hidden_size: int | None,
+    layout: int,
+    run: Call,
+) -> _Layer:
+    """Give the inputs of a layer. Raises Violation C1 to C5 where they do not agree."""
+    if direction not in _DIRECTIONS:
+        raise Violation("C1", f"direction {direction!r}")
+    if layout not in (0, 1):
+        raise Violation("C5", f"layout {layout}")
+    if x.ndim != 3 or r.ndim != 3:
+        raise Violation("C3", f"shape(X) = {list(x.shape)}, shape(R) = {list(r.shape)}")
+    if layout:
+        x = x.transpose(1, 0, 2)
+        initial = [each if each is None or each.ndim != 3 else each.transpose(1, 0, 2) for each in initial]
+    length, batch, features = x.shape
+    directions, hidden = _DIRECTIONS[direction], r.shape[2]
+    if hidden_size is not None and hidden_size != hidden:
+        raise Violation("C2", f"hidden_size {hidden_size}, shape(R) = {list(r.shape)}")
+    _check_shape("W", w, (len(directions), gates * hidden, features), "C3")
+    _check_shape("R", r, (len(directions), gates * hidden, hidden), "C3")
+    if b is not None:
+        _check_shape("B", b, (len(directions), 2 * gates * hidden), "C3")
+    run.reserve(len(initial) * len(directions) * batch * hidden, x.dtype)
+    states = []
+    for name, state in zip(("initial_h", "initial_c"), initial, strict=False):
+        shape = (len(directions), batch, hidden)
+        if state is not None:
+            _check_shape(name, state, shape, "C3")
+        states.append(np.zeros(shape, x.dtype) if state is None else state)
+    if lengths is not None:
+        _check_shape("sequence_lens", lengths, (batch,), "C3")
+        if np.any(lengths < 0) or np.any(lengths > length):
+            raise Violation("C4", f"{length} steps")
+        if np.all(lengths == length):
+            lengths = None
+    return _Layer(x, w, r, b, lengths, states, directions, bool(layout))
+
+
+def _check_shape(name: str, value: Array, shape: tuple[int, ...], label: str) -> None:
+    if value.shape != shape:
+        raise Violation(label, f"shape({name}) = {list(value.shape)} for {list(shape)}, batch in the middle")
+
+
+def _outputs(layer: _Layer, biases: list[Array], cell: Callable[[int], Cell], run: Call) -> tuple[Array | None, ...]:
+    """Give the hidden states of all steps, and the states after the last, of all directions."""
+    length, batch, features = layer.x.shape
+    hidden, count = layer.hidden_size, len(layer.directions)
+    run.reserve(length * batch * (layer.w.shape[1] + count * hidden), layer.x.dtype)
+    sequence = np.zeros((length, count, batch, hidden), layer.x.dtype) if run.wants(0) else None
+    last = [np.empty((count, batch, hidden), layer.x.dtype) for _ in layer.states]
+    flat = layer.x.reshape(length * batch, features)
+    for number, backwards in enumerate(layer.directions):
+        gates = (flat @ layer.w[number].T + biases[number]).reshape(length, batch, layer.w.shape[1])
+        step, states = cell(number), [state[number] for state in layer.states]
+        for time in range(length - 1, -1, -1) if backwards else range(length):
+            run.check_time()
+            new = step(gates[time], states)
+            if layer.lengths is None:
+                states = new
+                if sequence is not None:
+                    sequence[time, number] = new[0]
+            else:
+                going = (layer.lengths > time)[:, None]
+                states = [np.where(going, after, before) for after, before in zip(new, states, strict=True)]
+                if sequence is not None:
+                    np.copyto(sequence[time, number], new[0], where=going)
+        for final, state in zip(last, states, strict=True):
+            final[number] = state
+    if layer.batch_first:
+        sequence = sequence.transpose(2, 0, 1, 3) if sequence is not None else None
+        last = [state.transpose(1, 0, 2) for state in last]
+    return sequence, *last
+
+
+# Names of activations, and the defaults of alpha and beta of those that have them.
+_PARAMETERS: dict[str, tuple[float, ...]] = {
+    "Relu": (),
+    "Tanh": (),
+    "Sigmoid": (),
+    "Softsign": (),
+    "Softplus": (),
+    "Affine": (1.0, 0.0),
+    "LeakyRelu": (0.01,),
+    "ThresholdedRelu": (1.0,),
+    "ScaledTanh": (1.0, 1.0),
+    "HardSigmoid": (0.2, 0.5),
+    "Elu": (1.0,),
+}
+
+
+def _functions(
+    names: Sequence[str] | None,
+    alphas: Sequence[float] | None,
+    betas: Sequence[float] | None,
+    clip: float | None,
+    layer: _Layer,
+    defaults: tuple[str, ...],
+) -> list[list[Activation]]:
+    """Give the activations of each direction; those that have an alpha or beta take the next of the lists."""
+    count = len(layer.directions)
+    names = names or defaults * count
+    unknown = [name for name in names if name not in _PARAMETERS]
+    if unknown or len(names) != len(defaults) * count:
+        raise Violation("C6", f"activations {list(names)}, {count} directions")
+    alpha, beta = iter(alphas or ()), iter(betas or ())
+    functions = []
+    for name in names:
+        given = _PARAMETERS[name]
+        parameters = [next(rest, default) for rest, default in zip((alpha, beta), given, strict=False)]
+        functions.append(_clipped(_activation(name, *parameters), clip))
+    return [functions[start : start + len(defaults)] for start in range(0, len(names), len(defaults))]
+
+
+def _clipped(function: Activation, clip: float | None) -> Activation:
+    return function if clip is None else lambda x: function(np.clip(x, -clip, clip))
+
+
+def _sigmoid(x: Array) -> Array:
+    result: Array = np.exp(-x)
+    result += 1
+    return np.reciprocal(result)
+
+
+def _activation(name: str, alpha: float = 0.0, beta: float = 0.0) -> Activation:
+    """Give an activation by its name in the standard."""
+    functions: dict[str, Callable[[Array], Any]] = {
+        "Relu": lambda x: np.maximum(x, 0),
+        "Tanh": np.tanh,
+        "Sigmoid": _sigmoid,
+        "Softsign": lambda x: x / (1 + np.abs(x)),
+        "Softplus": lambda x: np.logaddexp(x, 0, dtype=x.dtype),
+        "Affine": lambda x: alpha * x + beta,
+        "LeakyRelu": lambda x: np.where(x >= 0, x, alpha * x),
+        "ThresholdedRelu": lambda x: np.where(x >= alpha, x, 0),
+        "ScaledTanh": lambda x: alpha * np.tanh(beta * x),
+        "HardSigmoid": lambda x: np.clip(alpha * x + beta, 0, 1),
+        "Elu": lambda x: np.where(x >= 0, x, alpha * np.expm1(x)),
+    }
+    return functions[name]

@@ -1,0 +1,190 @@
+"""Kernels of reductions: sums, products, extremes and their positions, along some or all dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from opset.reference.numerics.shared import Array, positive_axis, reserve_reduced, rounded_once
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+Axes = tuple[int, ...] | None
+Reduction = Callable[[Array, Axes, bool], Array]
+
+
+def _fold(combine: Any, x: Array, axes: Axes, keep: bool, **options: Any) -> Array:
+    return combine.reduce(x, axes, keepdims=keep, **options)
+
+
+def sum_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give sums in the type of `x`; integers wrap."""
+    return _fold(np.add, x, axes, keep, dtype=x.dtype)
+
+
+def mean_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give means; of integers the quotient of an exact sum, without its fraction."""
+    count = x.size if axes is None else int(np.prod([x.shape[axis] for axis in axes]))
+    if x.dtype.kind == "f":
+        return np.divide(sum_of(x, axes, keep), x.dtype.type(count))
+    wide = np.uint64 if x.dtype.kind == "u" else np.int64
+    total, divisor = _fold(np.add, x, axes, keep, dtype=wide), wide(count)
+    upwards = (total < 0) & (total % divisor != 0)
+    return (total // divisor + upwards).astype(x.dtype)
+
+
+def product_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give products in the type of `x`; integers wrap."""
+    return _fold(np.multiply, x, axes, keep, dtype=x.dtype)
+
+
+def greatest_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give the greatest elements, NaN where there is one; the least value of the type where there are none."""
+    return _fold(np.maximum, x, axes, keep, initial=_limits(x.dtype)[0])
+
+
+def least_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give the least elements, NaN where there is one; the greatest value of the type where there are none."""
+    return _fold(np.minimum, x, axes, keep, initial=_limits(x.dtype)[1])
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[object, object]:
+    if dtype.kind == "b":
+        return False, True
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.min, limits.max
+    return dtype.type(-np.inf), dtype.type(np.inf)
+
+
+def l1_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give sums of absolute values."""
+    return sum_of(np.abs(x), axes, keep)
+
+
+def squares_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give sums of squares."""
+    return sum_of(x * x, axes, keep)
+
+
+def l2_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give the roots of sums of squares."""
+    return _by_floats(x, lambda wide: np.sqrt(squares_of(wide, axes, keep)))
+
+
+def log_sum_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give logarithms of sums."""
+    return _by_floats(x, lambda wide: np.log(sum_of(wide, axes, keep)))
+
+
+def log_sum_exp_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Give logarithms of sums of exponentials, from which the maximum is taken off so that nothing overflows."""
+
+    def compute(wide: Array) -> Array:
+        highest = greatest_of(wide, axes, True)
+        highest = np.where(np.isfinite(highest), highest, wide.dtype.type(0))
+        result = np.log(sum_of(np.exp(wide - highest), axes, keep))
+        return result + highest.reshape(result.shape)
+
+    return _by_floats(x, compute)
+
+
+def _by_floats(x: Array, compute: Callable[[Array], Array]) -> Array:
+    """Compute in floats; results of integers lose their fraction."""
+    return compute(x) if x.dtype.kind == "f" else compute(x.astype(np.float64)).astype(x.dtype)
+
+
+def _register(operator: str, reduction: Reduction, since: int) -> None:
+    """Register a reduction: its axes were an attribute, and are an input from `since` on."""
+
+    def reduced(data: Array, axes: Axes, keepdims: int, run: Call) -> Array:
+        reserve_reduced(data, axes, run)
+        return reduction(data, axes, keepdims != 0)
+
+    @kernel(operator, since=since)
+    @rounded_once
+    def by_input(
+        data: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int, run: Call
+    ) -> Array:
+        if axes is None or not axes.size:
+            return reduced(data, () if noop_with_empty_axes else None, keepdims, run)
+        if axes.ndim != 1:
+            raise Violation("C2", f"its rank is {axes.ndim}")
+        chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes.tolist()])
+        return reduced(data, chosen, keepdims, run)
+
+    @kernel(operator)
+    @rounded_once
+    def by_attribute(data: Array, *, axes: Axes, keepdims: int, run: Call) -> Array:
+        chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes]) if axes else None
+        return reduced(data, chosen, keepdims, run)
+
+
+_register("ReduceSum", sum_of, 13)
+_register("ReduceMean", mean_of, 18)
+_register("ReduceProd", product_of, 18)
+_register("ReduceMax", greatest_of, 18)
+_register("ReduceMin", least_of, 18)
+_register("ReduceL1", l1_of, 18)
+_register("ReduceL2", l2_of, 18)
+_register("ReduceSumSquare", squares_of, 18)
+_register("ReduceLogSum", log_sum_of, 18)
+_register("ReduceLogSumExp", log_sum_exp_of, 18)
+
+
+def _register_position(operator: str, find: Callable[..., Array]) -> None:
+    """Register a search for the position of an extreme; NaN counts as one."""
+
+    def position(data: Array, axis: int, keepdims: int, last: bool = False) -> Array:
+        if not data.shape[axis]:
+            raise Violation("C2", f"shape {list(data.shape)}, axis {axis}")
+        if data.dtype == ml_dtypes.bfloat16:  # numpy takes NaN for no extreme there
+            data = data.astype(np.float32)
+        if last:
+            found = data.shape[axis] - 1 - find(np.flip(data, axis), axis)
+        else:
+            found = find(data, axis)
+        return np.asarray(np.expand_dims(found, axis) if keepdims else found, np.int64)
+
+    @kernel(operator, since=12)
+    def with_choice(data: Array, *, axis: int, keepdims: int, select_last_index: int) -> Array:
+        return position(data, positive_axis(axis, data.ndim, "C1"), keepdims, select_last_index != 0)
+
+    @kernel(operator)
+    def first(data: Array, *, axis: int, keepdims: int) -> Array:
+        return position(data, positive_axis(axis, data.ndim, "C1"), keepdims)
+
+
+_register_position("ArgMax", np.argmax)
+_register_position("ArgMin", np.argmin)
+
+
+@kernel("CumSum", since=11)
+@rounded_once
+def running_sum(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
+    """Give each element added to those before it along an axis."""
+    return _running(np.add, 0, x, axis, exclusive, reverse)
+
+
+@kernel("CumProd", since=26)
+@rounded_once
+def running_product(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
+    """Give each element multiplied by those before it along an axis."""
+    return _running(np.multiply, 1, x, axis, exclusive, reverse)
+
+
+def _running(combine: np.ufunc, start: int, x: Array, axis: Array, exclusive: int, reverse: int) -> Array:
+    if axis.size != 1:
+        raise Violation("C2", f"its shape is {list(axis.shape)}")
+    along = positive_axis(int(axis.item()), x.ndim, "C1")
+    ahead = np.flip(x, along) if reverse else x
+    if exclusive:
+        runs = np.full_like(x, start)
+        front = (slice(None),) * along
+        combine.accumulate(ahead[(*front, slice(0, -1))], along, x.dtype, out=runs[(*front, slice(1, None))])
+    else:
+        runs = combine.accumulate(ahead, along, x.dtype)
+    return np.flip(runs, along) if reverse else runs

@@ -1,0 +1,281 @@
+"""Kernels of strings: joined, split, normalised, matched and counted as n-grams."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from opset.errors import Finding, RunError
+from opset.reference.numerics.shared import Array
+from opset.reference.registration import Call, kernel
+from opset.schemas.constraints import Violation
+
+_CHECKED = 1 << 20  # bytes of strings between two looks at the clock, about
+_PART = 64  # bytes of a short string, about
+_PROGRAM = 8 << 20  # bytes that a compiled regular expression may have; its runs, linear in the text, take more time
+
+Text = str | bytes
+"""An element: bytes where it is not valid UTF-8."""
+
+
+def _texts(x: Array, run: Call) -> Iterator[Text]:
+    """Give the elements in order, and look at the clock between them."""
+    left = 0
+    for each in x.ravel():
+        left -= _PART + len(each)
+        if left < 0:
+            run.check_time()
+            left = _CHECKED
+        yield each
+
+
+def _encoded(text: Text) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+@kernel("StringConcat", since=20)
+def concat(x: Array, y: Array, *, run: Call) -> Array:
+    """Give x followed by y, element by element, with broadcasting."""
+    try:
+        shape = np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        raise Violation("C1", f"the shapes are {list(x.shape)} and {list(y.shape)}") from None
+    count = int(np.prod(shape, dtype=object))
+    for each in (x, y):
+        if each.size:
+            run.reserve(sum(map(sys.getsizeof, each.ravel())) * (count // each.size), np.uint8)
+    joined: Callable[[Array, Array], Any] = np.frompyfunc(_joined, 2, 1)
+    return np.asarray(joined(x, y), object)
+
+
+def _joined(x: Text, y: Text) -> Text:
+    if isinstance(x, str) and isinstance(y, str):
+        return x + y
+    return _decoded(_encoded(x) + _encoded(y))
+
+
+def _decoded(text: bytes) -> Text:
+    """Give a str again where two halves of a character came together."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return text
+
+
+@kernel("StringSplit", since=20)
+def split(x: Array, *, delimiter: Text | None, maxsplit: int | None, run: Call) -> tuple[Array, Array]:
+    """Give the parts of each string, filled up with empty strings, and how many each has."""
+    most = sys.maxsize if maxsplit is None or maxsplit < 0 else min(maxsplit, sys.maxsize)
+    parts, begun = [], 0
+    for text in _texts(x, run):
+        begun += _PART * (1 + min(most, _separators(text, delimiter)))
+        run.reserve(begun, np.uint8)
+        parts.append(_split(text, delimiter, most))
+    counts: Array = np.fromiter(map(len, parts), np.int64, len(parts))
+    widest = max(map(len, parts), default=0)
+    run.reserve(x.size * widest, object)
+    result = np.full((len(parts), widest), "", object)
+    # Row by row, the places that are filled are those of the parts in order.
+    result[np.arange(widest) < counts[:, None]] = [part for each in parts for part in each]
+    return result.reshape(*x.shape, widest), counts.reshape(x.shape)
+
+
+def _separators(text: Text, delimiter: Text | None) -> int:
+    """Give how often a text may be split at most."""
+    if delimiter:
+        return text.count(delimiter) if isinstance(text, str) and isinstance(delimiter, str) else len(text)
+    return len(text) // 2
+
+
+def _split(text: Text, delimiter: Text | None, most: int) -> Sequence[Text]:
+    if isinstance(text, bytes) or isinstance(delimiter, bytes):
+        binary = _encoded(text)
+        parts = binary.split(_encoded(delimiter), most) if delimiter else binary.strip().split(None, most)
+        return [*map(_decoded, parts)]
+    # What the last split leaves would keep its white space at the end.
+    return text.split(delimiter, most) if delimiter else text.strip().split(None, most)
+
+
+@kernel("RegexFullMatch", since=20)
+def full_match(x: Array, *, pattern: Text | None, run: Call) -> Array:
+    """Say of each string whether a regular expression of RE2 matches all of it."""
+    if pattern is None:
+        raise Violation("C1")
+    try:
+        import re2  # type: ignore[import-untyped]
+    except ImportError as error:
+        message, help = "RegexFullMatch needs the package google-re2", "install it: pip install google-re2"
+        raise RunError(Finding("R205", message, why=str(error), help=help)) from error
+    options = re2.Options()
+    options.max_mem, options.log_errors, options.never_capture = _PROGRAM, False, True
+    try:
+        matches = re2.compile(_encoded(pattern), options).fullmatch
+    except re2.error as error:
+        why = error.args[0] if error.args else ""
+        raise Violation("C2", why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from error
+    found = (matches(_encoded(text)) is not None for text in _texts(x, run))
+    return np.fromiter(found, np.bool_, x.size).reshape(x.shape)
+
+
+@kernel("StringNormalizer", since=10)
+def normalized(
+    x: Array,
+    *,
+    case_change_action: str,
+    is_case_sensitive: int,
+    locale: str | None,
+    stopwords: Sequence[Text] | None,
+    run: Call,
+) -> Array:
+    """Give the strings that are no stop words, in the case that is asked for; one empty string where none is left."""
+    if case_change_action not in ("NONE", "LOWER", "UPPER"):
+        raise Violation("C1", f"{case_change_action!r:.80}")
+    if x.ndim not in (1, 2) or (x.ndim == 2 and len(x) != 1):
+        raise Violation("C2", f"shape {list(x.shape)}")
+    lower, upper = _cases(locale)
+    compared = (lambda text: text) if is_case_sensitive else lower
+    dropped = {compared(each) for each in stopwords or ()}
+    kept: Iterable[Text] = (each for each in _texts(x, run) if compared(each) not in dropped)
+    if case_change_action != "NONE":
+        kept = map(lower if case_change_action == "LOWER" else upper, kept)
+    left, held = [], 0
+    for each in kept:
+        held += sys.getsizeof(each)
+        run.reserve(held, np.uint8)
+        left.append(each)
+    left = left or [""]
+    result = np.empty(len(left), object)
+    result[:] = left
+    return result.reshape(1, -1) if x.ndim == 2 else result
+
+
+def _cases(locale: str | None) -> tuple[Callable[[Text], Text], Callable[[Text], Text]]:
+    """Give what makes lower and upper case by Unicode's rules, in Turkish and Azeri with a dotless i beside the i."""
+    if (locale or "").replace("-", "_").split("_")[0].lower() in ("tr", "az"):
+        to_lower, to_upper = str.maketrans("I\u0130", "\u0131i"), str.maketrans("i", "\u0130")
+        return (
+            lambda text: text.translate(to_lower).lower() if isinstance(text, str) else text.lower(),
+            lambda text: text.translate(to_upper).upper() if isinstance(text, str) else text.upper(),
+        )
+    return (lambda text: text.lower()), (lambda text: text.upper())
+
+
+@kernel("TfIdfVectorizer", since=9)
+def tf_idf(
+    x: Array,
+    *,
+    max_gram_length: int,
+    max_skip_count: int,
+    min_gram_length: int,
+    mode: str,
+    ngram_counts: Sequence[int],
+    ngram_indexes: Sequence[int],
+    pool_int64s: Sequence[int] | None,
+    pool_strings: Sequence[Text] | None,
+    weights: Sequence[float] | None,
+    run: Call,
+) -> Array:
+    """Give for each row how often it has the n-grams of a pool, their weights, or both multiplied."""
+    if mode not in ("TF", "IDF", "TFIDF"):
+        raise Violation("C1", f"{mode!r:.80}")
+    if not 1 <= min_gram_length <= max_gram_length or max_skip_count < 0:
+        raise Violation("C2", f"lengths {min_gram_length} to {max_gram_length}, at most {max_skip_count} skipped")
+    if x.ndim not in (1, 2):
+        raise Violation("C3", f"rank {x.ndim}")
+    pool = pool_strings if x.dtype.hasobject else pool_int64s
+    if not pool or (pool_int64s and pool_strings):
+        raise Violation("C4", "strings are counted" if x.dtype.hasobject else "numbers are counted")
+    bounds = [*ngram_counts, len(pool)]
+    sizes = [end - begin for begin, end in pairwise(bounds)]
+    if bounds[0] != 0 or any(size < 0 or size % length for length, size in enumerate(sizes, 1)):
+        raise Violation("C5", f"they begin at {bounds[:-1][:9]}, {len(pool)} elements in all")
+    grams = sum(size // length for length, size in enumerate(sizes, 1))
+    if len(ngram_indexes) != grams or min(ngram_indexes, default=0) < 0:
+        raise Violation("C6", f"{grams} n-grams, coordinates {list(ngram_indexes)[:9]}")
+    if weights and len(weights) != grams:
+        raise Violation("C7", f"{grams} n-grams, {len(weights)} weights")
+    words, vocabulary = _numbered(x.reshape(1, -1) if x.ndim == 1 else x, pool, run)
+    width = max(ngram_indexes, default=-1) + 1
+    rows = len(words)
+    run.reserve(rows * (width + 2 * grams), np.float64)
+    counts = _counted(words, vocabulary, sizes, range(min_gram_length, max_gram_length + 1), max_skip_count, run)
+    values = (counts > 0).astype(np.float32) if mode == "IDF" else counts.astype(np.float32)
+    if mode != "TF" and weights:
+        values *= np.array(weights, np.float32)
+    result = np.zeros((width, rows), np.float32)
+    np.add.at(result, np.array(ngram_indexes, np.intp), values.T)  # n-grams may share a coordinate
+    result = np.ascontiguousarray(result.T)
+    return result[0] if x.ndim == 1 else result
+
+
+def _numbered(x: Array, pool: Sequence[Any], run: Call) -> tuple[Array, Array]:
+    """Give both with equal elements as equal numbers, -1 for those of x that the pool does not have."""
+    if x.dtype.hasobject:
+        known: dict[Any, int] = {}
+        numbers = [known.setdefault(each, len(known)) for each in pool]
+        found = np.fromiter((known.get(each, -1) for each in _texts(x, run)), np.int64, x.size)
+        return found.reshape(x.shape), np.array(numbers, np.int64)
+    distinct, places = np.unique(np.array(pool, np.int64), return_inverse=True)
+    where = np.minimum(np.searchsorted(distinct, x), len(distinct) - 1)
+    return np.where(distinct[where] == x, where, -1), places.reshape(-1)
+
+
+def _counted(
+    words: Array, pool: Array, sizes: Sequence[int], lengths: range, max_skip: int, run: Call
+) -> Array:
+    """Give how often each row of words has each n-gram of the pool.
+
+    An n-gram is followed word by word: the number of what was read so far and the next word make one key, which
+    stands in a sorted table or leads nowhere. Each step takes all places of all rows at once.
+    """
+    rows, width = words.shape
+    kinds = int(pool.max(initial=0)) + 1
+    row, column = np.nonzero(words >= 0)
+    begin, found = 0, []
+    for length, size in enumerate(sizes, 1):
+        grams = pool[begin : begin + size].reshape(-1, length)
+        begin += size
+        if length not in lengths or not size:
+            found.append(np.zeros((rows, len(grams)), np.int64))
+            continue
+        tables, state_of_gram = _tables(grams, kinds)
+        states = len(tables[-1])
+        counts = np.zeros(rows * states, np.int64)
+        # Skipping makes no difference to single words, and what does not fit into a row occurs nowhere.
+        steps = 1 if length == 1 else min(max_skip + 1, (width - 1) // (length - 1))
+        for step in range(1, steps + 1):
+            run.check_time()
+            at_row, state = _followed(words, row, column, step, tables, kinds)
+            counts += np.bincount(at_row * states + state, minlength=len(counts))
+        found.append(counts.reshape(rows, states)[:, state_of_gram])
+    return np.concatenate(found, 1)
+
+
+def _tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:
+    """Give for each place in n-grams the sorted keys that may stand there, and where each n-gram ends in the last."""
+    tables, state = [], np.zeros(len(grams), np.int64)
+    for words in grams.T:
+        table, state = np.unique(state * kinds + words, return_inverse=True)
+        tables.append(table)
+    return tables, state
+
+
+def _followed(
+    words: Array, row: Array, column: Array, step: int, tables: Sequence[Array], kinds: int
+) -> tuple[Array, Array]:
+    """Give the row and the last key's number of all n-grams that begin at these places."""
+    state = np.zeros(len(row), np.int64)
+    for place, table in enumerate(tables):
+        if place:
+            inside = column + step < words.shape[1]
+            row, column, state = row[inside], column[inside] + step, state[inside]
+        word = words[row, column]
+        key = state * kinds + word
+        state = np.minimum(np.searchsorted(table, key), len(table) - 1)
+        going = (table[state] == key) & (word >= 0)
+        row, column, state = row[going], column[going], state[going]
+    return row, state

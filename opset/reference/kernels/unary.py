@@ -1,0 +1,100 @@
+"""Kernels of functions of one element: arithmetic, trigonometry, rounding, tests and limits."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from opset.reference.numerics.error_function import erf
+from opset.reference.numerics.shared import Array, rounded_once
+from opset.reference.registration import Function, kernel
+from opset.schemas.constraints import Violation
+
+# Operators that are a function of numpy in every type; in small floats numpy and ml_dtypes round its result once.
+_UFUNCS: dict[str, Any] = {
+    "Abs": np.absolute,
+    "Acos": np.arccos,
+    "Acosh": np.arccosh,
+    "Asin": np.arcsin,
+    "Asinh": np.arcsinh,
+    "Atan": np.arctan,
+    "Atanh": np.arctanh,
+    "BitwiseNot": np.invert,
+    "Ceil": np.ceil,
+    "Cos": np.cos,
+    "Cosh": np.cosh,
+    "Exp": np.exp,
+    "Floor": np.floor,
+    "IsNaN": np.isnan,
+    "Log": np.log,
+    "Neg": np.negative,
+    "Not": np.logical_not,
+    "Reciprocal": np.reciprocal,
+    "Round": np.rint,
+    "Sign": np.sign,
+    "Sin": np.sin,
+    "Sinh": np.sinh,
+    "Sqrt": np.sqrt,
+    "Tan": np.tan,
+    "Tanh": np.tanh,
+}
+
+
+def _applied(ufunc: Any) -> Function:
+    def function(x: Array) -> Array:
+        return ufunc(x)
+
+    return function
+
+
+for _name, _ufunc in _UFUNCS.items():
+    kernel(_name)(_applied(_ufunc))
+
+
+@kernel("Erf")
+@rounded_once
+def error_function(x: Array) -> Array:
+    """Give the error function; that of integers, which versions before 13 took, without its fraction."""
+    if x.dtype.kind in "iu":
+        return erf(x.astype(np.float64)).astype(x.dtype)
+    return erf(x)
+
+
+@kernel("IsInf")
+def is_infinite(x: Array, *, detect_negative: int, detect_positive: int) -> Array:
+    """Give where an infinity is, of the signs asked for."""
+    found = np.isinf(x)
+    if not detect_negative:
+        found = found & ~np.signbit(x)
+    if not detect_positive:
+        found = found & np.signbit(x)
+    return found
+
+
+@kernel("Clip", since=11)
+def clip(x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
+    """Give min(upper, max(x, lower)); a bound that is left out is the last finite value of the type."""
+    for name, bound in (("min", lower), ("max", upper)):
+        if bound is not None and bound.ndim:
+            raise Violation("C1", f"{name} has the shape {list(bound.shape)}")
+    lowest, highest = _finite_range(x.dtype)
+    # Of bfloat16 numpy makes float32, which changes no value.
+    limited = np.clip(x, lowest if lower is None else lower, highest if upper is None else upper)
+    return limited.astype(x.dtype, copy=False)
+
+
+@kernel("Clip")
+def clip_by_attributes(x: Array, *, min: float | None, max: float | None) -> Array:
+    """Give `clip` by bounds that are float32 whatever the type is."""
+    lowest, highest = _finite_range(x.dtype)
+    return np.clip(x, lowest if min is None else x.dtype.type(min), highest if max is None else x.dtype.type(max))
+
+
+@functools.cache
+def _finite_range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    info: Any = np.iinfo if dtype.kind in "iu" else ml_dtypes.finfo
+    limits = info(dtype)
+    return dtype.type(limits.min), dtype.type(limits.max)

@@ -1,0 +1,1 @@
+"""Array functions that kernels of several families share."""

@@ -1,0 +1,98 @@
+"""Numbers as another element type, by the rules of Cast, for every kernel that converts.
+
+numpy and ml_dtypes convert between most types as the standard says; here is what they leave out: saturation to float 8,
+one rounding from 64 bits to narrow floats, float8e8m0, and pairs of narrow types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from opset.reference.numerics.shared import SMALL_FLOATS, Array
+
+FLOAT8 = frozenset(
+    np.dtype(kind)
+    for kind in (
+        *(ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz),
+    )
+)
+E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
+NARROW_INTS = frozenset(
+    np.dtype(kind) for kind in (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)
+)
+NARROW_FLOATS = SMALL_FLOATS - {np.dtype(np.float16)}
+_MODES = ("up", "down", "nearest")
+_STICKY = 0x800
+_WIDE = frozenset(np.dtype(kind) for kind in (np.float64, np.int32, np.uint32, np.int64, np.uint64))
+
+
+def converted(x: Array, dtype: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Array:
+    """Give numbers as another numeric type or bool.
+
+    - integers and bool to integers keep the lowest bits; floats to integers are cut toward zero, and what is out of
+      range, of which the standard says nothing, is as numpy has it;
+    - to floats is rounded to nearest, ties to even; out of range is infinite, or the largest value in types without;
+    - to float 8 types, out of range and infinite become the largest value if `saturate`, else infinite or NaN;
+    - to float8e8m0 see `_as_power`.
+
+    `round_mode` is up, down or nearest. Strings are not numbers: see opset.reference.kernels.cast.
+    """
+    if x.dtype == dtype:
+        return x
+    if x.dtype in NARROW_INTS:
+        x = x.astype(np.int8)
+    elif x.dtype in NARROW_FLOATS:
+        x = x.astype(np.float32)
+    if dtype in NARROW_INTS:
+        wide = x.astype(np.int64) if x.dtype.kind == "f" else x
+        return wide.astype(np.int8).astype(dtype)
+    if dtype not in NARROW_FLOATS:
+        return x.astype(dtype)
+    if dtype == E8M0:
+        return _as_power(_as_double(x), saturate, round_mode)
+    values = _rounded(_as_double(x), dtype) if x.dtype in _WIDE else x.astype(np.float32)
+    if dtype in FLOAT8 and saturate:
+        largest = float(_form(dtype).max)
+        values = np.clip(values, -largest, largest)
+    return values.astype(dtype)
+
+
+def _form(dtype: np.dtype[Any]) -> Any:
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+
+
+def _as_double(x: Array) -> Array:
+    """Give numbers as float64. Integers that it cannot hold keep a bit that says so, for the rounding that follows."""
+    if x.dtype.itemsize < 8 or x.dtype.kind == "f":
+        return x.astype(np.float64)
+    # The lower 12 bits of what has more than 53 are joined in one: it is never rounded, and keeps ties from being seen.
+    low = x & x.dtype.type(2 * _STICKY - 1)
+    joined = x - low + (low != 0).astype(x.dtype) * x.dtype.type(_STICKY)
+    exact = (x >> x.dtype.type(53)) + (x.dtype.kind == "i") * (x < 0) == 0
+    return np.where(exact, x, joined).astype(np.float64)
+
+
+def _rounded(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Give float64 numbers rounded to the precision that a narrow float has there, whatever its range."""
+    form = _form(dtype)
+    exponent = np.maximum(np.frexp(x)[1] - 1, int(form.minexp)) - int(form.nmant)
+    return np.where(np.isfinite(x), np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent), x)
+
+
+def _as_power(x: Array, saturate: bool, round_mode: str) -> Array:
+    """Give float64 numbers as float8e8m0, powers of two from 2**-127 to 2**127.
+
+    What lies outside, zero and infinity included, is the nearest of these if `saturate`, else NaN; so are negative
+    numbers, of which the standard says nothing.
+    """
+    assert round_mode in _MODES
+    least, largest = 2.0**-127, 2.0**127
+    inside = x >= 0 if saturate else (x >= least) & (x <= largest)
+    fraction, exponent = np.frexp(np.clip(np.where(inside, x, 1.0), least, largest))
+    # fraction is in [0.5, 1): the powers around are those of exponent - 1 and exponent.
+    above = {"up": fraction > 0.5, "down": np.zeros_like(inside), "nearest": fraction >= 0.75}[round_mode]
+    codes = np.where(inside, exponent - 1 + above + 127, 255)
+    return codes.astype(np.uint8).view(E8M0)

@@ -1,0 +1,87 @@
+"""Transforms that classical models apply to their scores, and the labels that go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opset.reference.numerics.error_function import erf
+from opset.reference.numerics.shared import Array
+from opset.schemas.constraints import Violation
+
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+"""By the numbers that TreeEnsemble gives them."""
+
+
+def transformed(scores: Array, transform: str | bytes, label: str) -> Array:
+    """Give scores of shape [N, K] after a transform along K. Raises Violation of `label` where it is not known."""
+    if transform == "NONE" or not scores.size:
+        if transform not in TRANSFORMS:
+            raise Violation(label, f"post_transform {transform!r}")
+        return scores
+    if transform == "SOFTMAX":
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+    if transform == "SOFTMAX_ZERO":
+        # What is (nearly) zero stays zero and takes no part in the sum.
+        powers = np.where(np.abs(scores) > 1e-7, np.exp(scores - scores.max(axis=1, keepdims=True)), 0)
+        total = powers.sum(axis=1, keepdims=True)
+        return np.divide(powers, total, out=np.zeros_like(scores), where=total != 0)
+    if transform == "LOGISTIC":
+        return logistic(scores)
+    if transform == "PROBIT":
+        return probit(scores.astype(np.float64)).astype(scores.dtype)
+    raise Violation(label, f"post_transform {transform!r}")
+
+
+def logistic(scores: Array) -> Array:
+    """Give 1 / (1 + exp(-x)), without overflow."""
+    powers = np.exp(-np.abs(scores))
+    return np.where(scores >= 0, 1, powers) / (1 + powers)
+
+
+def probit(p: Array) -> Array:
+    """Give the x at which the standard normal distribution function is p; NaN outside of 0 to 1.
+
+    A rational first guess in sqrt(-2 log(p)) (Abramowitz and Stegun, 26.2.23, within 4.5e-4), then three steps of
+    Halley's method on the distribution function, each of which triples the number of right digits.
+    """
+    tail = np.minimum(p, 1 - p)
+    t = np.sqrt(-2 * np.log(tail))
+    x = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+    x = np.where(p < 0.5, -x, x)
+    for _ in range(3):
+        error = (0.5 * (1 + erf(x / np.sqrt(2))) - p) * np.sqrt(2 * np.pi) * np.exp(x * x / 2)
+        x = x - error / (1 + x * error / 2)
+    return np.where(p == 0, -np.inf, np.where(p == 1, np.inf, x))
+
+
+def class_labels(
+    strings: Sequence[str | bytes] | None, integers: Sequence[int] | None, label: str
+) -> Array:
+    """Give the labels of a classifier, from the one list of the two that is given."""
+    if strings and integers:
+        raise Violation(label, "both lists of labels are given")
+    if strings:
+        names: Array = np.empty(len(strings), object)
+        names[:] = strings
+        return names
+    if integers:
+        return np.array(integers, np.int64)
+    raise Violation(label, "no list of labels is given")
+
+
+def columns_of(x: Array, label: str) -> Array:
+    """Give rows of features: [N, C] as it is, [C] as one row."""
+    if x.ndim == 1:
+        return x.reshape(1, -1)
+    if x.ndim != 2:
+        raise Violation(label, f"rank {x.ndim}")
+    return x
+
+
+def as_floats(x: Array) -> Any:
+    """Give features in the type in which models compute: double for double, else float."""
+    return x if x.dtype == np.float64 else x.astype(np.float32)

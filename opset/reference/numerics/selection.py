@@ -1,0 +1,28 @@
+"""Choosing between two arrays element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opset.reference.numerics.shared import Array
+
+_SMALL = 2048  # elements below which one call is cheaper than several
+_WHOLE = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+
+
+def select(condition: Array, x: Array, y: Array) -> Array:
+    """Give elements of `x` where the condition is true, of `y` elsewhere; shapes broadcast, `x` and `y` have one type.
+
+    It is `np.where`, which jumps at every element, so that a condition without pattern costs it several times as much
+    as the bits of both, masked and put together.
+    """
+    if condition.size < _SMALL or x.dtype.hasobject or x.dtype.itemsize not in _WHOLE:
+        return np.where(condition, x, y)
+    whole = _WHOLE[x.dtype.itemsize]
+    mask = condition.astype(whole)
+    np.negative(mask, out=mask)
+    ours, others = x.view(whole), y.view(whole)
+    bits = ours ^ others
+    bits = np.bitwise_and(bits, mask, out=mask if bits.shape == mask.shape else None)
+    bits ^= others
+    return bits.view(x.dtype)

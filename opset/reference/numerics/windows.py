@@ -1,0 +1,194 @@
+"""Windows that slide over spatial axes: where they stand, what they see, and sums or maxima over them.
+
+Constraints that these functions report, for every operator whose YAML declares them by these labels:
+
+- C1: the tensor has as many spatial axes as the window, and at least one;
+- C2: sizes, strides and dilations are positive, pads are not negative, and there are as many as the axes need;
+- C3: `auto_pad` is one of its four values;
+- C4: the window, its gaps included, is not larger than the padded input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from opset.reference.numerics.shared import Array
+from opset.reference.registration import Call
+from opset.schemas.constraints import Violation
+
+Ints = Sequence[int] | None
+AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+
+
+class Windows(NamedTuple):
+    """Where windows stand; every field has one value for each spatial axis."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    output: tuple[int, ...]
+
+
+def windows_over(
+    shape: Sequence[int],
+    kernel: Sequence[int],
+    strides: Ints,
+    dilations: Ints,
+    pads: Ints,
+    auto_pad: str = "NOTSET",
+    *,
+    ceil_mode: int = 0,
+) -> Windows:
+    """Give the windows over a tensor of this shape, batch and channels first.
+
+    A last window of `ceil_mode` that starts in the padding at the end is left out. Only the pools of version 22 say so;
+    by the formula of those before it is kept, but neither runtimes nor the standard's test cases do that.
+    """
+    sizes, rank = shape[2:], len(kernel)
+    if rank != len(sizes) or not rank:
+        raise Violation("C1", f"{rank} axes in the window, rank {len(shape)}")
+    strides, dilations, pads = window_attributes(kernel, strides, dilations, pads)
+    begins, ends, output = [], [], []
+    if auto_pad not in AUTO_PADS and auto_pad:
+        raise Violation("C3", f"auto_pad '{auto_pad}'")
+    for axis, size in enumerate(sizes):
+        step, reach = strides[axis], (kernel[axis] - 1) * dilations[axis] + 1
+        begin, end = (pads[axis], pads[axis + rank]) if auto_pad in ("NOTSET", "") else (0, 0)
+        if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            count = -(-size // step)
+            begin, end = same_pads(max((count - 1) * step + reach - size, 0), auto_pad)
+        else:
+            room = size + begin + end - reach
+            if room < 0:
+                raise Violation("C4", f"a window of {reach} over {size} + {begin} + {end} on spatial axis {axis}")
+            count = (-(-room // step) if ceil_mode else room // step) + 1
+            if ceil_mode and (count - 1) * step >= size + begin:
+                count -= 1
+        begins.append(begin)
+        ends.append(end)
+        output.append(count)
+    return Windows(tuple(kernel), strides, dilations, tuple(begins), tuple(ends), tuple(output))
+
+
+def window_attributes(
+    kernel: Sequence[int], strides: Ints, dilations: Ints, pads: Ints
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Give strides, dilations and pads, those that are absent with their defaults. Raises Violation C2."""
+    rank = len(kernel)
+    strides, dilations = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
+    pads = tuple(pads or (0,) * (2 * rank))
+    lengths = (len(strides), len(dilations), len(pads))
+    if lengths != (rank, rank, 2 * rank) or min(*kernel, *strides, *dilations, 1) < 1 or min(pads, default=0) < 0:
+        detail = f"window {tuple(kernel)}, strides {strides}, dilations {dilations}, pads {pads}"
+        raise Violation("C2", detail)
+    return strides, dilations, pads
+
+
+def same_pads(total: int, auto_pad: str) -> tuple[int, int]:
+    """Give a total of padding as begin and end; SAME_UPPER has the odd element at the end."""
+    half = total // 2
+    return (half, total - half) if auto_pad == "SAME_UPPER" else (total - half, half)
+
+
+def padded(x: Array, begins: Sequence[int], ends: Sequence[int], run: Call) -> Array:
+    """Give a tensor with zeros around its spatial axes."""
+    if not any(begins) and not any(ends):
+        return x
+    shape = (*x.shape[:2], *(b + size + e for b, size, e in zip(begins, x.shape[2:], ends, strict=True)))
+    run.reserve(math.prod(shape), x.dtype)
+    result = np.zeros(shape, x.dtype)
+    result[inner(begins, x.shape[2:])] = x
+    return result
+
+
+def view_of_windows(x: Array, windows: Windows) -> Array:
+    """Give a view of a padded tensor as (N, C, *kernel, *output)."""
+    spatial = x.strides[2:]
+    within = [stride * dilation for stride, dilation in zip(spatial, windows.dilations, strict=True)]
+    between = [stride * step for stride, step in zip(spatial, windows.strides, strict=True)]
+    shape = (*x.shape[:2], *windows.kernel, *windows.output)
+    return as_strided(x, shape, (*x.strides[:2], *within, *between), writeable=False)
+
+
+def reduce_windows(ufunc: np.ufunc, x: Array, windows: Windows, start: Any, run: Call) -> Array:
+    """Give `start` and all elements of each window joined by a ufunc such as `np.maximum`, axis by axis."""
+    for axis, (kernel, stride, dilation, begin, end, count) in enumerate(zip(*windows, strict=True), 2):
+        if kernel == stride == 1 and not begin and not end:
+            continue
+        size, source = x.shape[axis], x
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+        run.reserve(math.prod(shape), x.dtype)
+        x = np.full(shape, start, x.dtype)
+        before: tuple[Any, ...] = (slice(None),) * axis
+        if count <= kernel:
+            for place in range(count):
+                run.check_time()
+                first = place * stride - begin
+                stop = min(first + (kernel - 1) * dilation + 1, size)
+                first = first if first >= 0 else first % dilation
+                if first < stop:
+                    whole = ufunc.reduce(source[(*before, slice(first, stop, dilation))], axis)
+                    target = x[(*before, place)]
+                    ufunc(target, whole, out=target)
+            continue
+        for windows_part, seen in taps(size, kernel, stride, dilation, begin, count):
+            run.check_time()
+            target = x[(*before, windows_part)]
+            ufunc(target, source[(*before, seen)], out=target)
+    return x
+
+
+def taps(size: int, kernel: int, stride: int, dilation: int, begin: int, count: int) -> Iterator[tuple[slice, slice]]:
+    """Give for each element of the window, in order, which windows see something there, and what of the input.
+
+    Elements that are padding to all windows are passed over, so that a window much larger than the input costs no more.
+    """
+    for tap in range(kernel) if kernel <= count else _seeing(size, kernel, stride, dilation, begin, count):
+        offset = tap * dilation - begin
+        first, stop = max(0, -(offset // stride)), min(count, (size - 1 - offset) // stride + 1)
+        if first < stop:
+            start = offset + first * stride
+            yield slice(first, stop), slice(start, start + (stop - first - 1) * stride + 1, stride)
+
+
+def _seeing(size: int, kernel: int, stride: int, dilation: int, begin: int, count: int) -> Iterator[int]:
+    """Give the elements of the window that lie within the input for any of its places."""
+    done = 0
+    for place in reversed(range(count)):
+        start = place * stride - begin
+        stop = min(kernel, (size - 1 - start) // dilation + 1)
+        yield from range(max(done, -(start // dilation)), stop)
+        done = max(done, stop)
+
+
+def add_windows(columns: Array, windows: Windows, shape: Sequence[int], run: Call) -> Array:
+    """Give a tensor of this shape, without padding, to which windows (N, C, *kernel, *output) are added in place."""
+    sizes = [b + size + e for b, size, e in zip(windows.begins, shape[2:], windows.ends, strict=True)]
+    run.reserve(math.prod(sizes) * math.prod(shape[:2]), columns.dtype)
+    result = np.zeros((*shape[:2], *sizes), columns.dtype)
+    for tap in np.ndindex(windows.kernel) if columns.size else ():
+        run.check_time()
+        target = result[places_of_tap(windows, tap)]
+        target += columns[(slice(None), slice(None), *tap)]
+    return result[inner(windows.begins, shape[2:])]
+
+
+def places_of_tap(windows: Windows, tap: Sequence[int]) -> tuple[Any, ...]:
+    """Give where in the padded tensor an element of the window lies, for all windows."""
+    parts = (
+        slice(at * dilation, at * dilation + (count - 1) * stride + 1 if count else at * dilation, stride)
+        for at, stride, dilation, count in zip(tap, windows.strides, windows.dilations, windows.output, strict=True)
+    )
+    return (..., *parts)
+
+
+def inner(begins: Sequence[int], sizes: Sequence[int]) -> tuple[Any, ...]:
+    """Give the index of the spatial part that starts at `begins` and has these sizes."""
+    return (..., *(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True)))

@@ -1,0 +1,143 @@
+"""What operators compute: one plain function of arrays for every meaning that an operator ever had.
+
+`opset/reference/kernels/<family>.py` holds the kernels of the operators of that family. A function is found by its
+decorator, and holds for every version from `since` on (without it, from the first), until a later one is registered:
+
+    @kernel("Softmax", since=13)
+    def softmax(x, *, axis): ...
+
+It takes the node's inputs in order, None for one that is left out, and the attributes of the version by keyword, with
+their defaults, None where there is none. It gives one value, or a tuple of several outputs; outputs that nobody asked
+for may be left out at the end or be None. Where it has a keyword parameter `run`, that is the `Call`: how many outputs
+are wanted, limits, chance. Inputs may be read-only and are never changed.
+
+- a tensor is a numpy array (types that numpy lacks: ml_dtypes; strings: objects), a sequence a list, an optional its
+  value or None, a map a dict;
+- an attribute: int, float, str, tuples of these, an array (dense also where sparse), a TypeProto, or a graph;
+- a kernel that runs a graph is a generator: `outputs = yield graph, [inputs]`.
+
+A node that breaks a constraint of its operator's YAML raises `Violation("C1", "axis 2, rank 2")`; whatever numpy raises
+is told with the node, its types and shapes.
+
+Operators of one's own are registered in the same way, with their domain. A `kernels.py` beside the YAML of a domain is
+run when an evaluation first needs an operator of it; what it registers is seen by evaluations with that folder alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Protocol
+
+from opset.errors import RunError
+from opset.opsets.hooks import Hooks, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Function = Callable[..., Any]
+IGNORED = frozenset(("consumed_inputs",))
+"""Attributes of the first versions that named buffers to reuse and never had a meaning."""
+
+class Call(Protocol):
+    """What a kernel may ask of the evaluation that it is part of."""
+
+    outputs: int
+    """How many outputs the node names, those left out between others included."""
+    version: int
+    """The version of the operator, its since_version."""
+
+    def wants(self, output: int) -> bool:
+        """Say whether the node names this output."""
+
+    def reserve(self, count: int, dtype: np.dtype[Any] | type = ...) -> None:
+        """Announce that `count` elements will be held, before that is done. Raises RunError R302 beyond the limit.
+
+        Every kernel does so whose results or temporaries may be much larger than its inputs.
+        """
+
+    def hold(self, value: Any) -> None:
+        """Count a value as live until the node is done. Raises RunError R302 beyond the limit.
+
+        A kernel that runs graphs does so for the results that it keeps while it goes on.
+        """
+
+    def check_time(self) -> None:
+        """Raise RunError R303 when time is up. Loops that may be long call it."""
+
+    def rng(self, seed: float | None = None) -> np.random.Generator:
+        """Give the node's source of chance: of its own seed, or of the evaluation's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel's function and what it takes beside the inputs: attributes, and whether the `run`.
+
+    `origin` is file:line of where it was registered; with `any_type`, types of outputs are not checked.
+    """
+
+    function: Function
+    attributes: frozenset[str]
+    any_attributes: bool
+    takes_run: bool
+    is_generator: bool
+    origin: str
+    any_type: bool
+
+
+_KERNELS = "opset.reference.kernels"
+HOOKS: Hooks[Kernel] = Hooks("kernels.py", "kernel", _KERNELS, RunError, "R201", "docs/evaluating.md")
+
+
+def kernel(
+    *operators: str, since: int = 0, domain: str = "", any_type: bool = False
+) -> Callable[[Function], Function]:
+    """Register the kernel of operators from version `since` on, from the first on where nothing is said.
+
+    With `any_type`, outputs may be of types that the version does not list. Registering a function again, as a notebook
+    does, replaces it. Raises RunError R201 where there are two, and for an operator of the standard, which has its
+    kernel.
+    """
+    return HOOKS.register("kernel", operators, since, domain, partial(_described, any_type=any_type))
+
+
+def _described(function: Function, origin: str, any_type: bool) -> Kernel:
+    parameters = inspect.signature(function).parameters.values()
+    keywords = {each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    return Kernel(
+        function,
+        frozenset(keywords - {"run"}),
+        any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters),
+        "run" in keywords,
+        inspect.isgeneratorfunction(inspect.unwrap(function)),
+        origin,
+        any_type,
+    )
+
+
+def find(domain: str, operator: str, since: int, family: str = "", own: Table[Kernel] | None = None) -> Kernel | None:
+    """Give the kernel of an operator at a version, None if there is none; `own` are those of users' files.
+
+    Raises RunError R201 where one of `own` was registered otherwise, too.
+    """
+    if family:
+        load(family)
+    return HOOKS.find("kernel", domain, operator, since, own)
+
+
+def load(family: str) -> None:
+    """Import a family's kernels, if it has any."""
+    name = f"{_KERNELS}.{family}"
+    if family.isidentifier() and find_spec(name) is not None:
+        importlib.import_module(name)
+
+
+def written(families: list[str]) -> frozenset[tuple[str, str, int]]:
+    """Give the (domain, operator, since) of every kernel of the families."""
+    for family in families:
+        load(family)
+    return frozenset((*key[1:], since) for key, versions in HOOKS.table.items() for since in versions)

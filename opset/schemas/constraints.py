@@ -1,0 +1,13 @@
+"""How it is reported that a node breaks a constraint of its operator's YAML."""
+
+from __future__ import annotations
+
+_MAX_DETAIL = 500  # characters
+
+
+class Violation(Exception):
+    """A node breaks the constraint of its operator with this label; `detail` says how, and is cut where long."""
+
+    def __init__(self, label: str, detail: str = "") -> None:
+        self.label, self.detail = label, detail if len(detail) <= _MAX_DETAIL else f"{detail[:_MAX_DETAIL]}…"
+        super().__init__(f"{label}: {self.detail}")

@@ -1,0 +1,283 @@
+"""Files of values: the inputs and outputs of a model, by name, read and written.
+
+    .npz      arrays by name; "input/x" is x of the inputs alone, and "output/x" of the outputs
+    .npy      one array
+    .pb       a TensorProto, SequenceProto, OptionalProto or MapProto
+    .json     see opset.tensor_io.json_values; names as in .npz
+    a folder  input_0.pb, output_0.pb …: the form of the test data in the standard's repository, holds every type
+
+What is read is untrusted: nothing is unpickled, and sizes are known before memory is taken. Raises RunError R105.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from opset.errors import Finding, ModelError, RunError, UsageError, printable
+from opset.model.arrays import MESSAGES, decoded, dtype_of_element, encoded, message_of, value_of
+from opset.model.source import NO_WAIT, OPEN
+from opset.model.writing import write_files
+from opset.reference.evaluator import Declared, type_of
+from opset.reference.numerics.shared import size_of
+from opset.tensor_io import json_values as literals
+from opset.tensor_io import npz as archives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FORMS: Final = (".npz", ".npy", ".pb", ".json")
+_NUMBERED: Final = re.compile(r"(input|output)_(\d{1,6})\.pb")
+
+
+_CANNOT: Final = "the file cannot hold a value"
+_FOLDER: Final = "write a folder, which holds every value: -o FOLDER/"
+
+
+def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, name: str = "") -> dict[str, Any]:
+    """Give the values in a file or folder by the names of inputs or outputs that they are for.
+
+    `declared` are the inputs or outputs, in order, whose types decide how .pb and .json are read; `role` is "input" or
+    "output", and `limit` how many bytes the values may take together. A .npy or .pb file is for `name`, where that is
+    said; else the number in a .pb file's name or the name in its message tells, or there is only one that it can be
+    for.
+
+    Raises RunError R105 with all that is wrong.
+    """
+    if os.path.isdir(path):
+        return _folder(path, declared, limit, role)
+    form = os.path.splitext(path)[1].lower()
+    if form not in FORMS:
+        help = f"files of values end in {', '.join(FORMS)}; a folder holds {role}_0.pb and so on"
+        raise RunError(Finding("R105", "the form of the file is not known", help=help, file=path))
+    with _opened(path, limit) as (file, size):
+        match form:
+            case ".npz":
+                return archives.read_archive(file, limit, lambda names: _chosen(names, declared, role))
+            case ".npy":
+                name = name or _only(declared, role, path)
+                return {name: archives.read_array(file, size, limit)}
+            case ".json":
+                return values_in_json(file.read(literals.MOST + 1), declared, role, limit)
+        return dict([_message(file.read(size), os.path.basename(path), declared, limit, role, name)])
+
+
+@contextmanager
+def _opened(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
+    """Open a regular file of at most `limit` bytes and tell its size; what goes wrong is told with the file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | NO_WAIT | OPEN)
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise ValueError("it is no regular file")
+            if status.st_size > limit:
+                raise ValueError(f"it has {status.st_size:,} bytes, and no more than {limit:,} were to be read")
+            yield file, status.st_size
+    except ModelError as error:
+        raise _unread(path, error.why or error.message) from error
+    except OSError as error:
+        raise _unread(path, error.strerror or str(error)) from error
+    except (ValueError, MemoryError) as error:
+        raise _unread(path, str(error) or "there is not enough memory") from error
+
+
+def _unread(path: str, why: str) -> RunError:
+    return RunError(Finding("R105", "the file of values cannot be read", why=why[:1000], file=path))
+
+
+def _chosen(names: Iterable[str], declared: Sequence[Declared], role: str) -> dict[str, str]:
+    """Give which of the names in a file to read, and what they are called in the model.
+
+    A name that is declared is just that, whatever it begins with.
+    """
+    known = {each.name for each in declared}
+    return {
+        name: name if name in known else name.removeprefix(f"{role}/")
+        for name in names
+        if name in known or name.startswith(f"{role}/") or not name.startswith(("input/", "output/"))
+    }
+
+
+def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str, limit: int) -> dict[str, Any]:
+    """Give the values in a JSON object by name; names that are not declared are kept for the evaluator to refuse.
+
+    Raises ValueError with all that is wrong.
+    """
+    data = literals.parse(text)
+    if not isinstance(data, dict):
+        raise ValueError("it is no object of values by name")
+    known = {each.name: each for each in declared}
+    found: dict[str, Any] = {}
+    wrong = []
+    for key, name in _chosen(data, declared, role).items():
+        try:
+            if name in found:
+                raise ValueError("it stands there twice, with and without a prefix")
+            found[name] = typed(data[key], known[name], limit) if name in known else data[key]
+            limit -= size_of(found[name])
+        except ValueError as error:
+            wrong.append(f"'{printable(name)}': {error}")
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return found
+
+
+def typed(data: Any, declared: Declared, limit: int) -> Any:
+    """Give the value of at most `limit` bytes that parsed JSON stands for by a declaration. Raises ValueError."""
+    if declared.type is None:
+        raise ValueError("the model does not say of which type it is: give it as .npz or .pb")
+    value = literals.value_of(data, declared.type)
+    if (size := size_of(value)) > limit:  # until here, the bound on the text is one on memory, too
+        raise ValueError(f"it takes {size:,} bytes, and no more than {limit:,} were to be read")
+    return value
+
+
+def _message(
+    data: bytes, file: str, declared: Sequence[Declared], limit: int, role: str, name: str
+) -> tuple[str, Any]:
+    """Give the name and value of a .pb file: for the given name, the number in its own, or the name in the message."""
+    known = {each.name: each for each in declared}
+    numbered = _NUMBERED.fullmatch(file)
+    if not name and numbered and numbered[1] == role:
+        if int(numbered[2]) >= len(declared):
+            raise ValueError(f"the model has only {len(declared)} {role}s")
+        name = declared[int(numbered[2])].name
+    name = name or next((each for each in _names(data) if each in known), "") or _only(declared, role, file)
+    kind = known[name].type if name in known else None
+    if (word := (kind or "tensor(").partition("(")[0]) not in MESSAGES:
+        raise ValueError(f"no message holds {kind}")
+    return name, value_of(decoded(MESSAGES[word], data), limit, kind)
+
+
+def _only(declared: Sequence[Declared], role: str, file: str) -> str:
+    if len(declared) != 1:
+        raise ValueError(f"it does not say which {role} it is for; write NAME={file}")
+    return declared[0].name
+
+
+def _names(data: bytes) -> list[str]:
+    """Give the names that the bytes have as each kind of message that they may be."""
+    names = []
+    for kind in MESSAGES.values():
+        with suppress(ModelError):
+            names.append(getattr(decoded(kind, data), "name", ""))
+    return names
+
+
+def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> dict[str, Any]:
+    """Give the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`.
+
+    Where there are as many files as inputs without a default, they are for these: initializers may stand among the
+    inputs, and test data has no files for them. A folder that holds values of the other role alone is that of a model
+    without inputs.
+    """
+    try:
+        numbered = sorted(filter(_NUMBERED.fullmatch, os.listdir(path)))
+    except OSError as error:
+        raise _unread(path, error.strerror or str(error)) from error
+    if not numbered:
+        raise _unread(path, f"there is no {role}_0.pb in it")
+    found: dict[str, Any] = {}
+    findings: list[Finding] = []
+    files = [file for file in numbered if file.startswith(role)]
+    free = [each for each in declared if not each.has_default]
+    if {*files} == {f"{role}_{number}.pb" for number in range(len(free))}:
+        declared = free
+    for file in files:
+        try:
+            read = read_values(os.path.join(path, file), declared, limit, role)
+            limit = max(limit - sum(map(size_of, read.values())), 0)
+            found.update(read)
+        except RunError as error:
+            findings += error.findings
+    if findings:
+        raise RunError(findings)
+    return found
+
+
+def form_of(path: str) -> str:
+    """Give the form that values are written to a path in, "/" for a folder. Raises UsageError U103."""
+    form = os.path.splitext(path)[1].lower()
+    if path.endswith(("/", os.sep)) or os.path.isdir(path):
+        return "/"
+    if form in (".npz", ".json"):
+        return form
+    help = "name a file .npz or .json, or a folder with a / at its end"
+    message = "the name does not say in which form values are to be written"
+    raise UsageError(Finding("U103", message, help=help, file=path))
+
+
+def check_form(path: str, declared: Iterable[Declared]) -> None:
+    """Raise UsageError U103 with the values that a file to be written cannot hold by their declared types."""
+    if form_of(path) != ".npz":
+        return
+    findings = []
+    for each in declared:
+        kind = each.type or "tensor(float)"
+        if not kind.startswith("tensor("):
+            why = f"'{each.name}' is {kind}, and a .npz file holds tensors alone"
+        elif not archives.has_type(dtype_of_element(kind[7:-1])):
+            why = f"'{each.name}' is {kind}, and a .npz file loses that type"
+        else:
+            continue
+        findings.append(Finding("U103", _CANNOT, why=why, help=_FOLDER, file=path))
+    if findings:
+        raise UsageError(findings)
+
+
+def write_values(
+    path: str, values: Mapping[str, Mapping[str, Any]], declared: Mapping[str, Sequence[Declared]], force: bool
+) -> None:
+    """Write values to a .npz or .json file or a folder, whole or not at all.
+
+    `values` are the "output"s, and perhaps "input"s, by name; `declared` gives the order of each and their types. Where
+    there are inputs, names in a file begin with "input/" and "output/". Raises UsageError U102 where something is there
+    already, U103 where the form cannot hold a value, U104.
+    """
+    form = form_of(path)
+    named = {
+        name if [*values] == ["output"] else f"{role}/{name}": value
+        for role, given in values.items()
+        for name, value in given.items()
+    }
+    try:
+        if form == "/":
+            files = {
+                os.path.join(path, f"{role}_{number}.pb"): _bytes_of(each, given[each.name])
+                for role, given in values.items()
+                for number, each in enumerate(declared[role])
+                if each.name in given
+            }
+            _check_folder(path, files)
+        elif form == ".npz":
+            for name, value in named.items():
+                if not hasattr(value, "dtype"):
+                    raise ValueError(f"'{name}' is {type_of(value)}, and a .npz file holds tensors alone")
+            files = {path: archives.archive_bytes(named)}
+        else:
+            text = json.dumps({name: literals.json_of(value) for name, value in named.items()})
+            files = {path: f"{text}\n".encode()}
+    except (ValueError, ModelError) as error:
+        why = error.why if isinstance(error, ModelError) else str(error)
+        raise UsageError(Finding("U103", _CANNOT, why=why, help=_FOLDER, file=path)) from error
+    write_files(files, force=force)
+
+
+def _bytes_of(declared: Declared, value: Any) -> bytes:
+    return encoded(message_of(declared.name, value, declared.type or type_of(value)))
+
+
+def _check_folder(path: str, files: Iterable[str]) -> None:
+    """Raise UsageError U102 where a folder holds values that would seem to belong to those written now."""
+    if os.path.isdir(path):
+        written = {os.path.basename(file) for file in files}
+        others = sorted(each for each in os.listdir(path) if _NUMBERED.fullmatch(each) and each not in written)
+        if others:
+            why = f"it would still hold {others[0]} of another run"
+            raise UsageError(Finding("U102", "the folder is in use", why=why, help="name another folder", file=path))

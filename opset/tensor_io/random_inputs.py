@@ -1,0 +1,149 @@
+"""Inputs for a model where nobody has any: drawn from declared types and shapes, the same for the same seed."""
+
+from __future__ import annotations
+
+import copy
+import math
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from opset.errors import Finding, RunError, UsageError, printable
+from opset.model.arrays import data_type_of, dtype_of_element
+from opset.model.types import element_name, type_string
+from opset.reference.evaluator import Limits
+
+_ENTRIES = 2  # of a sequence or map of tensors; of one that holds others 1, as they would multiply
+_WORDS = ("one", "two", "three", "four", "five", "six")
+
+
+def generated(
+    inputs: Iterable[Any], given: Mapping[str, Any], sizes: Mapping[str, int], seed: int, limits: Limits
+) -> dict[str, Any]:
+    """Give values for the inputs, ValueInfoProtos, that are not among the given ones.
+
+    Floats are normally distributed around 0, integers 0 to 3 (as far as the type has them), text is short words; a
+    sequence or map of tensors has two entries, an optional has its value. `sizes` are those of dimensions, by the
+    variable's name, or "x.0" for one without a name; a given value tells those of its own.
+
+    Raises UsageError U103 with all sizes that have to be told or contradict each other, RunError R302 where there are
+    too many elements.
+    """
+    inputs = [*inputs]
+    known = {**_sizes_of(inputs, given)}
+    findings = [
+        Finding("U103", f"{printable(name)} is {known[name]} in what was given, and cannot be {size}")
+        for name, size in sizes.items()
+        if known.get(name, size) != size
+    ]
+    drawn = _Drawn({**known, **sizes}, findings, limits.bytes())
+    values = {
+        each.name: drawn.value(each.name, each.type, np.random.default_rng((seed, zlib.crc32(each.name.encode()))))
+        for each in inputs
+        if each.name not in given
+    }
+    if unused := [name for name in sizes if name not in known and name not in drawn.used]:
+        help = f"there are {', '.join(map(printable, drawn.used)) or 'none'}"
+        message = f"no input that is drawn has a dimension {', '.join(map(printable, unused))}"
+        findings.append(Finding("U103", message, help=help))
+    if drawn.missing:
+        options = " ".join(f"--dim {printable(name)}=1" for name in drawn.missing)
+        message = f"the size of {', '.join(map(printable, drawn.missing))} is not known"
+        findings.append(Finding("U103", message, help=f"say: {options}"))
+    if findings:
+        raise UsageError(dict.fromkeys(findings))  # the entries of a sequence are told of once
+    return values
+
+
+def _sizes_of(inputs: Iterable[Any], given: Mapping[str, Any]) -> dict[str, int]:
+    """Give the sizes that given arrays have in dimensions that are variables."""
+    sizes: dict[str, int] = {}
+    for each in inputs:
+        value = given.get(each.name)
+        if isinstance(value, np.ndarray) and each.type.WhichOneof("value") == "tensor_type":
+            for dim, size in zip(each.type.tensor_type.shape.dim, value.shape, strict=False):
+                if dim.dim_param:
+                    sizes.setdefault(dim.dim_param, size)
+    return sizes
+
+
+def _entries(kind: Any) -> int:
+    return _ENTRIES if kind.WhichOneof("value") == "tensor_type" else 1
+
+
+class _Drawn:
+    """Draws values, and collects what stands against it: sizes that are missing, and findings."""
+
+    def __init__(self, sizes: Mapping[str, int], findings: list[Finding], limit: int) -> None:
+        self.sizes, self.findings, self.left = sizes, findings, limit
+        self.missing: dict[str, None] = {}
+        self.used: dict[str, None] = {}
+
+    def value(self, name: str, kind: Any, rng: np.random.Generator) -> Any:
+        """Give a value of a TypeProto. Protobuf nests no more than 100 messages, so recursion is safe."""
+        match kind.WhichOneof("value"):
+            case "tensor_type" if element_name(kind.tensor_type.elem_type):
+                shape = self._shape(name, kind.tensor_type)
+                try:
+                    return self._tensor(shape, dtype_of_element(str(type_string(kind))[7:-1]), rng)
+                except (ValueError, OverflowError) as error:  # too many dimensions, or too great ones beside a 0
+                    self._impossible(name, f"numpy has no array of its shape: {error}")
+                    return None
+            case "sequence_type":
+                inner = kind.sequence_type.elem_type
+                return [self.value(name, inner, rng) for _ in range(_entries(inner))]
+            case "optional_type":
+                return self.value(name, kind.optional_type.elem_type, rng)
+            case "map_type":
+                keys: Any = _WORDS if element_name(kind.map_type.key_type) == "string" else range(_ENTRIES)
+                inner = kind.map_type.value_type
+                if inner.WhichOneof("value") == "tensor_type" and not inner.tensor_type.HasField("shape"):
+                    inner = copy.deepcopy(inner)
+                    inner.tensor_type.shape.SetInParent()  # the standard's maps hold single elements
+                values = [self.value(name, inner, rng) for _ in range(_entries(inner))]
+                pairs = zip(keys[: len(values)], values, strict=True)
+                return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in pairs}
+        self._impossible(name, f"it is {type_string(kind) or 'of a type that the model does not tell'}")
+        return None
+
+    def _impossible(self, name: str, why: str) -> None:
+        message = f"no value can be drawn for '{printable(name)}'"
+        self.findings.append(Finding("U103", message, why=why, help="give one, in a file or by --set"))
+
+    def _shape(self, name: str, kind: Any) -> list[int]:
+        if not kind.HasField("shape"):
+            self._impossible(name, "the model does not tell how many dimensions it has")
+            return []
+        shape = []
+        for axis, dim in enumerate(kind.shape.dim):
+            if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:
+                shape.append(dim.dim_value)
+                continue
+            called = dim.dim_param or f"{name}.{axis}"
+            self.used[called] = None
+            if called not in self.sizes:
+                self.missing[called] = None
+            shape.append(self.sizes.get(called, 0))
+        return shape
+
+    def _tensor(self, shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
+        # Numbers are drawn in 64 bits and then rounded.
+        if (needed := math.prod(shape) * max(dtype.itemsize, 8)) > self.left:
+            why = f"one of them needs {needed:,} bytes, and {self.left:,} are left of what is allowed in all"
+            message, help = "the inputs would take too much memory", "smaller sizes: --dim; or more: --max-bytes"
+            raise RunError(Finding("R302", message, why=why, help=help))
+        self.left -= needed
+        if dtype.kind == "O":
+            return np.array(_WORDS, object)[rng.integers(len(_WORDS), size=math.prod(shape))].reshape(shape)
+        if dtype.kind == "b":
+            return np.asarray(rng.integers(2, size=shape)).astype(bool)
+        if dtype.name.startswith(("int", "uint")):
+            return np.asarray(rng.integers(2 if dtype.name == "int2" else 4, size=shape)).astype(dtype)
+        numbers = np.asarray(rng.standard_normal(shape))
+        if dtype.kind == "c":
+            return (numbers + 1j * np.asarray(rng.standard_normal(shape))).astype(dtype)
+        if data_type_of(dtype) == 24:  # FLOAT8E8M0 holds powers of two alone, none below zero
+            return np.abs(numbers).astype(dtype)
+        return numbers.astype(dtype)

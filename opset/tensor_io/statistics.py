@@ -1,0 +1,97 @@
+"""What a value is in short: type, shape and statistics, as data that text and JSON are made of."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from opset.errors import printable
+from opset.reference.evaluator import type_of
+from opset.reference.numerics.shared import size_of
+from opset.tensor_io import json_values as literals
+
+SMALL = 24
+"""Elements of the largest tensor whose values are shown, and entries of the longest list or map."""
+_SMALL_BYTES = 1 << 13  # of a tensor whose values are shown: texts may be long
+_LINE = 200  # characters of a text in a line
+
+
+def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
+    """Give type, shape or length, statistics of numbers, and the value itself where it is small.
+
+    - a tensor: `shape`; `min`, `max`, `mean` and `std` of its finite numbers, `nan` and `inf` for how many are not;
+    - a sequence or map: `length`, and of a sequence the `entries`, those at the start alone where it is long.
+
+    `kind` is the type as it is declared, which tells more of an empty value.
+    """
+    data: dict[str, Any] = {"type": kind or type_of(value)}
+    if isinstance(value, list):
+        return {**data, "length": len(value), "entries": [summary(each) for each in value[:SMALL]]}
+    if isinstance(value, dict):
+        return {**data, "length": len(value), **({"value": literals.json_of(value)} if len(value) <= SMALL else {})}
+    if not isinstance(value, np.ndarray):
+        return {**data, "value": literals.json_of(value)}
+    data["shape"] = [*value.shape]
+    if value.size and value.dtype.kind not in "ObcSU":
+        data |= _statistics(value)
+    small = 0 < value.size <= SMALL and size_of(value) <= _SMALL_BYTES
+    return {**data, "value": literals.json_of(value)} if small else data
+
+
+def _statistics(array: Any) -> dict[str, Any]:
+    integers = array.dtype.kind in "iu"
+    wide = array if integers else array.astype(np.float64)
+    finite = wide if integers else wide[np.isfinite(wide)]
+    found: dict[str, Any] = {"min": None, "max": None, "mean": None, "std": None}
+    if finite.size:
+        number = int if integers or array.dtype.name.startswith(("int", "uint")) else float
+        with np.errstate(all="ignore"):
+            found = {
+                "min": number(finite.min()), "max": number(finite.max()),
+                "mean": _known(finite.mean(dtype=np.float64)), "std": _known(finite.std(dtype=np.float64)),
+            }  # fmt: skip
+    if not integers:
+        found |= {"nan": int(np.isnan(wide).sum()), "inf": int(np.isinf(wide).sum())}
+    return found
+
+
+def _known(number: Any) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def lines(name: str, data: dict[str, Any]) -> list[str]:
+    """Give a summary as lines of text: the first with name, type, shape and statistics, those below with values."""
+    shape = str(data["shape"]) if "shape" in data else f" of {data['length']}" if "length" in data else ""
+    parts = [printable(name), f"{data['type']}{shape}"]
+    parts += [f"{key} {_word(data[key])}" for key in ("min", "max", "mean", "std") if data.get(key) is not None]
+    parts += [f"{data[key]} {key}" for key in ("nan", "inf") if data.get(key)]
+    found = ["  ".join(parts)]
+    for number, entry in enumerate(data.get("entries", ())):
+        found += [f"  {line}" for line in lines(f"[{number}]", entry)]
+    if "value" not in data:
+        return found
+    quoted = "string" in data["type"]
+    if data["value"] is None or math.prod(data.get("shape", [0])) == 1:
+        return [f"{'  '.join(parts[:2])}  {_word(data['value'], quoted)}"]
+    return [*found, *(f"  {line}" for line in _rows(data["value"], quoted))]
+
+
+def _rows(value: Any, quoted: bool) -> list[str]:
+    """Give nested lists with a line for each of the innermost; a map with a line for each key."""
+    if isinstance(value, dict):
+        return [f"{_word(key)}: {_word(each, quoted)}" for key, each in value.items()]
+    if isinstance(value, list) and any(isinstance(each, list) for each in value):
+        return [line for each in value for line in _rows(each, quoted)]
+    return [_word(value, quoted)]
+
+
+def _word(value: Any, quoted: bool = False) -> str:
+    """Give a value of JSON in a few characters; text in quotes, but for what stands for a number."""
+    if isinstance(value, list):
+        return f"[{', '.join(_word(each, quoted) for each in value)}]"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = repr(value) if quoted and isinstance(value, str) else "nothing" if value is None else str(value)
+    return printable(text if len(text) <= _LINE else f"{text[:_LINE]}…")

@@ -1,0 +1,365 @@
+"""What conversion knows of the values of a body: types, shapes, constants; found out only when somebody asks.
+
+Types count as the model states them. Of shapes, those of its inputs and initializers do; all others are inferred, once
+for the whole model, when one is first asked for: the sizes that value_info states may be those of another batch, which
+the model was exported with. Nothing is guessed: what is not certain is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from opset.model.container import Model
+from opset.model.graph import Body, bodies, function_key, names_read, subgraphs
+from opset.model.types import MAX_CONSTANT, Constant, Shape, element_name, shape_of, type_string
+from opset.schemas.names import normalised
+
+if TYPE_CHECKING:
+    from opset.inference.call import Data
+    from opset.inference.engine import Engine, Frame
+    from opset.inference.types import Type
+    from opset.opsets.registry import Registry
+
+
+class Inferred:
+    """The inference of a model that is being converted, run when it is first asked for.
+
+    It is of the model as it was given. What conversion changes goes on computing the same values under their names.
+    """
+
+    def __init__(self, model: Model, registry: Registry, converted: Sequence[Body]) -> None:
+        """Take the given model, and the bodies of the copy that is converted, in the order in which `bodies` gives."""
+        self._model, self._registry, self._converted = model, registry, converted
+        self._functions = {function_key(function) for function in model.proto.functions}
+
+    @cached_property
+    def _run(self) -> tuple[Engine, dict[Body, list[Frame]]]:
+        """The inference itself, and what it found of each body that is converted, where that is certain."""
+        from opset.inference.engine import Engine
+
+        engine = Engine(self._model, self._registry, {}, cautious=True)
+        engine.run()
+        given = bodies(self._model.proto)
+        frames, doubtful = _frames_of(given, engine)
+        pairs = zip(given, self._converted, strict=True)
+        return engine, {converted: [] if body in doubtful else frames[body] for body, converted in pairs}
+
+    def type(self, body: Body, name: str) -> Type | None:
+        """Give what is known of a value that a body of the given model defines; of a function, what all calls share."""
+        from opset.inference.types import join
+
+        engine, frames = self._run
+        found = [engine.type_in(frame, name) for frame in frames[body]]
+        type_ = found[0] if found else None
+        for each in found[1:]:
+            type_ = join(type_, each)
+        return type_
+
+    def reaches(self, body: Body) -> bool:
+        """Say whether it is known how a body of the given model runs."""
+        return bool(self._run[1][body])
+
+    def alone(
+        self, node: Any, version: int, given: Sequence[Type | None], data: Sequence[Any]
+    ) -> tuple[Type | None, ...]:
+        """Give the types of the outputs of a node by itself, as `Engine.of_node` does."""
+        called = function_key(node) in self._functions
+        schema = None if called else self._registry.schema(node.op_type, version, normalised(node.domain))
+        return self._run[0].of_node(node, schema, given, data)
+
+    def data(self, body: Body, name: str) -> Data | None:
+        """Give the elements of a small value, where every run computes the same."""
+        engine, frames = self._run
+        found = {engine.data_in(frame, name) for frame in frames[body]}
+        return found.pop() if len(found) == 1 else None
+
+
+def _frames_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Frame]], set[Body]]:
+    """Give for each body what every run of it that was inferred is about, and the bodies that run in other ways, too.
+
+    Of those nothing is certain: graphs in nodes without a rule, those of nodes that a rule gave up, and all functions
+    that they call.
+    """
+    found: dict[Body, list[Frame]] = {}
+    functions = {function_key(body.proto): body for body in given if body.function}
+    inside: dict[Body, list[Body]] = {}
+    doubtful = [functions[key] for key in engine.missed if key in functions]
+    roots = 0
+    for body in given:
+        if body.function:
+            found[body] = engine.calls.get(function_key(body.proto), [])
+        elif body.root is body:
+            found[body] = [engine.frames[(roots,)]]
+            roots += 1
+        else:
+            assert body.parent is not None
+            name = next(name for name, graph in subgraphs(body.owner) if graph is body.proto)
+            frames = [frame.inside.get((body.index, name)) for frame in found[body.parent]]
+            found[body] = [frame for frame in frames if frame is not None]
+            inside.setdefault(body.parent, []).append(body)
+            if None in frames:
+                doubtful.append(body)
+    seen: set[Body] = set()
+    while doubtful:
+        body = doubtful.pop()
+        if body not in seen:
+            seen.add(body)
+            doubtful += inside.get(body, ())
+            if functions:
+                called = {function_key(node) for node in body.proto.node}
+                doubtful += [functions[key] for key in called if key in functions]
+    return found, seen
+
+
+class Values:
+    """Types, shapes and constants of one body's values, and through `outer` of those around it.
+
+    `read` gives a tensor's elements; `versions` the opset of each domain that the body's nodes are written in.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        outer: Values | None,
+        registry: Registry,
+        versions: Mapping[str, int],
+        read: Callable[[Any, int], list[Any]],
+        overridable: bool,
+        inferred: Inferred,
+    ) -> None:
+        self.body, self.outer, self.registry, self.versions, self._read = body, outer, registry, versions, read
+        self._overridable, self._inferred = overridable, inferred
+        self.read_elsewhere: frozenset[str] = frozenset()
+        """Names that training graphs use beside the main graph that this is about."""
+        self._built = False
+        self._declared: dict[str, Any] = {}
+        self._tensors: dict[str, Any] = {}
+        self._producers: dict[str, tuple[Any, int, int | None]] = {}
+        self._added: list[tuple[Any, int]] = []
+        self._types: dict[str, str | None] = {}
+        self._shapes: dict[str, Shape | None] = {}
+        self._found: dict[str, Type | None] = {}
+        self._constants: dict[str, Constant | None] = {}
+        self._inputs: set[str] = set()
+        self._unread: set[str] | None = None
+
+    def _build(self) -> None:
+        self._built = True
+        proto = self.body.proto
+        for value in proto.value_info:
+            self._declared[value.name] = value.type
+        if self.body.function:
+            self._inputs.update(proto.input)
+        else:
+            for value in (*proto.output, *proto.input):
+                self._declared[value.name] = value.type
+            self._inputs.update(value.name for value in proto.input)
+            for tensor in proto.initializer:
+                self._tensors[tensor.name] = tensor
+        for node in proto.node:
+            self._register(node, None)
+        for node, version in self._added:
+            self._register(node, version)
+
+    def _register(self, node: Any, version: int | None) -> None:
+        for position, name in enumerate(node.output):
+            if name:
+                self._producers.setdefault(name, (node, position, version))
+
+    def add(self, node: Any, version: int) -> None:
+        """Make a new node known, written in the given version of its domain."""
+        if self._built:
+            self._register(node, version)
+        else:
+            self._added.append((node, version))
+
+    def add_tensor(self, tensor: Any) -> None:
+        """Make a new initializer known."""
+        if not self._built:
+            self._build()
+        self._tensors[tensor.name] = tensor
+
+    def initializer(self, name: str) -> Any:
+        """Give this body's initializer of that name, None if there is none or a caller may override it."""
+        if not self._built:
+            self._build()
+        tensor = self._tensors.get(name)
+        if tensor is None or (self._overridable and name in self._inputs):
+            return None
+        return tensor
+
+    def is_read(self, name: str) -> bool:
+        """Say whether anything reads an output of a node that the body had from the start; True for any other value."""
+        if self._unread is None:
+            proto = self.body.proto
+            read = names_read(proto.node) | self.read_elsewhere | {*self.body.output_names()}
+            self._unread = {output for node in proto.node for output in node.output} - read
+        return name not in self._unread
+
+    def _home(self, name: str) -> Values | None:
+        scope: Values | None = self
+        while scope is not None:
+            if not scope._built:
+                scope._build()
+            if name in scope._producers or name in scope._inputs or name in scope._tensors:
+                return scope
+            scope = scope.outer
+        return None
+
+    def constant(self, name: str) -> Constant | None:
+        """Give a value that is known before the model runs and small, else None."""
+        home = self._home(name)
+        if home is None:
+            return None
+        if name not in home._constants:
+            home._constants[name] = home._find_constant(name)
+        return home._constants[name]
+
+    def _find_constant(self, name: str) -> Constant | None:
+        if name in self._producers:
+            node, _, version = self._producers[name]
+            if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+                return self._constant_node(node)
+            return None if version is not None else self._computed(name)
+        tensor = self.initializer(name)
+        return None if tensor is None else self.elements(tensor)
+
+    def _computed(self, name: str) -> Constant | None:
+        """Give a value that nodes compute, but always the same: sizes that are numbers, and arithmetic on them."""
+        data = self._inferred.data(self.body, name)
+        if data is None or not all(isinstance(each, int | float) for each in data.elements):
+            return None
+        element = self.element(name)
+        return None if element is None else Constant(element, data.shape, data.elements)
+
+    def _constant_node(self, node: Any) -> Constant | None:
+        if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
+            return None
+        attribute = node.attribute[0]
+        match attribute.name:
+            case "value":
+                return self.elements(attribute.t)
+            case "value_int":
+                return Constant("int64", (), (attribute.i,))
+            case "value_ints":
+                return Constant("int64", (len(attribute.ints),), tuple(attribute.ints))
+            case "value_float":
+                return Constant("float", (), (attribute.f,))
+            case "value_floats":
+                return Constant("float", (len(attribute.floats),), tuple(attribute.floats))
+            case "value_string":
+                return Constant("string", (), (attribute.s,))
+            case "value_strings":
+                return Constant("string", (len(attribute.strings),), tuple(attribute.strings))
+        return None
+
+    def elements(self, tensor: Any, limit: int = MAX_CONSTANT) -> Constant | None:
+        """Give what a TensorProto of this model holds, None where its type is not known or it has more than `limit`."""
+        element, dims = element_name(tensor.data_type), tuple(tensor.dims)
+        size = 1
+        for dim in dims:
+            size *= dim
+        if element is None or size < 0 or size > limit:
+            return None
+        return Constant(element, dims, tuple(self._read(tensor, limit)))
+
+    def type(self, name: str) -> str | None:
+        """Give a value's type string, "tensor(float)", None where it is not known."""
+        if name in self._types:
+            return self._types[name]
+        home = self._home(name)
+        if home is None:
+            return None
+        if name not in home._types:
+            # A function may be called with several types, whatever it states.
+            in_function = home.body.root.function and self._inferred.reaches(home.body)
+            stated = None if in_function else home._stated_type(name)
+            found = home._inferred_type(name) if stated is None else None
+            home._types[name] = stated if found is None else found.text
+        return home._types[name]
+
+    def element(self, name: str) -> str | None:
+        """Give a tensor's element type, "float", None where it is not known or no dense tensor."""
+        kind = self.type(name)
+        return kind[7:-1] if kind is not None and kind.startswith("tensor(") else None
+
+    def shape(self, name: str) -> Shape | None:
+        """Give a tensor's shape, None where not even the rank is known; equal text stands for equal sizes."""
+        home = self._home(name)
+        if home is None:
+            return None
+        if name not in home._shapes:
+            home._shapes[name] = home._find_shape(name)
+        return home._shapes[name]
+
+    def _find_shape(self, name: str) -> Shape | None:
+        if self.initializer(name) is not None:
+            return tuple(self._tensors[name].dims)
+        declared = self._declared.get(name)
+        stated = shape_of(declared) if declared is not None else None
+        if stated is not None and name in self._inputs and self.body.root is self.body:
+            return stated
+        found = self._inferred_type(name)
+        if found is not None and found.shape is not None:
+            return tuple([each if each is None or isinstance(each, int) else str(each) for each in found.shape])
+        return None if stated is None or self.body.root.function else (None,) * len(stated)
+
+    def _inferred_type(self, name: str) -> Type | None:
+        """Give what is inferred of a value of this body: of the given model, or of a node that is inferred alone."""
+        if name not in self._found:
+            if self._alone(name) is None:
+                self._found[name] = self._inferred.type(self.body, name)
+            else:
+                self._infer_alone(name)
+        return self._found[name]
+
+    def _alone(self, name: str) -> tuple[Any, int] | None:
+        """Give the node of a value and its version, if it is added, or if it is not known how the body runs."""
+        node, _, version = self._producers.get(name, (None, 0, None))
+        if node is None or (version is None and self._inferred.reaches(self.body)):
+            return None
+        return node, self.versions.get(normalised(node.domain), 0) if version is None else version
+
+    def _infer_alone(self, name: str) -> None:
+        """Infer a node, and those that it reads from first."""
+        waiting = [name]
+        begun: set[str] = set()
+        while waiting:
+            alone = self._alone(waiting[-1])
+            if alone is None or waiting[-1] in self._found:
+                waiting.pop()
+                continue
+            node, version = alone
+            ahead = [each for each in node.input if each not in self._found and self._alone(each) is not None]
+            if ahead and waiting[-1] not in begun:
+                begun.add(waiting[-1])
+                waiting += ahead
+                continue
+            given = [self._type_of(each) if each else None for each in node.input]
+            data = [self.constant(each) if each else None for each in node.input]
+            types = self._inferred.alone(node, version, given, data)
+            self._found.update(zip(node.output, types, strict=True))
+            waiting.pop()
+
+    def _type_of(self, name: str) -> Type | None:
+        """Give the whole type of a value, as it is inferred or as the model states it."""
+        from opset.inference.types import of_text
+
+        home = self._home(name)
+        if home is None:
+            return None
+        found = home._inferred_type(name)
+        if found is None and (text := home.type(name)) is not None:
+            found = of_text(text)
+            if found is not None and (shape := home.shape(name)) is not None:
+                found = found._replace(shape=tuple([each if isinstance(each, int) else None for each in shape]))
+        return found
+
+    def _stated_type(self, name: str) -> str | None:
+        if name in self._tensors:
+            element = element_name(self._tensors[name].data_type)
+            return f"tensor({element})" if element else None
+        declared = self._declared.get(name)
+        return type_string(declared) if declared is not None else None

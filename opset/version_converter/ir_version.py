@@ -1,0 +1,198 @@
+"""The rule of the IR version: as it is when it serves, lowered with the opset, raised only for a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opset.errors import Finding
+from opset.model.graph import Body, list_as_input
+from opset.model.types import ELEMENTS
+from opset.opsets import releases
+from opset.version_converter.targets import Target
+
+# IR version that brought an element type (versioning document; onnx.proto).
+ELEMENT_NEEDS = {
+    ELEMENTS.index(name): version
+    for version, names in {
+        4: ("bfloat16",),
+        9: ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"),
+        10: ("int4", "uint4"),
+        11: ("float4e2m1",),
+        12: ("float8e8m0",),
+        13: ("int2", "uint2"),
+        14: ("float6e2m3", "float6e3m2"),
+    }.items()
+    for name in names
+}
+Feature = tuple[int, str, bool]
+"""IR version that it needs, what it is, and whether it is an annotation that older readers may skip."""
+
+
+def set_ir_version(proto: Any, target: Target, found: list[Body], notes: list[str]) -> list[Finding]:
+    """Set the IR version of a converted ModelProto, and return what forbids the version asked for.
+
+    It stays where it serves, is lowered with the opset, and is raised only for a feature; `notes` gets what forces a
+    higher version than the target's own.
+    """
+    before = proto.ir_version
+    natural = max(
+        (releases.ir_version_of_opset(version, domain) for domain, version in _opsets(proto, target)), default=before
+    )
+    wanted = min(before, natural)
+    if target.max_ir is not None:
+        wanted = min(wanted, target.max_ir)
+    if target.ir_version is not None:
+        wanted = target.ir_version
+    asked = target.ir_version is not None or (target.max_ir is not None and wanted == target.max_ir)
+    if not asked and wanted == before >= 4:
+        # What adapters add needs no more: nodes, and initializers where version 4 is not reached yet.
+        return []
+    if asked and wanted < 4:
+        _list_initializers(found, notes)
+    features = sorted(set(_features(proto, found, wanted)), reverse=True)
+    if not asked and wanted < 4 <= before and any(map(_overridable, found)):
+        features.append((4, "initializers that a caller may override", True))
+    hard = [feature for feature in features if not feature[2]]
+    findings = []
+    if asked:
+        findings = [
+            Finding(
+                "C301", f"IR version {wanted} has no {name}", "ir_version", f"it came with IR version {version}",
+                "take it out of the model, or allow a higher IR version",
+            )
+            for version, name, _ in hard
+        ]
+        notes.extend(
+            f"kept for readers of IR version {version}, older ones skip it: {name}"
+            for version, name, soft in features
+            if soft
+        )
+    elif features:
+        version = features[0][0]
+        if version > before:
+            # A note, not an annotation of something new: the model already used what its version does not have.
+            version = max([before, *(v for v, _, soft in features if not soft)])
+        names = ", ".join(name for v, name, _ in features if v > wanted)
+        if version > wanted:
+            notes.append(f"the IR version is {version}, not {wanted}, because of: {names}")
+        wanted = version
+    if wanted != before:
+        proto.ir_version = wanted
+    return findings
+
+
+def _overridable(body: Body) -> bool:
+    """Say whether a graph has a default for an input, which some runtimes take as fixed before IR version 4."""
+    inputs = () if body.function else {value.name for value in body.proto.input}
+    return bool(inputs) and any(tensor.name in inputs for tensor in body.proto.initializer)
+
+
+def _list_initializers(found: list[Body], notes: list[str]) -> None:
+    """Make initializers graph inputs too, as they had to be before IR version 4."""
+    count = 0
+    for body in found:
+        if body.function:
+            continue
+        inputs = {value.name for value in body.proto.input}
+        for tensor in body.proto.initializer:
+            if tensor.name not in inputs:
+                list_as_input(body.proto, tensor)
+                count += 1
+    if count:
+        notes.append(f"initializers listed as graph inputs too, as IR version 3 wants it: {count}")
+
+
+def _opsets(proto: Any, target: Target) -> Iterator[tuple[str, int]]:
+    for entry in proto.opset_import:
+        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        if domain in target.opsets and releases.knows(domain):
+            yield domain, entry.version
+
+
+def _features(proto: Any, found: list[Body], above: int) -> Iterator[Feature]:
+    """Give the features in use that need an IR version above `above`."""
+    for feature in (*_model_features(proto), *(f for body in found for f in _body_features(body, above))):
+        if feature[0] > above:
+            yield feature
+
+
+def _model_features(proto: Any) -> Iterator[Feature]:
+    if proto.training_info:
+        yield 7, "training_info", False
+    if proto.functions:
+        yield 8, "model-local functions", False
+    if proto.configuration:
+        yield 11, "device configurations", True
+    for function in proto.functions:
+        if function.attribute_proto:
+            yield 9, "defaults of function attributes", False
+        if function.overload:
+            yield 10, "overloads of functions", False
+        if function.value_info:
+            yield 10, "value_info of functions", True
+
+
+def _body_features(body: Body, above: int) -> Iterator[Feature]:
+    graph = body.proto
+    values = [graph.value_info]
+    if not body.function:
+        values += [graph.input, graph.output]
+        inputs = {value.name for value in graph.input}
+        if above < 4 and any(tensor.name not in inputs for tensor in graph.initializer):
+            yield 4, "initializers that are no graph inputs", False
+        if graph.quantization_annotation:
+            yield 5, "quantization annotations", True
+        if graph.sparse_initializer:
+            yield 6, "sparse initializers", False
+        for tensor in graph.initializer:
+            yield from _element(tensor.data_type)
+    if graph.metadata_props:
+        yield 10, "metadata of graphs, nodes or functions", True
+    for entries in values:
+        for value in entries:
+            yield from _type(value.type)
+            if value.metadata_props:
+                yield 10, "metadata of values", True
+    for node in graph.node:
+        if above < 11 and node.device_configurations:
+            yield 11, "device configurations", True
+        if above < 10 and node.metadata_props:
+            yield 10, "metadata of graphs, nodes or functions", True
+        if above < 10 and node.overload:
+            yield 10, "overloads of functions", False
+        for attribute in node.attribute:
+            if attribute.type == 4:
+                yield from _element(attribute.t.data_type)
+            elif attribute.type == 13:
+                yield from _type(attribute.tp)
+            elif attribute.name in ("to", "dtype", "output_dtype") and attribute.type == 2:
+                yield from _element(attribute.i)
+
+
+def _element(number: int) -> Iterator[Feature]:
+    version = ELEMENT_NEEDS.get(number)
+    if version is not None:
+        yield version, f"the type {ELEMENTS[number]}", False
+
+
+def _type(proto: Any) -> Iterator[Feature]:
+    while True:
+        match proto.WhichOneof("value"):
+            case "tensor_type":
+                yield from _element(proto.tensor_type.elem_type)
+                return
+            case "sparse_tensor_type":
+                yield 8, "sparse tensor types", False
+                return
+            case "optional_type":
+                yield 8, "optional types", False
+                proto = proto.optional_type.elem_type
+            case "sequence_type":
+                yield 6, "sequence and map types", False
+                proto = proto.sequence_type.elem_type
+            case "map_type":
+                yield 6, "sequence and map types", False
+                proto = proto.map_type.value_type
+            case _:
+                return
