@@ -1,1 +1,1 @@
-"""What the converter is measured by: correctness over large sets of models (matrix, models) and cost (speed)."""
+"""Time and memory, beside those of other implementations and against targets."""

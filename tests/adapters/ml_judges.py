@@ -1,4 +1,4 @@
-"""Models of one node of ai.onnx.ml, and who judges them: onnxruntime, and plain Python that does as the standard says.
+"""Models of one node of ai.onnx.ml, their conversion, and two judges: onnxruntime, and plain Python by the standard.
 
 The latter goes one row and one tree at a time. It stands in for the onnx package's own evaluator, which leaves out
 post_transform, types and defaults of some of these operators.
@@ -8,10 +8,15 @@ import itertools
 import operator
 
 import numpy as np
+import onnx
 import onnxruntime
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
+
+import opset
+from opset.errors import ConversionError
 
 ML = "ai.onnx.ml"
 NAN = float("nan")
@@ -23,6 +28,24 @@ KINDS = {
     "int16": (TensorProto.INT16, np.int16),
     "string": (TensorProto.STRING, object),
 }
+
+
+def convert(model, to):
+    after = opset.convert(model, {ML: to})
+    assert {entry.domain: entry.version for entry in after.opset_import}[ML] == to
+    onnx.checker.check_model(after, full_check=True)
+    return after
+
+
+def refused(model, to):
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, {ML: to})
+    (finding,) = caught.value.findings
+    return finding
+
+
+def operators(model):
+    return [node.op_type for node in model.graph.node if node.op_type != "Constant"]
 
 
 def array(kind, values):

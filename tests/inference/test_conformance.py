@@ -1,12 +1,12 @@
 """The node tests of the standard, small models and graphs in the style of exporters.
 
-What is inferred of them is true, and never less than the onnx package tells. `python -m benchmarks.inference` runs all
-of them, the archive and large models, too.
+What is inferred of them is true, and never less than what the onnx package infers. `python -m
+tests.conformance.inference` runs all of them, the archive and large models, too.
 """
 
 import pytest
 
-from benchmarks.inference import job, sources
+from tests.conformance.inference import job, sources
 
 CASES = [
     case for _, case in sources(["node", "models", "graphs"], None, "") if not case.name.startswith("light/")

@@ -2,12 +2,12 @@
 
 import pytest
 
-from benchmarks import inference
 from opset.inference.dimensions import variables
 from opset.inference.result import infer
 from opset.model.arrays import tensor_of
 from opset.reference.examples import model_of, type_proto, value_of
 from opset.schemas.model import ExampleValue
+from tests.conformance import inference
 from tests.examples import CASES
 
 # Operators whose outputs have sizes that only data decides, however small and constant it is; or not even a rank.

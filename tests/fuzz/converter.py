@@ -1,9 +1,9 @@
 """Hunts wrong answers: random nodes, converted to other versions, must compute what they computed.
 
-`python -m benchmarks.fuzz --seed 1 --seconds 600 --operators 'Resize|Pad' --json found.json`. Nodes come from
-`benchmarks.drawing`. Each is run by onnxruntime without graph optimisation; where that works, the model is converted
-to other versions, there and back, and each accepted result is run on the same inputs and on a second set with other
-sizes and values. `--case NAME` shows one case again.
+`python -m tests.fuzz.converter --seed 1 --seconds 600 --operators 'Resize|Pad' --json found.json`. Nodes come from
+`tests.fuzz.drawing`. Each is run by onnxruntime without graph optimisation; where that works, the model is converted to
+other versions, there and back, and each accepted result is run on the same inputs and on a second set with other sizes
+and values. `--case NAME` shows one case again.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ import numpy as np
 import onnx
 
 import opset
-from benchmarks.drawing_models import DRAWS, ML, Case, make_case, schema_at
-from benchmarks.judge import operators, opset_of, unchanged_between
 from opset.errors import OpsetError
+from tests.conformance.judge import operators, opset_of, unchanged_between
+from tests.fuzz.drawing.models import DRAWS, ML, Case, make_case, schema_at
 
 TARGETS = {"": range(7, 27), ML: range(1, 6)}
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-11}
@@ -420,7 +420,7 @@ def show(name: str, judge: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the fuzzer and print what it found; give the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.converter", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--operators", default="", metavar="REGEX")

@@ -1,10 +1,10 @@
 """Compares the reference evaluator with onnxruntime on random nodes of every operator version that both have.
 
-    python -m benchmarks.differential [--seed N] [--seconds S | --count N] [--operators REGEX] [-j 2] [--case NAME]
+    python -m tests.fuzz.differential [--seed N] [--seconds S | --count N] [--operators REGEX] [-j 2] [--case NAME]
 
-Nodes come from `benchmarks.drawing`, and models around them from `benchmarks.drawing_models`. Both run the same model
-on the same inputs, onnxruntime without graph optimisation; outputs must have the same type and shape, and values within
-TOLERANCE. The table counts, for each version of each operator:
+Nodes come from `tests.fuzz.drawing`, and so do the models around them. Both run the same model on the same inputs,
+onnxruntime without graph optimisation; outputs must have the same type and shape, and values within TOLERANCE.
+The table counts, for each version of each operator:
 
     exact     the same values; the sign of a zero and of NaN aside
     near      the same within tolerance
@@ -39,13 +39,13 @@ import numpy as np
 import onnx
 
 import opset
-from benchmarks.differential_decided import DECIDED
-from benchmarks.drawing import NARROW, Argument, draft
-from benchmarks.drawing_models import ML, Case, make_case, schema_at
-from benchmarks.fuzz import Session
-from benchmarks.judge import RANDOM
-from benchmarks.processes import Died, each
 from opset.reference.evaluator import Limits
+from tests.conformance.judge import RANDOM
+from tests.conformance.processes import Died, each
+from tests.fuzz.converter import Session
+from tests.fuzz.decided import DECIDED
+from tests.fuzz.drawing.models import ML, Case, make_case, schema_at
+from tests.fuzz.drawing.nodes import NARROW, Argument, draft
 
 OPSETS = {"": range(7, 27), ML: range(1, 6)}
 """What onnxruntime takes of each domain."""
@@ -375,7 +375,7 @@ def show(name: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, print the table and the disagreements; give the exit status."""
     about = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.differential", description=about)
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.differential", description=about)
     parser.add_argument("--seed", type=int, default=0)
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--seconds", type=float, default=120, help="how long cases are drawn (default: 120)")

@@ -1,6 +1,6 @@
 """Builds a model around a drawn node: where its inputs come from, what is declared, what it lies in.
 
-`make_case("ai.onnx/Resize/13/7.21")` gives the same case for the same name, by the draws of `benchmarks.drawing`.
+`make_case("ai.onnx/Resize/13/7.21")` gives the same case for the same name, by the draws of `tests.fuzz.drawing.nodes`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from benchmarks import drawing_ml, drawing_networks, drawing_structures  # noqa: F401  (they fill DRAWS)
-from benchmarks.drawing import DRAWS, NARROW, Argument, Given, Listed, Mapped, draft
+from tests.fuzz.drawing import ml, networks, structures  # noqa: F401  (they fill DRAWS)
+from tests.fuzz.drawing.nodes import DRAWS, NARROW, Argument, Given, Listed, Mapped, draft
 
 __all__ = ["DRAWS", "ML", "Case", "make_case", "schema_at"]
 

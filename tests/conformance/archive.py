@@ -1,7 +1,7 @@
 """The test cases that released wheels of the onnx package hold as files: models as they were written then.
 
-    python -m benchmarks.archive --fetch FOLDER        downloads the wheels with pip, extracts the cases
-    python -m benchmarks.matrix --archive FOLDER       runs the matrix over them
+    python -m tests.conformance.archive --fetch FOLDER        downloads the wheels with pip, extracts the cases
+    python -m tests.conformance.matrix --archive FOLDER       runs the matrix over them
 
 A case is kept once, under the first release that has it, in FOLDER/cases/<name>@<release>/ as the wheel has it:
 model.onnx and test_data_set_<n>/{input,output}_<n>.pb. Two are the same when models and data are, the doc strings,
@@ -24,7 +24,7 @@ from typing import Any
 import onnx
 from onnx import TensorProto, numpy_helper
 
-from benchmarks.judge import Case, is_random, opset_of
+from tests.conformance.judge import Case, is_random, opset_of
 
 RELEASES = (
     "1.2.1 1.2.2 1.2.3 1.3.0 1.4.0 1.4.1 1.5.0 1.6.0 1.7.0 1.8.0 1.8.1 1.9.0 1.10.0 1.10.1 1.10.2 1.11.0 1.12.0 1.13.0 "
@@ -206,7 +206,8 @@ def values_of(folder: Path, kind: str, declared: Sequence[onnx.ValueInfoProto]) 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fetch the archive, and tell what is in it."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.archive", description=(__doc__ or "").split("\n")[0])
+    about = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.archive", description=about)
     parser.add_argument("--fetch", type=Path, metavar="FOLDER", required=True, help="where wheels and cases are kept")
     options = parser.parse_args(arguments)
     fetch(options.fetch)

@@ -1,7 +1,7 @@
 """Where inference may say less than the onnx package, or other things: decided from the specification.
 
 Each entry is a pattern of operators, a pattern that is found in "kind operator: why | case", and the reason. Kinds are
-those of benchmarks.inference: exception, finding, truth, less, contradiction.
+those of tests.conformance.inference: exception, finding, truth, less, contradiction.
 """
 
 from __future__ import annotations

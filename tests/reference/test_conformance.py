@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from benchmarks.conformance import WRONG, judged, selected
+from tests.conformance.evaluator import WRONG, judged, selected
 
-# Whole image networks take a second each; `python -m benchmarks.conformance` runs them.
+# Whole image networks take a second each; `python -m tests.conformance.evaluator` runs them.
 CASES = [case for case in selected(["node", "models"], None, "") if not case.name.startswith("light/")]
 PARTS = 16
 

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from benchmarks.drawing import DRAWS, DTYPES, Argument, Draw, broadcastable, draws
+from tests.fuzz.drawing.nodes import DRAWS, DTYPES, Argument, Draw, broadcastable, draws
 
 __all__ = ["DRAWS"]
 

@@ -1,11 +1,11 @@
 """Infers test cases whose shapes are taken out, and holds the result to what a run gives and to the onnx package.
 
-    python -m benchmarks.inference [--cases node,models,graphs] [--archive FOLDER] [-k PATTERN] [-j 2]
+    python -m tests.conformance.inference [--cases node,models,graphs] [--archive FOLDER] [-k PATTERN] [-j 2]
                                    [--json FILE] [-v]
 
-`node` and `models` are those of benchmarks.conformance, `graphs` those of benchmarks.inference_graphs, in the style of
-exporters; `--archive` names a folder that benchmarks.archive fetched. Each case is inferred in these forms, all without
-value_info and without the shapes of graph outputs:
+`node` and `models` are those of tests.conformance.evaluator, `graphs` those of tests.conformance.exported, in the style
+of exporters; `--archive` names a folder that tests.conformance.archive fetched. Each case is inferred in these forms,
+all without value_info and without the shapes of graph outputs:
 
     shipped     as it is
     untyped     the types of outputs are taken out, too
@@ -22,7 +22,7 @@ variable, or a number; a variable counts the same whatever its name. `unk__0`, w
 that a size is not known, and is found where it must not be, in a sequence and in what a loop does anew each turn.
 Where onnx says more, or another thing, that is not true by the specification, the value counts as decided.
 
-The exit status is 1 when anything is found that is not in benchmarks.inference_decided.
+The exit status is 1 when anything is found that is not in tests.conformance.decided.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ import onnx
 from onnx import numpy_helper, shape_inference
 
 import opset
-from benchmarks.conformance import fits, selected
-from benchmarks.inference_decided import decided
-from benchmarks.inference_graphs import graph_cases
-from benchmarks.judge import Case, messages, opset_of
-from benchmarks.processes import Died, each
 from opset.inference.dimensions import Dim, TooComplex, substitute, variables
 from opset.inference.result import Inference, infer
 from opset.inference.types import Type
 from opset.reference.evaluator import type_of
+from tests.conformance.decided import decided
+from tests.conformance.evaluator import fits, selected
+from tests.conformance.exported import graph_cases
+from tests.conformance.judge import Case, messages, opset_of
+from tests.conformance.processes import Died, each
 
 FORMS = ("shipped", "untyped", "constants", "variables", "both")
 VERDICTS = ("equal", "more", "less", "contradiction")
@@ -183,7 +183,7 @@ def run(case: Case) -> dict[Key, list[Seen]]:
     try:
         opset.ReferenceEvaluator(case.model, seed=0, trace=trace, limits=limits).run(None, case.feeds)
     except opset.OpsetError:
-        return found  # what it got to counts; that it got so far is what benchmarks.conformance asks
+        return found  # what it got to counts; that it got so far is what tests.conformance.evaluator asks
     return found
 
 
@@ -485,10 +485,10 @@ def distinct(faults: Sequence[Fault]) -> list[Fault]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Infer the cases, print what is wrong and the table; give the exit status."""
     about = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.inference", description=about)
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.inference", description=about)
     parser.add_argument("-k", dest="pattern", default="", help="regular expression of cases, or whole operator names")
     parser.add_argument("--cases", default="node,models,graphs", help="node, models, graphs, or an empty string")
-    parser.add_argument("--archive", type=Path, metavar="FOLDER", help="a folder that benchmarks.archive fetched")
+    parser.add_argument("--archive", type=Path, metavar="FOLDER", help="what tests.conformance.archive fetched")
     parser.add_argument("-j", dest="processes", type=int, default=2, help="how many at once (default: 2)")
     told = "tell each form, and what is decided or follows"
     parser.add_argument("-v", dest="verbose", action="store_true", help=told)

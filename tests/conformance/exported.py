@@ -1,10 +1,10 @@
 """Graphs as exporters write them, with the shape arithmetic that inference has to follow.
 
-    python -m benchmarks.inference_graphs [-k PATTERN] [--folder DIR]
+    python -m tests.conformance.exported [-k PATTERN] [--folder DIR]
 
 runs them on onnxruntime and on this project's evaluator, which have to agree, and writes them to a folder if one is
 named. The exit status is 1 where they do not agree. The graphs are written by hand after what exporters do, in
-benchmarks.inference_sketches and benchmarks.inference_exporters; weights and inputs are random, from a fixed seed.
+exported_torch.py and exported_others.py; weights and inputs are random, from a fixed seed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import onnx
 from onnx import numpy_helper, parser
 
 import opset
-from benchmarks.inference_exporters import DYNAMO, HUGGING_FACE, OTHERS, TENSORFLOW
-from benchmarks.inference_sketches import TORCH, Sketch
-from benchmarks.judge import Case, run_onnxruntime
 from opset.reference.comparison import differences
+from tests.conformance.exported_others import DYNAMO, HUGGING_FACE, OTHERS, TENSORFLOW
+from tests.conformance.exported_torch import TORCH, Sketch
+from tests.conformance.judge import Case, run_onnxruntime
 
 SKETCHES = {"torch": TORCH, "dynamo": DYNAMO, "hf": HUGGING_FACE, "tf2onnx": TENSORFLOW, "other": OTHERS}
 # The IR version that the release of onnx with an opset wrote.
@@ -75,7 +75,7 @@ def drawn(random: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the graphs, and print which give other outputs on onnxruntime; give the exit status."""
     about = (__doc__ or "").split("\n")[0]
-    options = argparse.ArgumentParser(prog="python -m benchmarks.inference_graphs", description=about)
+    options = argparse.ArgumentParser(prog="python -m tests.conformance.exported", description=about)
     options.add_argument("-k", dest="pattern", default="", help="regular expression of names")
     options.add_argument("--folder", type=Path, metavar="DIR", help="write the models here")
     chosen = options.parse_args(arguments)

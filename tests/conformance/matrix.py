@@ -1,6 +1,6 @@
 """Converts each node test case of the onnx package to each opset and judges what comes out.
 
-    python -m benchmarks.matrix [--targets 7-28] [--converter opset|onnx] [--bake] [--archive FOLDER] ...
+    python -m tests.conformance.matrix [--targets 7-28] [--converter opset|onnx] [--bake] [--archive FOLDER] ...
 
 The exit status is 1 when anything is wrong or an error.
 
@@ -8,7 +8,7 @@ The exit status is 1 when anything is wrong or an error.
     refused   the converter declined, with reasons
     wrong     it gives others, is not valid, is not at the target, or has another interface
     unjudged  no judge gets even the unconverted case right, or none can run the converted model
-    disputed  a judge finds it wrong that may itself be mistaken there (see benchmarks.judge); decide by hand
+    disputed  a judge finds it wrong that may itself be mistaken there (see tests.conformance.judge); decide by hand
     error     an exception that is not the converter's own, a crash, or no end
 """
 
@@ -32,9 +32,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
-from benchmarks.archive import archived_cases
-from benchmarks.converters import CONVERTERS, Refused, Target
-from benchmarks.judge import Case, Judge, Verdict, is_random, opset_of
+from tests.conformance.archive import archived_cases
+from tests.conformance.converters import CONVERTERS, Refused, Target
+from tests.conformance.judge import Case, Judge, Verdict, is_random, opset_of
 
 KINDS = ("same", "refused", "wrong", "unjudged", "disputed", "error")
 SECONDS_PER_CONVERSION = 120
@@ -327,11 +327,12 @@ def versions(text: str) -> list[int]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the matrix and print the report; give the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.matrix", description=(__doc__ or "").split("\n")[0])
+    about = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.matrix", description=about)
     parser.add_argument("--targets", type=versions, default=versions("7-28"), help="opsets, such as 7-28 or 13,21")
     parser.add_argument("--ml-targets", type=versions, default=[], help="versions of ai.onnx.ml, where imported")
     parser.add_argument("--converter", choices=CONVERTERS, default="opset")
-    parser.add_argument("--archive", type=Path, metavar="FOLDER", help="cases of old releases (benchmarks.archive)")
+    parser.add_argument("--archive", type=Path, metavar="FOLDER", help="what tests.conformance.archive fetched")
     parser.add_argument("--cases", default="", metavar="REGEX", help="only cases whose name this is found in")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N cases")
     parser.add_argument("--bake", action="store_true", help="small integer side inputs become initializers")

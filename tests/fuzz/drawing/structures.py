@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, TensorProto, helper, numpy_helper
 
-from benchmarks.drawing import DTYPES, PLAIN, Argument, Draw, Given, Listed, draws
-from benchmarks.drawing_networks import window
+from tests.fuzz.drawing.networks import window
+from tests.fuzz.drawing.nodes import DTYPES, PLAIN, Argument, Draw, Given, Listed, draws
 
 FLOATS = ("float", "double", "float16")
 

@@ -1,8 +1,8 @@
-"""Sketches for benchmarks.inference_graphs, in the style of exporters other than the older one of torch."""
+"""Sketches for tests.conformance.exported, in the style of exporters other than the older one of torch."""
 
 from __future__ import annotations
 
-from benchmarks.inference_sketches import Sketch
+from tests.conformance.exported_torch import Sketch
 
 __all__ = ["DYNAMO", "HUGGING_FACE", "OTHERS", "TENSORFLOW"]
 

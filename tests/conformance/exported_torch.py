@@ -1,4 +1,4 @@
-"""Sketches for benchmarks.inference_graphs: graphs in the text form of the onnx package, as torch.onnx writes them.
+"""Sketches for tests.conformance.exported: graphs in the text form of the onnx package, as torch.onnx writes them.
 
 `weights` are initializers drawn at random, by shape; so are `feeds` that are a shape, others are given as they are.
 """

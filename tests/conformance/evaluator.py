@@ -1,12 +1,12 @@
 """Runs test cases of the standard on the reference evaluator, each at its own opset, and tells which it gets right.
 
-    python -m benchmarks.conformance [-k PATTERN] [--cases node,models] [--archive FOLDER] [--evaluator opset|onnx]
+    python -m tests.conformance.evaluator [-k PATTERN] [--cases node,models] [--archive FOLDER] [--evaluator opset|onnx]
                                      [-j 2] [--by opset,operator] [--json FILE]
 
 `node` are the cases that the installed onnx package generates, `models` the light, pytorch-converted, pytorch-operator
-and simple ones that it ships; `--archive` names a folder that `benchmarks.archive` fetched. A case passes when every
-output has the expected type, shape and values, within the tolerances that the case states. The exit status is 1 when a
-case fails that is not in WRONG.
+and simple ones that it ships; `--archive` names a folder that `tests.conformance.archive` fetched. A case passes when
+every output has the expected type, shape and values, within the tolerances that the case states. The exit status is 1
+when a case fails that is not in WRONG.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ import numpy as np
 import onnx
 
 import opset
-from benchmarks.archive import archived_cases, is_broken
-from benchmarks.judge import Case, difference, operators, opset_of, run_evaluator
-from benchmarks.matrix import node_cases
-from benchmarks.models import GROUPS, cases_of
-from benchmarks.processes import Died, each
+from tests.conformance.archive import archived_cases, is_broken
+from tests.conformance.judge import Case, difference, operators, opset_of, run_evaluator
+from tests.conformance.matrix import node_cases
+from tests.conformance.models import GROUPS, cases_of
+from tests.conformance.processes import Died, each
 
 # Cases that are wrong in themselves, or whose result the standard leaves open: a pattern of names, and the reason.
-# Those of the archive that no evaluator could pass are in benchmarks.archive.BROKEN.
+# Those of the archive that no evaluator could pass are in tests.conformance.archive.BROKEN.
 WRONG: dict[str, str] = {
     r"test_attention_4d_causal_fp16_expanded": (
         "two of 192 values are two steps of float16 off, and the tolerance is less than that"
@@ -171,10 +171,10 @@ def order_of(name: str) -> list[Any]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases, and tell which fail."""
     about = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.conformance", description=about)
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.evaluator", description=about)
     parser.add_argument("-k", dest="pattern", default="", help="regular expression of cases, or whole operator names")
     parser.add_argument("--cases", default="node,models", help="node, models, both, or an empty string")
-    parser.add_argument("--archive", type=Path, help="a folder that benchmarks.archive fetched")
+    parser.add_argument("--archive", type=Path, help="a folder that tests.conformance.archive fetched")
     parser.add_argument("--evaluator", choices=[*EVALUATORS], default="opset")
     parser.add_argument("-v", dest="verbose", action="store_true", help="tell all of each failure, not one line")
     parser.add_argument("-j", dest="processes", type=int, default=2, help="how many at once (default: 2)")
@@ -202,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     if options.archive:
         left_out = sum(map(is_broken, (options.archive / "cases").iterdir()))
-        print(f"{left_out:,} more of the archive are wrong in themselves, and not run: BROKEN in benchmarks.archive")
+        print(f"{left_out:,} more of the archive are wrong in themselves, and not run: archive.BROKEN")
     if options.json:
         options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=0))
     return 1 if counts["failed"] else 0

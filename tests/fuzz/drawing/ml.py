@@ -1,4 +1,4 @@
-"""Draws nodes of the domain ai.onnx.ml, beside the trees and encoders of `benchmarks.drawing_networks`."""
+"""Draws nodes of the domain ai.onnx.ml, beside the trees and encoders of `tests.fuzz.drawing.networks`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from onnx import numpy_helper
 
-from benchmarks.drawing import DTYPES, Argument, Draw, Given, Mapped, draws
+from tests.fuzz.drawing.nodes import DTYPES, Argument, Draw, Given, Mapped, draws
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 

@@ -20,7 +20,7 @@ import onnx
 from google.protobuf.message import Message
 from onnx import TensorProto, numpy_helper
 
-from benchmarks.converters import Target
+from tests.conformance.converters import Target
 
 __all__ = ["Case", "Judge", "Verdict", "is_random", "opset_of", "run_evaluator", "run_onnxruntime"]
 

@@ -1,6 +1,6 @@
 """Converts whole models and judges them, as the matrix does, by the outputs that came with them.
 
-    python -m benchmarks.models [--targets 21,26] [--groups light,examples] [--converter opset|onnx] ...
+    python -m tests.conformance.models [--targets 21,26] [--groups light,examples] [--converter opset|onnx] ...
 
 The models: those in the test data of the onnx package (light: nine image networks; pytorch-converted, pytorch-operator
 and simple: small ones of early exporters), and those in this project's examples/. As all weights of a light network are
@@ -23,11 +23,11 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from benchmarks.converters import CONVERTERS
-from benchmarks.judge import Case, run_onnxruntime
-from benchmarks.matrix import Outcome, Settings, collect, details, table_head, table_row, targets_of, versions
+from tests.conformance.converters import CONVERTERS
+from tests.conformance.judge import Case, run_onnxruntime
+from tests.conformance.matrix import Outcome, Settings, collect, details, table_head, table_row, targets_of, versions
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 GROUPS = ("light", "light-drawn", "pytorch-converted", "pytorch-operator", "simple", "examples")
 
 
@@ -135,7 +135,8 @@ def report(cases: Sequence[Case], outcomes: Sequence[Outcome], listed: int) -> I
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Convert, judge and print the report; give the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description=(__doc__ or "").split("\n")[0])
+    about = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.models", description=about)
     parser.add_argument("--targets", type=versions, default=versions("21,26"), help="opsets, such as 7-26 or 21,26")
     parser.add_argument("--groups", type=lambda text: text.split(","), default=GROUPS, help=", ".join(GROUPS))
     parser.add_argument("--converter", choices=CONVERTERS, default="opset")

@@ -1,0 +1,68 @@
+"""Reshape, Flatten, Squeeze and Unsqueeze across the versions at which they changed."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+node = helper.make_node
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+EMPTY = np.zeros((0, 3), np.float32)
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+def unranked(*names):
+    return {"shapes": dict.fromkeys(names)}
+
+
+def test_squeeze_and_unsqueeze_count_axes_from_the_front(check, refused):
+    narrow = X.reshape(2, 1, 12, 1)
+    check(node("Squeeze", ["x"], ["y"], axes=[-1, 1]), 11, 10, {"x": narrow})
+    check(node("Squeeze", ["x"], ["y"]), 11, 10, {"x": narrow}, operators=["Squeeze"])
+    for axes in ([0, -1], [-1, -3], [1, 2]):
+        check(node("Unsqueeze", ["x"], ["y"], axes=axes), 11, 10, {"x": X})
+    refused(node("Unsqueeze", ["x"], ["y"], axes=[-1]), 11, 10, {"x": X}, "C207", **unranked("x"))
+    refused(node("Unsqueeze", ["x"], ["y"], axes=[0, -5]), 11, 10, {"x": X}, "C103")
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+@pytest.mark.parametrize("op_type", ["Flatten", "Squeeze", "Transpose", "Unsqueeze"])
+def test_eight_bit_floats_pass_through_a_wider_type(check, op_type, dtype):
+    inputs, extra = (["x", "a"], {"a": ints(0)}) if op_type in ("Squeeze", "Unsqueeze") else (["x"], {})
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes = [
+        node("Cast", ["f"], ["x"], to=kind),
+        node(op_type, inputs, ["z"]),
+        node("Cast", ["z"], ["y"], to=TensorProto.FLOAT),
+    ]
+    x = np.array([[[0.5, -2.0, np.nan], [448.0, -0.0, 1e-3]]], np.float32)
+    wanted = x.astype(dtype).astype(np.float32)
+    shape = {"Flatten": (1, 6), "Squeeze": (2, 3), "Unsqueeze": (1, 1, 2, 3)}.get(op_type)
+    expect = wanted.reshape(shape) if shape else wanted.T
+    check(nodes, 21, 19, {"f": x}, extra, expect=[expect], kinds={"y": 1})
+
+
+@pytest.mark.parametrize(
+    ("x", "shape"),
+    [(X, [4, 6]), (X, [-1, 2]), (X[:1, :1, :1], []), (EMPTY, [0, 3]), (EMPTY, [2, 0, 3]), (EMPTY, [0, 2, 0, 5, 0]),
+     (EMPTY, [0]), (EMPTY, [7, 0])],
+)  # fmt: skip
+def test_a_zero_in_a_shape_that_means_itself(check, x, shape):
+    reshape = node("Reshape", ["x", "s"], ["y"], allowzero=1)
+    check(reshape, 14, 13, {"x": x}, {"s": ints(*shape)})
+    check(reshape, 14, 8, {"x": x}, {"s": ints(*shape)})
+    shapes = {"x": [f"d{i}" for i in range(x.ndim)]}
+    check(reshape, 14, 13, {"x": x, "s": ints(*shape)}, shapes=shapes)
+    check(reshape, 14, 11, {"x": x, "s": ints(*shape)}, shapes={**shapes, "s": ["K"]})
+
+
+def test_reshape_keeps_what_a_zero_always_meant(check, refused):
+    check(node("Reshape", ["x", "s"], ["y"], allowzero=0), 14, 13, {"x": X}, {"s": ints(0, -1)}, operators=["Reshape"])
+    known = node("Reshape", ["x", "s"], ["y"], allowzero=1)
+    check(known, 14, 13, {"x": X, "s": ints(6, 4)}, operators=["Reshape"])
+    refused(known, 14, 10, {"x": X, "s": ints(6, 4)}, "C201", shapes={"x": ["N", 3, 4]})
+    refused(known, 14, 13, {"x": EMPTY}, "C103", {"s": ints(0, -1)})
+    refused(node("Reshape", ["x"], ["y"]), 4, 5, {"x": X}, "C204")
