@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opset.inference.call import Call, Element
+from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Dim, Size, equal, lower
 from opset.inference.types import Shape, shown
 from opset.model.types import element_name
 from opset.schemas.constraints import Violation
+from opset.schemas.signature import value_misfits
 
 
 def differ(left: Shape, right: Shape) -> bool:
@@ -121,6 +122,24 @@ def quotient(call: Call, size: Size | None, divisor: int, label: str, what: str)
     if equal(size % divisor, 0) is False:
         raise Violation(label, f"{what} is {size}, no multiple of {divisor}")
     return size // divisor
+
+
+def check_attributes(call: Call) -> None:
+    """Raise Violation where an attribute breaks a constraint that its declaration names."""
+    values = {name: _known(call, name) for name, each in call.schema.attributes.items() if each.constraint}
+    if not values:
+        return
+    for misfit in value_misfits(call.schema, values, [call.rank(index) for index in range(call.input_count)]):
+        if misfit.constraint:
+            raise Violation(misfit.constraint, f"{misfit.what}; {misfit.why}")
+
+
+def _known(call: Call, name: str) -> Any:
+    """Return an attribute's value, None where only a call of the function around knows it."""
+    try:
+        return call.attribute(name)
+    except Unknown:
+        return None
 
 
 def check_choice(call: Call, name: str, choices: Sequence[int | str], label: str) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.errors import ModelError, printable
+from opset.inference.agreement import check_attributes
 from opset.inference.call import MAX_DATA, Call, Data, Unknown
 from opset.inference.dimensions import Dim, Size, TooComplex, has_function, parse, substitute, variable, variables
 from opset.inference.outcomes import (
@@ -491,6 +492,7 @@ class Engine:
         problems = self._misfits(meaning.schema, node, call.types)
         raw: Any = []
         try:
+            check_attributes(call)
             raw = meaning.rule.function(call)
         except (Violation, Unknown, TooComplex, *MALFORMED) as error:
             problems += told(call, meaning.schema, error)
@@ -552,6 +554,7 @@ class Engine:
         raw: Any = []
         rule = meaning.rule.function(call)
         try:
+            check_attributes(call)
             request = next(rule)
             while True:
                 request = rule.send((yield self._graph(frame, index, Asked(*request))))

@@ -28,6 +28,7 @@ from opset.opsets.registry import Registry, default_registry
 from opset.reference.numerics.shared import size_of
 from opset.reference.programs import ABSENT, Program, Programs, Step
 from opset.schemas.constraints import Violation
+from opset.schemas.signature import value_misfits
 
 __all__ = ["Declared", "Limits", "ReferenceEvaluator"]
 
@@ -385,6 +386,8 @@ class Run:
             attributes = {**attributes, "run": CallOfStep(self, frame, step)}
         assert step.function is not None
         try:
+            if step.legal is not None:
+                self._check_attributes(step, inputs)
             result = step.function(*inputs, **attributes)
             if step.is_generator:
                 step.seen.add(signature)
@@ -497,6 +500,18 @@ class Run:
         if findings:
             place = frame.program.place(step)
             raise RunError(replace(each, place=place) for each in findings)
+
+    def _check_attributes(self, step: Step, inputs: Sequence[Any]) -> None:
+        """Raise Violation where an attribute breaks a constraint that its declaration names."""
+        assert step.schema is not None
+        assert step.legal is not None
+        ranks = tuple([each.ndim if each.__class__ is np.ndarray else None for each in inputs])
+        if ranks in step.legal:
+            return
+        for misfit in value_misfits(step.schema, step.attributes, ranks):
+            if misfit.constraint:
+                raise Violation(misfit.constraint, f"{misfit.what}; {misfit.why}")
+        step.legal.add(ranks)
 
     def _check_outputs(self, frame: _Frame, step: Step, result: Any) -> None:
         """Raise RunError where a kernel gives what its operator does not give at this version, or nothing.

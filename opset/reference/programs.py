@@ -37,7 +37,8 @@ class Step:
 
     `call` gives the program of a model-local function, kept in `called`. `attributes` are what the kernel takes by
     keyword; a `Program` among them is run in the frame that it is found in. `seen` holds the input types that were
-    found legal.
+    found legal, and `legal` the ranks of inputs with which the attributes keep the constraints that their declarations
+    name; it is None where none does.
     """
 
     index: int
@@ -49,6 +50,7 @@ class Step:
     is_generator: bool = False
     any_type: bool = False
     seen: set[Any] = field(default_factory=set)
+    legal: set[Any] | None = None
     call: Callable[[], Program] | None = None
     called: Program | None = None
     inputs: tuple[int, ...] = ()
@@ -68,6 +70,7 @@ class _Meaning:
     known: frozenset[str] | None
     defaults: dict[str, Any]
     required: frozenset[str]
+    has_constraints: bool = False
     seen: set[Any] = field(default_factory=set)
 
 
@@ -222,6 +225,7 @@ class Programs:
             index, node, schema, kernel.function, attributes, kernel.takes_run, kernel.is_generator, kernel.any_type,
             # An attribute may name the type of an output, so what was found legal holds for this node alone.
             set() if node.attribute else meaning.seen,
+            set() if meaning.has_constraints else None,
         )
 
     def _meaning(self, body: Body, index: int, node: Any, imports: Mapping[str, int]) -> _Meaning:
@@ -252,6 +256,7 @@ class Programs:
                     if not each.required and known is not None and name in known
                 },
                 frozenset(name for name, each in formal.items() if each.required) - registration.IGNORED,
+                any(each.constraint for each in formal.values()),
             )
         return self._meanings[key]
 

@@ -31,6 +31,7 @@ from typing import Any
 from opset.errors import printable
 from opset.schemas.model import SINGLE, UNBOUNDED, Attribute, OpSchema, Parameter
 from opset.schemas.ranges import AXIS_RANGE, Comparison, parse_range, ranks_of
+from opset.schemas.types import ELEMENTS
 
 INPUT_COUNT, OUTPUT_COUNT, MISSING_INPUT = "input count", "output count", "missing input"
 INPUT_TYPE, OUTPUT_TYPE, TIED_TYPES = "input type", "output type", "tied types"
@@ -204,11 +205,11 @@ def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
 
 def element_name(number: int) -> str | None:
     """Return the name of an element type, None where the number is that of none."""
-    from opset.model.elements import ELEMENTS  # without declared data types, nobody needs the table
+    from opset.model import elements  # without declared data types, nobody needs the table
 
     if number == 8:
         return "string"
-    return ELEMENTS[number].name.lower() if number in ELEMENTS else None
+    return elements.ELEMENTS[number].name.lower() if number in elements.ELEMENTS else None
 
 
 def comparisons_of(declared: Attribute) -> tuple[Comparison, ...]:
@@ -252,7 +253,11 @@ def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> st
     if declared.kind == DATA_TYPE:
         if not declared.choices:
             return f"{name} is the number of an element type"
-        return f"{name} is the number of {listed([_type_phrase(each) for each in declared.choices])}"
+        if all(each in ELEMENTS for each in declared.choices):
+            return f"{name} is {listed(declared.choices)}"
+        number = "name" if declared.type == "string" else "number"
+        phrases = [each if each in ELEMENTS else f"a type in {each}" for each in declared.choices]
+        return f"{name} is the {number} of {listed(phrases)}"
     if declared.choices:
         return f"{name} is {listed(declared.choices)}"
     if declared.kind == BOOL:
@@ -260,10 +265,6 @@ def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> st
     first = schema_inputs[0].name if schema_inputs else "input"
     parts = [_spelled(part.strip(), name, first) for part in range_text(declared).split(" and ") if part]
     return " and ".join(parts)
-
-
-def _type_phrase(choice: str) -> str:
-    return f"a type in {choice}" if choice[:1].isupper() else choice
 
 
 def _spelled(part: str, name: str, first: str) -> str:

@@ -121,7 +121,7 @@ def test_an_axis_is_not_checked_where_the_rank_is_not_known():
         (Attribute("axis", "int", kind="axis", range="0 <= x < rank(Y)"), "0 <= axis < rank(Y)"),
         (Attribute("flag", "int", kind="bool"), "flag is 0 or 1"),
         (Attribute("to", "int", kind="data_type", choices=("T2",)), "to is the number of a type in T2"),
-        (Attribute("to", "int", kind="data_type", choices=("float", "double")), "to is the number of float or double"),
+        (Attribute("to", "int", kind="data_type", choices=("float", "double")), "to is float or double"),
     ],
 )
 def test_the_constraint_that_a_declaration_stands_for(attribute, text):
