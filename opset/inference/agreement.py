@@ -10,7 +10,7 @@ from opset.inference.dimensions import Dim, Size, equal, lower
 from opset.inference.types import Shape, shown
 from opset.model.types import element_name
 from opset.schemas.constraints import Violation
-from opset.schemas.signature import value_misfits
+from opset.schemas.signature import check_constraints
 
 
 def differ(left: Shape, right: Shape) -> bool:
@@ -129,9 +129,7 @@ def check_attributes(call: Call) -> None:
     values = {name: _known(call, name) for name, each in call.schema.attributes.items() if each.constraint}
     if not values:
         return
-    for misfit in value_misfits(call.schema, values, [call.rank(index) for index in range(call.input_count)]):
-        if misfit.constraint:
-            raise Violation(misfit.constraint, f"{misfit.what}; {misfit.why}")
+    check_constraints(call.schema, values, [call.rank(index) for index in range(call.input_count)])
 
 
 def _known(call: Call, name: str) -> Any:

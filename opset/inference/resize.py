@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from opset.inference.agreement import agreed, axes_of, check_choice, check_numbers, is_filled
+from opset.inference.agreement import agreed, axes_of, check_numbers, is_filled
 from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Dim, Size, followed, less
 from opset.inference.elements import single
@@ -14,10 +14,6 @@ from opset.inference.registration import infer
 from opset.inference.types import MAX_RANK, Shape
 from opset.schemas.constraints import Violation
 
-MODES = ("nearest", "linear", "cubic")
-COORDINATES: tuple[str, ...] = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
-ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
-POLICIES = ("stretch", "not_larger", "not_smaller")
 MAX_DIVISOR = 64
 """Largest denominator of a scale that a symbolic size is multiplied by."""
 
@@ -25,7 +21,6 @@ MAX_DIVISOR = 64
 @infer("Upsample")
 def upsample_images(call: Call) -> Shape:
     """Give the shape of images enlarged in height and width."""
-    check_choice(call, "mode", ("nearest", "bilinear"), "C3")
     agreed(call, 0, (None,) * 4, "C5")
     return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")), 1.0)
 
@@ -33,7 +28,6 @@ def upsample_images(call: Call) -> Shape:
 @infer("Upsample", since=7)
 def upsample_by_attribute(call: Call) -> Shape:
     """Give the shape of a tensor enlarged in all dimensions by an attribute."""
-    check_choice(call, "mode", ("nearest", "linear"), "C3")
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
@@ -44,7 +38,6 @@ def upsample_by_attribute(call: Call) -> Shape:
 @infer("Resize")
 def resize_by_scales(call: Call) -> Shape:
     """Give the shape of a tensor resized, or only enlarged, in all dimensions by an input."""
-    check_choice(call, "mode", ("nearest", "linear"), "C3")
     return _enlarged(call, _elements(call, 1), 1.0 if call.schema.name == "Upsample" else 0.0)
 
 
@@ -67,13 +60,6 @@ def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Sha
 @infer("Resize", since=11)
 def resize(call: Call) -> Shape:
     """Give the shape of X with the dimensions of `axes` multiplied by `scales`, or as `sizes` says."""
-    coordinates = COORDINATES
-    if call.version != 18:
-        coordinates = (*COORDINATES, "tf_half_pixel_for_nn" if call.version < 18 else "half_pixel_symmetric")
-    check_choice(call, "mode", MODES, "C3")
-    check_choice(call, "coordinate_transformation_mode", coordinates, "C3")
-    check_choice(call, "nearest_mode", ROUNDINGS, "C3")
-    check_choice(call, "keep_aspect_ratio_policy", POLICIES, "C3")
     scales, sizes = _elements(call, 2), _elements(call, 3)
     # Where one is there, the other is absent or empty.
     scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes

@@ -28,7 +28,7 @@ from opset.opsets.registry import Registry, default_registry
 from opset.reference.numerics.shared import size_of
 from opset.reference.programs import ABSENT, Program, Programs, Step
 from opset.schemas.constraints import Violation
-from opset.schemas.signature import value_misfits
+from opset.schemas.signature import check_constraints
 
 __all__ = ["Declared", "Limits", "ReferenceEvaluator"]
 
@@ -508,9 +508,7 @@ class Run:
         ranks = tuple([each.ndim if each.__class__ is np.ndarray else None for each in inputs])
         if ranks in step.legal:
             return
-        for misfit in value_misfits(step.schema, step.attributes, ranks):
-            if misfit.constraint:
-                raise Violation(misfit.constraint, f"{misfit.what}; {misfit.why}")
+        check_constraints(step.schema, step.attributes, ranks)
         step.legal.add(ranks)
 
     def _check_outputs(self, frame: _Frame, step: Step, result: Any) -> None:

@@ -15,6 +15,9 @@ that is wrong. Each argument that is left out leaves its part unchecked:
   the `choices`, `range` and `kind` that the schema declares, with the ranks of inputs (`ranks`, by position) where they
   are known. `constraint` of the misfit is the label of the constraint that is broken, "" where none is declared.
 
+`check_constraints(schema, values, ranks)` raises the `Violation` of a constraint that an attribute breaks. Evaluation
+and inference call it before a kernel or a rule, so that neither repeats what is declared.
+
 `bare_optionals` says that the content of an optional is taken for the optional itself, since values at run time do not
 show which of the two they are.
 
@@ -29,6 +32,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from opset.errors import printable
+from opset.model.types import element_name
+from opset.schemas.constraints import Violation
 from opset.schemas.model import SINGLE, UNBOUNDED, Attribute, OpSchema, Parameter
 from opset.schemas.ranges import AXIS_RANGE, Comparison, parse_range, ranks_of
 from opset.schemas.types import ELEMENTS
@@ -53,6 +58,8 @@ class Misfit:
     why: str
     name: str = ""
     constraint: str = ""
+    detail: str = ""
+    """Of an attribute's value, the fact alone: "axis 2, rank 2"."""
 
 
 def misfits(
@@ -153,10 +160,23 @@ def value_misfits(
         rank_by_name = _ranks_by_name(schema, ranks) if _needs_ranks(declared) else {}
         for element in value if isinstance(value, list | tuple) else (value,):
             if why := _why_illegal(schema, declared, element, rank_by_name):
-                shown = printable(repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}…")
-                what = f"the attribute '{declared.name}' is {shown}"
-                yield Misfit(ATTRIBUTE_VALUE, what, why, declared.name, declared.constraint)
+                text = repr(value)
+                shown = printable(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+                what, detail = f"the attribute '{declared.name}' is {shown}", f"{declared.name} {shown}"
+                for name in sorted(ranks_of(comparisons_of(declared))):
+                    detail += f", rank{name and f'({name})'} {rank_by_name.get(name)}"
+                yield Misfit(ATTRIBUTE_VALUE, what, why, declared.name, declared.constraint, detail)
                 break
+
+
+def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
+    """Raise Violation where an attribute's value breaks a constraint that its declaration names.
+
+    Declarations that name no constraint are not enforced here, as flags of which any number but 0 is taken for 1.
+    """
+    for misfit in value_misfits(schema, values, ranks):
+        if misfit.constraint:
+            raise Violation(misfit.constraint, misfit.detail)
 
 
 def declared_attributes(schema: OpSchema) -> tuple[Attribute, ...]:
@@ -178,8 +198,7 @@ def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Map
         return "it has to be 0 or 1"
     for each in comparisons_of(declared):
         if not isinstance(element, int | float) or not each.holds(element, ranks):
-            rank = ranks.get(each.bound.of)
-            return f"it has to be {range_text(declared)}" + (f", and rank is {rank}" if each.bound.sign else "")
+            return f"it has to be {range_text(declared)}"
     return ""
 
 
@@ -201,15 +220,6 @@ def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
         types = schema.types.get(choice, (f"tensor({choice})",))
         found.update(each[7:-1] for each in types if each.startswith("tensor("))
     return found
-
-
-def element_name(number: int) -> str | None:
-    """Return the name of an element type, None where the number is that of none."""
-    from opset.model import elements  # without declared data types, nobody needs the table
-
-    if number == 8:
-        return "string"
-    return elements.ELEMENTS[number].name.lower() if number in elements.ELEMENTS else None
 
 
 def comparisons_of(declared: Attribute) -> tuple[Comparison, ...]:

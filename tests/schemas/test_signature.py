@@ -4,6 +4,7 @@ import pytest
 
 from opset.opsets.registry import get_schema
 from opset.schemas import signature
+from opset.schemas.constraints import Violation
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.ranges import Bound, Comparison, parse_range, ranks_of
 from opset.schemas.signature import declared_text, misfits
@@ -107,7 +108,14 @@ def test_an_axis_is_not_checked_where_the_rank_is_not_known():
     (misfit,) = misfits(schema, values={"a": -1})
     assert misfit.constraint == "C1"
     (misfit,) = misfits(schema, values={"a": 2}, ranks=[2])
-    assert misfit.why == "it has to be 0 <= x < rank, and rank is 2"
+    assert (misfit.why, misfit.detail) == ("it has to be 0 <= x < rank", "a 2, rank 2")
+
+
+def test_only_declarations_that_name_a_constraint_are_enforced():
+    schema = schema_of(Attribute("a", "int", kind="bool"), Attribute("b", "int", range="> 0", constraint="C2"))
+    signature.check_constraints(schema, {"a": 2, "b": 1})
+    with pytest.raises(Violation, match="C2: b 0"):
+        signature.check_constraints(schema, {"a": 2, "b": 0})
 
 
 @pytest.mark.parametrize(
