@@ -10,7 +10,6 @@ from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, OpSchema, Parameter
 from opset.schemas.names import near_miss, normalised, shown
-from opset.schemas.signature import listed
 from opset.text import columns, wrapped
 from opset.version_converter.derive import derive
 
@@ -120,7 +119,7 @@ def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) 
         return []
     lines = ["", title]
     for line, entry in zip(columns([[printable(cell) for cell in row] for row in cells]), entries, strict=True):
-        lines += [line, *wrapped(entry["doc"], WIDTH, "      ")]
+        lines += [line, *wrapped(_declared(entry), WIDTH, "      "), *wrapped(entry["doc"], WIDTH, "      ")]
     return lines
 
 
@@ -138,10 +137,15 @@ def _attribute(attribute: dict[str, Any]) -> str:
     default = attribute["default"]
     words = [attribute["type"] if default is None else f"{attribute['type']} = {_value(default)}"]
     words += ["required"] if attribute["required"] else []
-    words += [attribute["kind"]] if attribute["kind"] else []
-    words += [listed(attribute["choices"])] if attribute["choices"] else []
-    words += [attribute["range"]] if attribute["range"] else []
     return ", ".join(words)
+
+
+def _declared(entry: dict[str, Any]) -> str:
+    """Return what an attribute declares about its values, and the constraint that others break."""
+    words = [entry["kind"]] if entry.get("kind") else []
+    words += [f"one of {', '.join(map(_value, entry['choices']))}"] if entry.get("choices") else []
+    words += [entry["range"]] if entry.get("range") else []
+    return "; ".join(words) + (f" ({entry['constraint']})" if entry.get("constraint") else "")
 
 
 def _bound(count: int) -> int | None:
