@@ -49,7 +49,7 @@ Runner = Callable[[dict[str, Any]], Sequence[Any]]
 
 
 def alone(function: Callable[..., Measured], *arguments: Any) -> Measured:
-    """Give what a function gives in a new process, "failed" with the reason where it gives nothing."""
+    """Return what a function gives in a new process, "failed" with the reason where it gives nothing."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         try:
             return pool.submit(function, *arguments).result()
@@ -60,7 +60,7 @@ def alone(function: Callable[..., Measured], *arguments: Any) -> Measured:
 
 
 def loaded(engine: str, model: str | bytes) -> Runner:
-    """Give what runs a model, a path or bytes, on an engine."""
+    """Return what runs a model, a path or bytes, on an engine."""
     if engine == "opset":
         import opset
 
@@ -97,7 +97,7 @@ def warmed(engine: str) -> None:
 
 
 def memory() -> int:
-    """Give the most bytes that this process ever held."""
+    """Return the most bytes that this process ever held."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
@@ -124,7 +124,7 @@ def measure_model(engine: str, folder: str, seconds: float) -> Measured:
 
 
 def measure_nodes(engine: str) -> Measured:
-    """Give the seconds for each node case that the engine runs."""
+    """Return the seconds for each node case that the engine runs."""
     warmed(engine)
     from tests.conformance.matrix import node_cases
 
@@ -143,7 +143,7 @@ def measure_nodes(engine: str) -> Measured:
 
 
 def measure_rates(engine: str) -> Measured:
-    """Give the nodes that are run in a second, in a long chain and in a long loop."""
+    """Return the nodes that are run in a second, in a long chain and in a long loop."""
     from onnx import TensorProto, helper, numpy_helper
 
     warmed(engine)
@@ -178,7 +178,7 @@ def measure_rates(engine: str) -> Measured:
 
 
 def prepared(folder: Path, pattern: str) -> Iterator[tuple[str, Path]]:
-    """Write the networks and their data; give the name and folder of each."""
+    """Write the networks and their data; yield the name and folder of each."""
     import onnx
 
     from tests.conformance.models import cases_of
@@ -195,7 +195,7 @@ def prepared(folder: Path, pattern: str) -> Iterator[tuple[str, Path]]:
 
 
 def with_weights(model: Any) -> Any:
-    """Give a model in which what nodes compute from initializers alone, by Mul and Sin, is an initializer."""
+    """Return a model in which what nodes compute from initializers alone, by Mul and Sin, is an initializer."""
     from onnx import numpy_helper
 
     values = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
@@ -221,7 +221,7 @@ def with_weights(model: Any) -> Any:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Give the geometric mean."""
+    """Return the geometric mean."""
     return math.exp(statistics.fmean(map(math.log, values))) if values else math.nan
 
 
@@ -267,7 +267,7 @@ def of_models(pattern: str, seconds: float, engines: Sequence[str]) -> tuple[Mea
 
 
 def of_nodes() -> tuple[Measured, list[tuple[str, bool]]]:
-    """Measure the node cases; give the seconds, and whether the target is met."""
+    """Measure the node cases; return the seconds, and whether the target is met."""
     own, other = (alone(measure_nodes, engine) for engine in ("opset", "onnx"))
     both = own.keys() & other.keys()
     sums = sum(own[name] for name in both), sum(other[name] for name in both)
@@ -292,7 +292,7 @@ def of_rates() -> Measured:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, and give the exit status."""
+    """Measure, print, and return the exit status."""
     about = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.evaluation", description=about)
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}")

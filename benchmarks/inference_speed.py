@@ -52,7 +52,7 @@ class Bench:
 
 
 def block(number: int, value: str) -> Iterator[NodeProto]:
-    """Give the nodes of one block, from a value on; the last one gives `block<number>/out`."""
+    """Yield the nodes of one block, from a value on; the last one gives `block<number>/out`."""
     from onnx.helper import make_node
 
     def named(name: str) -> str:
@@ -120,7 +120,7 @@ BENCHES = {
 
 
 def targets(name: str, runs: dict[str, dict[str, Run]]) -> Iterator[tuple[str, float, float]]:
-    """Give what is asked of us on a model: a value, and the most that it may be."""
+    """Yield what is asked of us on a model: a value, and the most that it may be."""
     ours, theirs = runs[name]["opset"], runs[name]["onnx"]
     if name == "nodes":
         yield "seconds, 3 x onnx", ours.seconds, 3 * theirs.seconds
@@ -133,7 +133,7 @@ def targets(name: str, runs: dict[str, dict[str, Run]]) -> Iterator[tuple[str, f
 
 
 def measure(name: str, size: int, runs: int, folder: Path) -> dict[str, Run]:
-    """Give the median cost for us and for onnx."""
+    """Return the median cost for us and for onnx."""
     source, output = folder / "model.onnx", folder / "output.onnx"
     made = run([sys.executable, "-m", "benchmarks.inference_speed", "--make", name, str(size), str(source)])
     if made.failure:
@@ -148,7 +148,7 @@ def measure(name: str, size: int, runs: int, folder: Path) -> dict[str, Run]:
 
 
 def report(name: str, size: int, runs: dict[str, dict[str, Run]]) -> tuple[list[str], bool]:
-    """Give the lines about one model, and whether all targets hold; what is wished for is told alone."""
+    """Return the lines about one model, and whether all targets hold; what is wished for is told alone."""
     bench, ours = BENCHES[name], runs[name]["opset"]
     lines = [f"{size:,} {bench.title}"]
     for who, cost in runs[name].items():
@@ -163,7 +163,7 @@ def report(name: str, size: int, runs: dict[str, dict[str, Run]]) -> tuple[list[
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; give the exit status."""
+    """Measure and print; return the exit status."""
     options = asked(arguments, "python -m benchmarks.inference_speed", __doc__ or "", list(BENCHES), runs=3, room=3)
     if options.make:
         name, size, path = options.make

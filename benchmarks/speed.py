@@ -60,7 +60,7 @@ class Bench:
 
 
 def layers(count: int, width: int, weights: Callable[[str], TensorProto]) -> GraphProto:
-    """Give a graph of `count` layers of five nodes at opset 11, three of which change until opset 21."""
+    """Return a graph of `count` layers of five nodes at opset 11, three of which change until opset 21."""
     from onnx import TensorProto, helper
 
     nodes, value = [], "x"
@@ -167,7 +167,7 @@ BENCHES = {
 
 
 def command(who: str, source: Path, output: Path) -> list[str]:
-    """Give the command line with which somebody converts or copies a file."""
+    """Return the command line with which somebody converts or copies a file."""
     if who == "opset":
         script = Path(sys.executable).with_name("opset")
         start = [str(script)] if script.exists() else [sys.executable, "-m", "opset"]
@@ -179,7 +179,7 @@ def command(who: str, source: Path, output: Path) -> list[str]:
 
 
 def run(arguments: Sequence[str]) -> Run:
-    """Give what a process costs; one that takes longer than TIME_LIMIT is stopped."""
+    """Return what a process costs; one that takes longer than TIME_LIMIT is stopped."""
     with tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
@@ -198,7 +198,7 @@ def run(arguments: Sequence[str]) -> Run:
 
 
 def measure(bench: Bench, size: int, runs: int, folder: Path) -> dict[str, Run]:
-    """Give the median cost for us and each peer."""
+    """Return the median cost for us and each peer."""
     source, output = folder / "model.onnx", folder / "output.onnx"
     name = next(name for name, known in BENCHES.items() if known is bench)
     made = run([sys.executable, "-m", "benchmarks.speed", "--make", name, str(size), str(source)])
@@ -219,13 +219,13 @@ def measure(bench: Bench, size: int, runs: int, folder: Path) -> dict[str, Run]:
 
 
 def summary(runs: Sequence[Run]) -> Run:
-    """Give the median time and the highest memory."""
+    """Return the median time and the highest memory."""
     failure = next((run.failure for run in runs if run.failure), "")
     return Run(statistics.median(run.seconds for run in runs), max(run.megabytes for run in runs), failure)
 
 
 def report(bench: Bench, size: int, runs: dict[str, Run]) -> tuple[list[str], bool]:
-    """Give the lines about one model, and whether all targets hold."""
+    """Return the lines about one model, and whether all targets hold."""
     lines = [bench.title if bench.make is make_small else f"{size:,} {bench.title}"]
     ours = runs["opset"].seconds
     for who, cost in runs.items():
@@ -243,7 +243,7 @@ def report(bench: Bench, size: int, runs: dict[str, Run]) -> tuple[list[str], bo
 def asked(
     arguments: Sequence[str] | None, program: str, about: str, names: Sequence[str], runs: int, room: int
 ) -> argparse.Namespace:
-    """Give the options of a benchmark of these models, whose files need so many GB."""
+    """Return the options of a benchmark of these models, whose files need so many GB."""
     parser = argparse.ArgumentParser(prog=program, description=about.split("\n")[0])
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(names), help=", ".join(names))
     parser.add_argument("--runs", type=int, default=runs, metavar="N", help="runs of each, of which the median counts")
@@ -255,7 +255,7 @@ def asked(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; give the exit status."""
+    """Measure and print; return the exit status."""
     options = asked(arguments, "python -m benchmarks.speed", __doc__ or "", list(BENCHES), runs=5, room=8)
     if options.make:
         name, size, path = options.make

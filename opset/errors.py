@@ -135,7 +135,7 @@ CODES: dict[str, str] = {
 
 
 def printable(text: object) -> str:
-    """Give text with every control, bidirectional and undecodable character escaped, safe on a terminal.
+    """Return text with every control, bidirectional and undecodable character escaped, safe on a terminal.
 
     Names and messages come from models, which are untrusted.
     """
@@ -169,7 +169,7 @@ class Finding:
         return "\n".join(lines)
 
     def in_file(self, file: str) -> Finding:
-        """Give the same finding with its file named, unless it names one already."""
+        """Return the same finding with its file named, unless it names one already."""
         return self if self.file else replace(self, file=file)
 
 
@@ -189,7 +189,7 @@ class OpsetError(Exception):
         return type(self), (self.findings,)
 
     def in_file(self, file: str) -> OpsetError:
-        """Give the same error with the file named in every finding that does not name one."""
+        """Return the same error with the file named in every finding that does not name one."""
         return type(self)(finding.in_file(file) for finding in self.findings)
 
 

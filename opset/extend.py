@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opset.inference.types import Type, tensor
     from opset.reference.comparison import differences
     from opset.reference.numerics.shared import rounded_once
-    from opset.reference.registration import Call as KernelContext
+    from opset.reference.registration import KernelContext as KernelContext
     from opset.reference.registration import kernel
     from opset.schemas.constraints import Violation
     from opset.version_converter.registration import down, up

@@ -13,7 +13,7 @@ STYLES = {"bold": "1", "red": "1;31", "green": "32", "yellow": "33", "dim": "2"}
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterable[int] = ()) -> list[str]:
-    """Give a line a row with its cells aligned; those of the columns numbered in `right` end at the same place."""
+    """Return a line a row with its cells aligned; those of the columns numbered in `right` end at the same place."""
     widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
     flush = set(right)
     lines = []
@@ -27,7 +27,7 @@ def columns(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterable[i
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """Give prose as lines of at most `width`, each of its own lines wrapped by itself and escaped."""
+    """Return prose as lines of at most `width`, each of its own lines wrapped by itself and escaped."""
     import textwrap  # compiles regular expressions; only prose needs it
 
     lines: list[str] = []
@@ -38,7 +38,7 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def styled(text: str, style: str, stream: IO[str]) -> str:
-    """Give text in a style where the stream is a terminal that may show colour, else as it is.
+    """Return text in a style where the stream is a terminal that may show colour, else as it is.
 
     NO_COLOR (https://no-color.org) and TERM=dumb turn styles off.
     """

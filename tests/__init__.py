@@ -1,1 +1,1 @@
-"""The tests, in the layout of opset/; conformance/ and fuzz/ hold commands that judge it against other implementations."""
+"""The tests, in the layout of opset/; conformance/ and fuzz/ hold the commands that compare it with other packages."""

@@ -35,7 +35,7 @@ def environment(folder):
 
 
 def played(text, folder):
-    """Give a page's text with what its commands print now; run its scripts."""
+    """Return a page's text with what its commands print now; run its scripts."""
     shutil.copytree(ROOT / "examples", folder / "examples")
     variables = environment(folder)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, INTEGERS, nonnegative, positive_axis, through
+from opset.adapters.shared import BFLOAT16, INTEGERS, emulate, nonnegative, positive_axis
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -10,7 +10,7 @@ down("Softmax", "LogSoftmax", "Hardmax", since=11)(nonnegative("axis"))
 
 
 @up("Softmax", "LogSoftmax", "Hardmax", since=11)
-def axis_behind_the_last(op: Builder, node: Node) -> Result:
+def softmax_11_up(op: Builder, node: Node) -> Result:
     """An axis equal to the rank left rows of one element; it is out of range now."""
     if node.attr("axis") >= 0 and (rank := node.rank(0)) is not None:
         positive_axis(node.attr("axis"), rank)
@@ -18,7 +18,7 @@ def axis_behind_the_last(op: Builder, node: Node) -> Result:
 
 
 @up("Softmax", "LogSoftmax", "Hardmax", since=13)
-def flattened_to_one_axis(op: Builder, node: Node) -> Result:
+def softmax_13_up(op: Builder, node: Node) -> Result:
     """Before 13 the input was flattened to two dimensions at `axis`; along the last axis both are the same."""
     x, axis = node.input(0), node.attr("axis")
     if axis == -1 or ((rank := node.rank(0)) is not None and positive_axis(axis, rank) == rank - 1):
@@ -29,7 +29,7 @@ def flattened_to_one_axis(op: Builder, node: Node) -> Result:
         return op.Identity(x)
     shape = op.Shape(x)
     rows = op.Flatten(x, axis=axis)
-    (y,) = op.same(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1)
+    (y,) = op.copy(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1)
     back = op.Reshape(y, shape)
     # Of an input with two sizes of 0, Reshape would copy the 1 that Flatten put in front.
     known = sizes is not None and all(isinstance(size, int) for size in sizes)
@@ -37,7 +37,7 @@ def flattened_to_one_axis(op: Builder, node: Node) -> Result:
 
 
 @down("Softmax", "LogSoftmax", "Hardmax", since=13)
-def one_axis_to_flattened(op: Builder, node: Node) -> Result:
+def softmax_13_down(op: Builder, node: Node) -> Result:
     """Flattening at the last axis is normalising along it, so the axis is brought there."""
     axis = node.attr("axis")
     if axis == -1:
@@ -49,34 +49,34 @@ def one_axis_to_flattened(op: Builder, node: Node) -> Result:
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     turned = op.Transpose(node.input(0), perm=order)
-    (y,) = op.same(node, inputs=[turned], outputs=[op.fresh("turned")], axis=-1)
+    (y,) = op.copy(node, inputs=[turned], outputs=[op.fresh("turned")], axis=-1)
     return op.Transpose(y, perm=order)
 
 
 down("Elu", "HardSigmoid", "HardSwish", "Mish", "Selu", "Softplus", "Softsign", "ThresholdedRelu", since=22)(
-    through(BFLOAT16)
+    emulate(BFLOAT16)
 )
-down("LeakyRelu", "PRelu", since=16)(through(BFLOAT16))
+down("LeakyRelu", "PRelu", since=16)(emulate(BFLOAT16))
 
 
 @up("PRelu", since=7)
-def slope_by_channel(op: Builder, node: Node) -> Result:
+def p_relu_7_up(op: Builder, node: Node) -> Result:
     """The slopes belonged to dimension 1, unless there was but one; ones after their own dimension keep them there."""
     slope, rank = node.shape(1), node.rank(0)
     if slope is not None and all(dim == 1 for dim in slope):
         if rank is not None and len(slope) <= rank:
             return None
-        return op.same(node, inputs=[node.input(0), op.Squeeze(node.input(1), axes=list(range(len(slope))))])
+        return op.copy(node, inputs=[node.input(0), op.Squeeze(node.input(1), axes=list(range(len(slope))))])
     rank = node.need_rank(0)
     if node.need_rank(1) != 1 or rank < 2:
         raise Refusal("C204", "before version 7 there was one slope, or one for each index of dimension 1")
     if rank == 2:
         return None
-    return op.same(node, inputs=[node.input(0), op.Unsqueeze(node.input(1), axes=list(range(1, rank - 1)))])
+    return op.copy(node, inputs=[node.input(0), op.Unsqueeze(node.input(1), axes=list(range(1, rank - 1)))])
 
 
 @down("PRelu", since=7)
-def channel_of_slope(op: Builder, node: Node) -> Result:
+def p_relu_7_down(op: Builder, node: Node) -> Result:
     """There was one slope, or one for each index of dimension 1; other shapes have no equal."""
     slope = node.shape(1)
     if slope is None:
@@ -89,21 +89,21 @@ def channel_of_slope(op: Builder, node: Node) -> Result:
     if not 0 <= channel < len(slope) or any(dim != 1 for axis, dim in enumerate(slope) if axis != channel):
         raise Refusal("C204", f"slopes of shape {list(slope)} do not belong to dimension 1 alone", "reshape the slopes")
     others = [axis for axis in range(len(slope)) if axis != channel]
-    return op.same(node, inputs=[node.input(0), op.Squeeze(node.input(1), axes=others)]) if others else None
+    return op.copy(node, inputs=[node.input(0), op.Squeeze(node.input(1), axes=others)]) if others else None
 
 
 @down("Relu", since=14)
-def relu_of_integers(op: Builder, node: Node) -> Result:
+def relu_14_down(op: Builder, node: Node) -> Result:
     """The larger one of a number and zero is what it gives, and Max takes integers."""
     element = node.element(0)
     return op.Max(node.input(0), op.const(0, element, [])) if element in INTEGERS else None
 
 
 @down("Celu", since=28)
-def celu_of_other_types(op: Builder, node: Node) -> Result:
+def celu_28_down(op: Builder, node: Node) -> Result:
     """Types that FLOAT holds go through it; for DOUBLE the formula is written out."""
     if node.element(0) != "double":
-        return through({"float16": "float", **BFLOAT16})(op, node)
+        return emulate({"float16": "float", **BFLOAT16})(op, node)
     x, alpha, zero, one = node.input(0), *(op.const(v, "double", []) for v in (node.attr("alpha"), 0.0, 1.0))
     curve = op.Mul(alpha, op.Sub(op.Exp(op.Div(x, alpha)), one))
     return op.Add(op.Max(x, zero), op.Min(curve, zero))

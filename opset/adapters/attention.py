@@ -10,35 +10,35 @@ FLOATS = frozenset(("float", "double", "float16", "bfloat16"))
 
 
 @up("Attention", since=24)
-def mask_for_every_key(op: Builder, node: Node) -> Result:
+def attention_24_up(op: Builder, node: Node) -> Result:
     """A mask of one column spoke for every key and now speaks for the first alone, so it is repeated."""
     last = _last_of_mask(node)
     if not node.input(MASK) or (last is not None and (last != 1 or _known_total(node) == 1)):
         return None
     inputs = list(node.proto.input)
     inputs[MASK] = op.Expand(inputs[MASK], _vector(op, _total(op, node)))
-    return op.same(node, inputs=inputs)
+    return op.copy(node, inputs=inputs)
 
 
 @down("Attention", since=24)
-def mask_of_full_length(op: Builder, node: Node) -> Result:
+def attention_24_down(op: Builder, node: Node) -> Result:
     """Columns that version 24 adds to a mask are minus infinity, and so are keys behind `nonpad_kv_seqlen`."""
     inputs = list(node.proto.input)
     if not node.input(NONPAD):
         if not node.input(MASK) or _last_of_mask(node) == _known_total(node) is not None:
             return None
         inputs[MASK] = _full_mask(op, node)
-        return op.same(node, inputs=inputs)
+        return op.copy(node, inputs=inputs)
     _no_cache_and_padding(node)
     columns = _numbers(op, _total(op, node))
     visible = op.Less(columns, op.Unsqueeze(node.input(NONPAD), op.const([1, 2, 3])))
     if _is_causal(node):
         visible = op.And(visible, op.LessOrEqual(columns, _positions(op, node)))
-    return op.same(node, inputs=[*inputs[:MASK], _restricted_mask(op, node, visible)], drop=["is_causal"])
+    return op.copy(node, inputs=[*inputs[:MASK], _restricted_mask(op, node, visible)], drop=["is_causal"])
 
 
 @up("Attention", since=25)
-def nothing_said_twice(op: Builder, node: Node) -> Result:
+def attention_25_up(op: Builder, node: Node) -> Result:
     """Version 25 forbids what could only repeat: heads that a dimension tells, and a cache beside `nonpad_kv_seqlen`.
 
     It wants both present outputs or none; one that is not used may be named.
@@ -60,12 +60,12 @@ def nothing_said_twice(op: Builder, node: Node) -> Result:
         results = list(outputs)
     elif not drop:
         return None
-    op.same(node, outputs=outputs, drop=drop)
+    op.copy(node, outputs=outputs, drop=drop)
     return results
 
 
 @down("Attention", since=25)
-def window_as_mask(op: Builder, node: Node) -> Result:
+def attention_25_down(op: Builder, node: Node) -> Result:
     """A window is minus infinity outside of it, which a mask can say."""
     left, right = node.attr("left_window_size"), node.attr("right_window_size")
     if left == right == -1:
@@ -81,11 +81,11 @@ def window_as_mask(op: Builder, node: Node) -> Result:
     visible = op.And(*bounds) if len(bounds) == 2 else bounds[0]
     inputs = [*node.proto.input, *[""] * (MASK + 1 - len(node.proto.input))]
     inputs[MASK] = _restricted_mask(op, node, visible)
-    return op.same(node, inputs=inputs, drop=["left_window_size", "right_window_size"])
+    return op.copy(node, inputs=inputs, drop=["left_window_size", "right_window_size"])
 
 
 def _heads_of_dimensions(node: Node) -> list[str]:
-    """Give the attributes for the number of heads that repeat a dimension of four-dimensional inputs."""
+    """Return the attributes for the number of heads that repeat a dimension of four-dimensional inputs."""
     stated = [(name, index) for name, index in (("q_num_heads", QUERY), ("kv_num_heads", KEY)) if node.has(name)]
     if not stated or node.need_rank(QUERY) != 4:
         return []
@@ -115,7 +115,7 @@ def _is_causal(node: Node) -> bool:
 
 
 def _known_length(node: Node, index: int) -> int | None:
-    """Give how long queries, keys or a cache are, where that is known: the last dimension but one."""
+    """Return how long queries, keys or a cache are, where that is known: the last dimension but one."""
     shape = node.shape(index)
     length = shape[-2] if shape is not None and len(shape) >= 2 else None
     return length if isinstance(length, int) else None
@@ -134,7 +134,7 @@ def _known_total(node: Node) -> int | None:
 
 
 def _total(op: Builder, node: Node) -> str:
-    """Give the number of keys, those of the cache included, as a scalar."""
+    """Return the number of keys, those of the cache included, as a scalar."""
     known = _known_total(node)
     if known is not None:
         return op.const(known)
@@ -147,12 +147,12 @@ def _vector(op: Builder, scalar: str) -> str:
 
 
 def _numbers(op: Builder, count: str) -> str:
-    """Give the numbers from 0 up to a count."""
+    """Return the numbers from 0 up to a count."""
     return op.Range(op.const(0), count, op.const(1))
 
 
 def _positions(op: Builder, node: Node) -> str:
-    """Give the positions of the queries, `(length, 1)`, or `(batch, 1, length, 1)` with `nonpad_kv_seqlen`."""
+    """Return the positions of the queries, `(length, 1)`, or `(batch, 1, length, 1)` with `nonpad_kv_seqlen`."""
     length = _length(op, node, QUERY)
     rows = op.Unsqueeze(_numbers(op, length), op.const([1]))
     if node.input(PAST_KEY):
@@ -170,7 +170,7 @@ def _last_of_mask(node: Node) -> int | None:
 
 
 def _full_mask(op: Builder, node: Node) -> str:
-    """Give the mask with a column for every key, those that it lacks filled with what excludes a key."""
+    """Return the mask with a column for every key, those that it lacks filled with what excludes a key."""
     mask, last, total = node.input(MASK), _last_of_mask(node), _known_total(node)
     if last is not None and total is not None:
         if last == total:
@@ -185,7 +185,7 @@ def _full_mask(op: Builder, node: Node) -> str:
 
 
 def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
-    """Give a mask that excludes what the node's mask excludes and what is not visible."""
+    """Return a mask that excludes what the node's mask excludes and what is not visible."""
     if not node.input(MASK):
         return visible
     mask, element = _full_mask(op, node), node.need_element(MASK)
@@ -196,7 +196,7 @@ def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
 
 
 def _excluded(op: Builder, node: Node) -> str:
-    """Give the scalar of the mask's type that excludes a key."""
+    """Return the scalar of the mask's type that excludes a key."""
     element = node.need_element(MASK)
     if element == "bool":
         return op.const(False, "bool", [])

@@ -10,9 +10,9 @@ from opset.adapters.shared import (
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
     chosen,
+    emulate,
     float16,
     float32,
-    through,
 )
 from opset.model.types import NUMBERS, Shape
 from opset.version_converter.registration import down, up
@@ -27,8 +27,8 @@ FLOATS = ("float16", "float", "double")
 WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int64"}
 """Types that hold what two integers give, so that casting back wraps as the small type does."""
 
-down(*ARITHMETIC, since=14)(through(WIDE_INTEGERS))
-down("LessOrEqual", "GreaterOrEqual", "Where", since=16)(through(BFLOAT16))
+down(*ARITHMETIC, since=14)(emulate(WIDE_INTEGERS))
+down("LessOrEqual", "GreaterOrEqual", "Where", since=16)(emulate(BFLOAT16))
 
 
 @up(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
@@ -37,10 +37,10 @@ def axis_to_broadcasting(op: Builder, node: Node) -> Result:
     a, b = node.input(0), node.input(1)
     gone = [name for name in ("axis", "broadcast") if node.has(name)]
     if not node.attr("broadcast") or not node.has("axis"):
-        return op.same(node, drop=gone) if gone else None
+        return op.copy(node, drop=gone) if gone else None
     shape = node.shape(1)
     if shape is not None and all(dim == 1 for dim in shape):
-        return op.same(node, drop=gone)
+        return op.copy(node, drop=gone)
     rank, own = node.need_rank(0), node.need_rank(1)
     axis = node.attr("axis")
     missing = rank - own - (axis + rank if axis < 0 else axis)
@@ -50,7 +50,7 @@ def axis_to_broadcasting(op: Builder, node: Node) -> Result:
         raise Refusal("C204", f"what axis {axis} meant before version 7 is not defined")
     if missing:
         b = op.Unsqueeze(b, axes=list(range(own, own + missing)))
-    return op.same(node, inputs=[a, b], drop=gone)
+    return op.copy(node, inputs=[a, b], drop=gone)
 
 
 @down(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
@@ -64,7 +64,7 @@ def broadcasting_to_axis(op: Builder, node: Node) -> Result:
     if a == b:
         return None
     if node.shape(1) == ():
-        return op.same(node, broadcast=1)
+        return op.copy(node, broadcast=1)
     rank = max(node.need_rank(0), node.need_rank(1))
     left, right = (_aligned(node.shape(index) or (), rank) for index in (0, 1))
     result = _broadcast(left, right)
@@ -80,18 +80,18 @@ def broadcasting_to_axis(op: Builder, node: Node) -> Result:
     stretched = [axis for axis, dim in enumerate(right) if dim == 1 and result[axis] != 1]
     kept = [axis for axis, dim in enumerate(right) if dim != 1]
     if own == rank and not stretched:
-        return op.same(node, op_type=op_type, inputs=[a, b])
+        return op.copy(node, op_type=op_type, inputs=[a, b])
     if not kept:
-        return op.same(node, op_type=op_type, inputs=[a, b], broadcast=1)
+        return op.copy(node, op_type=op_type, inputs=[a, b], broadcast=1)
     first, last = kept[0], kept[-1]
     squeezed = [axis - rank + own for axis in range(rank - own, rank) if not first <= axis <= last]
     if squeezed:
         b = op.Squeeze(b, axes=squeezed)
     b = _tiled(op, b, right[first : last + 1], result[first : last + 1])
     if (first, last) == (0, rank - 1):
-        return op.same(node, op_type=op_type, inputs=[a, b])
+        return op.copy(node, op_type=op_type, inputs=[a, b])
     axis = first if last < rank - 1 else None
-    return op.same(node, op_type=op_type, inputs=[a, b], broadcast=1, axis=axis)
+    return op.copy(node, op_type=op_type, inputs=[a, b], broadcast=1, axis=axis)
 
 
 def _aligned(shape: Shape, rank: int) -> Shape:
@@ -99,7 +99,7 @@ def _aligned(shape: Shape, rank: int) -> Shape:
 
 
 def _broadcast(left: Shape, right: Shape) -> Shape:
-    """Give the shape that two of one rank broadcast to. Raises Refusal where it is not certain which is stretched."""
+    """Return the shape that two of one rank broadcast to. Raises Refusal where it is not certain which is stretched."""
     result: list[int | str | None] = []
     for here, there in zip(left, right, strict=True):
         if there == 1 or (here == there and here):
@@ -120,7 +120,7 @@ def _broadcast(left: Shape, right: Shape) -> Shape:
 
 
 def _tiled(op: Builder, x: str, shape: Shape, result: Shape) -> str:
-    """Give a value repeated along the dimensions of one in which the result has more."""
+    """Return a value repeated along the dimensions of one in which the result has more."""
     if shape == result:
         return x
     repeats = [new if old == 1 else 1 for old, new in zip(shape, result, strict=True)]
@@ -130,7 +130,7 @@ def _tiled(op: Builder, x: str, shape: Shape, result: Shape) -> str:
 
 
 @down("Max", "Min", since=8)
-def max_of_one_shape(op: Builder, node: Node) -> Result:
+def max_8_down(op: Builder, node: Node) -> Result:
     """Subtracting zeros of the broadcast shape gives an operand that shape and keeps its values, -0.0 and NaN too."""
     if _one_shape(node):
         return None
@@ -139,11 +139,11 @@ def max_of_one_shape(op: Builder, node: Node) -> Result:
     total = zeros[0]
     for zero in zeros[1:]:
         total = op.Add(total, zero)
-    return op.same(node, inputs=[op.Sub(x, total) for x in node.proto.input])
+    return op.copy(node, inputs=[op.Sub(x, total) for x in node.proto.input])
 
 
 @down("Sum", "Mean", since=8)
-def sum_of_one_shape(op: Builder, node: Node) -> Result:
+def sum_8_down(op: Builder, node: Node) -> Result:
     """Add broadcasts at version 7, and adds one by one; the mean is the sum over the number of operands."""
     if _one_shape(node):
         return None
@@ -163,11 +163,11 @@ def _one_shape(node: Node) -> bool:
 
 
 @down("Max", "Min", since=12)
-def max_of_integers(op: Builder, node: Node) -> Result:
+def max_12_down(op: Builder, node: Node) -> Result:
     """Integers are compared in a float type that holds them; those of 64 bits by Less and Where."""
     element = node.element(0)
     if element not in ("int64", "uint64"):
-        return through({**SMALL_INTEGERS, **INTEGERS_OF_32_BITS})(op, node)
+        return emulate({**SMALL_INTEGERS, **INTEGERS_OF_32_BITS})(op, node)
     best, *others = node.proto.input
     for other in others:
         higher, lower = (other, best) if node.op_type == "Max" else (best, other)
@@ -176,14 +176,14 @@ def max_of_integers(op: Builder, node: Node) -> Result:
 
 
 @down("Less", "Greater", since=9)
-def compared_integers(op: Builder, node: Node) -> Result:
+def less_9_down(op: Builder, node: Node) -> Result:
     """Integers are compared in a float type that holds them; those of 64 bits in two parts, of which the first decides.
 
     Whichever way it rounds, dividing by 2**31 never goes down where the number goes up, and the rest goes up with it.
     """
     element = node.element(0)
     if element not in ("int64", "uint64"):
-        return through({**SMALL_INTEGERS, **INTEGERS_OF_32_BITS})(op, node)
+        return emulate({**SMALL_INTEGERS, **INTEGERS_OF_32_BITS})(op, node)
     parts = []
     for x in node.proto.input:
         divisor = op.const(2**31, element, [])
@@ -194,26 +194,26 @@ def compared_integers(op: Builder, node: Node) -> Result:
         parts.reverse()
     (high, low), (other_high, other_low) = parts
     level = op.Not(op.Or(op.Less(high, other_high), op.Less(other_high, high)))
-    (first,) = op.same(node, op_type="Less", inputs=[high, other_high], outputs=[op.fresh("first")])
+    (first,) = op.copy(node, op_type="Less", inputs=[high, other_high], outputs=[op.fresh("first")])
     return op.Or(first, op.And(level, op.Less(low, other_low)))
 
 
 @down("Equal", since=11)
-def equal_by_order(op: Builder, node: Node) -> Result:
+def equal_11_down(op: Builder, node: Node) -> Result:
     """Numbers are equal if neither is less, and both are below 1 or above 0, as all numbers are, and NaN is not."""
     element = node.element(0)
     a, b = node.input(0), node.input(1)
     if element == "uint64":
         return op.Not(op.Or(op.Less(a, b), op.Greater(a, b)))
     if element not in FLOATS:
-        return through({**WIDE_INTEGERS, "uint32": "int64"})(op, node)
+        return emulate({**WIDE_INTEGERS, "uint32": "int64"})(op, node)
     one, zero = op.const(1.0, element, []), op.const(0.0, element, [])
     numbers = op.And(*(op.Or(op.Less(x, one), op.Greater(x, zero)) for x in (a, b)))
     return op.And(numbers, op.Not(op.Or(op.Less(a, b), op.Greater(a, b))))
 
 
 @down("BitShift", since=28)
-def bounded_shift(op: Builder, node: Node) -> Result:
+def bit_shift_28_down(op: Builder, node: Node) -> Result:
     """A shift by the width or more gives no bit of the number; it was open before, so that only smaller ones are done.
 
     Signed numbers are shifted as unsigned ones of the same bits; to the right, the complement of negative ones is.
@@ -235,7 +235,7 @@ def bounded_shift(op: Builder, node: Node) -> Result:
             x = op.Where(negative, op.Sub(minus_one, x), x)
         x, y = op.Cast(x, to=NUMBERS[unsigned]), op.Cast(y, to=NUMBERS[unsigned])
     bits = op.const(width, unsigned, [])
-    (z,) = op.same(node, inputs=[x, y if small else op.Mod(y, bits, fmod=0)], outputs=[op.fresh("shifted")])
+    (z,) = op.copy(node, inputs=[x, y if small else op.Mod(y, bits, fmod=0)], outputs=[op.fresh("shifted")])
     if not small:
         z = op.Where(op.Less(y, bits), z, op.const(0, unsigned, []))
     if signed:
@@ -244,7 +244,7 @@ def bounded_shift(op: Builder, node: Node) -> Result:
 
 
 @down("Mod", since=28)
-def floor_modulus(op: Builder, node: Node) -> Result:
+def mod_28_down(op: Builder, node: Node) -> Result:
     """A divisor that is not negative is added to a negative remainder of truncated division, which fmod gives.
 
     With a negative divisor both operands and the result change their signs: a zero has the sign of the divisor.
@@ -254,20 +254,20 @@ def floor_modulus(op: Builder, node: Node) -> Result:
     (a, b), zero = node.proto.input, op.const(0.0, element, [])
     sign = op.Where(op.Less(b, zero), op.const(-1.0, element, []), op.const(1.0, element, []))
     divisor = op.Abs(b)
-    (rest,) = op.same(node, inputs=[op.Mul(a, sign), divisor], outputs=[op.fresh("rest")], fmod=1)
+    (rest,) = op.copy(node, inputs=[op.Mul(a, sign), divisor], outputs=[op.fresh("rest")], fmod=1)
     return op.Mul(op.Where(op.Less(rest, zero), op.Add(rest, divisor), op.Abs(rest)), sign)
 
 
 @down("Pow", since=15)
-def bfloat16_exponent(op: Builder, node: Node) -> Result:
+def pow_15_down(op: Builder, node: Node) -> Result:
     """FLOAT holds every BFLOAT16, and an exponent may have a type of its own."""
     if node.element(1) != "bfloat16":
         return None
-    return op.same(node, inputs=[node.input(0), op.Cast(node.input(1), to=NUMBERS["float"])])
+    return op.copy(node, inputs=[node.input(0), op.Cast(node.input(1), to=NUMBERS["float"])])
 
 
 @down("Pow", since=12)
-def power_of_one_type(op: Builder, node: Node) -> Result:
+def pow_12_down(op: Builder, node: Node) -> Result:
     """Base and exponent go to the smallest float type that holds both, and the result back to that of the base.
 
     An integer base wraps, so that it is multiplied with itself where the exponent is known; otherwise a result that
@@ -281,7 +281,7 @@ def power_of_one_type(op: Builder, node: Node) -> Result:
         return None
     if constant is not None and all(_holds(base, value) for value in constant.values):
         values = [float(value) for value in constant.values]
-        return op.same(node, inputs=[node.input(0), op.const(values, base, constant.dims)])
+        return op.copy(node, inputs=[node.input(0), op.const(values, base, constant.dims)])
     common = _common(base, exponent)
     y = _power(op, node, common)
     return y if common == base else op.Cast(y, to=NUMBERS[base])
@@ -316,18 +316,18 @@ def _power(op: Builder, node: Node, common: str) -> str:
         for name, element in zip(node.proto.input, elements, strict=True)
     ]
     if elements[0] == common:
-        return op.same(node, inputs=inputs)[0]
-    return op.same(node, inputs=inputs, outputs=[op.fresh("wide")])[0]
+        return op.copy(node, inputs=inputs)[0]
+    return op.copy(node, inputs=inputs, outputs=[op.fresh("wide")])[0]
 
 
 def _common(base: str, exponent: str) -> str:
-    """Give the float type that holds both, DOUBLE for integers of 64 bits too, as numpy does."""
+    """Return the float type that holds both, DOUBLE for integers of 64 bits too, as numpy does."""
     if "double" in (base, exponent) or exponent in ("int32", "int64", "uint32", "uint64"):
         return "double"
     return "float" if "float" in (base, exponent) or exponent in ("int16", "uint16") else "float16"
 
 
 def _holds(element: str, value: float) -> bool:
-    """Say whether a float type has exactly this number."""
+    """Return whether a float type has exactly this number."""
     nearest = float16(value) if element == "float16" else float32(value) if element == "float" else float(value)
     return nearest == value or math.isnan(nearest)

@@ -11,33 +11,33 @@ FLOAT8 = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
 
 
 @up("Cast", since=6)
-def cast_name_to_number(op: Builder, node: Node) -> Result:
+def cast_6_up(op: Builder, node: Node) -> Result:
     """The type was named as in the enumeration of the types, which has its number too."""
     name = node.attr("to")
     element = name.lower() if isinstance(name, str) else ""
     if element not in NUMBERS or element == "undefined":
         raise Refusal("C103", f"'to' is {printable(name)}, which names no type")
-    return op.same(node, to=NUMBERS[element])
+    return op.copy(node, to=NUMBERS[element])
 
 
 @down("Cast", since=6)
-def cast_number_to_name(op: Builder, node: Node) -> Result:
+def cast_6_down(op: Builder, node: Node) -> Result:
     """The number of a type has a name in the same enumeration."""
     number = node.attr("to")
     if not 0 < number < len(ELEMENTS):
         raise Refusal("C103", f"'to' is {number}, which is no type")
-    return op.same(node, to=ELEMENTS[number].upper())
+    return op.copy(node, to=ELEMENTS[number].upper())
 
 
 def without(attribute: str, types: tuple[str, ...]) -> Adapter:
-    """Give the down adapter for a version at which an attribute came that only casts to some types look at."""
+    """Return the down adapter for a version at which an attribute came that only casts to some types look at."""
 
     def adapter(op: Builder, node: Node) -> Result:
         to = node.attr("to") if node.op_type == "Cast" else NUMBERS.get(node.element(1) or "")
         if not node.has(attribute) or to is None or to in {NUMBERS[name] for name in types}:
             return None
         node.need_element(0)
-        return op.same(node, drop=[attribute])
+        return op.copy(node, drop=[attribute])
 
     return adapter
 

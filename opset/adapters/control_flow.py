@@ -14,7 +14,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_
 
 
 @down("If", since=11)
-def branches_of_one_shape(op: Builder, node: Node) -> Result:
+def if_11_down(op: Builder, node: Node) -> Result:
     """Before 11 both branches had to give the same shapes.
 
     What is inferred of an output is what both give, unless it is known which one is taken.
@@ -37,7 +37,7 @@ def branches_of_one_shape(op: Builder, node: Node) -> Result:
 
 
 @down("Loop", since=11)
-def something_carried(op: Builder, node: Node) -> Result:
+def loop_11_down(op: Builder, node: Node) -> Result:
     """Before 11 a loop carried one value at least; one that no iteration changes has no effect."""
     if len(node.proto.input) > 2:
         return None
@@ -52,11 +52,11 @@ def something_carried(op: Builder, node: Node) -> Result:
     del body.output[1:]
     body.output.extend([after, *given.output[1:]])
     inputs = [*node.proto.input, op.const(0.0, "float", [])]
-    return op.same(node, inputs=inputs, outputs=[op.fresh("unused"), *node.proto.output], body=body)[1:]
+    return op.copy(node, inputs=inputs, outputs=[op.fresh("unused"), *node.proto.output], body=body)[1:]
 
 
 @up("Scan", since=9)
-def batch_as_outer_scan(op: Builder, node: Node) -> Result:
+def scan_9_up(op: Builder, node: Node) -> Result:
     """Before 9 each sample of a batch was scanned on its own, which a scan over the batch around the scan does."""
     if node.input(0):
         why = "'sequence_lens' ends the scan of a sample early; from version 9 on nothing does that"
@@ -74,12 +74,12 @@ def batch_as_outer_scan(op: Builder, node: Node) -> Result:
     if any(directions):
         set_attribute(inner, "scan_input_directions", "ints", directions)
     outputs = [node.output(index) or op.fresh("unused") for index in range(len(body.output))]
-    op.same(node, inputs=inputs, outputs=outputs, body=outer, num_scan_inputs=states + scans, drop=["directions"])
+    op.copy(node, inputs=inputs, outputs=outputs, body=outer, num_scan_inputs=states + scans, drop=["directions"])
     return outputs
 
 
 @down("Scan", since=9)
-def batch_of_one(op: Builder, node: Node) -> Result:
+def scan_9_down(op: Builder, node: Node) -> Result:
     """Before 9 there was a batch, here of one sample, and its sequences were scanned along their first dimension."""
     body, (states, scans) = node.attr("body"), _counts(node, 0)
     collected = len(body.output) - states
@@ -94,7 +94,7 @@ def batch_of_one(op: Builder, node: Node) -> Result:
         inputs.append(op.Unsqueeze(name, axes=[0]))
     outputs = [op.fresh("batch") for _ in body.output]
     drop = ["scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"]
-    op.same(node, inputs=inputs, outputs=outputs, drop=drop, directions=node.ints("scan_input_directions"))
+    op.copy(node, inputs=inputs, outputs=outputs, drop=drop, directions=node.ints("scan_input_directions"))
     axes, directions = (_numbers(node, f"scan_output_{word}", collected) for word in ("axes", "directions"))
     results = []
     for index, name in enumerate(outputs[: len(node.proto.output)]):
@@ -112,7 +112,7 @@ def batch_of_one(op: Builder, node: Node) -> Result:
 
 
 @down("Scan", since=11)
-def scan_axes_from_front(op: Builder, node: Node) -> Result:
+def scan_11_down(op: Builder, node: Node) -> Result:
     """Before 11 axes could not count from the end."""
     states, scans = _counts(node, 0)
     changed: dict[str, Any] = {}
@@ -122,11 +122,11 @@ def scan_axes_from_front(op: Builder, node: Node) -> Result:
             rank_of = _rank_of_input if name == "scan_input_axes" else _rank_of_output
             ranks = [rank_of(node, states + place) for place in range(count)]
             changed[name] = [positive_axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
-    return op.same(node, **changed) if changed else None
+    return op.copy(node, **changed) if changed else None
 
 
 def _counts(node: Node, first: int) -> tuple[int, int]:
-    """Give the numbers of states and of scan inputs; raise Refusal C103 where the body does not fit them."""
+    """Return the numbers of states and of scan inputs; raise Refusal C103 where the body does not fit them."""
     given, scans, body = len(node.proto.input) - first, node.attr("num_scan_inputs"), node.attr("body")
     states = given - scans
     if scans < 1 or states < 0 or len(body.input) != given or len(body.output) < max(states, len(node.proto.output)):
@@ -152,7 +152,7 @@ def _rank_of_output(node: Node, index: int) -> int:
 
 
 def _rank(node: Node, name: str, element: Any) -> int:
-    """Give the rank of a value that is scanned or put together; its elements in the body have one dimension less."""
+    """Return the rank of a value that is scanned or put together; its elements in the body have one dimension less."""
     if name and (shape := node.values.shape(name)) is not None:
         return len(shape)
     if (shape := shape_of(element.type)) is not None:
@@ -162,13 +162,13 @@ def _rank(node: Node, name: str, element: Any) -> int:
 
 
 def _element(value: Any) -> str:
-    """Give the element type that a ValueInfoProto states, "" where it states none."""
+    """Return the element type that a ValueInfoProto states, "" where it states none."""
     number = value.type.tensor_type.elem_type
     return next((name for name, known in NUMBERS.items() if known == number and number), "")
 
 
 def _values(op: Builder, elements: Sequence[str]) -> list[Any]:
-    """Give new inputs or outputs of a graph of these element types, "" for unknown ones; their shapes are open."""
+    """Return new inputs or outputs of a graph of these element types, "" for unknown ones; their shapes are open."""
     values = [pb.ValueInfoProto(name=op.fresh("value")) for _ in elements]
     for value, element in zip(values, elements, strict=True):
         if element:
@@ -184,7 +184,7 @@ def _graph(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
 
 
 def _backwards(op: Builder, value: str, element: str) -> str:
-    """Give a batch with its sequences in reverse order."""
+    """Return a batch with its sequences in reverse order."""
     body = _graph(op.fresh("backwards"), _values(op, [element]), _values(op, [element]))
     body.node.add(op_type="Identity", input=[body.input[0].name], output=[body.output[0].name])
     return op.Scan("", value, body=body, num_scan_inputs=1, directions=[1])

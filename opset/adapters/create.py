@@ -22,18 +22,18 @@ STASH_TYPES = (NUMBERS["float"], NUMBERS["double"])
 
 
 @down("Constant", since=12)
-def plain_constant_to_tensor(op: Builder, node: Node) -> Result:
+def constant_12_down(op: Builder, node: Node) -> Result:
     """A number or string is a scalar tensor, a list of them a vector."""
     name = _form(node)
     if name not in PLAIN_FORMS:
         return None
     value = node.attr(name)
     values, dims = (value, [len(value)]) if name.endswith("s") else ([value], [])
-    return op.same(node, drop=[name], value=make_tensor("", NUMBERS[PLAIN_FORMS[name]], dims, values))
+    return op.copy(node, drop=[name], value=make_tensor("", NUMBERS[PLAIN_FORMS[name]], dims, values))
 
 
 @down("Constant", since=11)
-def sparse_constant_to_tensor(op: Builder, node: Node) -> Result:
+def constant_11_down(op: Builder, node: Node) -> Result:
     """A sparse tensor is a dense one that is zero, or empty text, wherever it has no entry."""
     if _form(node) != "sparse_value":
         return None
@@ -51,11 +51,11 @@ def sparse_constant_to_tensor(op: Builder, node: Node) -> Result:
         raise Refusal("C103", f"there are {len(values.values)} values at {len(positions)} positions")
     for position, value in zip(positions, values.values, strict=True):
         dense[position] = value
-    return op.same(node, drop=["sparse_value"], value=make_tensor("", NUMBERS[values.element], dims, dense))
+    return op.copy(node, drop=["sparse_value"], value=make_tensor("", NUMBERS[values.element], dims, dense))
 
 
 def _positions(indices: Constant, dims: list[int], size: int) -> list[int]:
-    """Give where in row-major order the entries of a sparse tensor stand: its indices, or rows of one for each axis."""
+    """Where in row-major order the entries of a sparse tensor stand: its indices, or rows of one for each axis."""
     numbers = list(indices.values)
     if len(indices.dims) == 2 and indices.dims[1] == len(dims):
         positions = [0] * indices.dims[0]
@@ -71,14 +71,14 @@ def _positions(indices: Constant, dims: list[int], size: int) -> list[int]:
 
 
 def _form(node: Node) -> str:
-    """Give the name of the one attribute that holds the constant."""
+    """Return the name of the one attribute that holds the constant."""
     if len(node.proto.attribute) != 1:
         raise Refusal("C103", f"a constant has one attribute, and this has {len(node.proto.attribute)}")
     return node.proto.attribute[0].name
 
 
 @down("Constant", since=9)
-def early_constant(op: Builder, node: Node) -> Result:
+def constant_9_down(op: Builder, node: Node) -> Result:
     """Constant held floating-point numbers alone; an initializer holds every type."""
     value = node.attr("value")
     if element_name(value.data_type) in ("float16", "float", "double"):
@@ -87,7 +87,7 @@ def early_constant(op: Builder, node: Node) -> Result:
 
 
 @down("ConstantOfShape", since=20)
-def late_type_of_shape(op: Builder, node: Node) -> Result:
+def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
     """FLOAT holds the value, and Cast gives it the type."""
     value = node.attr("value")
     element = element_name(value.data_type) if value is not None else None
@@ -97,12 +97,12 @@ def late_type_of_shape(op: Builder, node: Node) -> Result:
     if constant is None or len(constant.values) != 1:
         raise Refusal("C103", "'value' is no tensor with one element")
     tensor = make_tensor("", NUMBERS["float"], [1], constant.values)
-    (wide,) = op.same(node, outputs=[op.fresh("wide")], value=tensor)
+    (wide,) = op.copy(node, outputs=[op.fresh("wide")], value=tensor)
     return op.Cast(wide, to=NUMBERS[constant.element])
 
 
 @down("EyeLike", since=22)
-def bfloat16_eye(op: Builder, node: Node) -> Result:
+def eye_like_22_down(op: Builder, node: Node) -> Result:
     """Of the input only the shape counts, and FLOAT holds the ones and zeros."""
     given, stated = node.element(0), node.attr("dtype")
     made = element_name(stated) if stated is not None else given
@@ -110,20 +110,20 @@ def bfloat16_eye(op: Builder, node: Node) -> Result:
         return None
     x = op.Cast(node.input(0), to=NUMBERS["float"]) if node.need_element(0) == "bfloat16" else node.input(0)
     if made != "bfloat16":
-        return op.same(node, inputs=[x])
-    (wide,) = op.same(node, inputs=[x], outputs=[op.fresh("wide")], dtype=NUMBERS["float"])
+        return op.copy(node, inputs=[x])
+    (wide,) = op.copy(node, inputs=[x], outputs=[op.fresh("wide")], dtype=NUMBERS["float"])
     return op.Cast(wide, to=NUMBERS["bfloat16"])
 
 
 @down("Range", since=27)
-def range_through_stash_type(op: Builder, node: Node) -> Result:
+def range_27_down(op: Builder, node: Node) -> Result:
     """Of the newer types a range is computed in `stash_type` and cast back; the others do not look at it."""
     element, stash = node.need_element(0), node.attr("stash_type")
     if element not in ("float16", "bfloat16"):
-        return op.same(node, drop=["stash_type"]) if node.has("stash_type") else None
+        return op.copy(node, drop=["stash_type"]) if node.has("stash_type") else None
     if stash not in STASH_TYPES:
         shown = ELEMENTS[stash].upper() if 0 < stash < len(ELEMENTS) else stash
         raise Refusal("C204", f"'stash_type' is {shown}; ranges of it came with version 27", "set stash_type=1")
     inputs = [op.Cast(name, to=stash) for name in node.proto.input]
-    (wide,) = op.same(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
+    (wide,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
     return op.Cast(wide, to=NUMBERS[element])

@@ -9,10 +9,10 @@ from opset.adapters.shared import (
     constant_ints,
     counted_from_front,
     dimension,
+    emulate,
     is_negative,
     nonnegative,
     positive_axis,
-    through,
 )
 from opset.model.types import NUMBERS
 from opset.version_converter.registration import down, up
@@ -22,20 +22,20 @@ NOWHERE = 2**63 - 1
 """An index beyond every depth."""
 
 down("Compress", since=11)(nonnegative("axis"))
-down("Compress", "OneHot", "Unique", since=28)(through(BFLOAT16))
-down("TopK", since=24)(through(BFLOAT16))
+down("Compress", "OneHot", "Unique", since=28)(emulate(BFLOAT16))
+down("TopK", since=24)(emulate(BFLOAT16))
 
 
 @down("Gather", since=11)
-def gather_from_front(op: Builder, node: Node) -> Result:
+def gather_11_down(op: Builder, node: Node) -> Result:
     """Indices were within bounds and not negative; those that are count from the end."""
     data, indices = node.proto.input
     front = counted_from_front(op, node, 1, 0, node.attr("axis"))
-    return None if front == indices else op.same(node, inputs=[data, front])
+    return None if front == indices else op.copy(node, inputs=[data, front])
 
 
 @down("GatherND", since=12)
-def gather_nd_of_batches(op: Builder, node: Node) -> Result:
+def gather_nd_12_down(op: Builder, node: Node) -> Result:
     """Of the leading dimensions that indices and data share, the index itself is put before the indices."""
     batches = node.attr("batch_dims")
     if not batches:
@@ -50,25 +50,25 @@ def gather_nd_of_batches(op: Builder, node: Node) -> Result:
         places = op.Range(op.const(0), dimension(op, node, 0, axis), op.const(1))
         along = [-1 if other == axis else 1 for other in range(rank)]
         before.append(op.Expand(op.Reshape(places, op.const(along)), shape))
-    return op.same(node, inputs=[data, op.Concat(*before, indices, axis=rank - 1)], drop=["batch_dims"])
+    return op.copy(node, inputs=[data, op.Concat(*before, indices, axis=rank - 1)], drop=["batch_dims"])
 
 
 @up("Scatter", since=11)
-def scatter_to_elements(op: Builder, node: Node) -> Result:
+def scatter_11_up(op: Builder, node: Node) -> Result:
     """ScatterElements computes the same from the same inputs; what negative indices meant was not said before."""
-    return op.same(node, op_type="ScatterElements")
+    return op.copy(node, op_type="ScatterElements")
 
 
 @down("Scatter", since=11)
-def scatter_from_front(op: Builder, node: Node) -> Result:
+def scatter_11_down(op: Builder, node: Node) -> Result:
     """Nothing was said of negative indices, which count from the end."""
     data, indices, updates = node.proto.input
     front = counted_from_front(op, node, 1, 0, node.attr("axis"))
-    return None if front == indices else op.same(node, inputs=[data, front, updates])
+    return None if front == indices else op.copy(node, inputs=[data, front, updates])
 
 
 @down("ScatterElements", "ScatterND", since=18)
-def scatter_without_extremes(op: Builder, node: Node) -> Result:
+def scatter_elements_18_down(op: Builder, node: Node) -> Result:
     """The reductions max and min came with version 18."""
     reduction = node.attr("reduction")
     if reduction not in ("none", "add", "mul"):
@@ -77,32 +77,32 @@ def scatter_without_extremes(op: Builder, node: Node) -> Result:
 
 
 @up("OneHot", since=11)
-def one_hot_without_negative(op: Builder, node: Node) -> Result:
+def one_hot_11_up(op: Builder, node: Node) -> Result:
     """Negative indices gave a row of off values, and count from the end now: they go to where there is no row."""
     indices = _never_negative(op, node)
     if indices is None:
         return None
     outside = op.Where(op.Less(indices, op.const(0)), op.const(NOWHERE), indices)
-    return op.same(node, inputs=[outside, *node.proto.input[1:]])
+    return op.copy(node, inputs=[outside, *node.proto.input[1:]])
 
 
 @down("OneHot", since=11)
-def one_hot_from_front(op: Builder, node: Node) -> Result:
+def one_hot_11_down(op: Builder, node: Node) -> Result:
     """Negative indices count from the end of the depth, or lie outside; `axis` counted from the end at -1 alone."""
     axis = node.attr("axis")
     if axis < -1:
         axis = positive_axis(axis, node.need_rank(0) + 1)
     indices = _never_negative(op, node)
     if indices is None:
-        return op.same(node, axis=axis) if axis != node.attr("axis") else None
+        return op.copy(node, axis=axis) if axis != node.attr("axis") else None
     depth = op.Cast(op.Squeeze(node.input(1)), to=NUMBERS["int64"])
     front = op.Add(indices, op.Mul(is_negative(op, indices), depth))
     outside = op.Where(op.Less(front, op.const(0)), op.const(NOWHERE), front)
-    return op.same(node, inputs=[outside, *node.proto.input[1:]], axis=axis)
+    return op.copy(node, inputs=[outside, *node.proto.input[1:]], axis=axis)
 
 
 def _never_negative(op: Builder, node: Node) -> str | None:
-    """Give the indices as int64, as OneHot itself takes them; None where none can be negative."""
+    """Return the indices as int64, as OneHot itself takes them; None where none can be negative."""
     element, constant = node.element(0), node.constant(0)
     if element is not None and element.startswith("uint"):
         return None
@@ -112,13 +112,13 @@ def _never_negative(op: Builder, node: Node) -> str | None:
 
 
 @up("TopK", since=10)
-def count_to_input(op: Builder, node: Node) -> Result:
+def top_k_10_up(op: Builder, node: Node) -> Result:
     """The number of elements is a vector of one element."""
-    return op.same(node, inputs=[node.input(0), op.const([node.attr("k")])], drop=["k"])
+    return op.copy(node, inputs=[node.input(0), op.const([node.attr("k")])], drop=["k"])
 
 
 @down("TopK", since=10)
-def count_to_attribute(op: Builder, node: Node) -> Result:
+def top_k_10_down(op: Builder, node: Node) -> Result:
     """The number of elements was an attribute, and positive."""
     count = constant_ints(node, 1)
     if any(number < 1 for number in count):
@@ -127,7 +127,7 @@ def count_to_attribute(op: Builder, node: Node) -> Result:
 
 
 @down("TopK", since=11)
-def top_of_largest(op: Builder, node: Node) -> Result:
+def top_k_11_down(op: Builder, node: Node) -> Result:
     """The smallest elements are the largest ones of the negated, in the same order; sorted ones serve any order.
 
     Integers are compared in a float type that holds them. Before, -1 alone was said to count from the end.
@@ -144,7 +144,7 @@ def top_of_largest(op: Builder, node: Node) -> Result:
         x = op.Neg(x)
     changed = smallest or wide != element
     outputs = [op.fresh("values"), node.output(1)] if changed else None
-    values, indices = op.same(
+    values, indices = op.copy(
         node, inputs=[x, node.input(1)], outputs=outputs, drop=["largest", "sorted"], axis=axis
     )  # fmt: skip
     if smallest:

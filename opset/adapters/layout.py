@@ -6,43 +6,43 @@ from opset.adapters.shared import (
     BFLOAT16,
     SMALL_FLOATS,
     constant_ints,
+    emulate,
     need_size,
     positive_axis,
-    through,
 )
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 FLOATS = ("float16", "float", "double")
-down("Transpose", since=21)(through(SMALL_FLOATS))
-down("ReverseSequence", since=28)(through(BFLOAT16))
+down("Transpose", since=21)(emulate(SMALL_FLOATS))
+down("ReverseSequence", since=28)(emulate(BFLOAT16))
 
 
 @up("Concat", since=4)
-def concat_states_axis(op: Builder, node: Node) -> Result:
+def concat_4_up(op: Builder, node: Node) -> Result:
     """An absent axis meant 1 and has to be given now."""
-    return None if node.has("axis") else op.same(node, axis=1)
+    return None if node.has("axis") else op.copy(node, axis=1)
 
 
 @down("Concat", since=11)
-def concat_nonnegative_axis(op: Builder, node: Node) -> Result:
+def concat_11_down(op: Builder, node: Node) -> Result:
     """All inputs have one rank, so any of them tells which axis a negative one is."""
     axis = node.attr("axis")
     if axis >= 0:
         return None
     ranks = (node.rank(index) for index in range(len(node.proto.input)))
     rank = next((rank for rank in ranks if rank is not None), None)
-    return op.same(node, axis=positive_axis(axis, node.need_rank(0) if rank is None else rank))
+    return op.copy(node, axis=positive_axis(axis, node.need_rank(0) if rank is None else rank))
 
 
 def _regroup(groups: int, size: int) -> list[int]:
-    """Give the order that brings channels, read as (size, groups), into that of (groups, size)."""
+    """Return the order that brings channels, read as (size, groups), into that of (groups, size)."""
     return [inner * groups + group for group in range(groups) for inner in range(size)]
 
 
 def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
-    """Give how many places a block has, and how many channels each of them gets (or has, if `divided`)."""
+    """Return how many places a block has, and how many channels each of them gets (or has, if `divided`)."""
     places = node.attr("blocksize") ** 2
     channels = need_size(node, 0, 1)
     if places == 0 or (divided and channels % places):
@@ -54,37 +54,37 @@ def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
 
 
 @down("DepthToSpace", since=11)
-def depth_to_space_in_old_order(op: Builder, node: Node) -> Result:
+def depth_to_space_11_down(op: Builder, node: Node) -> Result:
     """Only the channel order DCR was there; channels in the order CRD are brought into it first."""
     if node.attr("mode") != "CRD":
         return None
     places, depth = _block_channels(node, divided=True)
     order = op.const(_regroup(places, depth))
-    return op.same(node, inputs=[op.Gather(node.input(0), order, axis=1)], drop=["mode"])
+    return op.copy(node, inputs=[op.Gather(node.input(0), order, axis=1)], drop=["mode"])
 
 
 @down("SpaceToDepth", since=28)
-def space_to_depth_in_old_order(op: Builder, node: Node) -> Result:
+def space_to_depth_28_down(op: Builder, node: Node) -> Result:
     """Only the channel order DCR was there; the result's channels are brought from it into the order CRD."""
     if node.attr("mode") != "CRD":
         return None
     places, depth = _block_channels(node, divided=False)
-    (y,) = op.same(node, outputs=[op.fresh("DCR")], drop=["mode"])
+    (y,) = op.copy(node, outputs=[op.fresh("DCR")], drop=["mode"])
     return op.Gather(y, op.const(_regroup(depth, places)), axis=1)
 
 
 @down("Shape", since=15)
-def shape_then_slice(op: Builder, node: Node) -> Result:
+def shape_15_down(op: Builder, node: Node) -> Result:
     """A part of the shape is what Slice takes from the whole one with the same bounds."""
     start, end = node.attr("start"), node.attr("end")
     if start == 0 and end is None:
-        return op.same(node, drop=["start"]) if node.has("start") else None
-    (shape,) = op.same(node, outputs=[op.fresh("shape")], drop=["start", "end"])
+        return op.copy(node, drop=["start"]) if node.has("start") else None
+    (shape,) = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
     return op.Slice(shape, op.const([start]), op.const([2**63 - 1 if end is None else end]), op.const([0]))
 
 
 @up("Tile", since=6)
-def tile_one_axis_to_all(op: Builder, node: Node) -> Result:
+def tile_6_up(op: Builder, node: Node) -> Result:
     """Count and axis, of the type of the data, become a count for each axis."""
     given = []
     for index in (1, 2):
@@ -95,11 +95,11 @@ def tile_one_axis_to_all(op: Builder, node: Node) -> Result:
     tiles, axis = given
     rank = node.need_rank(0)
     positive_axis(axis, rank)
-    return op.same(node, inputs=[node.input(0), op.const([tiles if place == axis else 1 for place in range(rank)])])
+    return op.copy(node, inputs=[node.input(0), op.const([tiles if place == axis else 1 for place in range(rank)])])
 
 
 @down("Tile", since=6)
-def tile_axis_by_axis(op: Builder, node: Node) -> Result:
+def tile_6_down(op: Builder, node: Node) -> Result:
     """Each axis takes a node of its own, with count and axis of the type of the data."""
     element = node.need_element(0)
     if element not in FLOATS:

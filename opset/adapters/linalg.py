@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, INTEGERS, through
+from opset.adapters.shared import BFLOAT16, INTEGERS, emulate
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
-down("Det", since=22)(through(BFLOAT16))
-down("Einsum", since=28)(through(BFLOAT16))
+down("Det", since=22)(emulate(BFLOAT16))
+down("Einsum", since=28)(emulate(BFLOAT16))
 
 
 @down("Gemm", since=11)
-def absent_addend_to_zero(op: Builder, node: Node) -> Result:
+def gemm_11_down(op: Builder, node: Node) -> Result:
     """Adding -0.0 keeps every number as it is, the sign of a zero too; `beta` scaled nothing and goes."""
     if node.input(2):
         return None
     element = node.need_element(0)
     zero = op.const(0 if element in INTEGERS else -0.0, element, [])
-    return op.same(node, inputs=[node.input(0), node.input(1), zero], drop=["beta"])
+    return op.copy(node, inputs=[node.input(0), node.input(1), zero], drop=["beta"])
 
 
 @down("Gemm", since=7)
-def addend_to_limited_broadcasting(op: Builder, node: Node) -> Result:
+def gemm_7_down(op: Builder, node: Node) -> Result:
     """The addend had the product's shape, or with `broadcast` its last dimension or one element: others are made so."""
     a, b, c = node.proto.input
     rank = node.need_rank(2)
@@ -29,10 +29,10 @@ def addend_to_limited_broadcasting(op: Builder, node: Node) -> Result:
     if rank > 2:
         raise Refusal("C103", f"'C' has {rank} dimensions, and the product has 2")
     if rank < 2:
-        return op.same(node, broadcast=1)
+        return op.copy(node, broadcast=1)
     rows, columns = shape
     if rows == 1:
-        return op.same(node, inputs=[a, b, op.Squeeze(c, axes=[0])], broadcast=1)
+        return op.copy(node, inputs=[a, b, op.Squeeze(c, axes=[0])], broadcast=1)
     left, right = node.shape(0), node.shape(1)
     height = left[1 if node.attr("transA") else 0] if left is not None and len(left) == 2 else None
     width = right[0 if node.attr("transB") else 1] if right is not None and len(right) == 2 else None
@@ -43,7 +43,7 @@ def addend_to_limited_broadcasting(op: Builder, node: Node) -> Result:
             return None
         if not isinstance(width, int):
             raise _unknown()
-        return op.same(node, inputs=[a, b, op.Tile(c, op.const([1, width]))])
+        return op.copy(node, inputs=[a, b, op.Tile(c, op.const([1, width]))])
     if not (isinstance(columns, int) or (columns and columns == width)):
         raise _unknown()
     return None

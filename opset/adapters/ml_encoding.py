@@ -18,7 +18,7 @@ Pairs = list[tuple[Any, Any]]
 
 
 @up("LabelEncoder", since=2, domain=ML)
-def positions_to_pairs(op: Builder, node: Node) -> Result:
+def label_encoder_2_up(op: Builder, node: Node) -> Result:
     """The one list, looked up in the direction that the input's type gives, becomes keys and values."""
     classes = node.attr("classes_strings")
     if not classes:
@@ -26,15 +26,15 @@ def positions_to_pairs(op: Builder, node: Node) -> Result:
     positions = list(range(len(classes)))
     if node.need_element(0) == "int64":
         drop = ["classes_strings", "default_int64"]
-        return op.same(node, drop=drop, keys_int64s=positions, values_strings=classes)
+        return op.copy(node, drop=drop, keys_int64s=positions, values_strings=classes)
     if len(set(classes)) != len(classes):
         raise ambiguous("a class stands twice in 'classes_strings'", "give each class once")
     drop = ["classes_strings", "default_string"]
-    return op.same(node, drop=drop, keys_strings=classes, values_int64s=positions)
+    return op.copy(node, drop=drop, keys_strings=classes, values_int64s=positions)
 
 
 @down("LabelEncoder", since=2, domain=ML)
-def pairs_to_positions(op: Builder, node: Node) -> Result:
+def label_encoder_2_down(op: Builder, node: Node) -> Result:
     """Where the integers are not those from 0 on, CategoryMapper holds the pairs."""
     key, value, pairs = _table(node)
     if {key, value} != {"string", "int64"}:
@@ -43,12 +43,12 @@ def pairs_to_positions(op: Builder, node: Node) -> Result:
     by_number = sorted(((pair if key == "int64" else pair[::-1]) for pair in pairs), key=lambda pair: pair[0])
     numbers, strings = [number for number, _ in by_number], [string for _, string in by_number]
     if numbers == list(range(len(numbers))):
-        return op.same(node, drop=drop, classes_strings=strings)
-    return op.same(node, op_type="CategoryMapper", drop=drop, cats_int64s=numbers, cats_strings=strings)
+        return op.copy(node, drop=drop, classes_strings=strings)
+    return op.copy(node, op_type="CategoryMapper", drop=drop, cats_int64s=numbers, cats_strings=strings)
 
 
 @up("LabelEncoder", since=4, domain=ML)
-def keys_compared_as_numbers(op: Builder, node: Node) -> Result:
+def label_encoder_4_up(op: Builder, node: Node) -> Result:
     """Version 4 settles repeated keys and lets NaN equal NaN; a table without these means the same as before.
 
     Zeros of both signs become keys, as runtimes take them for one key, and version 4 does not say whether it does.
@@ -56,11 +56,11 @@ def keys_compared_as_numbers(op: Builder, node: Node) -> Result:
     key, value, pairs = _table(node)
     if any(number != number for number, _ in pairs):
         raise Refusal("C204", "a key is NaN; before version 4 it matches NaN of its own bits alone", "take the key out")
-    return None if _stands(node, key, pairs) else op.same(node, **_lists(key, value, pairs))
+    return None if _stands(node, key, pairs) else op.copy(node, **_lists(key, value, pairs))
 
 
 @down("LabelEncoder", since=4, domain=ML)
-def keys_compared_by_bits(op: Builder, node: Node) -> Result:
+def label_encoder_4_down(op: Builder, node: Node) -> Result:
     """Tensors become lists. Types without lists are cast, or picked from a constant; IsNaN finds what NaN matches."""
     key, value, pairs = _table(node)
     default = _default(node, value)
@@ -85,7 +85,7 @@ def keys_compared_by_bits(op: Builder, node: Node) -> Result:
     if pairs:
         drop = [attribute.name for attribute in node.proto.attribute]
         changes = {**_lists(key, value, pairs), f"default_{value}": default}
-        (y,) = op.same(node, inputs=[x], outputs=[op.fresh("found")], drop=drop, **changes)
+        (y,) = op.copy(node, inputs=[x], outputs=[op.fresh("found")], drop=drop, **changes)
     else:
         y = op.const(default, value, [])
     if missing:
@@ -94,7 +94,7 @@ def keys_compared_by_bits(op: Builder, node: Node) -> Result:
 
 
 def _table(node: Node) -> tuple[str, str, Pairs]:
-    """Give the types of keys and values, and the pairs of them: every key once, a zero of float with both signs.
+    """Return the types of keys and values, and the pairs of them: every key once, a zero of float with both signs.
 
     Raises Refusal C103 where it is no table, C204 where a key has two values: standard and runtimes differ there.
     """
@@ -114,7 +114,7 @@ def _table(node: Node) -> tuple[str, str, Pairs]:
 
 
 def _side(node: Node, name: str) -> tuple[str, list[Any]]:
-    """Give the type and the elements of "keys" or "values", whichever attribute holds them."""
+    """Return the type and the elements of "keys" or "values", whichever attribute holds them."""
     found = [(element, node.attr(f"{name}_{ending}")) for element, ending in LISTS.items()]
     tensor = node.attr(f"{name}_tensor")
     if tensor is not None:
@@ -129,7 +129,7 @@ def _side(node: Node, name: str) -> tuple[str, list[Any]]:
 
 
 def _default(node: Node, value: str) -> Any:
-    """Give what an element without a key becomes at version 4."""
+    """Return what an element without a key becomes at version 4."""
     tensor = node.attr("default_tensor")
     if node.attr("values_tensor") is None:
         if tensor is not None:
@@ -146,12 +146,12 @@ def _default(node: Node, value: str) -> Any:
 
 
 def _stands(node: Node, key: str, pairs: Pairs) -> bool:
-    """Say whether the node's list of keys is that of the pairs already."""
+    """Return whether the node's list of keys is that of the pairs already."""
     keys = node.attr(f"keys_{LISTS[key]}") if key in LISTS else None
     return sorted(map(repr, keys or ())) == sorted(repr(number) for number, _ in pairs)
 
 
 def _lists(key: str, value: str, pairs: Pairs) -> dict[str, Any]:
-    """Give the attributes that hold pairs as lists."""
+    """Return the attributes that hold pairs as lists."""
     keys, values = [number for number, _ in pairs], [found for _, found in pairs]
     return {f"keys_{LISTS[key]}": keys, f"values_{LISTS[value]}": values}

@@ -80,12 +80,12 @@ class Ensemble:
 
 
 def ambiguous(why: str, help: str = "") -> Refusal:
-    """Give the refusal for what the standard leaves open and runtimes, or their versions, do in different ways."""
+    """Return the refusal for what the standard leaves open and runtimes, or their versions, do in different ways."""
     return Refusal("C204", f"{why}; the standard does not say what that means, and runtimes differ", help)
 
 
 def read_trees(node: Node, prefix: str, targets: int, element: str) -> Trees:
-    """Give the trees of a node; votes are in the attributes `<prefix>_*`, for that many targets.
+    """Return the trees of a node; votes are in the attributes `<prefix>_*`, for that many targets.
 
     Raises Refusal: C103 where the lists do not make trees, C204 where runtimes read the lists in different ways.
     """
@@ -143,7 +143,7 @@ def _read_votes(
 
 
 def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
-    """Give an attribute that is a list of floats, or a tensor of the type that the node computes in."""
+    """Return an attribute that is a list of floats, or a tensor of the type that the node computes in."""
     numbers, tensor = node.attr(name, []), node.attr(f"{name}_as_tensor")
     if tensor is None:
         return list(numbers)
@@ -158,7 +158,7 @@ def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
 
 
 def as_ensemble(trees: Trees, additive: bool) -> Ensemble:
-    """Give trees as TreeEnsemble writes them. `additive` says that votes are summed, else the least or greatest counts.
+    """Trees as TreeEnsemble writes them. `additive` says that votes are summed, else the least or greatest counts.
 
     A tree of which a leaf votes k times is written k times, side by side, so that each target is voted for in the same
     order as before. Where there is nothing left to vote for in a copy, a vote without effect stands: -0.0 in a sum (no
@@ -186,7 +186,7 @@ def as_ensemble(trees: Trees, additive: bool) -> Ensemble:
 
 
 def _branches_first(trees: Trees, root: int) -> list[int]:
-    """Give the nodes of one tree, each once and after its branches."""
+    """Return the nodes of one tree, each once and after its branches."""
     order: list[int] = []
     left: dict[int, bool] = {}  # False while the nodes below are being visited
     pending = [root]
@@ -207,7 +207,7 @@ def _branches_first(trees: Trees, root: int) -> list[int]:
 
 
 def _unshared_size(trees: Trees, order: list[int]) -> int:
-    """Give how many inner nodes a tree has once no branches are shared; beyond all limits it does not count further."""
+    """How many inner nodes a tree has once no branches are shared; beyond all limits it does not count further."""
     sizes: dict[int, int] = {}
     for at in order:
         leaf = trees.modes[at] == LEAF
@@ -216,7 +216,7 @@ def _unshared_size(trees: Trees, order: list[int]) -> int:
 
 
 def _written(trees: Trees, counts: list[int], additive: bool) -> dict[str, Any]:
-    """Give the attributes of TreeEnsemble that describe the trees, each written as often as `counts` says."""
+    """Return the attributes of TreeEnsemble that describe the trees, each written as often as `counts` says."""
     roots: list[int] = []
     written: list[int] = []  # the node that each entry of nodes_* stands for
     references: tuple[list[int], list[int]] = ([], [])
@@ -261,7 +261,7 @@ def _written(trees: Trees, counts: list[int], additive: bool) -> dict[str, Any]:
 
 
 def _vote(votes: Votes, turn: int, additive: bool) -> tuple[int, float]:
-    """Give the vote of a leaf at one turn, one without effect when it has none left."""
+    """Return the vote of a leaf at one turn, one without effect when it has none left."""
     if turn < len(votes):
         return votes[turn]
     if not votes:
@@ -271,7 +271,7 @@ def _vote(votes: Votes, turn: int, additive: bool) -> tuple[int, float]:
 
 
 @up("TreeEnsembleRegressor", since=5, domain=ML)
-def regressor_to_ensemble(op: Builder, node: Node) -> Result:
+def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     """TreeEnsemble aggregates the votes; base values, transform and the cast to float become nodes after it."""
     x, element = _features(op, node)
     aggregate, targets, transform = node.attr("aggregate_function"), node.attr("n_targets", 0), _transform(node)
@@ -298,7 +298,7 @@ def regressor_to_ensemble(op: Builder, node: Node) -> Result:
 
 
 @up("TreeEnsembleClassifier", since=5, domain=ML)
-def classifier_to_ensemble(op: Builder, node: Node) -> Result:
+def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
     """TreeEnsemble sums the votes, ArgMax finds the top class before any transform, and LabelEncoder its label."""
     x, element = _features(op, node)
     transform = _transform(node)
@@ -324,7 +324,7 @@ def classifier_to_ensemble(op: Builder, node: Node) -> Result:
 
 
 def _opposite_scores(op: Builder, x: str, trees: Trees, base: list[float], transform: str) -> str:
-    """Give the scores of two classes where only one is voted for: the votes' sum p is the score of the second class.
+    """Return the scores of two classes where only one is voted for: the votes' sum p is the score of the second class.
 
     Runtimes agree on the first one's in what exporters write: probabilities without transform, 1 - p, and numbers of
     both signs with LOGISTIC, -p. Both ways the first class is the top one at a tie.
@@ -344,7 +344,7 @@ def _opposite_scores(op: Builder, x: str, trees: Trees, base: list[float], trans
 
 
 def _scores(op: Builder, x: str, trees: Trees, base: list[float], classes: int) -> str:
-    """Give the scores of all classes, each the sum of the votes for it."""
+    """Return the scores of all classes, each the sum of the votes for it."""
     if classes == 2:
         raise ambiguous("both of two classes are voted for", "vote for class 0 alone")
     if len(base) not in (0, classes):
@@ -357,7 +357,7 @@ def _scores(op: Builder, x: str, trees: Trees, base: list[float], classes: int) 
 
 
 def _features(op: Builder, node: Node) -> tuple[str, str]:
-    """Give the input in a type that TreeEnsemble has, and that type; runtimes compare integers as float, too."""
+    """Return the input in a type that TreeEnsemble has, and that type; runtimes compare integers as float, too."""
     need_uniform(node)
     element = node.need_element(0)
     if element in ("int32", "int64"):
@@ -368,7 +368,7 @@ def _features(op: Builder, node: Node) -> tuple[str, str]:
 
 
 def _transform(node: Node) -> str:
-    """Give the transform, one that a node after TreeEnsemble can do."""
+    """Return the transform, one that a node after TreeEnsemble can do."""
     transform = node.attr("post_transform")
     if transform in ("SOFTMAX_ZERO", "PROBIT"):
         why = f"post_transform is {transform}: no standard operator does it, and runtimes differ in TreeEnsemble's own"
@@ -379,13 +379,13 @@ def _transform(node: Node) -> str:
 
 
 def _aggregated(op: Builder, x: str, ensemble: Ensemble, targets: int, aggregate: str) -> str:
-    """Give the votes of all trees, target by target."""
+    """Return the votes of all trees, target by target."""
     number = AGGREGATES[aggregate]
     return str(op.TreeEnsemble(x, n_targets=targets, aggregate_function=number, **ensemble.attributes))
 
 
 def _transformed(op: Builder, scores: str, transform: str, element: str) -> str:
-    """Give scores after the transform, as float: the old operators give no other type.
+    """Return scores after the transform, as float: the old operators give no other type.
 
     TreeEnsemble has transforms too, but runtimes mistake its numbers for softmax and logistic.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opset.adapters.shared import BFLOAT16, through
+from opset.adapters.shared import BFLOAT16, emulate
 from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT, NUMBERS
 from opset.version_converter.registration import down, up
@@ -12,24 +12,24 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 IN_TRAINING = "convert a model that was exported for inference"
 
-down("InstanceNormalization", "LpNormalization", since=22)(through(BFLOAT16))
+down("InstanceNormalization", "LpNormalization", since=22)(emulate(BFLOAT16))
 
 
 def _in_training(node: Node) -> bool:
-    """Say whether a BatchNormalization of version 7 or 9 is in training: those have outputs besides the first."""
+    """Return whether a BatchNormalization of version 7 or 9 is in training: those have outputs besides the first."""
     return any(node.output(index) for index in range(1, 5))
 
 
 @down("BatchNormalization", since=6)
-def batch_of_images(op: Builder, node: Node) -> Result:
+def batch_normalization_6_down(op: Builder, node: Node) -> Result:
     """The input had four dimensions, and `consumed_inputs`, without effect on the result, had to be given."""
     if node.need_rank(0) != 4:
         raise Refusal("C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four")
-    return op.same(node, consumed_inputs=[0, 0, 0, 1, 1] if _in_training(node) else [0] * 5)
+    return op.copy(node, consumed_inputs=[0, 0, 0, 1, 1] if _in_training(node) else [0] * 5)
 
 
 @up("BatchNormalization", since=7)
-def batch_mode_by_outputs(op: Builder, node: Node) -> Result:
+def batch_normalization_7_up(op: Builder, node: Node) -> Result:
     """Training was told by `is_test` and is told by the outputs; a node with one output never was in training.
 
     Version 1 names two cases, five outputs in training and one in inference, so where `is_test` is absent they decide.
@@ -37,39 +37,39 @@ def batch_mode_by_outputs(op: Builder, node: Node) -> Result:
     if not node.attr("spatial") and node.need_rank(0) != 2:
         raise Refusal("C204", "with 'spatial' 0, the shape of the parameters is another one at version 7")
     if node.attr("is_test"):
-        return (*op.same(node, outputs=[node.output(0)], drop=["is_test"]), "", "", "", "")
+        return (*op.copy(node, outputs=[node.output(0)], drop=["is_test"]), "", "", "", "")
     if node.has("is_test") and not _in_training(node):
         raise Refusal("C204", "'is_test' is 0, for training, and the outputs are those of inference", "set it to 1")
-    return op.same(node, drop=["is_test"])
+    return op.copy(node, drop=["is_test"])
 
 
 @down("BatchNormalization", since=7)
-def batch_mode_by_attribute(op: Builder, node: Node) -> Result:
+def batch_normalization_7_down(op: Builder, node: Node) -> Result:
     """Training is told by the outputs, and was told by `is_test`."""
     if not node.attr("spatial") and node.need_rank(0) != 2:
         raise Refusal("C204", "with 'spatial' 0, the shape of the parameters is another one at version 6")
-    return op.same(node, is_test=int(not _in_training(node)))
+    return op.copy(node, is_test=int(not _in_training(node)))
 
 
 @up("BatchNormalization", since=9)
-def batch_always_spatial(op: Builder, node: Node) -> Result:
+def batch_normalization_9_up(op: Builder, node: Node) -> Result:
     """Statistics of each place for itself are those of a channel, once the input is flattened."""
     if node.attr("spatial"):
-        return op.same(node, drop=["spatial"])
+        return op.copy(node, drop=["spatial"])
     if _in_training(node):
         raise Refusal("C204", "statistics of each place for itself have no equal in training", IN_TRAINING)
     x = node.input(0)
     if node.rank(0) == 2:
-        return op.same(node, drop=["spatial"])
+        return op.copy(node, drop=["spatial"])
     flat = op.const([-1])
     parameters = [op.Reshape(name, flat) for name in node.proto.input[1:]]
     inputs = [op.Flatten(x, axis=1), *parameters]
-    (y, *_) = op.same(node, inputs=inputs, outputs=[op.fresh("rows")], drop=["spatial"])
+    (y, *_) = op.copy(node, inputs=inputs, outputs=[op.fresh("rows")], drop=["spatial"])
     return op.Reshape(y, op.Shape(x))
 
 
 @down("BatchNormalization", since=9)
-def batch_of_channels(op: Builder, node: Node) -> Result:
+def batch_normalization_9_down(op: Builder, node: Node) -> Result:
     """An input of one dimension was not defined; it is a channel of its own then."""
     if node.need_rank(0) != 1:
         return None
@@ -77,33 +77,33 @@ def batch_of_channels(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "an input of one dimension has no equal in training", IN_TRAINING)
     column = op.Unsqueeze(node.input(0), axes=[1])
     inputs = [column, *node.proto.input[1:]]
-    (y, *_) = op.same(node, inputs=inputs, outputs=[op.fresh("column")])
+    (y, *_) = op.copy(node, inputs=inputs, outputs=[op.fresh("column")])
     return op.Squeeze(y, axes=[1])
 
 
 @up("BatchNormalization", since=14)
-def batch_training_stated(op: Builder, node: Node) -> Result:
+def batch_normalization_14_up(op: Builder, node: Node) -> Result:
     """Training is told by an attribute. How the variance is defined was open, and the saved statistics are gone."""
     if not _in_training(node):
-        return op.same(node, outputs=[node.output(0)])
+        return op.copy(node, outputs=[node.output(0)])
     outputs = [node.output(0), node.output(1) or op.fresh("mean"), op.fresh("variance")]
-    op.same(node, outputs=outputs, training_mode=1)
+    op.copy(node, outputs=outputs, training_mode=1)
     return node.output(0), node.output(1)
 
 
 @down("BatchNormalization", since=14)
-def batch_without_stated_training(op: Builder, node: Node) -> Result:
+def batch_normalization_14_down(op: Builder, node: Node) -> Result:
     """In training it is taken apart, since which variance was meant was open; else only the attribute is new."""
     element = node.need_element(0)
     if node.attr("training_mode"):
         return _batch_statistics(op, node, element)
     if any(node.need_element(index) != element for index in (3, 4)):
         raise Refusal("C202", "mean and variance are of another type than the input", "cast them to the same type")
-    return (*op.same(node, outputs=[node.output(0)], drop=["training_mode"]), "", "")
+    return (*op.copy(node, outputs=[node.output(0)], drop=["training_mode"]), "", "")
 
 
 def _batch_statistics(op: Builder, node: Node, element: str) -> Result:
-    """Give what BatchNormalization computes in training, by its formula."""
+    """Return what BatchNormalization computes in training, by its formula."""
     if element not in ("float", "double") or any(node.need_element(index) != element for index in range(1, 5)):
         raise Refusal("C202", f"it is in training, in {element}, and the precision is not defined", IN_TRAINING)
     rank = node.need_rank(0)
@@ -132,7 +132,7 @@ def _batch_statistics(op: Builder, node: Node, element: str) -> Result:
 
 
 @down("BatchNormalization", since=15)
-def batch_in_stated_precision(op: Builder, node: Node) -> Result:
+def batch_normalization_15_down(op: Builder, node: Node) -> Result:
     """In training, statistics of narrow types are accumulated in FLOAT; version 14 leaves the precision open."""
     if node.attr("training_mode") and node.need_element(0) not in ("float", "double"):
         raise Refusal("C204", "before version 15, the precision of the batch's statistics is open", IN_TRAINING)
@@ -140,7 +140,7 @@ def batch_in_stated_precision(op: Builder, node: Node) -> Result:
 
 
 @up("Dropout", since=7)
-def dropout_for_the_runtime(op: Builder, node: Node) -> Result:
+def dropout_7_up(op: Builder, node: Node) -> Result:
     """`is_test` said that nothing is dropped, which is no dropout at all; what drops is left to the runtime now."""
     if not node.attr("is_test"):
         raise Refusal("C204", "'is_test' is 0: elements are dropped, and version 7 leaves that open", "set it to 1")
@@ -148,19 +148,19 @@ def dropout_for_the_runtime(op: Builder, node: Node) -> Result:
 
 
 @down("Dropout", since=7)
-def dropout_in_inference(op: Builder, node: Node) -> Result:
+def dropout_7_down(op: Builder, node: Node) -> Result:
     """What is left to the runtime is meant for inference; the mask is not filled then."""
-    return (*op.same(node, outputs=[node.output(0)], is_test=1), "")
+    return (*op.copy(node, outputs=[node.output(0)], is_test=1), "")
 
 
 @up("Dropout", since=10)
-def dropout_mask_to_bool(op: Builder, node: Node) -> Result:
+def dropout_10_up(op: Builder, node: Node) -> Result:
     """The mask had the type of the data, as which it goes on."""
     return _with_mask_cast(op, node, lambda: node.need_element(0))
 
 
 @down("Dropout", since=10)
-def dropout_mask_from_data(op: Builder, node: Node) -> Result:
+def dropout_10_down(op: Builder, node: Node) -> Result:
     """The mask had the type of the data, and goes on as truth values."""
     return _with_mask_cast(op, node, lambda: "bool")
 
@@ -170,14 +170,14 @@ def _with_mask_cast(op: Builder, node: Node, element: Callable[[], str]) -> Resu
     if not node.output(1):
         return None
     if not node.values.is_read(node.output(1)):
-        return (*op.same(node, outputs=[node.output(0)]), "")
+        return (*op.copy(node, outputs=[node.output(0)]), "")
     number = NUMBERS[element()]
-    y, mask = op.same(node, outputs=[node.output(0), op.fresh("kept")])
+    y, mask = op.copy(node, outputs=[node.output(0), op.fresh("kept")])
     return y, op.Cast(mask, to=number)
 
 
 @up("Dropout", since=12)
-def dropout_ratio_to_input(op: Builder, node: Node) -> Result:
+def dropout_12_up(op: Builder, node: Node) -> Result:
     """What was left to the runtime is inference unless `training_mode` says otherwise; the ratio becomes an input.
 
     The mask of inference is defined since then: true everywhere. Runtimes gave other ones before.
@@ -187,11 +187,11 @@ def dropout_ratio_to_input(op: Builder, node: Node) -> Result:
         inputs.append(op.const(node.attr("ratio"), "float", []))
     if not node.output(1) and len(inputs) == 1:
         return None
-    return (*op.same(node, inputs=inputs, outputs=[node.output(0)], drop=["ratio"]), "")
+    return (*op.copy(node, inputs=inputs, outputs=[node.output(0)], drop=["ratio"]), "")
 
 
 @down("Dropout", since=12)
-def dropout_as_identity(op: Builder, node: Node) -> Result:
+def dropout_12_down(op: Builder, node: Node) -> Result:
     """In inference, or with the ratio 0, the data go through and the mask is true; before, the runtime decided."""
     x = node.input(0)
     if node.input(2) and any(node.need_constant(2).values):
@@ -206,7 +206,7 @@ def dropout_as_identity(op: Builder, node: Node) -> Result:
 
 
 @up("GroupNormalization", since=21)
-def group_scale_to_channels(op: Builder, node: Node) -> Result:
+def group_normalization_21_up(op: Builder, node: Node) -> Result:
     """Scale and bias of a group become those of each of its channels; the statistics stay in the type of the data."""
     element, groups = node.need_element(0), node.attr("num_groups")
     given = node.shape(1)
@@ -225,11 +225,11 @@ def group_scale_to_channels(op: Builder, node: Node) -> Result:
     for index in (1, 2):
         column = op.Unsqueeze(node.input(index), op.const([1]))
         inputs.append(op.Reshape(op.Expand(column, each), op.const([-1])))
-    return op.same(node, inputs=inputs, stash_type=None if element == "float" else NUMBERS[element])
+    return op.copy(node, inputs=inputs, stash_type=None if element == "float" else NUMBERS[element])
 
 
 @down("GroupNormalization", since=21)
-def group_by_instance(op: Builder, node: Node) -> Result:
+def group_normalization_21_down(op: Builder, node: Node) -> Result:
     """Version 18 is withdrawn. A group is normalised as a channel of InstanceNormalization, in the stated precision."""
     element, groups = node.need_element(0), node.attr("num_groups")
     precision = next(
@@ -254,7 +254,7 @@ def group_by_instance(op: Builder, node: Node) -> Result:
 
 
 @down("InstanceNormalization", since=6)
-def instance_of_images(op: Builder, node: Node) -> Result:
+def instance_normalization_6_down(op: Builder, node: Node) -> Result:
     """The input had four dimensions."""
     if node.need_rank(0) != 4:
         raise Refusal("C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, float32, through
+from opset.adapters.shared import BFLOAT16, emulate, float32
 from opset.errors import printable
 from opset.version_converter.registration import Adapter, down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 down("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "MaxUnpool", since=22)(
-    through(BFLOAT16)
+    emulate(BFLOAT16)
 )
-down("MaxPool", since=12)(through({"int8": "float", "uint8": "float"}))
+down("MaxPool", since=12)(emulate({"int8": "float", "uint8": "float"}))
 
 
 def _counts(node: Node) -> list[tuple[int, int]] | None:
-    """Give for each axis how many windows `ceil_mode` 1 makes, and how many of them do not begin in the end padding.
+    """Return for each axis how many windows `ceil_mode` 1 makes, and how many of them do not begin in the end padding.
 
     None where the two are the same whatever the shape: a window of at least stride + end padding, or no explicit pads.
     """
@@ -40,7 +40,7 @@ def _counts(node: Node) -> list[tuple[int, int]] | None:
 
 
 @up("AveragePool", "LpPool", "MaxPool", since=22)
-def windows_in_the_padding(op: Builder, node: Node) -> Result:
+def average_pool_22_up(op: Builder, node: Node) -> Result:
     """A last window that begins in the end padding is left out now; before, `ceil_mode` 1 kept it."""
     if any(before != after for before, after in _counts(node) or ()):
         raise Refusal("C204", "with 'ceil_mode' 1, a last window in nothing but padding is left out from version 22 on")
@@ -48,11 +48,11 @@ def windows_in_the_padding(op: Builder, node: Node) -> Result:
 
 
 @down("AveragePool", "LpPool", "MaxPool", since=22)
-def windows_kept_in_the_padding(op: Builder, node: Node) -> Result:
+def average_pool_22_down(op: Builder, node: Node) -> Result:
     """A last window that begins in the end padding was kept by `ceil_mode` 1, and left out by 0. BFLOAT16 is new."""
     counts = _counts(node) or ()
     if all(before == after for before, after in counts):
-        return through(BFLOAT16)(op, node)
+        return emulate(BFLOAT16)(op, node)
     shape, strides = node.need_shape(0)[2:], node.attr("strides", [1] * len(counts))
     pads, dilations = node.attr("pads", [0] * (2 * len(counts))), node.attr("dilations", [1] * len(counts))
     for axis, (_, wanted) in enumerate(counts):
@@ -61,12 +61,12 @@ def windows_kept_in_the_padding(op: Builder, node: Node) -> Result:
             raise Refusal("C204", "with 'ceil_mode' 1, a last window in nothing but padding is kept before version 22")
     if node.need_element(0) == "bfloat16":
         raise Refusal("C202", "before version 22 there is no BFLOAT16", "cast the input to FLOAT")
-    return op.same(node, ceil_mode=0)
+    return op.copy(node, ceil_mode=0)
 
 
 @down("AveragePool", "MaxPool", since=10)
 @down("LpPool", since=18)
-def windows_rounded_down(op: Builder, node: Node) -> Result:
+def average_pool_10_down(op: Builder, node: Node) -> Result:
     """There was no `ceil_mode`: more padding at the end, by a stride less one, makes as many windows.
 
     Padding counts for nothing, unless an average is told to count it. Dilations are new too.
@@ -76,7 +76,7 @@ def windows_rounded_down(op: Builder, node: Node) -> Result:
         raise Refusal("C204", f"'dilations' is {dilations}; before, windows have no gaps")
     gone = ["ceil_mode", "dilations"] if node.op_type != "AveragePool" else ["ceil_mode"]
     if not node.attr("ceil_mode") or node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
-        return op.same(node, drop=gone) if any(node.has(name) for name in gone) else None
+        return op.copy(node, drop=gone) if any(node.has(name) for name in gone) else None
     if node.attr("auto_pad") == "VALID":
         raise Refusal("C204", "what 'ceil_mode' 1 does under VALID is not the same to all runtimes", "set it to 0")
     if node.op_type == "AveragePool" and node.attr("count_include_pad"):
@@ -89,7 +89,7 @@ def windows_rounded_down(op: Builder, node: Node) -> Result:
         pads[axes + axis] += stride - 1
         if size <= pads[axes + axis]:
             raise Refusal("C204", "with 'ceil_mode' 1, a last window may have nothing but padding")
-    return op.same(node, drop=gone, pads=pads)
+    return op.copy(node, drop=gone, pads=pads)
 
 
 def _whole_order(op: Builder, node: Node) -> Result:
@@ -97,14 +97,14 @@ def _whole_order(op: Builder, node: Node) -> Result:
     order = node.attr("p")
     if not 1 <= order < 2**31 or order != int(order):
         raise Refusal("C204", f"the order of the norm is {order}, and version 2 takes whole ones")
-    return op.same(node, p=int(order))
+    return op.copy(node, p=int(order))
 
 
 def _order_as_float(op: Builder, node: Node) -> Result:
     """The order of the norm was a float."""
     if float32(node.attr("p")) != node.attr("p"):
         raise Refusal("C204", f"the order of the norm is {node.attr('p')}, which no FLOAT is")
-    return op.same(node, p=float(node.attr("p")))
+    return op.copy(node, p=float(node.attr("p")))
 
 
 up("GlobalLpPool", since=2)(_whole_order)
@@ -112,7 +112,7 @@ down("GlobalLpPool", since=2)(_order_as_float)
 
 
 def _of_spatial_axes(then: Adapter) -> Adapter:
-    """Give an adapter that first makes sure that the window has spatial axes only, which version 1 does not say."""
+    """Return an adapter that first makes sure that the window has spatial axes only, which version 1 does not say."""
 
     def adapter(op: Builder, node: Node) -> Result:
         kernel = node.attr("kernel_shape")

@@ -21,35 +21,35 @@ MOST_CONSTANTS = 1 << 12
 
 
 @down("QuantizeLinear", "DequantizeLinear", since=13)
-def scale_is_scalar(op: Builder, node: Node) -> Result:
+def quantize_linear_13_down(op: Builder, node: Node) -> Result:
     """Before 13 the scale was a scalar. Others are laid along their axis; a vector of one element becomes a scalar."""
     shape = node.shape(SCALE)
     if node.need_rank(SCALE) == 0:
-        return op.same(node, drop=["axis"])
+        return op.copy(node, drop=["axis"])
     if shape == (1,):
         scalars = [op.Reshape(name, op.const([], "int64", [0])) if name else "" for name in node.proto.input[SCALE:]]
-        return op.same(node, inputs=[node.input(X), *scalars], drop=["axis"])
+        return op.copy(node, inputs=[node.input(X), *scalars], drop=["axis"])
     return _in_parts(op, node)
 
 
 @down("QuantizeLinear", since=19)
-def saturate_of_integers(op: Builder, node: Node) -> Result:
+def quantize_linear_19_down(op: Builder, node: Node) -> Result:
     """Only float8 knows `saturate`, so it may go, whatever its value, where the result is an integer."""
     if node.attr("saturate") == 1 or _output_element(node) not in RANGES:
         return None
     if node.need_element(X) != node.need_element(SCALE) or node.element(X) != "float":
         return None
-    return op.same(node, drop=["saturate"])
+    return op.copy(node, drop=["saturate"])
 
 
 @down("DequantizeLinear", since=19)
-def product_of_small_floats(op: Builder, node: Node) -> Result:
+def dequantize_linear_19_down(op: Builder, node: Node) -> Result:
     """Before 19 the scale was a float; the product in a smaller type is written out."""
     return _in_parts(op, node) if node.element(SCALE) in ("float16", "bfloat16") else None
 
 
 @down("QuantizeLinear", since=21)
-def output_type_as_zero_point(op: Builder, node: Node) -> Result:
+def quantize_linear_21_down(op: Builder, node: Node) -> Result:
     """Before 21 the zero point told the output type; blocks and 16-bit integers are written out."""
     element = _output_element(node)
     if element in ("uint16", "int16") or _blocked(node):
@@ -60,42 +60,42 @@ def output_type_as_zero_point(op: Builder, node: Node) -> Result:
     inputs = list(node.proto.input[:3])
     if not node.input(ZERO) and element != "uint8":
         inputs[ZERO:] = [_zeros(op, node, element)]
-    return op.same(node, inputs=inputs, drop=stated)
+    return op.copy(node, inputs=inputs, drop=stated)
 
 
 @down("DequantizeLinear", since=21)
-def blocks_laid_out(op: Builder, node: Node) -> Result:
+def dequantize_linear_21_down(op: Builder, node: Node) -> Result:
     """Blocks and 16-bit integers, new in 21, are written out; beside a scalar scale `block_size` says nothing."""
     if _blocked(node) or node.element(X) in ("uint16", "int16"):
         return _in_parts(op, node)
     if node.attr("block_size") == 0 or node.need_element(X) in ("uint4", "int4"):
         return None
-    return op.same(node, drop=["block_size"])
+    return op.copy(node, drop=["block_size"])
 
 
 @down("QuantizeLinear", since=23)
-def division_in_type_of_scale(op: Builder, node: Node) -> Result:
+def quantize_linear_23_down(op: Builder, node: Node) -> Result:
     """Before 23 x and the scale had the type of the division, to which they are cast where that is exact."""
     x, scale = node.need_element(X), node.need_element(SCALE)
     precision = _stated_element(node, "precision") or scale
     if _output_element(node) == "float4e2m1" or (x == scale == precision and not node.has("precision")):
         return None
     inputs = [_cast(op, node, index, precision) for index in (X, SCALE)]
-    return op.same(node, inputs=[*inputs, *node.proto.input[ZERO:]], drop=["precision"])
+    return op.copy(node, inputs=[*inputs, *node.proto.input[ZERO:]], drop=["precision"])
 
 
 @down("DequantizeLinear", since=23)
-def product_in_type_of_scale(op: Builder, node: Node) -> Result:
+def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
     """The product was in the type of the scale, which is cast to the output type where that is exact."""
     wanted = _stated_element(node, "output_dtype")
     if wanted is None or node.need_element(X) == "float4e2m1":
         return None
     scale = _cast(op, node, SCALE, wanted)
-    return op.same(node, inputs=[node.input(X), scale, *node.proto.input[ZERO:]], drop=["output_dtype"])
+    return op.copy(node, inputs=[node.input(X), scale, *node.proto.input[ZERO:]], drop=["output_dtype"])
 
 
 def _stated_element(node: Node, attribute: str) -> str | None:
-    """Give the type that an attribute names, None where it is 0 or absent."""
+    """Return the type that an attribute names, None where it is 0 or absent."""
     number = node.attr(attribute, 0)
     element = element_name(number) if number else None
     if number and element is None:
@@ -114,7 +114,7 @@ def _cast(op: Builder, node: Node, index: int, wanted: str) -> str:
 
 
 def _output_element(node: Node) -> str:
-    """Give the type that a QuantizeLinear quantizes to."""
+    """Return the type that a QuantizeLinear quantizes to."""
     stated = _stated_element(node, "output_dtype")
     if not node.input(ZERO):
         return stated or "uint8"
@@ -125,7 +125,7 @@ def _output_element(node: Node) -> str:
 
 
 def _zeros(op: Builder, node: Node, element: str) -> str:
-    """Give a zero point of 0 in the shape of the scale."""
+    """Return a zero point of 0 in the shape of the scale."""
     shape = node.shape(SCALE)
     dims = [dim for dim in shape or () if isinstance(dim, int) and 0 <= dim <= MOST_CONSTANTS]
     if shape is not None and len(shape) == len(dims) <= 1:
@@ -134,7 +134,7 @@ def _zeros(op: Builder, node: Node, element: str) -> str:
 
 
 def _blocked(node: Node) -> bool:
-    """Say whether the scale is one a block; it then has the rank of x, and `block_size` is not 0."""
+    """Return whether the scale is one a block; it then has the rank of x, and `block_size` is not 0."""
     size = node.attr("block_size", 0)
     if size < 0:
         raise Refusal("C103", f"'block_size' is {size}")
@@ -144,7 +144,7 @@ def _blocked(node: Node) -> bool:
 
 
 def _in_parts(op: Builder, node: Node) -> Result:
-    """Give the operator written out, with its scale and zero point laid out against x."""
+    """Return the operator written out, with its scale and zero point laid out against x."""
     scale = _laid_out(op, node, SCALE)
     if node.op_type == "QuantizeLinear":
         return _quantized(op, node, scale)
@@ -159,7 +159,7 @@ def _in_parts(op: Builder, node: Node) -> Result:
 
 
 def _quantized(op: Builder, node: Node, scale: str) -> Result:
-    """Give `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast."""
+    """Return `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast."""
     for index in (X, SCALE):
         if (kind := node.need_element(index)) != "float":
             name = node.schema.inputs[index].name
@@ -169,7 +169,7 @@ def _quantized(op: Builder, node: Node, scale: str) -> Result:
     zeros = set(constant.values) if constant is not None else set() if node.input(ZERO) else {0}
     if len(zeros) == 1 and (element in ("uint8", "int8") or element in FLOAT8):
         inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
-        return op.same(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
+        return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
     if element not in RANGES:
         raise Refusal("C202", f"the result is {element}, which version {op.version} cannot compute in parts")
     rounded = op.Round(quotient)
@@ -180,7 +180,7 @@ def _quantized(op: Builder, node: Node, scale: str) -> Result:
 
 
 def _laid_out(op: Builder, node: Node, index: int) -> str:
-    """Give the scale, or the zero point of its shape, so that it broadcasts against x."""
+    """Return the scale, or the zero point of its shape, so that it broadcasts against x."""
     value, rank = node.input(index), node.need_rank(SCALE)
     if rank == 0:
         return value
@@ -197,7 +197,7 @@ def _laid_out(op: Builder, node: Node, index: int) -> str:
 
 
 def _blocks(op: Builder, node: Node, axis: int) -> str:
-    """Give for each index of an axis the number of its block."""
+    """Return for each index of an axis the number of its block."""
     length, size = (node.shape(X) or ())[axis], node.attr("block_size")
     if isinstance(length, int) and length <= MOST_CONSTANTS:
         return op.const([index // size for index in range(length)])

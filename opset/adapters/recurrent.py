@@ -14,30 +14,30 @@ INITIAL_STATES = (5, 6)
 
 
 @up("GRU", since=3)
-def misspelt_direction(op: Builder, node: Node) -> Result:
+def gru_3_up(op: Builder, node: Node) -> Result:
     """The misspelt default of `direction` meant forward, the default since; it is never written out."""
-    return op.same(node, drop=["direction"] if node.attr("direction") == "foward" else [])
+    return op.copy(node, drop=["direction"] if node.attr("direction") == "foward" else [])
 
 
 @down("GRU", since=3)
-def both_outputs_named(op: Builder, node: Node) -> Result:
+def gru_3_down(op: Builder, node: Node) -> Result:
     """Version 1 resets before the recurrence weights only and wants Y_h named; its default direction is avoided."""
     if node.attr("linear_before_reset") != 0:
         raise Refusal("C204", "linear_before_reset is not 0; version 1 always resets before the recurrence weights")
     last = node.output(1) or op.fresh("Y_h")
     outputs = [node.output(0), last]
-    op.same(node, outputs=outputs, drop=["linear_before_reset"], direction=node.attr("direction"))
+    op.copy(node, outputs=outputs, drop=["linear_before_reset"], direction=node.attr("direction"))
     return outputs
 
 
 @down("RNN", "GRU", "LSTM", since=7)
-def asked_for_sequence(op: Builder, node: Node) -> Result:
+def rnn_7_down(op: Builder, node: Node) -> Result:
     """Y may be left out where `output_sequence` is 0, so it is 1 where Y is used."""
-    return op.same(node, output_sequence=1) if node.output(0) else None
+    return op.copy(node, output_sequence=1) if node.output(0) else None
 
 
 @down("RNN", "GRU", "LSTM", since=14)
-def batch_first(op: Builder, node: Node) -> Result:
+def rnn_14_down(op: Builder, node: Node) -> Result:
     """With the batch first everything is the same but the order of dimensions."""
     layout = node.attr("layout")
     if layout == 0:
@@ -49,7 +49,7 @@ def batch_first(op: Builder, node: Node) -> Result:
         if node.input(position):
             inputs[position] = op.Transpose(inputs[position], perm=SWAP)
     outputs = [op.fresh("time_first") if name else "" for name in node.proto.output]
-    op.same(node, inputs=inputs, outputs=outputs, drop=["layout"])
+    op.copy(node, inputs=inputs, outputs=outputs, drop=["layout"])
     return [
         op.Transpose(name, perm=SWAP if position else SEQUENCE_BATCH_FIRST) if name else ""
         for position, name in enumerate(outputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, dimension, nonnegative, through, unsqueeze
+from opset.adapters.shared import BFLOAT16, dimension, emulate, nonnegative, unsqueeze
 from opset.model.types import NUMBERS
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -16,14 +16,14 @@ LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
 
 down("ArgMax", "ArgMin", since=11)(nonnegative("axis"))
 down("ReduceSum", *OTHERS, since=11)(nonnegative("axes"))
-down("CumSum", since=14)(through(BFLOAT16))
+down("CumSum", since=14)(emulate(BFLOAT16))
 # A byte holds both truth values, and has the same extremes as they do where nothing is reduced.
-down("ReduceMax", "ReduceMin", since=20)(through({"bool": "uint8"}))
+down("ReduceMax", "ReduceMin", since=20)(emulate({"bool": "uint8"}))
 
 
 @up("ReduceSum", since=13)
 @up(*OTHERS, since=18)
-def empty_axes_attribute(op: Builder, node: Node) -> Result:
+def reduce_sum_13_up(op: Builder, node: Node) -> Result:
     """An empty list is all axes as an input, and as an attribute it was never said what it is."""
     if node.attr("axes") == []:
         raise Refusal("C204", "'axes' is an empty list, which was not defined", "leave it out to reduce all axes")
@@ -32,7 +32,7 @@ def empty_axes_attribute(op: Builder, node: Node) -> Result:
 
 @down("ReduceSum", since=13)
 @down(*OTHERS, since=18)
-def axes_to_attribute(op: Builder, node: Node) -> Result:
+def reduce_sum_13_down(op: Builder, node: Node) -> Result:
     """No axes stand for all, or with `noop_with_empty_axes` for none: an added axis of one element does as much.
 
     The one axis of a vector is known even where a run computes it.
@@ -43,21 +43,21 @@ def axes_to_attribute(op: Builder, node: Node) -> Result:
         node.need_element(0)
         if node.op_type in PLAIN:
             return x
-        return op.same(node, inputs=[unsqueeze(op, x, [0])], drop=gone, axes=[0], keepdims=0)
+        return op.copy(node, inputs=[unsqueeze(op, x, [0])], drop=gone, axes=[0], keepdims=0)
     if count == 0 and not node.input(1):
         return None
     constant = node.constant(1)
     if count == 0 or (count == 1 and constant is None and node.rank(0) == 1):
         node.need_element(0)
-        return op.same(node, inputs=[x], drop=gone)
+        return op.copy(node, inputs=[x], drop=gone)
     if constant is not None and node.attr("noop_with_empty_axes"):
         node.need_element(0)
-        return op.same(node, inputs=[x], drop=gone, axes=list(constant.values))
+        return op.copy(node, inputs=[x], drop=gone, axes=list(constant.values))
     return None
 
 
 def _count(node: Node) -> int | None:
-    """Give how many axes the input of that name holds, 0 where it is absent, None where it is not known."""
+    """Return how many axes the input of that name holds, 0 where it is absent, None where it is not known."""
     if not node.input(1):
         return 0
     constant, shape = node.constant(1), node.shape(1)
@@ -67,22 +67,22 @@ def _count(node: Node) -> int | None:
 
 
 @down("ArgMax", "ArgMin", since=12)
-def last_index(op: Builder, node: Node) -> Result:
+def arg_max_12_down(op: Builder, node: Node) -> Result:
     """The last of several equal elements is the first one from behind."""
     if not node.attr("select_last_index"):
         return None
     x, axis = node.input(0), node.attr("axis")
     behind = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
-    (y,) = op.same(node, inputs=[behind], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
+    (y,) = op.copy(node, inputs=[behind], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
     return op.Sub(op.Sub(dimension(op, node, 0, axis), op.const(1)), y)
 
 
 @down("ReduceMax", "ReduceMin", since=12)
-def extreme_of_bytes(op: Builder, node: Node) -> Result:
+def reduce_max_12_down(op: Builder, node: Node) -> Result:
     """FLOAT holds the integers of 8 bits; the infinity that nothing reduces to becomes the limit of the type."""
     element = node.element(0)
     if element not in LIMITS:
         return None
-    (y,) = op.same(node, inputs=[op.Cast(node.input(0), to=NUMBERS["float"])], outputs=[op.fresh("wide")])
+    (y,) = op.copy(node, inputs=[op.Cast(node.input(0), to=NUMBERS["float"])], outputs=[op.fresh("wide")])
     limits = (op.const(limit, "float", []) for limit in LIMITS[element])
     return op.Cast(op.Clip(y, *limits), to=NUMBERS[element])

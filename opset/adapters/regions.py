@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, through
+from opset.adapters.shared import BFLOAT16, emulate
 from opset.version_converter.registration import down
 
-down("MaxRoiPool", "RoiAlign", since=22)(through(BFLOAT16))
+down("MaxRoiPool", "RoiAlign", since=22)(emulate(BFLOAT16))

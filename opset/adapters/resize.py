@@ -26,32 +26,32 @@ LONGEST = 1 << 13
 
 
 @up("Upsample", since=7)
-def upsample_scales_of_all_axes(op: Builder, node: Node) -> Result:
+def upsample_7_up(op: Builder, node: Node) -> Result:
     """Height and width of an image had scales; now all axes have, and `bilinear` is `linear` where two are scaled."""
     scales = [1.0, 1.0, node.attr("height_scale"), node.attr("width_scale")]
     mode = renamed(node, {"nearest": "nearest", "bilinear": "linear"})
-    return op.same(node, drop=["height_scale", "width_scale"], scales=scales, mode=mode)
+    return op.copy(node, drop=["height_scale", "width_scale"], scales=scales, mode=mode)
 
 
 @down("Upsample", since=7)
-def upsample_scales_of_images(op: Builder, node: Node) -> Result:
+def upsample_7_down(op: Builder, node: Node) -> Result:
     """Only height and width of an image could be scaled."""
     node.need_element(X)
     scales = node.attr("scales")
     if len(scales) != 4 or scales[:2] != [1.0, 1.0]:
         raise Refusal("C204", f"'scales' is {scales}; version 1 scales the last two of four dimensions")
     mode = renamed(node, {"nearest": "nearest", "linear": "bilinear"})
-    return op.same(node, drop=["scales"], height_scale=scales[2], width_scale=scales[3], mode=mode)
+    return op.copy(node, drop=["scales"], height_scale=scales[2], width_scale=scales[3], mode=mode)
 
 
 @up("Upsample", since=10)
-def upsample_is_resize(op: Builder, node: Node) -> Result:
+def upsample_10_up(op: Builder, node: Node) -> Result:
     """Resize took its place, with the same inputs and modes."""
-    return op.same(node, op_type="Resize")
+    return op.copy(node, op_type="Resize")
 
 
 @up("Resize", since=11)
-def resize_states_coordinates(op: Builder, node: Node) -> Result:
+def resize_11_up(op: Builder, node: Node) -> Result:
     """How coordinates correspond was not said: an output coordinate was divided by the scale.
 
     The nearest element was then the one below where a dimension grows, and the one above where it shrinks, as the
@@ -60,7 +60,7 @@ def resize_states_coordinates(op: Builder, node: Node) -> Result:
     mode = renamed(node, {"nearest": "nearest", "linear": "linear"})
     x, scales, roi = node.input(X), node.input(1), op.const([], "float")
     if mode == "linear":
-        return op.same(node, inputs=[x, roi, scales], coordinate_transformation_mode="asymmetric")
+        return op.copy(node, inputs=[x, roi, scales], coordinate_transformation_mode="asymmetric")
     constant = node.constant(1)
     given = [1.0] if constant is None else constant.values
     for rounding, served in (("floor", min), ("ceil", max)):
@@ -84,11 +84,11 @@ def _asymmetric(
     op: Builder, node: Node, inputs: list[str], rounding: str, outputs: list[str] | None = None
 ) -> tuple[str, ...]:
     mode = "asymmetric"
-    return op.same(node, inputs=inputs, outputs=outputs, coordinate_transformation_mode=mode, nearest_mode=rounding)
+    return op.copy(node, inputs=inputs, outputs=outputs, coordinate_transformation_mode=mode, nearest_mode=rounding)
 
 
 @down("Resize", since=11)
-def resize_without_coordinates(op: Builder, node: Node) -> Result:
+def resize_11_down(op: Builder, node: Node) -> Result:
     """Version 10 is used as described above; a node that does the same there goes, with scales in place of sizes.
 
     The nearest elements are otherwise taken from their places, if those are known.
@@ -97,7 +97,7 @@ def resize_without_coordinates(op: Builder, node: Node) -> Result:
     given = node.constant(SCALES)
     sized = node.input(SIZES) and (given is None or not given.values)
     if mode == "linear" and coordinates == "asymmetric" and not sized:
-        return op.same(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
+        return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
         raise Refusal("C204", f"mode {printable(mode)} with coordinates {printable(coordinates)} has no equal")
     if sized:
@@ -110,7 +110,7 @@ def resize_without_coordinates(op: Builder, node: Node) -> Result:
     same = coordinates == "asymmetric" if mode == "linear" else all(_same_nearest(node, scale) for scale in scales)
     if (same or set(scales) <= {1}) and all(scale and float32(float(scale)) == scale for scale in scales):
         constants = op.const([float(scale) for scale in scales], "float") if sized else node.input(SCALES)
-        return op.same(node, inputs=[node.input(X), constants], drop=SINCE_11)
+        return op.copy(node, inputs=[node.input(X), constants], drop=SINCE_11)
     if mode == "linear":
         raise Refusal("C204", f"mode linear with coordinates {printable(coordinates)} has no equal")
     if len(scales) != node.need_rank(X):
@@ -125,7 +125,7 @@ def resize_without_coordinates(op: Builder, node: Node) -> Result:
 
 
 def _same_nearest(node: Node, scale: Fraction) -> bool:
-    """Say whether the nearest element is at version 10 the one that the node takes along an axis with this scale."""
+    """Return whether the nearest element is at version 10 the one that the node takes along an axis with this scale."""
     rounding, coordinates = node.attr("nearest_mode"), node.attr("coordinate_transformation_mode")
     if coordinates == "asymmetric":
         # Where each coordinate is a whole number, nothing is rounded.
@@ -139,7 +139,7 @@ def _same_nearest(node: Node, scale: Fraction) -> bool:
 
 
 def _nearest_places(node: Node, size: int, scale: Fraction) -> list[int]:
-    """Give which element of an axis each output element is.
+    """Return which element of an axis each output element is.
 
     Raises Refusal C204 where that hangs on the rounding of coordinates, or on whether the scale is the given one or
     the ratio of the sizes, which differ where the output size is rounded.
@@ -168,7 +168,7 @@ def _nearest_places(node: Node, size: int, scale: Fraction) -> list[int]:
 
 
 def _coordinate(mode: str, place: int, scale: Fraction, size: int, out: int) -> Fraction:
-    """Give which input coordinate an output coordinate corresponds to."""
+    """Return which input coordinate an output coordinate corresponds to."""
     half = Fraction(1, 2)
     match mode:
         case "half_pixel":
@@ -183,7 +183,7 @@ def _coordinate(mode: str, place: int, scale: Fraction, size: int, out: int) -> 
 
 
 @up("Resize", since=13)
-def resize_leaves_out_empty_inputs(op: Builder, node: Node) -> Result:
+def resize_13_up(op: Builder, node: Node) -> Result:
     """An empty `scales` announced `sizes`; now just one of them is given. One of the coordinate modes is gone.
 
     Its coordinates `(x + 0.5) / scale` are half more than those of half_pixel: `floor(c)` is `c - 0.5`, halves rounded
@@ -211,11 +211,11 @@ def resize_leaves_out_empty_inputs(op: Builder, node: Node) -> Result:
                 "round_prefer_floor, has others to be equal",
             )
         changes = {"coordinate_transformation_mode": "half_pixel", "nearest_mode": rounding}
-    return op.same(node, inputs=inputs, **changes)
+    return op.copy(node, inputs=inputs, **changes)
 
 
 @down("Resize", since=13)
-def resize_states_empty_inputs(op: Builder, node: Node) -> Result:
+def resize_13_down(op: Builder, node: Node) -> Result:
     """`roi` and `scales` had to be there; empty, the one says nothing and the other announces `sizes`."""
     node.need_element(X)
     if not node.input(SCALES) and not node.input(SIZES):
@@ -226,13 +226,13 @@ def resize_states_empty_inputs(op: Builder, node: Node) -> Result:
     if node.input(ROI) and node.input(SCALES):
         return None
     empty = op.const([], "float")
-    return op.same(
+    return op.copy(
         node, inputs=[node.input(X), node.input(ROI) or empty, node.input(SCALES) or empty, node.input(SIZES)]
     )
 
 
 @down("Resize", since=18)
-def resize_all_axes(op: Builder, node: Node) -> Result:
+def resize_18_down(op: Builder, node: Node) -> Result:
     """Inputs spoke of all axes, each size was taken as it is, and nothing was filtered where a dimension shrinks."""
     inputs = [node.input(index) for index in range(4)]
     axes = node.ints("axes")
@@ -248,11 +248,11 @@ def resize_all_axes(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "antialias is 1, and runtimes round integers in another way then", "set antialias to 0")
     if axes is not None:
         _spread(op, node, inputs, distinct_axes(axes, node.need_rank(X)))
-    return op.same(node, inputs=inputs, drop=["axes", "antialias", "keep_aspect_ratio_policy"])
+    return op.copy(node, inputs=inputs, drop=["axes", "antialias", "keep_aspect_ratio_policy"])
 
 
 def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
-    """Give the wanted and the present size of each axis that is spoken of."""
+    """Return the wanted and the present size of each axis that is spoken of."""
     rank, wanted = node.need_rank(X), constant_ints(node, SIZES)
     present = [need_size(node, X, axis) for axis in (range(rank) if axes is None else distinct_axes(axes, rank))]
     if len(wanted) != len(present) or not all(present) or min(wanted, default=0) < 0:
@@ -261,7 +261,7 @@ def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
 
 
 def _kept_aspect(node: Node, axes: list[int] | None) -> list[int]:
-    """Give the sizes that a common scale leads to. It has to lead to whole ones: what rounding does to it is open."""
+    """Return the sizes that a common scale leads to. It has to lead to whole ones: what rounding does to it is open."""
     policy, sizes = node.attr("keep_aspect_ratio_policy"), _sizes(node, axes)
     if policy not in ("not_larger", "not_smaller") or not sizes:
         raise Refusal("C103", f"'keep_aspect_ratio_policy' is {printable(policy)}, for {len(sizes)} axes")
@@ -305,7 +305,7 @@ def _spread(op: Builder, node: Node, inputs: list[str], axes: list[int]) -> None
 
 
 def _placed(op: Builder, node: Node, given: str, element: str, rest: list[Any], order: list[int]) -> str:
-    """Give the elements of an input and of `rest`, the shape where that is not known, in another order."""
+    """Return the elements of an input and of `rest`, the shape where that is not known, in another order."""
     constant = node.values.constant(given)
     if constant is not None:
         known = [*constant.values, *rest]
@@ -320,7 +320,7 @@ def _placed(op: Builder, node: Node, given: str, element: str, rest: list[Any], 
 
 
 @down("Resize", since=19)
-def resize_without_symmetry(op: Builder, node: Node) -> Result:
+def resize_19_down(op: Builder, node: Node) -> Result:
     """half_pixel_symmetric is half_pixel where no size is rounded: under `sizes` as they stand, and whole scales."""
     if node.attr("coordinate_transformation_mode") != "half_pixel_symmetric":
         return None
@@ -343,9 +343,9 @@ def resize_without_symmetry(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "a size is rounded, which before version 19 no coordinate mode evens out")
     if not exact:
         raise Refusal("C204", "a coordinate may lie at an edge, where the rounding of its last bit decides")
-    return op.same(node, coordinate_transformation_mode="half_pixel")
+    return op.copy(node, coordinate_transformation_mode="half_pixel")
 
 
 def _exact(scale: Fraction) -> bool:
-    """Say whether coordinates at an edge between two elements come out exact: a whole scale, a half, a quarter."""
+    """Return whether coordinates at an edge between two elements come out exact: a whole scale, a half, a quarter."""
     return scale.denominator == 1 or (scale.numerator == 1 and scale.denominator.bit_count() == 1)

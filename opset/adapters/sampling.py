@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, renamed, through
+from opset.adapters.shared import BFLOAT16, emulate, renamed
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 GRID_MODES = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
 
-down("GridSample", since=22)(through(BFLOAT16))
+down("GridSample", since=22)(emulate(BFLOAT16))
 
 
 @up("GridSample", since=20)
-def grid_modes_for_any_rank(op: Builder, node: Node) -> Result:
+def grid_sample_20_up(op: Builder, node: Node) -> Result:
     """The modes, and the default among them, lost the prefix that spoke of two dimensions."""
-    return op.same(node, mode=renamed(node, GRID_MODES))
+    return op.copy(node, mode=renamed(node, GRID_MODES))
 
 
 @down("GridSample", since=20)
-def grid_modes_for_images(op: Builder, node: Node) -> Result:
+def grid_sample_20_down(op: Builder, node: Node) -> Result:
     """Images have two spatial dimensions; more were not allowed. Halves go to the even index where nothing was said."""
     if node.need_rank(0) != 4:
         raise Refusal("C204", f"the input has {node.rank(0)} dimensions; before version 20 it has four")
-    return op.same(node, mode=renamed(node, {new: old for old, new in GRID_MODES.items()}))
+    return op.copy(node, mode=renamed(node, {new: old for old, new in GRID_MODES.items()}))

@@ -7,7 +7,7 @@ from opset.version_converter.rewrite import Builder, Node, Result, unknown_type
 
 
 @down("OptionalHasElement", since=18)
-def known_presence(op: Builder, node: Node) -> Result:
+def optional_has_element_18_down(op: Builder, node: Node) -> Result:
     """Whether there is an element is known before the model runs, unless the input is an optional value."""
     if not node.input(0):
         return op.const(False, "bool", [])
@@ -15,7 +15,7 @@ def known_presence(op: Builder, node: Node) -> Result:
 
 
 @down("OptionalGetElement", since=18)
-def element_itself(op: Builder, node: Node) -> Result:
+def optional_get_element_18_down(op: Builder, node: Node) -> Result:
     """A tensor or a sequence is its own element."""
     return None if _is_optional(node) else op.Identity(node.input(0))
 

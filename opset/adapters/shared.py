@@ -26,14 +26,14 @@ UNIFORM = 7
 
 
 def positive_axis(axis: int, rank: int) -> int:
-    """Give an axis counted from the front. Raises Refusal C103 where the tensor has no such axis."""
+    """Return an axis counted from the front. Raises Refusal C103 where the tensor has no such axis."""
     if not -rank <= axis < rank:
         raise Refusal("C103", f"axis {axis} is out of range for rank {rank}")
     return axis % rank if rank else axis
 
 
 def nonnegative(attribute: str, extra_rank: int = 0) -> Adapter:
-    """Give the down adapter for a version before which an axis could not count from the end.
+    """Return the down adapter for a version before which an axis could not count from the end.
 
     The axis (or each of a list of axes) is counted from the front instead, in a rank of the first input plus
     `extra_rank`. Where it is not negative already, the rank has to be known.
@@ -49,18 +49,18 @@ def nonnegative(attribute: str, extra_rank: int = 0) -> Adapter:
         rank = node.need_rank(0) + extra_rank
         axes = [positive_axis(axis, rank) for axis in axes]
         changes: dict[str, Any] = {attribute: axes if isinstance(value, list) else axes[0]}
-        return op.same(node, **changes)
+        return op.copy(node, **changes)
 
     return adapter
 
 
 def float32(value: float) -> float:
-    """Give the FLOAT nearest to a number, infinite beyond its range."""
+    """Return the FLOAT nearest to a number, infinite beyond its range."""
     return _rounded(value, "f")
 
 
 def float16(value: float) -> float:
-    """Give the FLOAT16 nearest to a number, infinite beyond its range."""
+    """Return the FLOAT16 nearest to a number, infinite beyond its range."""
     return _rounded(value, "e")
 
 
@@ -72,7 +72,7 @@ def _rounded(value: float, code: str) -> float:
 
 
 def dimension(op: Builder, node: Node, index: int, axis: int) -> str:
-    """Give an int64 scalar, the size of an input along an axis; a negative one may need the input's rank."""
+    """Return an int64 scalar, the size of an input along an axis; a negative one may need the input's rank."""
     shape = node.shape(index)
     if shape is not None or (axis < 0 and op.version < 11):
         axis = positive_axis(axis, node.need_rank(index))
@@ -81,18 +81,18 @@ def dimension(op: Builder, node: Node, index: int, axis: int) -> str:
 
 
 def unsqueeze(op: Builder, x: str, axes: list[int]) -> str:
-    """Give a value with dimensions of one put in; the axes are an input from version 13 on."""
+    """Return a value with dimensions of one put in; the axes are an input from version 13 on."""
     return op.Unsqueeze(x, op.const(axes)) if op.version >= 13 else op.Unsqueeze(x, axes=axes)
 
 
 def is_negative(op: Builder, x: str) -> str:
-    """Give as int64 where integers are negative: 1 or 0. FLOAT keeps every sign, and Less takes it at any version."""
+    """Return as int64 where integers are negative: 1 or 0. FLOAT keeps every sign, and Less takes it at any version."""
     number = op.Cast(x, to=NUMBERS["float"])
     return op.Cast(op.Less(number, op.const(0.0, "float", [])), to=NUMBERS["int64"])
 
 
 def chosen(op: Builder, node: Node, condition: str, yes: str, no: str, element: str) -> str:
-    """Give integers of one of two values: by Where, or on the way to versions without it as a sum with zeros."""
+    """Return integers of one of two values: by Where, or on the way to versions without it as a sum with zeros."""
     if node.final >= 9:
         return op.Where(condition, yes, no)
     ones = [op.Cast(mask, to=NUMBERS[element]) for mask in (condition, op.Not(condition))]
@@ -100,7 +100,7 @@ def chosen(op: Builder, node: Node, condition: str, yes: str, no: str, element: 
 
 
 def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int) -> str:
-    """Give an input's indices into an axis of the input `data` without negative ones: those count from the end.
+    """Return an input's indices into an axis of the input `data` without negative ones: those count from the end.
 
     Constant indices stay as they are, or change before the model runs; others become `i + (i < 0) * size`, as int64.
     """
@@ -117,8 +117,8 @@ def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int
     return op.Add(wide, op.Mul(is_negative(op, wide), dimension(op, node, data, axis)))
 
 
-def through(wider: Mapping[str, str]) -> Adapter:
-    """Give the down adapter for a version that took types on, each of which another type holds in full.
+def emulate(wider: Mapping[str, str]) -> Adapter:
+    """Return the down adapter for a version that took types on, each of which another type holds in full.
 
     Inputs of those types are cast to the wider one, and what comes out is cast back. It is for operators of which the
     result is then the same, or rounds once more to what it would have been.
@@ -136,7 +136,7 @@ def through(wider: Mapping[str, str]) -> Adapter:
             op.fresh("wide") if element in wider else name
             for name, element in zip(node.proto.output, elements, strict=True)
         ]
-        op.same(node, inputs=inputs, outputs=outputs)
+        op.copy(node, inputs=inputs, outputs=outputs)
         return [
             op.Cast(name, to=NUMBERS[element]) if element in wider else name
             for name, element in zip(outputs, elements, strict=True)
@@ -146,7 +146,7 @@ def through(wider: Mapping[str, str]) -> Adapter:
 
 
 def need_size(node: Node, index: int, axis: int) -> int:
-    """Give the size of an input along an axis. Raises Refusal C103 for a wrong axis, C207 where the size is unknown."""
+    """The size of an input along an axis. Raises Refusal C103 for a wrong axis, C207 where the size is unknown."""
     node.need_rank(index)
     size = (node.shape(index) or ())[positive_axis(axis, node.need_rank(index))]
     if not isinstance(size, int) or size < 0:
@@ -159,7 +159,7 @@ def need_size(node: Node, index: int, axis: int) -> int:
 
 
 def constant_ints(node: Node, index: int) -> list[int]:
-    """Give an input of integers. Raises Refusal C205 where it is known only at run time, C103 for another type."""
+    """Return an input of integers. Raises Refusal C205 where it is known only at run time, C103 for another type."""
     constant = node.need_constant(index)
     if constant.element not in ("int32", "int64"):
         raise Refusal("C103", f"the input '{node.schema.inputs[index].name}' is of type {constant.element}")
@@ -167,7 +167,7 @@ def constant_ints(node: Node, index: int) -> list[int]:
 
 
 def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
-    """Give axes counted from the front. Raises Refusal C103 where one is out of range or stands twice."""
+    """Return axes counted from the front. Raises Refusal C103 where one is out of range or stands twice."""
     found = [positive_axis(axis, rank) for axis in axes]
     if len(set(found)) < len(found):
         raise Refusal("C103", f"an axis stands twice in {found}")

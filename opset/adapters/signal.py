@@ -8,9 +8,9 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 
 @down("DFT", since=20)
-def dft_axis_to_attribute(op: Builder, node: Node) -> Result:
+def dft_20_down(op: Builder, node: Node) -> Result:
     """The axis was an attribute, by default 1; where the input is absent, it is the last but one."""
     axis = constant_ints(node, 2) if node.input(2) else [-2]
     if len(axis) != 1:
         raise Refusal("C103", f"the axis is {axis}, and not one number")
-    return op.same(node, inputs=[node.input(0), node.input(1)], axis=axis[0])
+    return op.copy(node, inputs=[node.input(0), node.input(1)], axis=axis[0])

@@ -11,12 +11,12 @@ from opset.adapters.shared import (
     SMALL_INTEGERS,
     constant_ints,
     distinct_axes,
+    emulate,
     float16,
     float32,
     need_size,
     nonnegative,
     positive_axis,
-    through,
 )
 from opset.model.types import MAX_CONSTANT, NUMBERS
 from opset.version_converter.registration import down, up
@@ -25,37 +25,37 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 FLOATS = ("float16", "float", "double")
 
 down("Split", since=11)(nonnegative("axis"))
-down("Pad", since=13)(through({"bool": "uint8"}))
-down("Pad", since=21)(through(SMALL_FLOATS))
+down("Pad", since=13)(emulate({"bool": "uint8"}))
+down("Pad", since=21)(emulate(SMALL_FLOATS))
 
 
 @up("Pad", since=2)
-def pad_renames_pads(op: Builder, node: Node) -> Result:
+def pad_2_up(op: Builder, node: Node) -> Result:
     """Only the name changed; the order is that of version 1's text, whose example was corrected to it."""
-    return op.same(node, drop=["paddings"], pads=node.attr("paddings"))
+    return op.copy(node, drop=["paddings"], pads=node.attr("paddings"))
 
 
 @down("Pad", since=2)
-def pad_renames_paddings(op: Builder, node: Node) -> Result:
+def pad_2_down(op: Builder, node: Node) -> Result:
     """The attribute had another name, and could not remove elements."""
     if any(count < 0 for count in node.attr("pads")):
         raise Refusal("C204", "negative pads remove elements, which version 1 cannot", "use a Slice")
-    return op.same(node, drop=["pads"], paddings=node.attr("pads"))
+    return op.copy(node, drop=["pads"], paddings=node.attr("pads"))
 
 
 @up("Pad", since=11)
-def pad_attributes_to_inputs(op: Builder, node: Node) -> Result:
+def pad_11_up(op: Builder, node: Node) -> Result:
     """The pads become an input, and the value a scalar of the type of the data, which is 0 where it is absent."""
     inputs = [node.input(0), op.const(node.attr("pads"))]
     value = node.attr("value")
     if node.attr("mode") == "constant" and (value != 0 or math.copysign(1.0, value) < 0):
         element = node.need_element(0)
         inputs.append(op.const(float16(value) if element == "float16" else value, element, []))
-    return op.same(node, inputs=inputs, drop=["pads", "value"])
+    return op.copy(node, inputs=inputs, drop=["pads", "value"])
 
 
 @down("Pad", since=11)
-def pad_inputs_to_attributes(op: Builder, node: Node) -> Result:
+def pad_11_down(op: Builder, node: Node) -> Result:
     """Known pads and a value that FLOAT holds become attributes; small integers are padded as floats that hold them."""
     element = node.need_element(0)
     wide = element if element in FLOATS else {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element)
@@ -70,14 +70,14 @@ def pad_inputs_to_attributes(op: Builder, node: Node) -> Result:
             raise Refusal("C204", f"the value {values[0]} has no equal among FLOATs, and the attribute is one")
         attributes["value"] = values[0]
     if wide == element:
-        return op.same(node, inputs=[node.input(0)], **attributes)
+        return op.copy(node, inputs=[node.input(0)], **attributes)
     x = op.Cast(node.input(0), to=NUMBERS[wide])
-    (y,) = op.same(node, inputs=[x], outputs=[op.fresh("wide")], **attributes)
+    (y,) = op.copy(node, inputs=[x], outputs=[op.fresh("wide")], **attributes)
     return op.Cast(y, to=NUMBERS[element])
 
 
 @down("Pad", since=18)
-def pad_all_axes(op: Builder, node: Node) -> Result:
+def pad_18_down(op: Builder, node: Node) -> Result:
     """Pads had to speak of all axes: those of other axes are 0."""
     if not node.input(3):
         return None
@@ -94,11 +94,11 @@ def pad_all_axes(op: Builder, node: Node) -> Result:
         if len(given) != nothing:
             raise Refusal("C103", f"there are {len(given)} pads for {len(axes)} axes")
         pads = op.const([[*given, 0][place] for place in order])
-    return op.same(node, inputs=[node.input(0), pads, node.input(2)])
+    return op.copy(node, inputs=[node.input(0), pads, node.input(2)])
 
 
 @down("Pad", since=19)
-def pad_without_wrap(op: Builder, node: Node) -> Result:
+def pad_19_down(op: Builder, node: Node) -> Result:
     """The mode `wrap` is new; with known sizes and pads, it takes elements at known places."""
     if node.attr("mode") != "wrap":
         return None
@@ -121,16 +121,16 @@ def pad_without_wrap(op: Builder, node: Node) -> Result:
 
 
 @up("Slice", since=10)
-def slice_attributes_to_inputs(op: Builder, node: Node) -> Result:
+def slice_10_up(op: Builder, node: Node) -> Result:
     """Bounds become inputs. Absent axes meant the first ones, as many as there are bounds; now they mean all."""
     starts, ends = node.attr("starts"), node.attr("ends")
     axes = node.attr("axes", list(range(len(starts))))
     inputs = [node.input(0), op.const(starts), op.const(ends), op.const(axes)]
-    return op.same(node, inputs=inputs, drop=["starts", "ends", "axes"])
+    return op.copy(node, inputs=inputs, drop=["starts", "ends", "axes"])
 
 
 @down("Slice", since=10)
-def slice_inputs_to_attributes(op: Builder, node: Node) -> Result:
+def slice_10_down(op: Builder, node: Node) -> Result:
     """Known bounds become attributes. Other steps than 1 take elements at known places, if the size is known."""
     starts, ends = constant_ints(node, 1), constant_ints(node, 2)
     axes = constant_ints(node, 3) if node.input(3) else list(range(len(starts)))
@@ -140,14 +140,14 @@ def slice_inputs_to_attributes(op: Builder, node: Node) -> Result:
     plain = [place for place, step in enumerate(steps) if step == 1]
     if len(plain) == len(steps):
         stated = axes if node.input(3) else None
-        return op.same(node, inputs=[node.input(0)], starts=starts, ends=ends, axes=stated)
+        return op.copy(node, inputs=[node.input(0)], starts=starts, ends=ends, axes=stated)
     y = node.input(0)
     if plain:
         bounds: dict[str, Any] = {
             name: [values[place] for place in plain]
             for name, values in (("starts", starts), ("ends", ends), ("axes", axes))
         }
-        (y,) = op.same(node, inputs=[y], outputs=[op.fresh("sliced")], **bounds)
+        (y,) = op.copy(node, inputs=[y], outputs=[op.fresh("sliced")], **bounds)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step != 1:
             places = _places(start, end, step, need_size(node, 0, axis))
@@ -169,7 +169,7 @@ def _places(start: int, end: int, step: int, size: int) -> list[int]:
 
 
 @down("Slice", since=11)
-def slice_nonnegative_axes(op: Builder, node: Node) -> Result:
+def slice_11_down(op: Builder, node: Node) -> Result:
     """Axes could not count from the end."""
     if not node.input(3):
         return None
@@ -179,11 +179,11 @@ def slice_nonnegative_axes(op: Builder, node: Node) -> Result:
     front = op.const(distinct_axes(axes, node.need_rank(0)), node.need_constant(3).element)
     inputs = list(node.proto.input)
     inputs[3] = front
-    return op.same(node, inputs=inputs)
+    return op.copy(node, inputs=inputs)
 
 
 @up("Split", since=2)
-def split_sizes_to_attribute(op: Builder, node: Node) -> Result:
+def split_2_up(op: Builder, node: Node) -> Result:
     """Sizes could be an input of the type of the data. What an absent axis meant was not said."""
     attributes: dict[str, Any] = {}
     if not node.has("axis"):
@@ -197,24 +197,24 @@ def split_sizes_to_attribute(op: Builder, node: Node) -> Result:
         if not all(isinstance(size, (int, float)) and 0 <= size < 2**63 and size == int(size) for size in sizes):
             raise Refusal("C103", "the input 'split' holds what is no size")
         attributes["split"] = [int(size) for size in sizes]
-    return op.same(node, inputs=[node.input(0)], **attributes) if attributes else None
+    return op.copy(node, inputs=[node.input(0)], **attributes) if attributes else None
 
 
 @down("Split", since=2)
-def split_states_axis(op: Builder, node: Node) -> Result:
+def split_2_down(op: Builder, node: Node) -> Result:
     """What an absent axis meant was not said."""
     node.need_element(0)
-    return op.same(node, axis=node.attr("axis"))
+    return op.copy(node, axis=node.attr("axis"))
 
 
 @up("Split", since=18)
-def split_states_number(op: Builder, node: Node) -> Result:
+def split_18_up(op: Builder, node: Node) -> Result:
     """Without sizes, the number of outputs said how many equal parts there are; now an attribute does."""
-    return None if node.input(1) else op.same(node, inputs=[node.input(0)], num_outputs=len(node.proto.output))
+    return None if node.input(1) else op.copy(node, inputs=[node.input(0)], num_outputs=len(node.proto.output))
 
 
 @down("Split", since=18)
-def split_states_sizes(op: Builder, node: Node) -> Result:
+def split_18_down(op: Builder, node: Node) -> Result:
     """Parts had to be equal. Where the last one is smaller, or that is not known, all sizes are given."""
     number, count = node.attr("num_outputs"), len(node.proto.output)
     if node.input(1):
@@ -225,7 +225,7 @@ def split_states_sizes(op: Builder, node: Node) -> Result:
         raise Refusal("C103", f"'num_outputs' is {number}, and there are {count} outputs")
     x = node.input(0)
     if number == 1:
-        return op.same(node, inputs=[x], drop=["num_outputs"])
+        return op.copy(node, inputs=[x], drop=["num_outputs"])
     shape, axis = node.shape(0), node.attr("axis")
     if axis < 0 or shape is not None:
         axis = positive_axis(axis, node.need_rank(0))
@@ -233,15 +233,15 @@ def split_states_sizes(op: Builder, node: Node) -> Result:
     if known or node.final < 13:
         size = need_size(node, 0, axis)
         if size % number == 0:
-            return op.same(node, inputs=[x], drop=["num_outputs"])
+            return op.copy(node, inputs=[x], drop=["num_outputs"])
         part = -(-size // number)
         last = size - part * (number - 1)
         if last >= 0:
-            return op.same(node, inputs=[x, op.const([part] * (number - 1) + [last])], drop=["num_outputs"])
+            return op.copy(node, inputs=[x, op.const([part] * (number - 1) + [last])], drop=["num_outputs"])
         if node.final < 13:
             raise Refusal("C103", f"{size} elements cannot be split into {number} parts, the last one smaller")
     # Sizes that do not fit, as in a branch that is never taken, show when the node runs, as they did before.
     whole = op.Gather(op.Shape(x), op.const([axis]), axis=0)
     each = op.Div(op.Add(whole, op.const([number - 1])), op.const([number]))
     rest = op.Sub(whole, op.Mul(each, op.const([number - 1])))
-    return op.same(node, inputs=[x, op.Concat(*[each] * (number - 1), rest, axis=0)], drop=["num_outputs"])
+    return op.copy(node, inputs=[x, op.Concat(*[each] * (number - 1), rest, axis=0)], drop=["num_outputs"])

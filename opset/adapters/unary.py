@@ -12,9 +12,9 @@ from opset.adapters.shared import (
     SMALL_FLOATS,
     SMALL_INTEGERS,
     chosen,
+    emulate,
     float16,
     float32,
-    through,
 )
 from opset.model.types import NUMBERS
 from opset.version_converter.registration import down, up
@@ -25,15 +25,15 @@ LARGEST = {"float16": 65504.0, "float": float32(2.0**128 - 2.0**104), "double": 
 SIDES = (("min", 1, -1.0), ("max", 2, 1.0))
 
 down("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Sin", "Sinh", "Tan", since=22)(
-    through(BFLOAT16)
+    emulate(BFLOAT16)
 )
-down("Round", since=22)(through(BFLOAT16))
-down("IsInf", since=20)(through({"float16": "float", **BFLOAT16, **SMALL_FLOATS}))
-down("IsNaN", since=20)(through(SMALL_FLOATS))
+down("Round", since=22)(emulate(BFLOAT16))
+down("IsInf", since=20)(emulate({"float16": "float", **BFLOAT16, **SMALL_FLOATS}))
+down("IsNaN", since=20)(emulate(SMALL_FLOATS))
 
 
 @up("Clip", since=6)
-def clip_states_own_limits(op: Builder, node: Node) -> Result:
+def clip_6_up(op: Builder, node: Node) -> Result:
     """An absent bound was the type's own limit, and is FLOAT's now: the same for FLOAT, to be stated for FLOAT16."""
     if node.has("min") and node.has("max"):
         return None
@@ -42,12 +42,12 @@ def clip_states_own_limits(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "a bound is absent, and the limit of DOUBLE fits no attribute", "state both bounds")
     if element == "float16":
         limits: dict[str, Any] = {name: sign * LARGEST[element] for name, _, sign in SIDES if not node.has(name)}
-        return op.same(node, drop=["consumed_inputs"], **limits)
+        return op.copy(node, drop=["consumed_inputs"], **limits)
     return None
 
 
 @up("Clip", since=11)
-def clip_bounds_to_inputs(op: Builder, node: Node) -> Result:
+def clip_11_up(op: Builder, node: Node) -> Result:
     """The bounds become scalars of the element type; those of FLOAT's limits are left out where they mean absent ones.
 
     Rounding a bound to FLOAT16 changes nothing: comparing with it first and rounding then gives the same.
@@ -60,11 +60,11 @@ def clip_bounds_to_inputs(op: Builder, node: Node) -> Result:
             inputs.append("")
         else:
             inputs.append(op.const(float16(value) if element == "float16" else value, element, []))
-    return op.same(node, inputs=inputs, drop=["min", "max"])
+    return op.copy(node, inputs=inputs, drop=["min", "max"])
 
 
 @down("Clip", since=11)
-def clip_bounds_to_attributes(op: Builder, node: Node) -> Result:
+def clip_11_down(op: Builder, node: Node) -> Result:
     """Bounds that are known and have a FLOAT equal become attributes; else Max and Min do what Clip is defined by.
 
     So they do for a `min` above `max`, which was not spoken of.
@@ -77,13 +77,13 @@ def clip_bounds_to_attributes(op: Builder, node: Node) -> Result:
         if node.input(index) or element != "float"
     }
     if all(float32(value) == value for value in bounds) and bounds[0] <= bounds[1]:
-        return op.same(node, inputs=[node.input(0)], **stated)
+        return op.copy(node, inputs=[node.input(0)], **stated)
     lowest, highest = (node.input(index) or op.const(sign * LARGEST[element], element, []) for _, index, sign in SIDES)
     return op.Min(op.Max(node.input(0), lowest), highest)
 
 
 def _bound(node: Node, index: int, absent: float) -> float:
-    """Give a bound, NaN where only a run tells it."""
+    """Return a bound, NaN where only a run tells it."""
     if not node.input(index):
         return absent
     constant = node.constant(index)
@@ -91,7 +91,7 @@ def _bound(node: Node, index: int, absent: float) -> float:
 
 
 @down("Clip", since=12)
-def clip_integers(op: Builder, node: Node) -> Result:
+def clip_12_down(op: Builder, node: Node) -> Result:
     """Integers are limited in a float type that holds them; those of 64 bits by comparing. Absent bounds limit none."""
     element = node.element(0)
     if element is None or element not in INTEGERS:
@@ -113,5 +113,5 @@ def clip_integers(op: Builder, node: Node) -> Result:
         else:
             values = [float(value) for value in constant.values] if constant is not None else [limit]
             inputs.append(op.const(values, wide, constant.dims if constant is not None else []))
-    (y,) = op.same(node, inputs=inputs, outputs=[op.fresh("wide")])
+    (y,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")])
     return op.Cast(y, to=NUMBERS[element])

@@ -38,11 +38,11 @@ class Verbs(click.Group):
     """The group of verbs, each imported when it is used; turns what escapes a verb into an exit status."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Give the verbs in the order in which help shows them."""
+        """Return the verbs in the order in which help shows them."""
         return [*VERBS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Give a verb's command."""
+        """Return a verb's command."""
         if cmd_name not in VERBS:
             return None
         command: click.Command = import_module(f"opset.cli.{cmd_name}").command

@@ -29,7 +29,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def writing(where: str) -> Callable[[Command], Command]:
-    """Give the options of a verb that writes models; `where` is the help of -o."""
+    """Return the options of a verb that writes models; `where` is the help of -o."""
     options = (
         click.option("-o", "--output", "given", metavar="FILE|DIR|-", help=where),
         click.option("--in-place", is_flag=True, help="Put the result in the input's place."),
@@ -56,7 +56,7 @@ def writing(where: str) -> Callable[[Command], Command]:
 def reports_of(
     models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str, show: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
-    """Give the report of every model, and show each when it is there.
+    """Return the report of every model, and show each when it is there.
 
     `start` gives the function that works on one, in every process anew; `undone` says of a model whose process died
     what was not done.
@@ -90,7 +90,7 @@ def _guarding(start: Callable[[], Work]) -> Work:
 
 
 def _guarded(work: Work, model: Input) -> dict[str, Any]:
-    """Give what the work on one model gives; errors are part of the report."""
+    """Return what the work on one model gives; errors are part of the report."""
     try:
         return work(model)
     except OpsetError as error:
@@ -115,7 +115,7 @@ def _failed(path: str, findings: Iterable[Finding], exit_status: int) -> dict[st
 
 
 def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:
-    """Give how many models came to which status, and the worst exit status."""
+    """Return how many models came to which status, and the worst exit status."""
     counts = Counter(data["status"] for data in reports)
     return {
         "models": len(reports),
@@ -127,7 +127,7 @@ def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> d
 def conclude(
     reports: Sequence[dict[str, Any]], words: Mapping[str, str], form: str, quiet: bool, stream: IO[str]
 ) -> int:
-    """Write what all reports come to, in `words` for each status, and as JSON the reports; give the exit status."""
+    """Write what all reports come to, in `words` for each status, and as JSON the reports; return the exit status."""
     summary = _summary(reports, words)
     if form == "json" and not quiet:
         output.write_product({"models": reports, "summary": summary}, list, form, stream)

@@ -20,7 +20,7 @@ schemas_option = click.option(
 
 
 def registry_for(folders: tuple[Path, ...]) -> Registry:
-    """Give the standard's operators with those of `--schemas`, of ./pyproject.toml and of installed packages.
+    """Return the standard's operators with those of `--schemas`, of ./pyproject.toml and of installed packages.
 
     Raises SchemaError for YAML that cannot be read, UsageError U103 for a pyproject.toml that cannot.
     """
@@ -28,13 +28,13 @@ def registry_for(folders: tuple[Path, ...]) -> Registry:
 
 
 def all_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Give the folders of `--schemas`, of ./pyproject.toml and of installed packages, each once."""
+    """Return the folders of `--schemas`, of ./pyproject.toml and of installed packages, each once."""
     found = [*folders, *_project_folders(), *(entry_point_folders() if _offered() else ())]
     return tuple({folder.resolve(): folder for folder in reversed(found)}.values())[::-1]
 
 
 def _project_folders() -> list[Path]:
-    """Give the folders that `[tool.opset] schemas` of ./pyproject.toml lists, if it has such a table."""
+    """Return the folders that `[tool.opset] schemas` of ./pyproject.toml lists, if it has such a table."""
     try:
         text = PROJECT.read_bytes()
     except OSError:
@@ -64,7 +64,7 @@ def _misconfigured(why: str) -> UsageError:
 
 
 def _offered() -> bool:
-    """Say whether an installed package offers schemas: looks for the words, since parsing all metadata is slow."""
+    """Return whether an installed package offers schemas: looks for the words, since parsing all metadata is slow."""
     for place in sys.path:
         try:
             with os.scandir(place or ".") as entries:

@@ -24,7 +24,7 @@ from opset.text import styled, wrapped
 @schemas_option
 @output.format_option
 def command(operator: str, before: int, after: int, domain: str | None, folders: tuple[Path, ...], form: str) -> int:
-    """Tell what changed in an operator between versions A and B of its operator set.
+    """Return what changed in an operator between versions A and B of its operator set.
 
     Each transition stands with its difference, what it changed in meaning, and who moves a node across it, up and down:
     nothing to do, a derived adapter, a written one, or why it is impossible.

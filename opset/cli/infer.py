@@ -120,7 +120,7 @@ def _progress() -> Callable[[int, int], None]:
 
 
 def report_data(found: Inference, everything: bool) -> dict[str, Any]:
-    """Give an inference as plain data: coverage, gaps, and with `everything` the type of every value."""
+    """Return an inference as plain data: coverage, gaps, and with `everything` the type of every value."""
     data: dict[str, Any] = {
         "coverage": found.coverage,
         "gaps": [asdict(gap) for gap in found.gaps],

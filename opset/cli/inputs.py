@@ -25,7 +25,7 @@ class Input:
 
 
 def expand(arguments: Iterable[str], *, products: bool) -> list[Input]:
-    """Give the models that files, folders (recursively), patterns and "-" stand for, each once.
+    """Return the models that files, folders (recursively), patterns and "-" stand for, each once.
 
     Without `products`, files that an earlier run wrote beside their originals in a folder or pattern are left out.
     Raises ModelError M101 where an argument stands for nothing.
@@ -78,7 +78,7 @@ class Output:
     in_place: bool = False
 
     def path(self, model: Input, suffix: str) -> str:
-        """Give the file that a result is written to: in a folder, <name>-<suffix>.onnx; "-" for stdout."""
+        """Return the file that a result is written to: in a folder, <name>-<suffix>.onnx; "-" for stdout."""
         if self.stream:
             return STREAM
         if self.in_place:
@@ -89,14 +89,14 @@ class Output:
 
 
 def suffix(opsets: Mapping[str, int]) -> str:
-    """Give what tells a converted file's name from the original's: "opset21", or "ai.onnx.ml3"."""
+    """Return what tells a converted file's name from the original's: "opset21", or "ai.onnx.ml3"."""
     if "" in opsets:
         return f"opset{opsets['']}"
     return "-".join(f"{domain}{version}" for domain, version in sorted(opsets.items()))
 
 
 def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output:
-    """Give where the results of `-o` and `--in-place` go. Raises UsageError U103 where they do not fit the inputs."""
+    """Return where the results of `-o` and `--in-place` go. Raises UsageError U103 where they do not fit the inputs."""
     streams = any(each.path == STREAM for each in inputs)
     if in_place:
         if given is not None:
@@ -142,7 +142,7 @@ def _stem(model: Input) -> str:
 
 
 def sizes_of(options: Iterable[str]) -> dict[str, int]:
-    """Give the numbers of `--dim NAME=N`. Raises BadParameter."""
+    """Return the numbers of `--dim NAME=N`. Raises BadParameter."""
     found: dict[str, int] = {}
     for each in options:
         name, _, size = each.rpartition("=")

@@ -93,7 +93,7 @@ def _operators(registry: Registry, domain: str | None, version: int | None, fami
 
 
 def _table(data: list[dict[str, Any]]) -> list[str]:
-    """Give rows of equal keys as a table with the keys above."""
+    """Return rows of equal keys as a table with the keys above."""
     if not data:
         return []
     rows = [[key.replace("_", " ") for key in data[0]]]

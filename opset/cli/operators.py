@@ -19,7 +19,7 @@ NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "
 
 
 def versions_of(registry: Registry, name: str, domain: str | None = None) -> tuple[OpSchema, ...]:
-    """Give all versions of "Softmax", "ai.onnx.ml.Scaler", or of a name in a domain, oldest first.
+    """Return all versions of "Softmax", "ai.onnx.ml.Scaler", or of a name in a domain, oldest first.
 
     A name without a domain is one of the standard's default domain, or else of the only domain that has it.
     Raises UsageError U105 where there is none.
@@ -44,7 +44,7 @@ def versions_of(registry: Registry, name: str, domain: str | None = None) -> tup
 
 
 def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int) -> OpSchema:
-    """Give what an operator is at a version of its operator set. Raises UsageError U105 where it is nothing."""
+    """Return what an operator is at a version of its operator set. Raises UsageError U105 where it is nothing."""
     newest = versions[-1]
     last = registry.domains[newest.domain]
     where = f"{shown(newest.domain)} {version}"
@@ -59,7 +59,7 @@ def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int)
 
 
 def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
-    """Give one version of an operator as plain data: its signature and prose."""
+    """Return one version of an operator as plain data: its signature and prose."""
     docs = registry.documentation(schema)
 
     def parameter(each: Parameter, phrases: dict[str, str]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
 
 
 def schema_lines(data: dict[str, Any]) -> list[str]:
-    """Give the text of what `schema_data` gives."""
+    """Return the text of what `schema_data` gives."""
     lines = []
     if data["deprecated"]:
         use = f"; use {data['replacement']}" if data["replacement"] else ""
@@ -114,7 +114,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) -> list[str]:
-    """Give a title and below it the entries: aligned cells, each with its phrase on lines of its own."""
+    """Return a title and below it the entries: aligned cells, each with its phrase on lines of its own."""
     if not entries:
         return []
     lines = ["", title]
@@ -153,7 +153,7 @@ def _bound(count: int) -> int | None:
 
 
 def changes(versions: tuple[OpSchema, ...]) -> list[dict[str, Any]]:
-    """Give what each version changed as plain data, oldest first: computed, declared, and what adapters have to do."""
+    """What each version changed as plain data, oldest first: computed, declared, and what adapters have to do."""
     return [_change(older, newer) for older, newer in pairwise(versions)]
 
 
@@ -176,7 +176,7 @@ def _work(declared: str, touches: bool, withdrawn: bool) -> str:
 
 
 def change_lines(change: dict[str, Any]) -> list[str]:
-    """Give the text of one of `changes`."""
+    """Return the text of one of `changes`."""
     lines = [f"  {change['before']} -> {change['since']}"]
     lines += [line for words in change["words"] for line in wrapped(words, WIDTH, "    ")]
     lines += wrapped(change["meaning"], WIDTH, "    ")
@@ -186,7 +186,7 @@ def change_lines(change: dict[str, Any]) -> list[str]:
 
 
 def worst(works: list[str]) -> str:
-    """Give what stands for several adapters in a row: impossible if one is, written if one is, and so on."""
+    """Return what stands for several adapters in a row: impossible if one is, written if one is, and so on."""
     for work in (IMPOSSIBLE, WRITTEN, DERIVED):
         if found := next((each for each in works if each.startswith(work)), None):
             return found
@@ -194,7 +194,7 @@ def worst(works: list[str]) -> str:
 
 
 def difference_words(difference: dict[str, Any]) -> list[str]:
-    """Give the phrases for a signature difference (see opset.schemas.diff)."""
+    """Return the phrases for a signature difference (see opset.schemas.diff)."""
     words = []
     if "deprecated" in difference:
         words.append("withdrawn" if difference["deprecated"] else "no longer withdrawn")

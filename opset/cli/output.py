@@ -41,7 +41,7 @@ def write_errors(findings: Iterable[Finding], stream: IO[str] | None = None) -> 
 
 
 def internal_error(error: BaseException) -> str:
-    """Give the line for an error that no input should cause; with OPSET_DEBUG=1, the traceback before it."""
+    """Return the line for an error that no input should cause; with OPSET_DEBUG=1, the traceback before it."""
     import traceback
 
     if isinstance(error, MemoryError):

@@ -20,7 +20,7 @@ PATIENCE = 10.0
 def spread(
     start: Start[Item, Result], items: Sequence[Item], jobs: int, lost: Callable[[Item], Result]
 ) -> Generator[Result, None, None]:
-    """Give the result of every item, in order. Each process calls `start` once, which gives the function to call.
+    """Return the result of every item, in order. Each process calls `start` once, which gives the function to call.
 
     `lost` gives the result of an item whose process died. Closing the generator ends all processes.
     """

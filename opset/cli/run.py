@@ -24,7 +24,7 @@ from opset.reference.evaluator import Declared, Limits, ReferenceEvaluator, type
 from opset.reference.numerics.shared import size_of
 from opset.tensor_io import json_values as literals
 from opset.tensor_io.files import check_form, form_of, read_values, typed, values_in_json, write_values
-from opset.tensor_io.random_inputs import generated
+from opset.tensor_io.random_inputs import random_inputs
 from opset.tensor_io.statistics import lines, summary
 from opset.text import styled
 
@@ -35,7 +35,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Give the number of bytes that 1000000, 512M or 2G stands for."""
+    """Return the number of bytes that 1000000, 512M or 2G stands for."""
     if value is None:
         return None
     match = re.fullmatch(r"(\d{1,18})([KMGT]?)(?:i?B)?", value, re.IGNORECASE | re.ASCII)
@@ -164,7 +164,7 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
     if settings.random:
         needed = {each.name for each in inputs if not each.has_default}
         protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
-        feeds |= generated(protos, feeds, settings.dims, settings.seed, evaluator.limits)
+        feeds |= random_inputs(protos, feeds, settings.dims, settings.seed, evaluator.limits)
         report.data["seed"] = settings.seed
     report.data["inputs"] = {each.name: summary(feeds[each.name], each.type) for each in inputs if each.name in feeds}
     names = [*dict.fromkeys(settings.names or evaluator.output_names)]
@@ -219,7 +219,7 @@ def _progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
 
 
 def _given(settings: Settings, inputs: Sequence[Declared], limit: int) -> dict[str, Any]:
-    """Give the inputs that files, stdin and `--set` hold. Raises RunError with all that is wrong with them."""
+    """Return the inputs that files, stdin and `--set` hold. Raises RunError with all that is wrong with them."""
     found: dict[str, Any] = {}
     origin: dict[str, str] = {}
     findings: list[Finding] = []
@@ -259,12 +259,12 @@ def _given(settings: Settings, inputs: Sequence[Declared], limit: int) -> dict[s
 
 
 def _prefixes(argument: str, names: Iterable[str]) -> list[str]:
-    """Give the names that "NAME=…" may begin with, the longest first."""
+    """Return the names that "NAME=…" may begin with, the longest first."""
     return sorted((name for name in names if argument.startswith(f"{name}=")), key=len, reverse=True)
 
 
 def _named(argument: str, declared: Sequence[Declared]) -> tuple[str, str]:
-    """Give the path and the value's name, "" where it does not say, of FILE or NAME=FILE."""
+    """Return the path and the value's name, "" where it does not say, of FILE or NAME=FILE."""
     if os.path.lexists(argument) or "=" not in argument:
         return argument, ""
     name = next(iter(_prefixes(argument, [each.name for each in declared])), argument.partition("=")[0])
@@ -281,7 +281,7 @@ def _stream(inputs: Sequence[Declared], limit: int) -> dict[str, Any]:
 def _compared(
     expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: list[Finding]
 ) -> dict[str, dict[str, Any]]:
-    """Give the verdict on each output, and add a finding for each that differs."""
+    """Return the verdict on each output, and add a finding for each that differs."""
     verdicts: dict[str, dict[str, Any]] = {}
     for name in expected.keys() - values.keys():
         why = f"{settings.expected} holds it, and it was not computed"
@@ -326,7 +326,7 @@ class _Trace:
 
 
 def _text(report: Report) -> list[str]:
-    """Give the report as lines."""
+    """Return the report as lines."""
     data = report.data
     if "outputs" not in data:
         return []

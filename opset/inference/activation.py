@@ -14,16 +14,16 @@ from opset.schemas.constraints import Violation
 
 
 @infer("Gelu")
-def gelu(call: Call) -> Shape:
-    """Give the shape of the input."""
+def gelu_20(call: Call) -> Shape:
+    """Return the shape of the input."""
     check_choice(call, "approximate", ("none", "tanh"), "C1")
-    return call.known(0)
+    return call.require_shape(0)
 
 
 @infer("PRelu")
-def leaky_relu_by_channel(call: Call) -> Shape:
-    """Give the shape of the input; there is one slope, or one for each channel, which is dimension 1."""
-    shape, slope = call.known(0), call.shape(1)
+def p_relu_1(call: Call) -> Shape:
+    """Return the shape of the input; there is one slope, or one for each channel, which is dimension 1."""
+    shape, slope = call.require_shape(0), call.shape(1)
     if slope is None or is_one(slope) is not False:
         return shape
     if len(slope) != 1 or len(shape) < 2 or equal(slope[0], shape[1]) is False:

@@ -14,12 +14,12 @@ from opset.schemas.signature import check_constraints
 
 
 def differ(left: Shape, right: Shape) -> bool:
-    """Say whether two shapes certainly are not the same."""
+    """Return whether two shapes certainly are not the same."""
     return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 
-def agreed(call: Call, place: int, expected: Shape, label: str) -> Shape:
-    """Give the shape of an input together with what it has to be, by which each may say what the other does not.
+def unify(call: Call, place: int, expected: Shape, label: str) -> Shape:
+    """Return the shape of an input together with what it has to be, by which each may say what the other does not.
 
     Of an input that is absent or whose rank is not known it is what was expected. Raises Violation where they differ.
     """
@@ -32,17 +32,17 @@ def agreed(call: Call, place: int, expected: Shape, label: str) -> Shape:
 
 
 def common(call: Call, places: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
-    """Give the shape that inputs have in common, also with `shape` if there is one; None where no rank is known.
+    """Return the shape that inputs have in common, also with `shape` if there is one; None where no rank is known.
 
     Raises Violation with the label where they differ.
     """
     for place in places:
-        shape = call.shape(place) if shape is None else agreed(call, place, shape, label)
+        shape = call.shape(place) if shape is None else unify(call, place, shape, label)
     return shape
 
 
 def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
-    """Give a shape to which an input broadcasts while it stays as it is, with sizes that only the input tells.
+    """Return a shape to which an input broadcasts while it stays as it is, with sizes that only the input tells.
 
     Raises Violation where it certainly does not broadcast so.
     """
@@ -64,7 +64,7 @@ def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
 
 
 def is_one(shape: Shape | None) -> bool | None:
-    """Say whether a tensor of this shape has exactly one element, None where that is not known."""
+    """Return whether a tensor of this shape has exactly one element, None where that is not known."""
     if shape is None:
         return None
     ones = [equal(size, 1) for size in shape]
@@ -79,30 +79,30 @@ def check_one_element(call: Call, place: int, label: str) -> None:
 
 
 def one_element(call: Call, place: int, label: str) -> Element:
-    """Give the one element of an input of any rank, None where it is not known or there is no such input.
+    """Return the one element of an input of any rank, None where it is not known or there is no such input.
 
     Raises Violation with the label where the input certainly has another number of elements.
     """
     check_one_element(call, place, label)
-    elements = call.elements(place)
+    elements = call.constant(place)
     if elements is not None and len(elements) != 1:
         raise Violation(label, f"{call.parameter(place)} has {len(elements)} elements")
     return None if elements is None else elements[0]
 
 
 def one_size(call: Call, place: int, label: str) -> Size | None:
-    """Give the one element of an integer input, as `one_element` does."""
+    """Return the one element of an integer input, as `one_element` does."""
     element = one_element(call, place, label)
     return element if isinstance(element, int | Dim) else None
 
 
 def may_give(call: Call, element: str | None) -> bool:
-    """Say whether the first output may be of this element type, or hold tensors of it."""
+    """Return whether the first output may be of this element type, or hold tensors of it."""
     return any(f"tensor({element})" in text for text in call.schema.allowed(call.schema.outputs[0]))
 
 
 def element_stated(call: Call, attribute: str, label: str) -> str | None:
-    """Give the element type that an attribute numbers, None where it is left out, or 0 and that is the default.
+    """Return the element type that an attribute numbers, None where it is left out, or 0 and that is the default.
 
     Raises Violation with the label where it is no type of the first output.
     """
@@ -116,7 +116,7 @@ def element_stated(call: Call, attribute: str, label: str) -> str | None:
 
 
 def quotient(call: Call, size: Size | None, divisor: int, label: str, what: str) -> Size | None:
-    """Give a size divided by a number above 0, by which it has to be divisible: the label is of that constraint."""
+    """Return a size divided by a number above 0, by which it has to be divisible: the label is of that constraint."""
     if size is None:
         return None
     if equal(size % divisor, 0) is False:
@@ -148,7 +148,7 @@ def check_choice(call: Call, name: str, choices: Sequence[int | str], label: str
 
 
 def required(call: Call, name: str) -> Any:
-    """Give an attribute that has no default. Raises Violation without label where it is left out."""
+    """Return an attribute that has no default. Raises Violation without label where it is left out."""
     value = call.attribute(name)
     if value is None:
         raise Violation("", f"the attribute {name} is missing")
@@ -158,7 +158,7 @@ def required(call: Call, name: str) -> Any:
 def axes_of(
     call: Call, axes: Iterable[int], rank: int, label: str, *, twice: str | None = None, front: bool = False
 ) -> list[int]:
-    """Give axes counted from the front; with `front` they have to be.
+    """Return axes counted from the front; with `front` they have to be.
 
     Raises Violation for those out of range, and with the label `twice`, if there is one, where two are the same.
     """
@@ -173,11 +173,11 @@ def axes_of(
 
 
 def is_filled(shape: Sequence[Size | None]) -> bool:
-    """Say whether a shape certainly has elements."""
+    """Return whether a shape certainly has elements."""
     return all(size is not None and (lower(size) or 0) > 0 for size in shape)
 
 
 def check_numbers(call: Call) -> None:
     """Raise Violation C4 where elements that are no numbers would be averaged."""
-    if call.element(0) in ("string", "bool") and call.attribute("mode") != "nearest":
-        raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.element(0)}")
+    if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
+        raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, NamedTuple
 
-from opset.inference.agreement import agreed, check_choice, differ, fitted, quotient
+from opset.inference.agreement import check_choice, differ, fitted, quotient, unify
 from opset.inference.call import Call
 from opset.inference.dimensions import Size, less
 from opset.inference.registration import infer
@@ -26,18 +26,18 @@ class _Heads(NamedTuple):
 
 
 def _with_heads(call: Call, place: int, rank: int | None, attribute: str) -> _Heads:
-    """Give the sizes of an input; three dimensions have as many heads as an attribute says."""
+    """Return the sizes of an input; three dimensions have as many heads as an attribute says."""
     if rank == 4:
-        return _Heads(*agreed(call, place, (None,) * 4, "C1"))
+        return _Heads(*unify(call, place, (None,) * 4, "C1"))
     if rank is None:
         return _Heads()
     heads = _count(call, attribute, "C2")
-    batch, length, features = agreed(call, place, (None,) * 3, "C1")
+    batch, length, features = unify(call, place, (None,) * 3, "C1")
     return _Heads(batch, heads, length, quotient(call, features, heads, "C2", call.parameter(place)), features)
 
 
 def _count(call: Call, attribute: str, label: str) -> int:
-    """Give a number of heads. Raises Violation with the label where there are none."""
+    """Return a number of heads. Raises Violation with the label where there are none."""
     heads = call.attribute(attribute)
     if not isinstance(heads, int) or heads < 1:
         raise Violation(label, f"{attribute} is {'not given' if heads is None else heads}")
@@ -45,14 +45,14 @@ def _count(call: Call, attribute: str, label: str) -> int:
 
 
 def _groups(heads: Maybe, shared: Maybe) -> Maybe:
-    """Give how many query heads share a key/value head. Raises Violation C3 where they cannot share them."""
+    """Return how many query heads share a key/value head. Raises Violation C3 where they cannot share them."""
     if isinstance(shared, int) and (shared == 0 or (isinstance(heads, int) and heads % shared)):
         raise Violation("C3", f"{heads} and {shared} heads")
     return None if heads is None or shared is None else heads // shared
 
 
 def _common_rank(call: Call) -> int | None:
-    """Give the rank of queries, keys and values, None where it is not known."""
+    """Return the rank of queries, keys and values, None where it is not known."""
     ranks = {rank for place in range(3) if (rank := call.rank(place)) is not None}
     if len(ranks) > 1 or not ranks <= {3, 4}:
         raise Violation("C1", f"ranks {' and '.join(map(str, sorted(ranks)))}")
@@ -62,8 +62,8 @@ def _common_rank(call: Call) -> int | None:
 
 
 @infer("Attention")
-def attention(call: Call) -> list[Any]:
-    """Give the result, of the rank of Q; keys and values with those of the past; and scores."""
+def attention_23(call: Call) -> list[Any]:
+    """Return the result, of the rank of Q; keys and values with those of the past; and scores."""
     rank = _common_rank(call)
     if call.version >= 25:
         for name in ("q_num_heads", "kv_num_heads"):
@@ -86,12 +86,12 @@ def attention(call: Call) -> list[Any]:
         raise Violation("C6", "one of both is given")
     total, v_size = length, v.size
     if call.has(4):
-        batch, shared, past, size = agreed(call, 4, (batch, shared, None, size), "C6")
-        batch, shared, past, v_size = agreed(call, 5, (batch, shared, past, v_size), "C6")
+        batch, shared, past, size = unify(call, 4, (batch, shared, None, size), "C6")
+        batch, shared, past, v_size = unify(call, 5, (batch, shared, past, v_size), "C6")
         total = None if past is None or length is None else past + length
     batch, heads, q_length, total = _masked(call, (batch, q.heads, q.length, total))
     groups = _groups(heads, shared)
-    (batch,) = agreed(call, 6, (batch,), "C7")
+    (batch,) = unify(call, 6, (batch,), "C7")
     if any(less(seen, 0) or less(total, seen) for seen in call.numbers(6) or ()):
         raise Violation("C7", f"{total} keys")
 
@@ -109,7 +109,7 @@ def attention(call: Call) -> list[Any]:
 
 
 def _masked(call: Call, scores: Shape) -> Shape:
-    """Give the shape of scores together with that of the mask, the last dimension of which may be short from 24 on."""
+    """The shape of scores together with that of the mask, the last dimension of which may be short from 24 on."""
     mask = call.shape(3)
     if mask is None or call.version < 24 or not mask:
         return fitted(call, 3, scores, "C5")
@@ -120,9 +120,9 @@ def _masked(call: Call, scores: Shape) -> Shape:
 
 
 @infer("FlexAttention", domain="ai.onnx.preview")
-def flex_attention(call: Call) -> Generator[Any, Any, Shape]:
-    """Give the result of attention, and let graphs see the scores and weights that they edit."""
-    q, k, v = (_Heads(*agreed(call, place, (None,) * 4, "C1")) for place in range(3))
+def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
+    """Return the result of attention, and let graphs see the scores and weights that they edit."""
+    q, k, v = (_Heads(*unify(call, place, (None,) * 4, "C1")) for place in range(3))
     batch = call.same(call.same(q.batch, k.batch, "C4", "the batch"), v.batch, "C4", "the batch")
     call.same(q.size, k.size, "C4", "the head size")
     total = call.same(k.length, v.length, "C4", "the length")
@@ -136,14 +136,14 @@ def flex_attention(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _precision(call: Call, label: str) -> str | None:
-    """Give the type of scores: that of `softmax_precision`, or float, or double for doubles."""
+    """Return the type of scores: that of `softmax_precision`, or float, or double for doubles."""
     number = call.attribute("softmax_precision")
     if number is not None:
         element = {1: "float", 10: "float16", 11: "double", 16: "bfloat16"}.get(number)
         if element is None:
             raise Violation(label, f"softmax_precision {number}")
         return element
-    given = next(filter(None, map(call.element, range(3))), None)
+    given = next(filter(None, map(call.dtype, range(3))), None)
     return None if given is None else "double" if given == "double" else "float"
 
 
@@ -160,8 +160,8 @@ def _check_edited(before: Type, outputs: list[Type | None]) -> None:
 
 
 @infer("LinearAttention")
-def linear_attention(call: Call) -> list[Any]:
-    """Give what queries read from a state, and the state after the last token."""
+def linear_attention_27(call: Call) -> list[Any]:
+    """Return what queries read from a state, and the state after the last token."""
     check_choice(call, "update_rule", ("linear", "gated", "delta", "gated_delta"), "C1")
     rule = call.attribute("update_rule")
     heads, shared = _count(call, "q_num_heads", "C3"), _count(call, "kv_num_heads", "C3")
@@ -170,21 +170,21 @@ def linear_attention(call: Call) -> list[Any]:
     length: Maybe = None
     features: list[Maybe] = []
     for place in range(3):
-        batch, length, each = agreed(call, place, (batch, length, None), "C2")
+        batch, length, each = unify(call, place, (batch, length, None), "C2")
         features.append(each)
     sizes = [
         quotient(call, each, count, "C2", call.parameter(place))
         for place, (each, count) in enumerate(zip(features, (heads, shared, shared), strict=True))
     ]
     size = call.same(sizes[0], sizes[1], "C2", "the key size")
-    batch, _, size, v_size = agreed(call, 3, (batch, shared, size, sizes[2]), "C4")
+    batch, _, size, v_size = unify(call, 3, (batch, shared, size, sizes[2]), "C4")
     _check_rates(call, rule, (batch, length), shared, features[1])
     output: Maybe = None
     if isinstance(v_size, int):
         output = heads * v_size
     elif groups is not None and features[2] is not None:
         output = groups * features[2]
-    state = call.element(3) if call.has(3) else call.element(0)
+    state = call.dtype(3) if call.has(3) else call.dtype(0)
     return [(batch, length, output), tensor(state, (batch, shared, size, v_size))]
 
 
@@ -202,9 +202,9 @@ def _check_rates(call: Call, rule: str, tokens: Shape, heads: int, features: May
 
 
 @infer("RotaryEmbedding")
-def rotary_embedding(call: Call) -> Shape:
-    """Give the shape of X, with sizes of batch and length that the positions may tell."""
-    rank = len(call.known(0))
+def rotary_embedding_23(call: Call) -> Shape:
+    """Return the shape of X, with sizes of batch and length that the positions may tell."""
+    rank = len(call.require_shape(0))
     if rank not in (3, 4):
         raise Violation("C1", f"rank {rank}")
     x = _with_heads(call, 0, rank, "num_heads")
@@ -212,21 +212,21 @@ def rotary_embedding(call: Call) -> Shape:
     if less(rotated, 0) or less(x.size, rotated):
         raise Violation("C3", f"{rotated} of {x.size} features")
     pairs = quotient(call, rotated, 2, "C3", "rotary_embedding_dim")
-    batch, length = agreed(call, 3, (x.batch, x.length), "C4")
+    batch, length = unify(call, 3, (x.batch, x.length), "C4")
     cache: Shape = (None, pairs) if call.has(3) else (batch, length, pairs)
     for place in (1, 2):
-        cache = agreed(call, place, cache, "C4")
+        cache = unify(call, place, cache, "C4")
     if not call.has(3):
         batch, length, _ = cache
     return (batch, x.heads, length, x.size) if rank == 4 else (batch, length, x.features)
 
 
 @infer("TensorScatter")
-def tensor_scatter(call: Call) -> Shape:
-    """Give the shape of the cache, of which the update may tell all but one size."""
+def tensor_scatter_24(call: Call) -> Shape:
+    """Return the shape of the cache, of which the update may tell all but one size."""
     shape = call.shape(0)
     update = call.shape(1)
-    rank = len(shape if shape is not None else call.known(1))
+    rank = len(shape if shape is not None else call.require_shape(1))
     axis = call.attribute("axis")
     if not -rank < axis < rank or axis == 0:
         raise Violation("C1", f"axis {axis}, rank {rank}")
@@ -237,9 +237,9 @@ def tensor_scatter(call: Call) -> Shape:
         raise Violation("C2", f"{count} entries into {most}")
     result = list(shape if shape is not None else (None,) * rank)
     result[axis] = None
-    result = list(agreed(call, 1, tuple(result), "C2"))
+    result = list(unify(call, 1, tuple(result), "C2"))
     result[axis] = most
-    (result[0],) = agreed(call, 2, (result[0],), "C3")
+    (result[0],) = unify(call, 2, (result[0],), "C3")
     check_choice(call, "mode", ("linear", "circular"), "C4")
     if call.attribute("mode") == "linear" and call.has(2):
         for first in call.numbers(2) or ():

@@ -7,7 +7,7 @@ import operator
 from functools import partial
 from typing import Any
 
-from opset.inference.agreement import agreed
+from opset.inference.agreement import unify
 from opset.inference.call import Call, Element
 from opset.inference.dimensions import Dim, at_most, equal, less, maximum, minimum
 from opset.inference.elements import broadcast_shape, each, extreme, spread, typed
@@ -21,12 +21,12 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 
 @infer(*ARITHMETIC, *LOGIC)
 def one_sided(call: Call) -> Shape:
-    """Give the shape of A, onto which B is broadcast from `axis` on if `broadcast` says so: before opset 7."""
-    shape, other = call.known(0), call.shape(1)
+    """Return the shape of A, onto which B is broadcast from `axis` on if `broadcast` says so: before opset 7."""
+    shape, other = call.require_shape(0), call.shape(1)
     if other is None:
         return shape
     if not call.attribute("broadcast"):
-        return agreed(call, 1, shape, "")
+        return unify(call, 1, shape, "")
     axis = call.attribute("axis")
     start = len(shape) - len(other) if axis is None else axis % max(len(shape), 1)
     if start < 0 or start + len(other) > len(shape):
@@ -72,7 +72,7 @@ def _power(a: Any, b: Any) -> Element:
 
 
 def _remainder(call: Call) -> Any:
-    """Give remainders: of the divisor's sign, with `fmod` of the dividend's."""
+    """Return remainders: of the divisor's sign, with `fmod` of the dividend's."""
 
     def fmod(a: Any, b: Any) -> Element:
         if isinstance(a, float):
@@ -84,7 +84,7 @@ def _remainder(call: Call) -> Any:
 
 
 def _compared(symbolic: Any, plain: Any) -> Any:
-    """Give a comparison that is not known where it depends on variables."""
+    """Return a comparison that is not known where it depends on variables."""
 
     def compare(a: Any, b: Any) -> Element:
         if not any(isinstance(each, Dim) for each in (a, b)):
@@ -119,7 +119,7 @@ data("Mod")(_remainder)
 
 
 @data("Where")
-def where_data(call: Call) -> Any:
+def where_9_data(call: Call) -> Any:
     """Choose elements by a condition; where it is not known, one that both have in common is."""
     given = [call.data(place) for place in range(3)]
     if any(each is None for each in given[1:]):

@@ -68,54 +68,54 @@ class Call:
         return len(self.types)
 
     def has(self, place: int) -> bool:
-        """Say whether the node has this input."""
+        """Return whether the node has this input."""
         return place < len(self._node.input) and bool(self._node.input[place])
 
     def type(self, place: int) -> Type | None:
-        """Give the type of an input, None where it is not known or there is no such input."""
+        """Return the type of an input, None where it is not known or there is no such input."""
         return self.types[place] if place < len(self.types) else None
 
-    def element(self, place: int) -> str | None:
-        """Give the element type of a tensor."""
+    def dtype(self, place: int) -> str | None:
+        """Return the element type of a tensor."""
         type_ = self.type(place)
         return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
 
     def shape(self, place: int) -> tuple[Size, ...] | None:
-        """Give the shape of a tensor, None where not even its rank is known. No size in it is None."""
+        """Return the shape of a tensor, None where not even its rank is known. No size in it is None."""
         type_ = self.type(place)
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
-    def known(self, place: int) -> tuple[Size, ...]:
-        """Give the shape of a tensor. Raises Unknown where not even its rank is known."""
+    def require_shape(self, place: int) -> tuple[Size, ...]:
+        """Return the shape of a tensor. Raises Unknown where not even its rank is known."""
         shape = self.shape(place)
         if shape is None:
             raise Unknown(f"the rank of {self.parameter(place)} is not known")
         return shape
 
     def rank(self, place: int) -> int | None:
-        """Give the rank of a tensor."""
+        """Return the rank of a tensor."""
         shape = self.shape(place)
         return None if shape is None else len(shape)
 
     def parameter(self, place: int) -> str:
-        """Give the name of a formal input, as messages show it."""
+        """Return the name of a formal input, as messages show it."""
         formal = self.schema.inputs
         return formal[min(place, len(formal) - 1)].name if formal else f"input {place}"
 
     def data(self, place: int) -> Data | None:
-        """Give the elements of an input, None where they are not known or too many."""
+        """Return the elements of an input, None where they are not known or too many."""
         if not self.has(place):
             return None
         self.asked.add(place)
         return self._data(place)
 
-    def elements(self, place: int) -> tuple[Element, ...] | None:
-        """Give the elements of an input in row-major order, None where not even their number is known."""
+    def constant(self, place: int) -> tuple[Element, ...] | None:
+        """Return the elements of an input in row-major order, None where not even their number is known."""
         data = self.data(place)
         return None if data is None else data.elements
 
     def sizes(self, place: int) -> tuple[Size | None, ...] | None:
-        """Give the elements of an integer input of rank 0 or 1; None where their number is not known.
+        """Return the elements of an integer input of rank 0 or 1; None where their number is not known.
 
         Where the number alone is known, each is None. Raises Violation without label where it is no list of integers.
         """
@@ -133,14 +133,14 @@ class Call:
         return tuple(sizes)
 
     def numbers(self, place: int) -> tuple[int, ...] | None:
-        """Give the elements of an integer input of rank 0 or 1, None where one of them is not a known number."""
+        """Return the elements of an integer input of rank 0 or 1, None where one of them is not a known number."""
         sizes = self.sizes(place)
         if sizes is None or not all(isinstance(each, int) for each in sizes):
             return None
         return tuple([int(each) for each in sizes if isinstance(each, int)])
 
     def attribute(self, name: str) -> Any:
-        """Give an attribute, or its default; None where there is neither, or this version has no such attribute.
+        """Return an attribute, or its default; None where there is neither, or this version has no such attribute.
 
         It is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError where it
         is of another type than the schema says.
@@ -156,7 +156,7 @@ class Call:
         return self._attributes[name]
 
     def axis(self, value: int, rank: int, label: str = "") -> int:
-        """Give an axis counted from the front. Raises Violation with the label where it is out of range."""
+        """Return an axis counted from the front. Raises Violation with the label where it is out of range."""
         if not -rank <= value < rank:
             raise Violation(label, f"axis {value}, rank {rank}")
         return value % rank
@@ -166,7 +166,7 @@ class Call:
         self.doubts.append(reason)
 
     def same(self, left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
-        """Give the size that two have to have in common, a number where one is. Raises Violation where they differ."""
+        """The size that two have to have in common, a number where one is. Raises Violation where they differ."""
         if left is None or right is None:
             return right if left is None else left
         if equal(left, right) is False:
@@ -178,7 +178,7 @@ _PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string
 
 
 def _is_of(value: Any, kind: str) -> bool:
-    """Say whether an attribute's value is of the type that schemas call `kind`; elements of lists are all alike."""
+    """Return whether an attribute's value is of the type that schemas call `kind`; elements of lists are all alike."""
     if isinstance(value, tuple) != kind.endswith("s"):
         return False
     first = (value[0] if value else None) if isinstance(value, tuple) else value

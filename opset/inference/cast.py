@@ -22,15 +22,15 @@ _CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "f
 
 
 @infer("Cast")
-def cast(call: Call) -> Type:
-    """Give the shape of the input, of the type that `to` names."""
+def cast_1(call: Call) -> Type:
+    """Return the shape of the input, of the type that `to` names."""
     return _converted(call, element_stated(call, "to", "C3"))
 
 
 @infer("CastLike")
-def cast_like(call: Call) -> Type:
-    """Give the shape of the input, of the other's element type."""
-    return _converted(call, call.element(1))
+def cast_like_15(call: Call) -> Type:
+    """Return the shape of the input, of the other's element type."""
+    return _converted(call, call.dtype(1))
 
 
 def _converted(call: Call, target: str | None) -> Type:
@@ -46,9 +46,9 @@ def _of_type(call: Call, target: str | None) -> Type:
 
 
 @infer("BitCast")
-def bit_cast(call: Call) -> Type:
-    """Give the shape of the input, of the type of the same width that `to` names."""
-    source, target = call.element(0), element_stated(call, "to", "C1")
+def bit_cast_26(call: Call) -> Type:
+    """Return the shape of the input, of the type of the same width that `to` names."""
+    source, target = call.dtype(0), element_stated(call, "to", "C1")
     if source is not None and target is not None:
         here, there = (ELEMENTS[NUMBERS[each]].bits if each != "string" else 0 for each in (source, target))
         if here != there:
@@ -57,24 +57,24 @@ def bit_cast(call: Call) -> Type:
 
 
 @data("Cast")
-def cast_data(call: Call) -> Any:
+def cast_1_data(call: Call) -> Any:
     """Convert each element to the type that `to` names."""
     return _each_as(call, element_stated(call, "to", "C3"))
 
 
 @data("CastLike")
-def cast_like_data(call: Call) -> Any:
+def cast_like_15_data(call: Call) -> Any:
     """Convert each element to the type of the other input."""
-    return _each_as(call, call.element(1))
+    return _each_as(call, call.dtype(1))
 
 
 def _each_as(call: Call, target: str | None) -> Any:
-    given = call.elements(0)
+    given = call.constant(0)
     return None if given is None else tuple(applied(lambda each: _as(each, target), each) for each in given)
 
 
 def _as(element: Any, target: str | None) -> Element:
-    """Give an element as another type; None where it is a string, or the result is not defined or not known."""
+    """Return an element as another type; None where it is a string, or the result is not defined or not known."""
     if isinstance(element, str | bytes):
         return None
     if isinstance(element, Dim):
@@ -97,9 +97,9 @@ def _lowest_bits(number: int, target: str) -> int:
 
 
 @data("BitCast")
-def bit_cast_data(call: Call) -> Any:
+def bit_cast_26_data(call: Call) -> Any:
     """Take each element's bits as an element of another type."""
-    given, source, target = call.elements(0), call.element(0), element_stated(call, "to", "C1")
+    given, source, target = call.constant(0), call.dtype(0), element_stated(call, "to", "C1")
     if given is None or source not in _CODES or target not in _CODES:
         return None
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
-from opset.inference.agreement import agreed, is_one
+from opset.inference.agreement import is_one, unify
 from opset.inference.call import Call, Data, Element, Unknown
 from opset.inference.dimensions import Dim, Size, lower, maximum, minimum
-from opset.inference.outcomes import Asked, Outputs
+from opset.inference.outcomes import GraphRequest, Outputs
 from opset.inference.registration import infer
 from opset.inference.types import Shape, Type, is_rankless, join, mapped, of_proto, sequence, shown, tensor
 from opset.schemas.constraints import Violation
 
-Asking = Generator[Asked, Outputs, Any]
+Asking = Generator[GraphRequest, Outputs, Any]
 """A rule that yields a graph with the types of its inputs, and is sent its outputs."""
 
 _WIDENED, _RANKLESS, _ANY = 5, 7, 9
@@ -22,21 +22,21 @@ _CARRIED = ("int64", "int32", "bool")
 
 
 @infer("If")
-def choose(call: Call) -> Asking:
-    """Give the outputs of the branch that a constant condition chooses, else what both branches have in common."""
+def if_1(call: Call) -> Asking:
+    """Return the outputs of the branch that a constant condition chooses, else what both branches have in common."""
     graphs = [_graph(call, name) for name in ("then_branch", "else_branch")]
     truth = _truth(call, 0)
     chosen = graphs if truth is None else [graphs[0] if truth else graphs[1]]
     for graph in graphs if len(chosen) == 1 else ():
         if graph is not chosen[0]:
-            yield Asked(graph, [], unused=True)
+            yield GraphRequest(graph, [], unused=True)
     fitting = [graph for graph in chosen if len(graph.output) >= call.output_count]
     if not fitting:
         counts = " and ".join(str(len(graph.output)) for graph in chosen)
         raise Violation("C2", f"it gives {counts}, and {call.output_count} are asked for")
     found = []
     for graph in chosen:
-        outputs = yield Asked(graph, [], guarded=truth is None)
+        outputs = yield GraphRequest(graph, [], guarded=truth is None)
         if len(graph.output) >= call.output_count:
             found.append(outputs)
     if len(found) == 1:
@@ -46,8 +46,8 @@ def choose(call: Call) -> Asking:
 
 
 @infer("Loop")
-def loop(call: Call) -> Asking:
-    """Give what is carried at the end, then what every turn gives beside it, stacked along a new first dimension."""
+def loop_1(call: Call) -> Asking:
+    """Return what is carried at the end, then what every turn gives beside it, stacked along a new first dimension."""
     body = _graph(call, "body")
     states = max(call.input_count - 2, 0)
     if len(body.input) < states + 2 or len(body.output) < max(states, call.output_count) + 1:
@@ -62,7 +62,7 @@ def loop(call: Call) -> Asking:
     number = tensor("int64", (1,) if stated is not None and stated.shape == (1,) else ())
     if most == 0 or going is False:
         # Of what no turn gives, that counts which holds in every turn, however often the carried values changed.
-        outputs = yield Asked(
+        outputs = yield GraphRequest(
             body, [number, condition, *(_widened(each, True) for each in initial)], repeated=True, unused=True
         )
         return Outputs([*initial, *(_stacked(each, 0, 0) for each in outputs[states + 1 :])], data)
@@ -91,8 +91,8 @@ def loop(call: Call) -> Asking:
 
 
 @infer("Scan", since=9)
-def scan(call: Call) -> Asking:
-    """Give the last states, then what every turn gives beside them, put together along an axis."""
+def scan_9(call: Call) -> Asking:
+    """Return the last states, then what every turn gives beside them, put together along an axis."""
     body = _graph(call, "body")
     scans, states = _scans(call, body, 0)
     stacks = len(body.output) - states
@@ -110,11 +110,11 @@ def scan(call: Call) -> Asking:
             axis = call.axis(axis, len(shape), "C2")
             length = call.same(length, shape[axis], "C4", "the length")
             shape = shape[:axis] + shape[axis + 1 :]
-        slices.append(tensor(call.element(place), shape))
+        slices.append(tensor(call.dtype(place), shape))
     initial = [call.type(place) for place in range(states)]
     data = [_small(call, place) for place in range(states)]
     if length == 0:
-        outputs = yield Asked(body, [*initial, *slices], repeated=True, unused=True)
+        outputs = yield GraphRequest(body, [*initial, *slices], repeated=True, unused=True)
         return Outputs([*initial, *_put_together(call, outputs[states:], to_axes, 0)], data)
 
     begun, outputs = yield from _settled(call, body, [], initial, data, slices, once=length == 1)
@@ -126,8 +126,8 @@ def scan(call: Call) -> Asking:
 
 
 @infer("Scan", since=8)
-def scan_of_batch(call: Call) -> Asking:
-    """Give the last states of each sample, then what every turn gives beside them, along dimension 1."""
+def scan_8(call: Call) -> Asking:
+    """Return the last states of each sample, then what every turn gives beside them, along dimension 1."""
     body = _graph(call, "body")
     scans, states = _scans(call, body, 1)
     _list(call, "directions", scans, "C3")
@@ -143,11 +143,11 @@ def scan_of_batch(call: Call) -> Asking:
             batch = call.same(batch, shape[0], "C7", "the batch")
             length = call.same(length, shape[1], "C4", "the length") if scanned else length
             shape = shape[1 + scanned :]
-        inner.append(tensor(call.element(place), shape))
+        inner.append(tensor(call.dtype(place), shape))
     batch, shortest = _lengths(call, batch, length)
     initial = inner[:states]
     if length == 0 or batch == 0:
-        outputs = yield Asked(body, inner, repeated=True, unused=True)
+        outputs = yield GraphRequest(body, inner, repeated=True, unused=True)
         ends = initial if batch != 0 else outputs[:states]
         return _batched(batch, ends, _put_together(call, outputs[states:], [0] * (len(outputs) - states), length))
 
@@ -160,8 +160,8 @@ def scan_of_batch(call: Call) -> Asking:
 
 
 @infer("SequenceMap")
-def sequence_map(call: Call) -> Asking:
-    """Give for each output of the graph the sequence of what it gives for each element."""
+def sequence_map_17(call: Call) -> Asking:
+    """Return for each output of the graph the sequence of what it gives for each element."""
     body = _graph(call, "body")
     if len(body.output) < call.output_count or len(body.input) < call.input_count:
         raise Violation("C2", f"{call.input_count} inputs, a body of {len(body.input)} inputs and {_given(body)}")
@@ -169,7 +169,7 @@ def sequence_map(call: Call) -> Asking:
     for place in range(call.input_count):
         type_ = call.type(place)
         given.append(type_.inner if type_ is not None and type_.kind == "seq" else type_ if place else None)
-    outputs = yield Asked(body, given, repeated=True)
+    outputs = yield GraphRequest(body, given, repeated=True)
     return [sequence(each) for each in outputs]
 
 
@@ -186,8 +186,8 @@ def _settled(
     *,
     once: bool = False,
     first: Callable[[Type | None], Data | None] | None = None,
-) -> Generator[Asked, Outputs, tuple[list[Type | None], Outputs]]:
-    """Give what is carried to the first turn as the body has it, and its outputs in any turn, carried to the next.
+) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
+    """Return what is carried to the first turn as the body has it, and its outputs in any turn, carried to the next.
 
     Its inputs are those `before`, those carried, which begin as `initial`, and those `after`. What differs between
     turns is widened until nothing does; with `once`, there is one turn. `first` gives the elements of the first carried
@@ -209,7 +209,7 @@ def _settled(
     for turn in range(_ANY + 1):
         if first is not None:
             known[0] = first(carried[0])
-        outputs = yield Asked(body, [*before, *carried, *after], [*[None] * start, *known], True, varied)
+        outputs = yield GraphRequest(body, [*before, *carried, *after], [*[None] * start, *known], True, varied)
         seen = outputs.inputs[start : start + len(carried)]
         begun = begun or seen
         next_types = [join(a, b) for a, b in zip(seen, outputs, strict=False)]
@@ -232,7 +232,7 @@ def _settled(
 
 
 def _lost(type_: Type | None, was: Type | None, now: Type | None) -> Type | None:
-    """Give a type without what got lost on the way from one type to another."""
+    """Return a type without what got lost on the way from one type to another."""
     if type_ is None or was is None or was == now:
         return type_
     if now is None:
@@ -248,14 +248,14 @@ def _lost(type_: Type | None, was: Type | None, now: Type | None) -> Type | None
 
 
 def _widened(type_: Type | None, rankless: bool) -> Type | None:
-    """Give a type without sizes, or without ranks."""
+    """Return a type without sizes, or without ranks."""
     if type_ is None or not rankless:
         return mapped(type_, lambda size: None)
     return type_._replace(shape=None, inner=_widened(type_.inner, rankless))
 
 
 def _joined(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Give what is true of values that are those on the left or those on the right; note what cannot be told."""
+    """Return what is true of values that are those on the left or those on the right; note what cannot be told."""
     types = [join(a, b) for a, b in zip(left, right, strict=False)]
     for each in types:
         if is_rankless(each):
@@ -264,7 +264,7 @@ def _joined(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
 
 
 def _common(left: Data | None, right: Data | None) -> Data | None:
-    """Give the elements that two have in common, None where there are none."""
+    """Return the elements that two have in common, None where there are none."""
     if left == right or left is None or right is None or left.shape != right.shape:
         return left if left == right else None
     elements = tuple([a if a == b else None for a, b in zip(left.elements, right.elements, strict=True)])
@@ -272,11 +272,11 @@ def _common(left: Data | None, right: Data | None) -> Data | None:
 
 
 def _trips(call: Call) -> tuple[Size | None, int]:
-    """Give how often a Loop runs by its M alone, None where that is not known, and how often at least."""
+    """Return how often a Loop runs by its M alone, None where that is not known, and how often at least."""
     if not call.has(0):
         return None, 1
     _check_single(call.type(0), "C2", "M")
-    elements: Sequence[Element] = call.elements(0) or (None,)
+    elements: Sequence[Element] = call.constant(0) or (None,)
     if len(elements) != 1:
         raise Violation("C2", f"M has {len(elements)} elements")
     number = elements[0]
@@ -287,7 +287,7 @@ def _trips(call: Call) -> tuple[Size | None, int]:
 
 
 def _trips_while(goes_on: Data | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Give how often a Loop runs whose condition holds at first, by `_trips` and what its body says of going on."""
+    """Return how often a Loop runs whose condition holds at first, by `_trips` and what its body says of going on."""
     said = None if goes_on is None else goes_on.elements
     if said == (True,):
         return most, least
@@ -300,16 +300,16 @@ def _trips_while(goes_on: Data | None, most: Size | None, least: int) -> tuple[S
 
 
 def _true(type_: Type | None) -> Data | None:
-    """Give the elements of a condition that holds; None where its shape is not known."""
+    """Return the elements of a condition that holds; None where its shape is not known."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Data((1,) * len(type_.shape), (True,))
 
 
 def _truth(call: Call, place: int) -> bool | None:
-    """Give a condition that is constant. Raises Violation C1 where it is not one truth value."""
+    """Return a condition that is constant. Raises Violation C1 where it is not one truth value."""
     _check_truth(call.type(place), "C1")
-    elements = call.elements(place)
+    elements = call.constant(place)
     if elements is None:
         return None
     if len(elements) != 1:
@@ -318,15 +318,15 @@ def _truth(call: Call, place: int) -> bool | None:
 
 
 def _small(call: Call, place: int) -> Data | None:
-    """Give the elements of a first state that shapes may depend on."""
-    return call.data(place) if call.element(place) in _CARRIED else None
+    """Return the elements of a first state that shapes may depend on."""
+    return call.data(place) if call.dtype(place) in _CARRIED else None
 
 
 # Scan
 
 
 def _scans(call: Call, body: Any, lengths: int) -> tuple[int, int]:
-    """Give the numbers of scan inputs and of states, after `lengths` inputs of another kind."""
+    """Return the numbers of scan inputs and of states, after `lengths` inputs of another kind."""
     scans = call.attribute("num_scan_inputs")
     if scans is None:
         raise Unknown("the number of scan inputs is not known")
@@ -339,7 +339,7 @@ def _scans(call: Call, body: Any, lengths: int) -> tuple[int, int]:
 
 
 def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
-    """Give one number for each of `count`, 0 where nothing is said. Raises Violation."""
+    """Return one number for each of `count`, 0 where nothing is said. Raises Violation."""
     given = call.attribute(name)
     if not given:
         return [0] * count
@@ -349,8 +349,8 @@ def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
 
 
 def _lengths(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
-    """Give the batch by the lengths of sequences as well, and whether each of them has a first step."""
-    (batch,) = agreed(call, 0, (batch,), "C8")
+    """Return the batch by the lengths of sequences as well, and whether each of them has a first step."""
+    (batch,) = unify(call, 0, (batch,), "C8")
     if not call.has(0):
         return batch, length is not None and (lower(length) or 0) > 0
     ends = call.sizes(0)
@@ -363,7 +363,7 @@ def _lengths(call: Call, batch: Size | None, length: Size | None) -> tuple[Size 
 
 
 def _batched(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
-    """Give the types of values of which each sample has one."""
+    """Return the types of values of which each sample has one."""
     return Outputs([_stacked(each, 0, batch) for each in (*states, *stacked)])
 
 
@@ -382,7 +382,7 @@ def _put_together(
 
 
 def _graph(call: Call, name: str) -> Any:
-    """Give the graph in an attribute. Raises Unknown where there is none."""
+    """Return the graph in an attribute. Raises Unknown where there is none."""
     graph = call.attribute(name)
     if getattr(graph, "node", None) is None:
         raise Unknown(f"there is no graph {name}")
@@ -394,7 +394,7 @@ def _given(body: Any) -> str:
 
 
 def _stacked(type_: Type | None, axis: int, length: Size | None) -> Type | None:
-    """Give the type of tensors put together along a new axis."""
+    """Return the type of tensors put together along a new axis."""
     if type_ is None or type_.kind != "tensor":
         return tensor(None)
     shape: Shape | None = type_.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from opset.inference.agreement import agreed, check_choice
+from opset.inference.agreement import check_choice, unify
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Size, followed, less, multiplied
 from opset.inference.registration import infer
@@ -23,8 +23,8 @@ from opset.schemas.constraints import Violation
 
 
 @infer("DeformConv")
-def deform_conv(call: Call) -> Shape:
-    """Give the shape of a convolution; offsets and mask have its batch and places, too."""
+def deform_conv_19(call: Call) -> Shape:
+    """Return the shape of a convolution; offsets and mask have its batch and places, too."""
     batch, count, *spatial = convolution(call, 0, 1, 3)
     rank = len(spatial)
     groups, shape = call.attribute("offset_group"), call.shape(0)
@@ -33,13 +33,13 @@ def deform_conv(call: Call) -> Shape:
         raise Violation("C3", f"{channels} channels, offset_group {groups}")
     kernel = filter_sizes(call, 1, rank, "C2")
     for place, label, each in ((2, "C8", rank), (4, "C9", 1)):
-        batch, _, *spatial = agreed(call, place, (batch, multiplied((groups, each, *kernel)), *spatial), label)
+        batch, _, *spatial = unify(call, place, (batch, multiplied((groups, each, *kernel)), *spatial), label)
     return (batch, count, *spatial)
 
 
 @infer("ConvTranspose")
-def conv_transpose(call: Call) -> Shape:
-    """Give the shape of filters put at the places of X: as `output_shape` or SAME_* wants it, else what they cover."""
+def conv_transpose_1(call: Call) -> Shape:
+    """The shape of filters put at the places of X: as `output_shape` or SAME_* wants it, else what they cover."""
     rank = spatial_rank(call, 0, 1)
     shape, filters = call.shape(0), call.shape(1)
     group = call.attribute("group")
@@ -51,14 +51,14 @@ def conv_transpose(call: Call) -> Shape:
         if isinstance(given, int) and given % group:
             raise Violation("C5", f"{given} channels, {group} groups")
         count = followed(lambda size: size * group, filters[1])
-    (count,) = agreed(call, 2, (count,), "C7")
+    (count,) = unify(call, 2, (count,), "C7")
     windows = windows_of(call, filter_sizes(call, 1, rank, "C2"))
     spatial = shape[2:] if shape is not None else (None,) * rank
     return (None if shape is None else shape[0], count, *_covered(call, windows, spatial))
 
 
 def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
-    """Give the spatial sizes of a transposed convolution."""
+    """Return the spatial sizes of a transposed convolution."""
     rank = len(sizes)
     padding = call.attribute("output_padding") or (0,) * rank
     if len(padding) != rank or min(padding) < 0:
@@ -83,9 +83,9 @@ def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> li
 
 
 @infer("Col2Im")
-def col2im(call: Call) -> Shape:
-    """Give (N, C, *image_shape): C is what blocks leave of the input's second size."""
-    batch, values, blocks = agreed(call, 0, (None,) * 3, "C3")
+def col2im_18(call: Call) -> Shape:
+    """Return (N, C, *image_shape): C is what blocks leave of the input's second size."""
+    batch, values, blocks = unify(call, 0, (None,) * 3, "C3")
     image, block = call.sizes(1), call.sizes(2)
     given = [len(each) for each in (image, block) if each is not None]
     if min(given, default=1) < 1 or len(set(given)) > 1:
@@ -106,14 +106,14 @@ def col2im(call: Call) -> Shape:
 
 
 @infer("CausalConvWithState")
-def causal_conv_with_state(call: Call) -> list[Shape]:
-    """Give the shape of the input, and (N, channels, k - 1) of the state; what one input lacks another may tell."""
-    batch, channels, length = agreed(call, 0, (None,) * 3, "C1")
-    channels, _, width = agreed(call, 1, (channels, 1, None), "C1")
+def causal_conv_with_state_27(call: Call) -> list[Shape]:
+    """Return the shape of the input, and (N, channels, k - 1) of the state; what one input lacks another may tell."""
+    batch, channels, length = unify(call, 0, (None,) * 3, "C1")
+    channels, _, width = unify(call, 1, (channels, 1, None), "C1")
     check_choice(call, "activation", ("none", "silu", "swish"), "C4")
     state = followed(lambda size: size - 1, width)
     if less(state, 0):
         raise Violation("C1", "weight has no elements")
-    (channels,) = agreed(call, 2, (channels,), "C3")
-    batch, channels, state = agreed(call, 3, (batch, channels, state), "C2")
+    (channels,) = unify(call, 2, (channels,), "C3")
+    batch, channels, state = unify(call, 3, (batch, channels, state), "C2")
     return [(batch, channels, length), (batch, channels, state)]

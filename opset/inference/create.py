@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from opset.errors import ModelError
-from opset.inference.agreement import agreed, element_stated, may_give, one_element
+from opset.inference.agreement import element_stated, may_give, one_element, unify
 from opset.inference.call import Call, Element
 from opset.inference.dimensions import Dim, Size, TooComplex, ceil_div, equal, less, maximum
 from opset.inference.elements import applied, rounded
@@ -25,7 +25,7 @@ _ELEMENTS = {
 
 
 def _form(call: Call) -> tuple[str, Any]:
-    """Give the name and value of the one attribute that a Constant has."""
+    """Return the name and value of the one attribute that a Constant has."""
     given = [name for name in call.schema.attributes if call.attribute(name) is not None]
     if len(given) != 1:
         forms = ", ".join(call.schema.attributes)
@@ -34,8 +34,8 @@ def _form(call: Call) -> tuple[str, Any]:
 
 
 @infer("Constant")
-def constant(call: Call) -> Type:
-    """Give the type of the value that an attribute has; a sparse one is made dense."""
+def constant_1(call: Call) -> Type:
+    """Return the type of the value that an attribute has; a sparse one is made dense."""
     name, value = _form(call)
     if name in _ELEMENTS:
         return tensor(_ELEMENTS[name], (len(value),) if name.endswith("s") else ())
@@ -44,8 +44,8 @@ def constant(call: Call) -> Type:
 
 
 @data("Constant")
-def constant_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the numbers of the attributes that are no tensors."""
+def constant_1_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the numbers of the attributes that are no tensors."""
     name, value = _form(call)
     if name not in _ELEMENTS:
         return None
@@ -53,13 +53,13 @@ def constant_data(call: Call) -> tuple[Element, ...] | None:
 
 
 @infer("ConstantOfShape")
-def constant_of_shape(call: Call) -> Type:
-    """Give the type of `value`, float without one, and the sizes that the input has as elements."""
+def constant_of_shape_9(call: Call) -> Type:
+    """Return the type of `value`, float without one, and the sizes that the input has as elements."""
     value = call.attribute("value")
     if value is not None and any(size != 1 for size in value.dims):
         raise Violation("C2", f"value has the shape {list(value.dims)}")
     element = "float" if value is None else element_name(value.data_type)
-    agreed(call, 0, (None,), "C1")
+    unify(call, 0, (None,), "C1")
     sizes = call.sizes(0)
     if sizes is None:
         call.doubt("how many sizes there are is not known")
@@ -70,8 +70,8 @@ def constant_of_shape(call: Call) -> Type:
 
 
 @data("ConstantOfShape")
-def constant_of_shape_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the one value, as often as there are elements."""
+def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the one value, as often as there are elements."""
     value, sizes = call.attribute("value"), call.numbers(0)
     if sizes is None:
         return None
@@ -86,11 +86,11 @@ def constant_of_shape_data(call: Call) -> tuple[Element, ...] | None:
 
 
 @infer("Range")
-def range_(call: Call) -> Shape:
-    """Give how many numbers there are from start, by delta, before limit."""
+def range_11(call: Call) -> Shape:
+    """Return how many numbers there are from start, by delta, before limit."""
     start, limit, delta = (one_element(call, place, "C1") for place in range(3))
     stash = call.attribute("stash_type")
-    if stash not in (None, 1, 11) and call.element(0) in ("float16", "bfloat16"):
+    if stash not in (None, 1, 11) and call.dtype(0) in ("float16", "bfloat16"):
         raise Violation("C4", f"stash_type {stash}")
     if isinstance(delta, int | float) and delta == 0:
         raise Violation("C2", "delta is 0")
@@ -101,7 +101,7 @@ def range_(call: Call) -> Shape:
 
 
 def _count(start: Any, limit: Any, delta: Any) -> Size | None:
-    """Give the size of a range, None where it is not known; numbers that are whole are computed with exactly."""
+    """Return the size of a range, None where it is not known; numbers that are whole are computed with exactly."""
     given = (start, limit, delta)
     if not all(isinstance(each, int | float | Dim) for each in given):
         return None
@@ -119,10 +119,10 @@ def _count(start: Any, limit: Any, delta: Any) -> Size | None:
 
 
 @data("Range")
-def range_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the numbers of a range."""
+def range_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the numbers of a range."""
     start, limit, delta = (one_element(call, place, "C1") for place in range(3))
-    count, type_ = _count(start, limit, delta), call.element(0)
+    count, type_ = _count(start, limit, delta), call.dtype(0)
     # Small floats are computed in a larger type, and then converted.
     wide = ("double" if call.attribute("stash_type") == 11 else "float") if type_ == "float16" else type_
 
@@ -141,7 +141,7 @@ def range_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _element(call: Call, label: str, default: str | None = None) -> str | None:
-    """Give the element type that `dtype` numbers. Raises Violation with the label for one that is not allowed."""
+    """Return the element type that `dtype` numbers. Raises Violation with the label for one that is not allowed."""
     stated = element_stated(call, "dtype", label)
     if stated is None and default is not None and not may_give(call, default):
         raise Violation(label, f"it is of {default}")
@@ -155,8 +155,8 @@ def _check_scale(call: Call) -> None:
 
 
 @infer("RandomNormal", "RandomUniform")
-def random(call: Call) -> Type:
-    """Give the shape that the attribute states."""
+def random_normal_1(call: Call) -> Type:
+    """Return the shape that the attribute states."""
     element, shape = _element(call, "C2"), call.attribute("shape")
     _check_scale(call)
     if shape is None:
@@ -167,9 +167,9 @@ def random(call: Call) -> Type:
 
 
 @infer("RandomNormalLike", "RandomUniformLike", "Bernoulli")
-def random_like(call: Call) -> Type:
-    """Give the shape of the input, and its type if there is no other."""
-    element = _element(call, "C2", call.element(0))
+def random_normal_like_1(call: Call) -> Type:
+    """Return the shape of the input, and its type if there is no other."""
+    element = _element(call, "C2", call.dtype(0))
     _check_scale(call)
     if call.shape(0) is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
@@ -177,15 +177,15 @@ def random_like(call: Call) -> Type:
 
 
 @infer("EyeLike")
-def eye_like(call: Call) -> Type:
-    """Give the shape of the input, a matrix, and its type if there is no other."""
-    shape = agreed(call, 0, (None, None), "C1")
-    return tensor(_element(call, "C2", call.element(0)), shape)
+def eye_like_9(call: Call) -> Type:
+    """Return the shape of the input, a matrix, and its type if there is no other."""
+    shape = unify(call, 0, (None, None), "C1")
+    return tensor(_element(call, "C2", call.dtype(0)), shape)
 
 
 @infer("Multinomial")
-def multinomial(call: Call) -> Type:
-    """Give so many samples for each row."""
+def multinomial_7(call: Call) -> Type:
+    """Return so many samples for each row."""
     shape, count = call.shape(0), call.attribute("sample_size")
     if shape is not None and (len(shape) != 2 or (equal(shape[1], 0) and equal(shape[0], 0) is False)):
         raise Violation("C1", f"shape {list(shape)}")

@@ -149,22 +149,22 @@ class Dim:
 
 
 def variable(name: str) -> Dim:
-    """Give the size that a variable of this name stands for. Raises TooComplex for a name that is too long."""
+    """Return the size that a variable of this name stands for. Raises TooComplex for a name that is too long."""
     return Dim((((name,), 1),))
 
 
 def variables(size: Size) -> set[str]:
-    """Give the names of the variables in a size."""
+    """Return the names of the variables in a size."""
     return {atom for atom in _atoms(size) if isinstance(atom, str)}
 
 
 def has_function(size: Size, name: str) -> bool:
-    """Say whether a function of this name is in a size."""
+    """Return whether a function of this name is in a size."""
     return any(isinstance(atom, Function) and atom.name == name for atom in _atoms(size))
 
 
 def _atoms(size: Size) -> Iterator[Atom]:
-    """Give the variables and functions in a size, those inside of functions included."""
+    """Yield the variables and functions in a size, those inside of functions included."""
     pending: list[Size] = [size]
     while pending:
         each = pending.pop()
@@ -176,7 +176,7 @@ def _atoms(size: Size) -> Iterator[Atom]:
 
 
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:
-    """Give a size with variables replaced. Raises TooComplex; ZeroDivisionError where a divisor becomes 0.
+    """Return a size with variables replaced. Raises TooComplex; ZeroDivisionError where a divisor becomes 0.
 
     Expressions are at most MAX_SIZE deep, so this may recurse.
     """
@@ -196,7 +196,7 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
 
 
 def product(sizes: Iterable[Size]) -> Size:
-    """Give the product of sizes, 1 of none."""
+    """Return the product of sizes, 1 of none."""
     result: Size = 1
     for size in sizes:
         result = result * size
@@ -204,7 +204,7 @@ def product(sizes: Iterable[Size]) -> Size:
 
 
 def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Give a function of sizes, None where one of them is not known or the result is too complex."""
+    """Return a function of sizes, None where one of them is not known or the result is too complex."""
     if any(size is None for size in sizes):
         return None
     try:
@@ -214,7 +214,7 @@ def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size 
 
 
 def multiplied(sizes: Iterable[Size | None]) -> Size | None:
-    """Give the product of sizes, None where one is not known, and no other is 0, or it is too complex."""
+    """Return the product of sizes, None where one is not known, and no other is 0, or it is too complex."""
     factors = list(sizes)
     if 0 in factors:
         return 0
@@ -222,27 +222,27 @@ def multiplied(sizes: Iterable[Size | None]) -> Size | None:
 
 
 def total(sizes: Iterable[Size | None]) -> Size | None:
-    """Give the sum of sizes, None where one is not known or it is too complex."""
+    """Return the sum of sizes, None where one is not known or it is too complex."""
     return followed(lambda *known: sum(known, start=0), *sizes)
 
 
 def ceil_div(size: Size, divisor: Size) -> Size:
-    """Give the quotient of two sizes, rounded up."""
+    """Return the quotient of two sizes, rounded up."""
     return -(-size // divisor)
 
 
 def maximum(*sizes: Size) -> Size:
-    """Give the largest of some sizes."""
+    """Return the largest of some sizes."""
     return _extreme("max", sizes, lambda a, b: at_most(a, b) is True)
 
 
 def minimum(*sizes: Size) -> Size:
-    """Give the smallest of some sizes."""
+    """Return the smallest of some sizes."""
     return _extreme("min", sizes, lambda a, b: at_most(b, a) is True)
 
 
 def broadcast(*sizes: Size) -> Size:
-    """Give the size that dimensions of these sizes are broadcast to: the one that is not 1, if they fit at all.
+    """Return the size that dimensions of these sizes are broadcast to: the one that is not 1, if they fit at all.
 
     Raises ValueError where two of them are certainly different and neither is 1 (Broadcasting in ONNX).
     """
@@ -262,7 +262,7 @@ def broadcast(*sizes: Size) -> Size:
 
 
 def equal(left: Size | None, right: Size | None) -> bool | None:
-    """Say whether two sizes are equal; None where that depends on variables, or one is not known or too complex."""
+    """Return whether two sizes are equal; None where that depends on variables, or one is not known or too complex."""
     if left is None or right is None:
         return None
     if left == right:
@@ -283,7 +283,7 @@ def equal(left: Size | None, right: Size | None) -> bool | None:
 
 
 def at_most(left: Size | None, right: Size | None) -> bool | None:
-    """Say whether the first size is at most the second, None as for `equal`."""
+    """Return whether the first size is at most the second, None as for `equal`."""
     if left is None or right is None:
         return None
     try:
@@ -296,23 +296,23 @@ def at_most(left: Size | None, right: Size | None) -> bool | None:
 
 
 def less(left: Size | None, right: Size | None) -> bool | None:
-    """Say whether the first size is less than the second, None as for `equal`."""
+    """Return whether the first size is less than the second, None as for `equal`."""
     more = at_most(right, left)
     return None if more is None else not more
 
 
 def lower(size: Size) -> int | None:
-    """Give a number that a size is never below, None where none is known."""
+    """Return a number that a size is never below, None where none is known."""
     return _bounds(size)[0]
 
 
 def upper(size: Size) -> int | None:
-    """Give a number that a size is never above, None where none is known."""
+    """Return a number that a size is never above, None where none is known."""
     return _bounds(size)[1]
 
 
 def parse(text: str) -> Size | None:
-    """Give the size that a text of the form in which sizes are printed stands for, None where it is no such text.
+    """Return the size that a text of the form in which sizes are printed stands for, None where it is no such text.
 
     Whatever is read prints as it was written; other text, `batch-size` say, is the name of a variable to its writer.
     Twice that prints as `2*"batch-size"`, since as it stands it may be read as something else.
@@ -336,7 +336,7 @@ def parse(text: str) -> Size | None:
 
 
 def _fits(number: int) -> bool:
-    """Say whether a number has 64 bits; so has then what is subtracted, which texts show instead of a negative one."""
+    """Whether a number has 64 bits; so has then what is subtracted, which texts show instead of a negative one."""
     return abs(number) < _LIMIT
 
 
@@ -361,7 +361,7 @@ def _canonical(terms: dict[Monomial, int]) -> Size:
 
 
 def _only(size: Size) -> Function | None:
-    """Give the function that a size is, None where it is something else."""
+    """Return the function that a size is, None where it is something else."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
         if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Function):
@@ -370,7 +370,7 @@ def _only(size: Size) -> Function | None:
 
 
 def _floor(size: Size, divisor: Size) -> Size:
-    """Give floor(size / divisor); what the divisor divides comes out of it. Raises ZeroDivisionError.
+    """Return floor(size / divisor); what the divisor divides comes out of it. Raises ZeroDivisionError.
 
     A divisor with variables counts as not 0: where it is, there is no such size.
     """
@@ -422,7 +422,7 @@ def _floor(size: Size, divisor: Size) -> Size:
 
 
 def _quotient(size: Dim, divisor: Dim) -> Size | None:
-    """Give the polynomial that a size is the divisor times of, None where it is no multiple."""
+    """Return the polynomial that a size is the divisor times of, None where it is no multiple."""
     lead, by = divisor.terms[0]
     left: Size = size
     result: Size = 0
@@ -448,7 +448,7 @@ def _quotient(size: Dim, divisor: Dim) -> Size | None:
 
 
 def _cancelled(size: Size, divisor: Size) -> tuple[Size, Size]:
-    """Give numerator and divisor of a quotient without the factors that all their terms share."""
+    """Return numerator and divisor of a quotient without the factors that all their terms share."""
     terms = (*_terms(size), *_terms(divisor))
     factor = gcd(*(coefficient for _, coefficient in terms))
     shared = list(terms[0][0])
@@ -476,7 +476,7 @@ def _cancelled(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Give the largest or smallest of sizes; `covered(a, b)` says that `a` need not be looked at beside `b`."""
+    """Return the largest or smallest of sizes; `covered(a, b)` says that `a` need not be looked at beside `b`."""
     flat: list[Size] = []
     for size in sizes:
         inner = _only(size)
@@ -509,7 +509,7 @@ _Bounds = tuple[int | None, int | None]
 
 
 def _bounds(size: Size) -> _Bounds:
-    """Give what a size is never below, and never above; None for where that is not known."""
+    """Return what a size is never below, and never above; None for where that is not known."""
     if isinstance(size, int):
         return size, size
     low: int | None = 0
@@ -524,7 +524,7 @@ def _bounds(size: Size) -> _Bounds:
 
 
 def _range(size: Size) -> _Bounds:
-    """Give bounds as `_bounds` does, with functions taken apart where that is needed: 0 <= N - floor(N/2)."""
+    """Return bounds as `_bounds` does, with functions taken apart where that is needed: 0 <= N - floor(N/2)."""
     low, high = _bounds(size)
     if isinstance(size, int) or size.size > _EASY:
         return low, high
@@ -541,7 +541,7 @@ _EASY = 16  # parts of the largest expression of which functions are taken apart
 
 
 def _least(size: Size, depth: int) -> int | None:
-    """Give a number that a size is never below, each of its functions replaced by what it is made of."""
+    """Return a number that a size is never below, each of its functions replaced by what it is made of."""
     low = _bounds(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
         return low
@@ -611,14 +611,14 @@ _PLAIN = re.compile(r"[^\W\d][\w.]*")
 
 
 def _name_of(size: Dim) -> str | None:
-    """Give the name of the variable that a size is, None where it is something else."""
+    """Return the name of the variable that a size is, None where it is something else."""
     (monomial, coefficient), *more = size.terms
     only = monomial[0] if coefficient == 1 and len(monomial) == 1 and not more else None
     return only if isinstance(only, str) else None
 
 
 def _shown(size: Size) -> str:
-    """Give the text of a part of a size; in it a name that might be read as something else stands in quotes."""
+    """Return the text of a part of a size; in it a name that might be read as something else stands in quotes."""
     if isinstance(size, int):
         return str(size)
     terms = list(size.terms)
@@ -656,7 +656,7 @@ def _word(atom: Atom) -> str:
 
 
 def _operand(size: Size, operator: str) -> str:
-    """Give the text of an operand of a quotient, in brackets where it needs them."""
+    """Return the text of an operand of a quotient, in brackets where it needs them."""
     text = _shown(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
     return text if simple and not text.startswith("-") else f"({text})"

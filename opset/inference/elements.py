@@ -14,12 +14,12 @@ Function = Callable[..., Element]
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
-    """Give how far elements that follow each other along each axis are apart, in row-major order."""
+    """Return how far elements that follow each other along each axis are apart, in row-major order."""
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def places_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
-    """Give where the elements of a tensor lie that are so far apart along each axis, in row-major order."""
+    """Return where the elements of a tensor lie that are so far apart along each axis, in row-major order."""
     places = [0]
     for size, stride in zip(shape, strides, strict=True):
         places = [place + stride * number for place in places for number in range(size)]
@@ -27,7 +27,7 @@ def places_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
 
 
 def spread(data: Data, shape: tuple[int, ...]) -> list[Element]:
-    """Give the elements of a tensor broadcast to a shape, in row-major order."""
+    """Return the elements of a tensor broadcast to a shape, in row-major order."""
     if data.shape == shape:
         return list(data.elements)
     padded = (1,) * (len(shape) - len(data.shape)) + data.shape
@@ -36,7 +36,7 @@ def spread(data: Data, shape: tuple[int, ...]) -> list[Element]:
 
 
 def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Give the shape that shapes are broadcast to; of sizes that do not fit, any."""
+    """Return the shape that shapes are broadcast to; of sizes that do not fit, any."""
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
@@ -45,7 +45,7 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def picked(
     data: Data, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
 ) -> tuple[Element, ...] | None:
-    """Give the elements at positions along axes, `fill` for those outside, in row-major order of the result.
+    """Return the elements at positions along axes, `fill` for those outside, in row-major order of the result.
 
     Axes without positions stay whole. Those of the result are those of the data in `order`. None where the elements are
     too many.
@@ -69,7 +69,7 @@ def picked(
 
 
 def each(call: Call, function: Function) -> tuple[Element, ...] | None:
-    """Give a function of the elements of all inputs, broadcast together; None where those of one are not known at all.
+    """A function of the elements of all inputs, broadcast together; None where those of one are not known at all.
 
     Of an element that is not known the function is not asked, nor where it raises.
     """
@@ -83,7 +83,7 @@ def each(call: Call, function: Function) -> tuple[Element, ...] | None:
 
 
 def applied(function: Function, *elements: Element) -> Element:
-    """Give a function of elements, None where one of them, or the result, is not known."""
+    """Return a function of elements, None where one of them, or the result, is not known."""
     if any(element is None for element in elements):
         return None
     try:
@@ -93,14 +93,14 @@ def applied(function: Function, *elements: Element) -> Element:
 
 
 def typed(function: Function, call: Call) -> tuple[Element, ...] | None:
-    """Give a function of the elements of all inputs, each as the first input's element type holds it."""
+    """Return a function of the elements of all inputs, each as the first input's element type holds it."""
     found = each(call, function)
-    type_ = call.element(0)
+    type_ = call.dtype(0)
     return None if found is None else tuple(applied(lambda element: rounded(element, type_), one) for one in found)
 
 
 def rounded(element: Element, type_: str | None) -> Element:
-    """Give a number as an element type holds it; a symbolic size stays as it is, which floats hold up to 2**24.
+    """Return a number as an element type holds it; a symbolic size stays as it is, which floats hold up to 2**24.
 
     Integers that do not fit, and numbers of types that are not followed, are not known.
     """
@@ -123,12 +123,12 @@ def rounded(element: Element, type_: str | None) -> Element:
 
 
 def single(number: float) -> float:
-    """Give a number as single precision holds it. Raises OverflowError."""
+    """Return a number as single precision holds it. Raises OverflowError."""
     return float(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
 def whole(number: Any) -> Size:
-    """Give a number as a size. Raises ValueError for a fraction, OverflowError for infinity."""
+    """Return a number as a size. Raises ValueError for a fraction, OverflowError for infinity."""
     if isinstance(number, Dim):
         return number
     if number != int(number):
@@ -137,7 +137,7 @@ def whole(number: Any) -> Size:
 
 
 def extreme(symbolic: Function, plain: Function, elements: Sequence[Any]) -> Element:
-    """Give the largest or smallest of elements, by a function of sizes and one of a list; None of none, and of NaN.
+    """Return the largest or smallest of elements, by a function of sizes and one of a list; None of none, and of NaN.
 
     Raises ValueError for a fraction beside a symbolic size.
     """

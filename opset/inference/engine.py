@@ -19,8 +19,8 @@ from opset.inference.call import MAX_DATA, Call, Data, Unknown
 from opset.inference.dimensions import Dim, Size, TooComplex, has_function, parse, substitute, variable, variables
 from opset.inference.outcomes import (
     MALFORMED,
-    Asked,
-    Meaning,
+    GraphRequest,
+    OperatorInference,
     Outcome,
     Outputs,
     Problem,
@@ -69,7 +69,7 @@ class Frame:
     body: Body
     parent: Frame | None
     imports: Mapping[str, int]
-    meanings: dict[tuple[str, str], Meaning]
+    meanings: dict[tuple[str, str], OperatorInference]
     attributes: Mapping[str, Any] | None = None
     key: Any = ()
     repeated: bool = False
@@ -88,7 +88,7 @@ class Frame:
     conflicts: dict[str, str] = field(default_factory=dict)
 
     def bound(self, attribute: Any) -> Any:
-        """Give what an attribute stands for: itself, or what the call of the function around gives; None if nothing."""
+        """What an attribute stands for: itself, or what the call of the function around gives; None if nothing."""
         if not attribute.ref_attr_name:
             return attribute
         frame: Frame | None = self
@@ -97,7 +97,7 @@ class Frame:
         return None if frame is None or frame.attributes is None else frame.attributes.get(attribute.ref_attr_name)
 
 
-Run = Generator[Any, Any, Any]
+InferenceTask = Generator[Any, Any, Any]
 
 
 class Engine:
@@ -135,10 +135,10 @@ class Engine:
         self._names: dict[tuple[Any, str, int], Dim] = {}
         self._taken: set[str] = set()
         self._numbers: Counter[str] = Counter()
-        self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], Meaning]] = {}
+        self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], OperatorInference]] = {}
         self._sizes: dict[str, Size | None] = {}
         self._own: dict[str, Table[Hook]] = {}
-        self._alone: dict[OpSchema, Meaning] = {}
+        self._alone: dict[OpSchema, OperatorInference] = {}
         self._followed = 0
         self._left = 0
 
@@ -173,7 +173,7 @@ class Engine:
                 self.frames[frame.key] = frame
             pending.extend(reversed(frame.inside.values()))
 
-    def _meanings_of(self, imports: Mapping[str, int]) -> dict[tuple[str, str], Meaning]:
+    def _meanings_of(self, imports: Mapping[str, int]) -> dict[tuple[str, str], OperatorInference]:
         return self._meanings.setdefault(tuple(sorted(imports.items())), {})
 
     def _prepare(self, frame: Frame) -> None:
@@ -218,7 +218,7 @@ class Engine:
         return stated | {str(made) for made in self._names.values()} | {n for n in self._sizes if n in self.dims}
 
     def size(self, dim: Any) -> Size | None:
-        """Give the size that a Dimension message states; a variable is that of its name, in the whole model."""
+        """Return the size that a Dimension message states; a variable is that of its name, in the whole model."""
         if dim.WhichOneof("value") == "dim_value":
             # Some exporters write -1 for a size that they do not know.
             number: int = dim.dim_value
@@ -243,7 +243,7 @@ class Engine:
         return None if isinstance(found, int) and found < 0 else found
 
     def _type_of(self, frame: Frame, proto: Any) -> Type | None:
-        """Give the type that a body states; a variable that is met first inside a loop may change with every turn.
+        """Return the type that a body states; a variable that is met first inside a loop may change with every turn.
 
         Variables in a function are not those of its callers, so they say nothing.
         """
@@ -264,7 +264,7 @@ class Engine:
         return size
 
     def _closed(self, frame: Frame, type_: Type | None, name: str) -> Type | None:
-        """Give a type in which sizes that are not known have names: those of one value, so not those in a sequence."""
+        """A type in which sizes that are not known have names: those of one value, so not those in a sequence."""
         if type_ is None or type_.kind in ("seq", "map"):
             return type_
         if type_.kind == "optional":
@@ -276,7 +276,7 @@ class Engine:
         return type_._replace(shape=tuple(shape))
 
     def _fresh(self, frame: Frame, name: str, axis: int) -> Size:
-        """Give the variable of a size that only running the model can tell: `<value>_d<axis>`, however often asked."""
+        """The variable of a size that only running the model can tell: `<value>_d<axis>`, however often asked."""
         key = (frame.key, name, axis)
         if key not in self._names:
             stem = re.sub(r"[^A-Za-z0-9_]", "_", str(name)[:40])
@@ -293,7 +293,7 @@ class Engine:
 
     # Bodies
 
-    def _body(self, frame: Frame) -> Run:
+    def _body(self, frame: Frame) -> InferenceTask:
         """Infer a body's nodes in order."""
         types, stated, data = frame.types, frame.stated, frame.data
         meanings = frame.meanings
@@ -336,7 +336,7 @@ class Engine:
                     data[node.output[place]] = elements
 
     def type_in(self, frame: Frame, name: str) -> Type | None:
-        """Give what is known of a value as it is seen in a body, None where nothing is."""
+        """Return what is known of a value as it is seen in a body, None where nothing is."""
         scope: Frame | None = frame
         while scope is not None:
             if name in scope.types:
@@ -345,7 +345,7 @@ class Engine:
         return None
 
     def _met(self, frame: Frame, name: str, found: Type | None) -> Type | None:
-        """Give what value_info, or the graph's output, and the inference say together; note where they contradict."""
+        """Return what value_info, or the graph's output, and the inference say together; note where they contradict."""
         type_, why = self._meet(frame, frame.stated[name], found)
         if why:
             frame.conflicts[name] = why
@@ -354,7 +354,7 @@ class Engine:
         return type_
 
     def _meet(self, frame: Frame, stated: Any, found: Type | None) -> tuple[Type | None, str]:
-        """Give what a type that a body states and one that was inferred say together, and "" or how they contradict."""
+        """What a type that a body states and one that was inferred say together, and "" or how they contradict."""
 
         def says_enough(stated: Size, found: Size) -> bool:
             if isinstance(stated, int) or has_function(found, "broadcast"):
@@ -366,24 +366,24 @@ class Engine:
         said = self._type_of(frame, stated)
         return meet(mapped(said, lambda size: None) if self.cautious else said, found, says_enough)
 
-    def _meaning(self, op_type: str, domain: str, imports: Mapping[str, int]) -> Meaning:
+    def _meaning(self, op_type: str, domain: str, imports: Mapping[str, int]) -> OperatorInference:
         where = normalised(domain)
         version = imports.get(where, 0)
         schema = self.registry.schema(op_type, version, where)
         name = printable(op_type)
         if schema is None:
             if where not in imports:
-                return Meaning(None, why=f"the domain {printable(shown(where))} is not imported")
+                return OperatorInference(None, why=f"the domain {printable(shown(where))} is not imported")
             if where not in self.registry.domains:
-                return Meaning(None, why=f"there are no schemas of the domain {printable(shown(where))}")
-            return Meaning(None, why=f"{printable(shown(where))} {version} has no operator {name}")
+                return OperatorInference(None, why=f"there are no schemas of the domain {printable(shown(where))}")
+            return OperatorInference(None, why=f"{printable(shown(where))} {version} has no operator {name}")
         own = self._own_hooks(schema)
         rule = find(schema, own)
         why = "" if rule is not None else f"nothing says how the shapes of {name} {schema.since_version} follow"
-        return Meaning(schema, rule, find_data(schema, own) if self.data_prop else None, why)
+        return OperatorInference(schema, rule, find_data(schema, own) if self.data_prop else None, why)
 
     def _own_hooks(self, schema: OpSchema) -> Table[Hook] | None:
-        """Give the functions that users' files hold for an operator's domain, None for an operator of the standard.
+        """Return the functions that users' files hold for an operator's domain, None for an operator of the standard.
 
         Raises InferenceError I301.
         """
@@ -399,14 +399,14 @@ class Engine:
     def of_node(
         self, node: Any, schema: OpSchema | None, given: Sequence[Type | None], data: Sequence[Any]
     ) -> tuple[Type | None, ...]:
-        """Give the types of the outputs of a node that is not part of the model, whose inputs are of these types.
+        """Return the types of the outputs of a node that is not part of the model, whose inputs are of these types.
 
         `data` has their elements, as anything with `dims` and `values`, or None.
         """
         if schema is None:
             return (None,) * len(node.output)
         if schema not in self._alone:
-            self._alone[schema] = Meaning(schema, find(schema, self._own_hooks(schema)))
+            self._alone[schema] = OperatorInference(schema, find(schema, self._own_hooks(schema)))
         meaning = self._alone[schema]
         if meaning.rule is None or meaning.rule.is_generator:
             return bases_of(meaning, node, given)
@@ -429,17 +429,17 @@ class Engine:
                     return (tensor(element_name(each.t.data_type), stated_dims(each.t.dims)),)
         return self._asked(Call(node, schema, given, attribute, elements), node, meaning, ()).types
 
-    def _unruled(self, frame: Frame, node: Any, meaning: Meaning, given: Sequence[Type | None]) -> Outcome:
-        """Give what a signature alone says."""
+    def _unruled(self, frame: Frame, node: Any, meaning: OperatorInference, given: Sequence[Type | None]) -> Outcome:
+        """Return what a signature alone says."""
         if meaning.schema is None:
             return Outcome((None,) * len(node.output), doubts=(meaning.why,))
         types = bases_of(meaning, node, given)
         return Outcome(types, doubts=(meaning.why,), problems=self._misfits(meaning.schema, node, given))
 
     def _outcome(
-        self, frame: Frame, node: Any, names: Sequence[str], meaning: Meaning, given: Sequence[Type | None]
+        self, frame: Frame, node: Any, names: Sequence[str], meaning: OperatorInference, given: Sequence[Type | None]
     ) -> Outcome:
-        """Give what the rule says, asked once for nodes of the same signature; `names` are those of the inputs."""
+        """Return what the rule says, asked once for nodes of the same signature; `names` are those of the inputs."""
         attributes: tuple[Any, ...] = ()
         if node.attribute:
             attributes = tuple([each.SerializeToString() for each in node.attribute])
@@ -470,7 +470,7 @@ class Engine:
                 meaning.outcomes[key] = asked, kept
         return outcome
 
-    def _call_of(self, frame: Frame, node: Any, meaning: Meaning, given: Sequence[Type | None]) -> Call:
+    def _call_of(self, frame: Frame, node: Any, meaning: OperatorInference, given: Sequence[Type | None]) -> Call:
         assert meaning.schema is not None
 
         def attribute(name: str) -> Any:
@@ -485,7 +485,7 @@ class Engine:
 
         return Call(node, meaning.schema, given, attribute, data)
 
-    def _asked(self, call: Call, node: Any, meaning: Meaning, live: Any) -> Outcome:
+    def _asked(self, call: Call, node: Any, meaning: OperatorInference, live: Any) -> Outcome:
         """Ask an operator's rule, and then for elements where those of small outputs can be followed."""
         assert meaning.rule is not None
         assert meaning.schema is not None
@@ -503,7 +503,7 @@ class Engine:
         return Outcome(types, data, tuple(call.doubts), problems + more, any(map(is_open, types)))
 
     def _elements(self, call: Call, hook: Hook, types: Sequence[Type | None], live: Any) -> tuple[Data | None, ...]:
-        """Give the elements of outputs, as far as they are small and their shapes numbers."""
+        """Return the elements of outputs, as far as they are small and their shapes numbers."""
         first = types[0] if types else None
         if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or self._followed > _MAX_LIVE_DATA:
             return ()
@@ -531,8 +531,8 @@ class Engine:
             found.append(Data(tuple([size for size in shape or () if isinstance(size, int)]), kept))
         return tuple(found)
 
-    def _constant(self, frame: Frame, node: Any, names: Sequence[str], meaning: Meaning) -> Outcome:
-        """Give a Constant's type; its tensor stays where it is until somebody asks for elements."""
+    def _constant(self, frame: Frame, node: Any, names: Sequence[str], meaning: OperatorInference) -> Outcome:
+        """Return a Constant's type; its tensor stays where it is until somebody asks for elements."""
         for each in node.attribute:
             attribute = frame.bound(each)
             if attribute is not None and each.name == "value" and attribute.type == 4 and node.output:
@@ -543,8 +543,8 @@ class Engine:
         return self._outcome(frame, node, names, meaning, ())
 
     def _with_graphs(
-        self, frame: Frame, index: int, node: Any, meaning: Meaning, given: Sequence[Type | None]
-    ) -> Run:
+        self, frame: Frame, index: int, node: Any, meaning: OperatorInference, given: Sequence[Type | None]
+    ) -> InferenceTask:
         """Run a rule that asks for the inference of graphs."""
         assert meaning.rule is not None
         assert meaning.schema is not None
@@ -557,7 +557,7 @@ class Engine:
             check_attributes(call)
             request = next(rule)
             while True:
-                request = rule.send((yield self._graph(frame, index, Asked(*request))))
+                request = rule.send((yield self._graph(frame, index, GraphRequest(*request))))
         except StopIteration as stop:
             raw = stop.value
         except (Violation, Unknown, TooComplex, *MALFORMED) as error:
@@ -566,7 +566,7 @@ class Engine:
         data = tuple(raw.data) if isinstance(raw, Outputs) else ()
         return Outcome(types, data, tuple(call.doubts), problems + more, any(map(is_open, types)))
 
-    def _graph(self, frame: Frame, index: int, asked: Asked) -> Run:
+    def _graph(self, frame: Frame, index: int, asked: GraphRequest) -> InferenceTask:
         """Infer a graph in an attribute; gives its outputs, sizes made inside None."""
         graph, types = asked.graph, asked.types
         node = frame.body.proto.node[index]
@@ -588,7 +588,7 @@ class Engine:
         frame.inside[index, attribute] = inner
         return self._outside(inner, body.output_names(), names)
 
-    def _enter_given(self, inner: Frame, names: Sequence[str], asked: Asked) -> None:
+    def _enter_given(self, inner: Frame, names: Sequence[str], asked: GraphRequest) -> None:
         """Enter what a graph in an attribute is given by these names, and what it states itself."""
         types, data = asked.types, asked.data
         places = {name: place for place, name in enumerate(names)}
@@ -606,7 +606,7 @@ class Engine:
         self._state(inner)
 
     def _outside(self, frame: Frame, names: Sequence[str], inputs: Sequence[str] = ()) -> Outputs:
-        """Give a body's outputs, and inputs, as they are seen around it, where its own variables mean nothing."""
+        """Return a body's outputs, and inputs, as they are seen around it, where its own variables mean nothing."""
         given = [frame.types.get(name) for name in inputs]
         types = [self.type_in(frame, name) for name in names]
         data = [self._small(frame, name, type_) for name, type_ in zip(names, types, strict=True)]
@@ -620,7 +620,7 @@ class Engine:
 
     # Functions of the model
 
-    def _call(self, frame: Frame, node: Any, function: Any, given: Sequence[Type | None]) -> Run:
+    def _call(self, frame: Frame, node: Any, function: Any, given: Sequence[Type | None]) -> InferenceTask:
         """Infer a call of a model-local function; calls that differ in names of variables alone are inferred once."""
         attributes = {each.name: each for each in function.attribute_proto}
         for each in node.attribute:
@@ -659,7 +659,7 @@ class Engine:
         return Outcome(tuple(outputs), tuple(outputs.data), doubts, open=any(map(is_open, outputs)))
 
     def _called_frame(self, frame: Frame, function: Any, attributes: Mapping[str, Any]) -> Frame:
-        """Give the frame of a function that is called in a body with these attributes."""
+        """Return the frame of a function that is called in a body with these attributes."""
         label = f"function '{printable(function.domain)}.{printable(function.name)}'"
         imports = imports_of(function, label, self.registry)
         return Frame(
@@ -668,7 +668,7 @@ class Engine:
         )  # fmt: skip
 
     def _small(self, frame: Frame, name: str, type_: Type | None) -> Data | None:
-        """Give the elements of what goes into a body or out of one, where they may be such that shapes depend on."""
+        """Return the elements of what goes into a body or out of one, where they may be such that shapes depend on."""
         count = small_count(type_.shape) if name and type_ is not None else None
         if count is None or type_ is None or self._followed > _MAX_LIVE_DATA:
             return None
@@ -696,7 +696,7 @@ class Engine:
         return False
 
     def data_in(self, frame: Frame, name: str) -> Data | None:
-        """Give the elements of a small value that is constant or was followed."""
+        """Return the elements of a small value that is constant or was followed."""
         scope: Frame | None = frame
         while scope is not None:
             if name in scope.data:
@@ -721,7 +721,7 @@ class Engine:
         return Data(dims, tuple([each if fits(each, False) else None for each in elements]))
 
     def _misfits(self, schema: OpSchema, node: Any, given: Sequence[Type | None]) -> tuple[Problem, ...]:
-        """Give what is wrong with the number and types of a node's inputs, if that is asked for."""
+        """Return what is wrong with the number and types of a node's inputs, if that is asked for."""
         if not self.check_type:
             return ()
         name = f"{schema.name} {schema.since_version}"
@@ -747,12 +747,12 @@ class Engine:
 
 
 def _is_single(type_: Type) -> bool:
-    """Say whether a type is that of tensors of one element."""
+    """Return whether a type is that of tensors of one element."""
     return type_.kind == "tensor" and small_count(type_.shape) == 1
 
 
-def drive(run: Run) -> Any:
-    """Run a generator and those that it yields, however deep, and give what it returns."""
+def drive(run: InferenceTask) -> Any:
+    """Run a generator and those that it yields, however deep, and return what it returns."""
     stack = [run]
     value: Any = None
     error: BaseException | None = None

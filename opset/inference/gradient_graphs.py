@@ -20,12 +20,12 @@ DOMAIN = "ai.onnx.preview.training"
 
 
 def is_gradient(node: Any) -> bool:
-    """Say whether a node is a Gradient of the standard."""
+    """Return whether a node is a Gradient of the standard."""
     return bool(node.op_type == "Gradient") and normalised(node.domain) == DOMAIN
 
 
-def slice_of(body: Body, index: int, attributes: Mapping[str, Any]) -> Body:
-    """Give the graph that the Gradient node at `index` of a body differentiates, from AttributeProtos by name.
+def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Body:
+    """Return the graph that the Gradient node at `index` of a body differentiates, from AttributeProtos by name.
 
     Raises RunError R202 where names do not fit the body, R201 where the graph has a Gradient node itself.
     """
@@ -58,7 +58,7 @@ def _names(attribute: Any) -> list[str]:
 
 
 def _misfits(body: Body, given: Sequence[str], y: str, place: str) -> list[Finding]:
-    """Give what is wrong with the names."""
+    """Return what is wrong with the names."""
     findings = [
         Finding("R202", f"'{printable(name)}' stands twice in xs and zs", place)
         for name in dict.fromkeys(given)
@@ -79,7 +79,7 @@ def _misfits(body: Body, given: Sequence[str], y: str, place: str) -> list[Findi
 
 
 def _between(nodes: Sequence[Any], own: int, given: set[str], y: str) -> list[int]:
-    """Give the nodes that `y` depends on and that have to be run anew: those that depend on what is given, or later."""
+    """The nodes that `y` depends on and that have to be run anew: those that depend on what is given, or later."""
     reads = [_reads(node) for node in nodes]
     dependent = set(given)
     anew = set()

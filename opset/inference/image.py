@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import agreed
+from opset.inference.agreement import unify
 from opset.inference.call import Call
 from opset.inference.registration import infer
 from opset.inference.types import Shape
@@ -10,9 +10,9 @@ from opset.schemas.constraints import Violation
 
 
 @infer("ImageDecoder")
-def image_decoder(call: Call) -> Shape:
-    """Give (height, width, channels) of a picture."""
-    agreed(call, 0, (None,), "C1")
+def image_decoder_20(call: Call) -> Shape:
+    """Return (height, width, channels) of a picture."""
+    unify(call, 0, (None,), "C1")
     channels = {"RGB": 3, "BGR": 3, "Grayscale": 1}.get(call.attribute("pixel_format"))
     if channels is None:
         raise Violation("C2", f"pixel_format '{call.attribute('pixel_format')}'")

@@ -25,7 +25,7 @@ def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element],
 
 
 def _integers(elements: Sequence[Element] | None) -> list[int] | None:
-    """Give elements that are all known numbers, None where they are not."""
+    """Return elements that are all known numbers, None where they are not."""
     known = [index for index in elements or () if isinstance(index, int)]
     return known if elements is not None and len(known) == len(elements) else None
 
@@ -34,19 +34,19 @@ def _integers(elements: Sequence[Element] | None) -> list[int] | None:
 
 
 @infer("Gather")
-def gather(call: Call) -> Shape:
-    """Give the shape of the data with that of the indices in place of the size of `axis`."""
-    shape = call.known(0)
+def gather_1(call: Call) -> Shape:
+    """Return the shape of the data with that of the indices in place of the size of `axis`."""
+    shape = call.require_shape(0)
     axis = call.axis(call.attribute("axis"), len(shape), "C1")
     # Before version 11 indices count from the front only.
-    _check_range(call, shape[axis], "C2", call.elements(1) or (), 0 if call.version < 11 else None)
-    return (*shape[:axis], *call.known(1), *shape[axis + 1 :])
+    _check_range(call, shape[axis], "C2", call.constant(1) or (), 0 if call.version < 11 else None)
+    return (*shape[:axis], *call.require_shape(1), *shape[axis + 1 :])
 
 
 @data("Gather")
-def gather_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the elements at the indices; of one that is not known, none."""
-    given, indices = call.data(0), call.elements(1)
+def gather_1_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the elements at the indices; of one that is not known, none."""
+    given, indices = call.data(0), call.constant(1)
     if given is None or indices is None:
         return None
     axis = call.axis(call.attribute("axis"), len(given.shape))
@@ -77,12 +77,12 @@ def _checked_elements(call: Call, least: int | None = None) -> None:
     )
     if not fits:
         raise Violation("C2", f"shapes {list(shape)} and {list(indices or ())}")
-    _check_range(call, shape[axis], "C3", call.elements(1) or (), least)
+    _check_range(call, shape[axis], "C3", call.constant(1) or (), least)
 
 
 @infer("GatherElements")
-def gather_elements(call: Call) -> Shape:
-    """Give the shape of the indices, whose rank is that of the data."""
+def gather_elements_11(call: Call) -> Shape:
+    """Return the shape of the indices, whose rank is that of the data."""
     _checked_elements(call)
     indices, rank = call.shape(1), call.rank(0)
     if indices is None and rank is None:
@@ -91,8 +91,8 @@ def gather_elements(call: Call) -> Shape:
 
 
 def _element_places(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Give where in data of a shape the elements at indices of the same rank are, None where that is not known."""
-    indices, numbers = call.data(1), _integers(call.elements(1))
+    """Return where in data of a shape the elements at indices of the same rank are, None where that is not known."""
+    indices, numbers = call.data(1), _integers(call.constant(1))
     if indices is None or numbers is None:
         return None
     axis = call.axis(call.attribute("axis"), len(shape))
@@ -102,16 +102,16 @@ def _element_places(call: Call, shape: Sequence[int]) -> list[int] | None:
 
 
 @data("GatherElements")
-def gather_elements_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the element at each index."""
+def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the element at each index."""
     given = call.data(0)
     places = _element_places(call, given.shape) if given is not None else None
     return None if given is None or places is None else tuple(given.elements[place] for place in places)
 
 
 @infer("GatherND")
-def gather_nd(call: Call) -> Shape:
-    """Give the shape of the indices without the last axis, and then that of the slices that they point to."""
+def gather_nd_11(call: Call) -> Shape:
+    """Return the shape of the indices without the last axis, and then that of the slices that they point to."""
     shape, indices, batch = call.shape(0), call.shape(1), call.attribute("batch_dims") or 0
     ranks = [len(each) for each in (shape, indices) if each is not None]
     if batch < 0 or any(batch >= rank for rank in ranks):
@@ -126,16 +126,16 @@ def gather_nd(call: Call) -> Shape:
         if most > 1:
             raise Unknown("the length of index tuples is not known")
         length = 1
-    tuples = _integers(call.elements(1)) or []
+    tuples = _integers(call.constant(1)) or []
     for place in range(length):
         _check_range(call, shape[batch + place], "C4", tuples[place::length])
     return (*shared, *indices[batch:-1], *shape[batch + length :])
 
 
 @data("GatherND")
-def gather_nd_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the slices at index tuples."""
-    given, indices, numbers = call.data(0), call.data(1), _integers(call.elements(1))
+def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the slices at index tuples."""
+    given, indices, numbers = call.data(0), call.data(1), _integers(call.constant(1))
     if given is None or indices is None or numbers is None:
         return None
     batch, length = call.attribute("batch_dims") or 0, indices.shape[-1]
@@ -149,7 +149,7 @@ def gather_nd_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _tuple_places(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
-    """Give where in data of a shape the slices at index tuples begin."""
+    """Return where in data of a shape the slices at index tuples begin."""
     strides = strides_of(shape)
     return [
         sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length))
@@ -158,26 +158,26 @@ def _tuple_places(shape: Sequence[int], numbers: Sequence[int], length: int) -> 
 
 
 @infer("Compress")
-def compress(call: Call) -> Shape:
-    """Give as many slices along `axis`, or elements without it, as the condition chooses."""
+def compress_9(call: Call) -> Shape:
+    """Return as many slices along `axis`, or elements without it, as the condition chooses."""
     shape, condition, axis = call.shape(0), call.shape(1), call.attribute("axis")
     if shape is not None and axis is not None:
         axis = call.axis(axis, len(shape), "C1")
     size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
     if condition is not None and (len(condition) != 1 or less(size, condition[0])):
         raise Violation("C2", f"condition of shape {list(condition)}" + ("" if size is None else f" for {size}"))
-    truths = call.elements(1)
+    truths = call.constant(1)
     count = None if truths is None or None in truths else sum(bool(each) for each in truths)
     if axis is None:
         return (count,)
-    shape = call.known(0)
+    shape = call.require_shape(0)
     return (*shape[:axis], count, *shape[axis + 1 :])
 
 
 @data("Compress")
-def compress_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the elements that a known condition chooses."""
-    given, truths, axis = call.data(0), call.elements(1), call.attribute("axis")
+def compress_9_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the elements that a known condition chooses."""
+    given, truths, axis = call.data(0), call.constant(1), call.attribute("axis")
     if given is None or truths is None or None in truths:
         return None
     shape = (len(given.elements),) if axis is None else given.shape
@@ -191,7 +191,7 @@ def compress_data(call: Call) -> tuple[Element, ...] | None:
 def _truths(call: Call) -> list[bool] | None:
     """Say of each element whether it is not zero; None where that is not known of one."""
     found = []
-    for element in call.elements(0) or ():
+    for element in call.constant(0) or ():
         zero = equal(element, 0) if isinstance(element, Dim) else None if element is None else not element
         if zero is None:
             return None
@@ -200,21 +200,21 @@ def _truths(call: Call) -> list[bool] | None:
 
 
 @infer("NonZero")
-def non_zero(call: Call) -> Shape:
-    """Give a row for each axis, and a column for each element that is not zero."""
+def non_zero_9(call: Call) -> Shape:
+    """Return a row for each axis, and a column for each element that is not zero."""
     shape = call.shape(0)
     count: int | None = None
     if shape is not None and 0 in shape:
         count = 0
-    elif call.elements(0) is not None:
+    elif call.constant(0) is not None:
         truths = _truths(call)
         count = None if truths is None else sum(truths)
     return (None if shape is None else len(shape), count)
 
 
 @data("NonZero")
-def non_zero_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the coordinates of elements that are not zero, axis by axis."""
+def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the coordinates of elements that are not zero, axis by axis."""
     given, truths = call.data(0), _truths(call)
     if given is None or truths is None:
         return None
@@ -236,8 +236,8 @@ def _check_reduction(call: Call) -> None:
 
 
 @infer("Scatter", "ScatterElements")
-def scatter_elements(call: Call) -> Shape:
-    """Give the shape of the data, whose rank is that of indices and updates."""
+def scatter_9(call: Call) -> Shape:
+    """Return the shape of the data, whose rank is that of indices and updates."""
     _check_reduction(call)
     # The first version of Scatter counts indices from the front only.
     _checked_elements(call, 0 if call.version < 11 else None)
@@ -258,16 +258,16 @@ def _check_same(label: str, wanted: Sequence[Size], updates: Sequence[Size]) -> 
 
 
 @data("Scatter", "ScatterElements")
-def scatter_elements_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the data with each update written, or joined, to the place of its index."""
-    shape = _integers(call.known(0))
+def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the data with each update written, or joined, to the place of its index."""
+    shape = _integers(call.require_shape(0))
     places = _element_places(call, shape) if shape is not None else None
     return None if shape is None or places is None else _written(call, math.prod(shape), places)
 
 
 @infer("ScatterND")
-def scatter_nd(call: Call) -> Shape:
-    """Give the shape of the data; the updates have that of its slices, after that of the indices without the last."""
+def scatter_nd_11(call: Call) -> Shape:
+    """Return the shape of the data; the updates have that of its slices, after that of the indices without the last."""
     _check_reduction(call)
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     if shape == () or indices == ():
@@ -276,23 +276,23 @@ def scatter_nd(call: Call) -> Shape:
     if shape is not None and less(len(shape), length):
         raise Violation("C1", f"tuples of {length}, rank {len(shape)}")
     if indices is None or updates is None or not isinstance(length, int):
-        return call.known(0)
+        return call.require_shape(0)
     before = len(indices) - 1
     if shape is None:
         if len(updates) < before or length > MAX_RANK:
             raise Unknown("the rank of data is not known")
         return ((None,) * length) + tuple(updates[before:])
     _check_same("C2", (*indices[:-1], *shape[length:]), updates)
-    tuples = _integers(call.elements(1)) or []
+    tuples = _integers(call.constant(1)) or []
     for place in range(length):
         _check_range(call, shape[place], "C3", tuples[place::length])
     return shape
 
 
 @data("ScatterND")
-def scatter_nd_data(call: Call) -> tuple[Element, ...] | None:
-    """Give the data with each update written, or joined, to the slice at its index tuple."""
-    shape, indices, numbers = _integers(call.known(0)), call.data(1), _integers(call.elements(1))
+def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the data with each update written, or joined, to the slice at its index tuple."""
+    shape, indices, numbers = _integers(call.require_shape(0)), call.data(1), _integers(call.constant(1))
     if shape is None or indices is None or numbers is None or not indices.shape[-1]:
         return None
     inner = math.prod(shape[indices.shape[-1] :])
@@ -301,10 +301,10 @@ def scatter_nd_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _written(call: Call, count: int, places: Sequence[int]) -> tuple[Element, ...] | None:
-    """Give the data, of so many elements, with updates at places; of what is written twice, only what is the same."""
-    result = list(call.elements(0) or (None,) * count)
-    updates = call.elements(2) or (None,) * len(places)
-    name, type_ = call.attribute("reduction") or "none", call.element(0)
+    """Return the data, of so many elements, with updates at places; of what is written twice, only what is the same."""
+    result = list(call.constant(0) or (None,) * count)
+    updates = call.constant(2) or (None,) * len(places)
+    name, type_ = call.attribute("reduction") or "none", call.dtype(0)
     if len(result) != count or len(updates) != len(places):
         return None
     done: set[int] = set()
@@ -318,7 +318,7 @@ def _written(call: Call, count: int, places: Sequence[int]) -> tuple[Element, ..
 
 
 def _joined(name: str, type_: str | None) -> Any:
-    """Give the function that joins an update to an element, of integers: floats depend on how they are rounded."""
+    """Return the function that joins an update to an element, of integers: floats depend on how they are rounded."""
 
     def join(old: Any, new: Any) -> Element:
         if isinstance(old, float) or isinstance(new, float):
@@ -336,8 +336,8 @@ def _joined(name: str, type_: str | None) -> Any:
 
 
 @infer("OneHot")
-def one_hot(call: Call) -> Shape:
-    """Give the shape of the indices with `depth` as a new axis."""
+def one_hot_9(call: Call) -> Shape:
+    """Return the shape of the indices with `depth` as a new axis."""
     depth = one_element(call, 1, "C2")
     if (call.rank(1) or 0) > 1:
         raise Violation("C2", f"depth has rank {call.rank(1)}")
@@ -349,7 +349,7 @@ def one_hot(call: Call) -> Shape:
     values = call.shape(2)
     if values is not None and (len(values) != 1 or equal(values[0], 2) is False):
         raise Violation("C3", f"shape {list(values)}")
-    shape = call.known(0)
+    shape = call.require_shape(0)
     axis = call.attribute("axis")
     if call.version < 11 and axis < -1:
         raise Violation("C1", f"axis {axis}, rank {len(shape) + 1}")
@@ -361,8 +361,8 @@ def one_hot(call: Call) -> Shape:
 
 
 @infer("TopK")
-def top_k(call: Call) -> list[Shape]:
-    """Give the shape of X with k along `axis`, for values and positions."""
+def top_k_1(call: Call) -> list[Shape]:
+    """Return the shape of X with k along `axis`, for values and positions."""
     if "k" in call.schema.attributes:
         found: Element = call.attribute("k")
         if found is None:
@@ -372,7 +372,7 @@ def top_k(call: Call) -> list[Shape]:
     size = found if isinstance(found, int | Dim) else None
     if less(size, 0):
         raise Violation("C2", f"k is {size}")
-    shape = call.known(0)
+    shape = call.require_shape(0)
     axis = call.axis(call.attribute("axis"), len(shape), "C1")
     if less(shape[axis], size):
         raise Violation("C2", f"k is {size}, the dimension {shape[axis]}")
@@ -381,8 +381,8 @@ def top_k(call: Call) -> list[Shape]:
 
 
 @infer("Unique")
-def unique(call: Call) -> list[Shape | None]:
-    """Give as many slices along `axis`, or elements without it, as are distinct; data decides, unless there is one."""
+def unique_11(call: Call) -> list[Shape | None]:
+    """As many slices along `axis`, or elements without it, as are distinct; data decides, unless there is one."""
     shape, axis = call.shape(0), call.attribute("axis")
     check_choice(call, "sorted", (0, 1), "C2")
     if shape is not None and axis is not None:

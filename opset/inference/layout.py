@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from opset.inference.agreement import agreed, axes_of, check_choice, check_one_element, one_element, quotient, required
+from opset.inference.agreement import axes_of, check_choice, check_one_element, one_element, quotient, required, unify
 from opset.inference.call import Call, Data, Element, Unknown
 from opset.inference.dimensions import Size, broadcast, equal, followed, less, multiplied, total
 from opset.inference.elements import broadcast_shape, picked, spread
@@ -18,16 +18,16 @@ from opset.schemas.constraints import Violation
 
 
 @infer("Shape")
-def shape_of(call: Call) -> Shape:
-    """Give the number of dimensions from start up to end."""
+def shape_1(call: Call) -> Shape:
+    """Return the number of dimensions from start up to end."""
     shape = call.shape(0)
     return (None,) if shape is None else (len(_part(call, shape)),)
 
 
 @data("Shape")
-def shape_data(call: Call) -> Any:
-    """Give the dimensions from start up to end, both clamped as Python's slices are."""
-    return _part(call, call.known(0))
+def shape_1_data(call: Call) -> Any:
+    """Return the dimensions from start up to end, both clamped as Python's slices are."""
+    return _part(call, call.require_shape(0))
 
 
 def _part(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
@@ -35,23 +35,23 @@ def _part(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
 
 
 @infer("Size")
-def size(call: Call) -> Shape:
-    """Give the shape of a scalar."""
+def size_1(call: Call) -> Shape:
+    """Return the shape of a scalar."""
     return ()
 
 
 @data("Size")
-def size_data(call: Call) -> Any:
-    """Give the number of elements."""
-    return (multiplied(call.known(0)),)
+def size_1_data(call: Call) -> Any:
+    """Return the number of elements."""
+    return (multiplied(call.require_shape(0)),)
 
 
 # -- order --
 
 
 @infer("Transpose")
-def transpose(call: Call) -> Shape:
-    """Give the sizes in the order perm, or the reverse order."""
+def transpose_1(call: Call) -> Shape:
+    """Return the sizes in the order perm, or the reverse order."""
     perm = call.attribute("perm")
     shape: Shape | None = call.shape(0)
     if shape is None:
@@ -70,8 +70,8 @@ def _order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
 
 
 @data("Transpose")
-def transpose_data(call: Call) -> Any:
-    """Give the elements in the order of the axes."""
+def transpose_1_data(call: Call) -> Any:
+    """Return the elements in the order of the axes."""
     given = call.data(0)
     if given is None:
         return None
@@ -80,9 +80,9 @@ def transpose_data(call: Call) -> Any:
 
 
 @infer("DepthToSpace")
-def depth_to_space(call: Call) -> Shape:
-    """Give the sizes with blocks of channels moved to height and width."""
-    count, channels, height, width = agreed(call, 0, (None,) * 4, "C1")
+def depth_to_space_1(call: Call) -> Shape:
+    """Return the sizes with blocks of channels moved to height and width."""
+    count, channels, height, width = unify(call, 0, (None,) * 4, "C1")
     block = _block(call)
     check_choice(call, "mode", ("DCR", "CRD"), "C4")
     depth = quotient(call, channels, block * block, "C3", "the number of channels")
@@ -90,9 +90,9 @@ def depth_to_space(call: Call) -> Shape:
 
 
 @infer("SpaceToDepth")
-def space_to_depth(call: Call) -> Shape:
-    """Give the sizes with blocks of height and width moved to the channels."""
-    count, channels, height, width = agreed(call, 0, (None,) * 4, "C1")
+def space_to_depth_1(call: Call) -> Shape:
+    """Return the sizes with blocks of height and width moved to the channels."""
+    count, channels, height, width = unify(call, 0, (None,) * 4, "C1")
     block = _block(call)
     check_choice(call, "mode", ("DCR", "CRD"), "C4")
     each = (("the height", height), ("the width", width))
@@ -111,14 +111,14 @@ def _block(call: Call) -> int:
 
 
 @infer("ReverseSequence")
-def reverse_sequence(call: Call) -> Shape:
-    """Give the shape of the input; there are as many lengths as sequences."""
+def reverse_sequence_10(call: Call) -> Shape:
+    """Return the shape of the input; there are as many lengths as sequences."""
     batch, time = call.attribute("batch_axis"), call.attribute("time_axis")
     shape = call.shape(0)
     if {batch, time} != {0, 1} or (shape is not None and len(shape) < 2):
         raise Violation("C1", f"batch_axis {batch}, time_axis {time}, rank {'?' if shape is None else len(shape)}")
-    sizes: list[Size | None] = list(call.known(0))
-    (sizes[batch],) = agreed(call, 1, (sizes[batch],), "C2")
+    sizes: list[Size | None] = list(call.require_shape(0))
+    (sizes[batch],) = unify(call, 1, (sizes[batch],), "C2")
     lengths = tuple(call.sizes(1) or ())
     if any(less(each, 0) or less(sizes[time], each) for each in lengths):
         raise Violation("C3", f"lengths {shown(lengths[:20])}, dimension of time {sizes[time]}")
@@ -126,9 +126,9 @@ def reverse_sequence(call: Call) -> Shape:
 
 
 @infer("Trilu")
-def trilu(call: Call) -> Shape:
-    """Give the shape of the input, which has matrices."""
-    shape = call.known(0)
+def trilu_14(call: Call) -> Shape:
+    """Return the shape of the input, which has matrices."""
+    shape = call.require_shape(0)
     if len(shape) < 2:
         raise Violation("C1", f"rank {len(shape)}")
     check_one_element(call, 1, "C2")
@@ -139,8 +139,8 @@ def trilu(call: Call) -> Shape:
 
 
 @infer("Concat")
-def concat(call: Call) -> Shape:
-    """Give the shape that all inputs have but along axis, where their sizes are added up."""
+def concat_1(call: Call) -> Shape:
+    """Return the shape that all inputs have but along axis, where their sizes are added up."""
     places = [place for place in range(call.input_count) if call.has(place)]
     shapes = [call.shape(place) for place in places]
     known = [shape for shape in shapes if shape is not None]
@@ -169,8 +169,8 @@ def _joined_axis(call: Call) -> int:
 
 
 @data("Concat")
-def concat_data(call: Call) -> Any:
-    """Give the elements of the inputs in turn; those of inputs of which only the shape is known are not known."""
+def concat_1_data(call: Call) -> Any:
+    """Return the elements of the inputs in turn; those of inputs of which only the shape is known are not known."""
     parts = [_data_or_shape(call, place) for place in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
         return None
@@ -197,8 +197,8 @@ def _data_or_shape(call: Call, place: int) -> Data | None:
 
 
 @infer("Tile", since=6)
-def tile(call: Call) -> Shape:
-    """Give each size times its count of repeats."""
+def tile_6(call: Call) -> Shape:
+    """Return each size times its count of repeats."""
     shape, repeats = call.shape(0), call.sizes(1)
     if shape is None:
         if repeats is None:
@@ -210,9 +210,9 @@ def tile(call: Call) -> Shape:
 
 
 @infer("Tile")
-def tile_along_axis(call: Call) -> Shape:
-    """Give the shape with one size multiplied; count and dimension are numbers of the data's type."""
-    shape = call.known(0)
+def tile_1(call: Call) -> Shape:
+    """Return the shape with one size multiplied; count and dimension are numbers of the data's type."""
+    shape = call.require_shape(0)
     tiles, axis = (one_element(call, place, "C2") for place in (1, 2))
     if any(isinstance(each, float) and not each.is_integer() for each in (tiles, axis)):
         raise Violation("C2", f"tiles {tiles!r}, axis {axis!r}")
@@ -233,8 +233,8 @@ def _tiled(shape: tuple[Size, ...], repeats: Sequence[Size | None]) -> Shape:
 
 
 @data("Tile", since=6)
-def tile_data(call: Call) -> Any:
-    """Give the elements again and again."""
+def tile_6_data(call: Call) -> Any:
+    """Return the elements again and again."""
     given, repeats = call.data(0), call.numbers(1)
     if given is None or repeats is None or 0 in given.shape or 0 in repeats:
         return None
@@ -243,8 +243,8 @@ def tile_data(call: Call) -> Any:
 
 
 @infer("Expand")
-def expand(call: Call) -> Shape:
-    """Give the shape that input and shape are broadcast to."""
+def expand_8(call: Call) -> Shape:
+    """Return the shape that input and shape are broadcast to."""
     shape, wanted = call.shape(0), call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
@@ -262,7 +262,7 @@ def expand(call: Call) -> Shape:
 
 
 def _spread(have: Size | None, want: Size | None) -> Size | None:
-    """Give the size that two are broadcast to, one of which may not be known."""
+    """Return the size that two are broadcast to, one of which may not be known."""
     for one, other in ((have, want), (want, have)):
         if one is None:
             return other if equal(other, 1) is False else None
@@ -270,8 +270,8 @@ def _spread(have: Size | None, want: Size | None) -> Size | None:
 
 
 @data("Expand")
-def expand_data(call: Call) -> Any:
-    """Give the elements, broadcast."""
+def expand_8_data(call: Call) -> Any:
+    """Return the elements, broadcast."""
     given, wanted = call.data(0), call.numbers(1)
     if given is None or wanted is None or 0 in wanted:
         return None

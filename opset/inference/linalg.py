@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from opset.inference.agreement import agreed, fitted
+from opset.inference.agreement import fitted, unify
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Size, broadcast
 from opset.inference.registration import infer
@@ -16,9 +16,9 @@ Label = int | str
 
 
 @infer("Det")
-def determinant(call: Call) -> Shape:
-    """Give the shape of stacks of matrices without the matrices, which are square."""
-    shape = call.known(0)
+def det_11(call: Call) -> Shape:
+    """Return the shape of stacks of matrices without the matrices, which are square."""
+    shape = call.require_shape(0)
     if len(shape) < 2:
         raise Violation("C1", f"rank {len(shape)}")
     call.same(shape[-2], shape[-1], "C1", "the size of a matrix")
@@ -26,21 +26,21 @@ def determinant(call: Call) -> Shape:
 
 
 @infer("Gemm")
-def gemm(call: Call) -> Shape:
-    """Give rows of A' and columns of B', either of which C may tell where the matrix is not known."""
-    a, b = agreed(call, 0, (None, None), "C1"), agreed(call, 1, (None, None), "C1")
+def gemm_1(call: Call) -> Shape:
+    """Return rows of A' and columns of B', either of which C may tell where the matrix is not known."""
+    a, b = unify(call, 0, (None, None), "C1"), unify(call, 1, (None, None), "C1")
     rows, inner = reversed(a) if call.attribute("transA") else a
     same_inner, columns = reversed(b) if call.attribute("transB") else b
     call.same(inner, same_inner, "C2", "the inner size")
     product = fitted(call, 2, (rows, columns), "C3")
     if call.version < 7 and not call.attribute("broadcast"):
-        product = agreed(call, 2, product, "C4")
+        product = unify(call, 2, product, "C4")
     return product
 
 
 @infer("Einsum")
-def einsum(call: Call) -> Shape:
-    """Give the sizes of the output's letters, and of what its ellipsis stands for."""
+def einsum_12(call: Call) -> Shape:
+    """Return the sizes of the output's letters, and of what its ellipsis stands for."""
     equation = call.attribute("equation")
     if not isinstance(equation, str):
         raise Unknown("the equation is not known")
@@ -71,7 +71,7 @@ def _labels(word: str, hidden: int) -> list[Label]:
 
 
 def _hidden(call: Call, words: list[str]) -> int | None:
-    """Give how many dimensions an ellipsis stands for, None where that is not known."""
+    """Return how many dimensions an ellipsis stands for, None where that is not known."""
     found: set[int] = set()
     for place, word in enumerate(words):
         rank = call.rank(place)
@@ -83,7 +83,7 @@ def _hidden(call: Call, words: list[str]) -> int | None:
 
 
 def _sizes(call: Call, words: list[str], hidden: int) -> dict[Label, Size | None]:
-    """Give the sizes of labels: letters have one; dimensions of an ellipsis broadcast."""
+    """Return the sizes of labels: letters have one; dimensions of an ellipsis broadcast."""
     sizes: dict[Label, Size | None] = {}
     several: dict[Label, list[Size]] = {number: [] for number in range(hidden)}
     operands = dict.fromkeys((word, call.shape(place)) for place, word in enumerate(words))

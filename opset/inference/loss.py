@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import agreed, check_choice
+from opset.inference.agreement import check_choice, unify
 from opset.inference.call import Call, Unknown
 from opset.inference.registration import infer
 from opset.inference.types import Shape
@@ -10,8 +10,8 @@ from opset.schemas.constraints import Violation
 
 
 @infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
-def loss(call: Call) -> list[Shape | None]:
-    """Give the shape of the losses, a scalar where they are joined; of the second operator also that of the scores."""
+def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
+    """The shape of the losses, a scalar where they are joined; of the second operator also that of the scores."""
     reduction = call.attribute("reduction")
     check_choice(call, "reduction", ("none", "sum", "mean"), "C4")
     scores, places = _shapes(call)
@@ -21,8 +21,8 @@ def loss(call: Call) -> list[Shape | None]:
 
 
 def _shapes(call: Call) -> tuple[Shape | None, Shape | None]:
-    """Give the shapes of the scores and of the classes that are right, by what is known of either and of weights."""
-    (classes,) = agreed(call, 2, (None,), "C3")
+    """Return the shapes of the scores and of the classes that are right, by what is known of either and of weights."""
+    (classes,) = unify(call, 2, (None,), "C3")
     scores: Shape | None = call.shape(0)
     target = call.shape(1)
     if scores is None:
@@ -32,6 +32,6 @@ def _shapes(call: Call) -> tuple[Shape | None, Shape | None]:
     if len(scores) < 2:
         raise Violation("C1", f"the rank is {len(scores)}")
     batch, own, *rest = scores
-    batch, *rest = agreed(call, 1, (batch, *rest), "C1")
+    batch, *rest = unify(call, 1, (batch, *rest), "C1")
     classes = call.same(own, classes, "C3", "the number of classes")
     return (batch, classes, *rest), (batch, *rest)

@@ -13,25 +13,25 @@ from opset.schemas.constraints import Violation
 
 # Encoding
 @ml("ArrayFeatureExtractor")
-def array_feature_extractor(call: Call) -> Shape:
-    """Give the shape of X with the number of positions in place of its last size; a single row is kept as one."""
+def array_feature_extractor_1(call: Call) -> Shape:
+    """Return the shape of X with the number of positions in place of its last size; a single row is kept as one."""
     positions = call.shape(1)
     chosen = None if positions is None else multiplied(positions)
     if chosen == 0:
         raise Violation("C1", "there are no positions")
-    shape = call.known(0)
+    shape = call.require_shape(0)
     if not shape:
         raise Violation("C2", "X has no entries")
     columns = shape[-1]
-    for each in call.elements(1) or ():
+    for each in call.constant(1) or ():
         if isinstance(each, int) and (each < 0 or (isinstance(columns, int) and each >= columns)):
             raise Violation("C2", f"position {each}, and {columns} entries")
     return ((1,) if len(shape) == 1 else shape[:-1]) + (chosen,)
 
 
 @ml("CastMap")
-def cast_map(call: Call) -> Type:
-    """Give one row of as many elements as the map has, or as `max_map` says."""
+def cast_map_1(call: Call) -> Type:
+    """Return one row of as many elements as the map has, or as `max_map` says."""
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
     check_choice(call, "cast_to", tuple(elements), "C1")
     check_choice(call, "map_form", ("DENSE", "SPARSE"), "C1")
@@ -40,13 +40,13 @@ def cast_map(call: Call) -> Type:
 
 
 def _translated(call: Call) -> Type:
-    """Give the type of integers for strings, or of strings for integers."""
-    return tensor({"string": "int64", "int64": "string"}.get(call.element(0) or ""), call.shape(0))
+    """Return the type of integers for strings, or of strings for integers."""
+    return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
 
 
 @ml("CategoryMapper")
-def category_mapper(call: Call) -> Type:
-    """Give the type that two lists in step translate X to."""
+def category_mapper_1(call: Call) -> Type:
+    """Return the type that two lists in step translate X to."""
     integers, strings = count_of(call, "cats_int64s"), count_of(call, "cats_strings")
     if integers != strings:
         raise Violation("C1", f"{integers} integers and {strings} strings")
@@ -54,16 +54,16 @@ def category_mapper(call: Call) -> Type:
 
 
 @ml("DictVectorizer")
-def dict_vectorizer(call: Call) -> Type:
-    """Give one row of the map's values, in the order of the vocabulary."""
+def dict_vectorizer_1(call: Call) -> Type:
+    """Return one row of the map's values, in the order of the vocabulary."""
     _, count = labels_of(call, "string_vocabulary", "int64_vocabulary", "C1")
     map_ = call.type(0)
     return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
 
 
 @ml("FeatureVectorizer")
-def feature_vectorizer(call: Call) -> Shape:
-    """Give as many rows as all inputs have, and the features of all of them, or as many as `inputdimensions` says."""
+def feature_vectorizer_1(call: Call) -> Shape:
+    """Return as many rows as all inputs have, and the features of all of them, or as many as `inputdimensions` says."""
     dimensions = call.attribute("inputdimensions")
     if dimensions is not None and (len(dimensions) != call.input_count or min(dimensions, default=0) < 0):
         raise Violation("C1", f"inputdimensions {list(dimensions[:8])}, {call.input_count} inputs")
@@ -80,28 +80,28 @@ def feature_vectorizer(call: Call) -> Shape:
 
 
 @ml("Imputer")
-def imputer(call: Call) -> Shape:
-    """Give the shape of X."""
-    element = call.element(0)
+def imputer_1(call: Call) -> Shape:
+    """Return the shape of X."""
+    element = call.dtype(0)
     if element is not None:
         name = "imputed_value_floats" if element in ("float", "double") else "imputed_value_int64s"
         one_or_each(call, count_of(call, name), "C1", "replacements")
-    return call.known(0)
+    return call.require_shape(0)
 
 
 @ml("LabelEncoder")
-def label_encoder_of_classes(call: Call) -> Type:
-    """Give the type of positions in a list of strings, or of strings at positions."""
+def label_encoder_1(call: Call) -> Type:
+    """Return the type of positions in a list of strings, or of strings at positions."""
     return _translated(call)
 
 
 @ml("LabelEncoder", since=2)
-def label_encoder(call: Call) -> Type:
-    """Give the shape of X, with elements of the one form of values that is given."""
+def label_encoder_2(call: Call) -> Type:
+    """Return the shape of X, with elements of the one form of values that is given."""
     (keys, key_count), (values, value_count) = _encoded(call, "keys"), _encoded(call, "values")
     if key_count != value_count:
         raise Violation("C2", f"{key_count} keys and {value_count} values")
-    element = call.element(0)
+    element = call.dtype(0)
     if None not in (keys, element) and keys != element:
         raise Violation("C3", f"keys of {keys} for elements of {element}")
     default = call.attribute("default_tensor")
@@ -113,7 +113,7 @@ def label_encoder(call: Call) -> Type:
 
 
 def _encoded(call: Call, what: str) -> tuple[str | None, int]:
-    """Give the element type and the number of keys or values: of the one form that is given."""
+    """Return the element type and the number of keys or values: of the one form that is given."""
     forms: list[tuple[str | None, int]] = [
         (element, count_of(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
     ]
@@ -127,18 +127,18 @@ def _encoded(call: Call, what: str) -> tuple[str | None, int]:
 
 
 @ml("OneHotEncoder")
-def one_hot_encoder(call: Call) -> Shape:
-    """Give the shape of X with one more dimension, of as many entries as there are categories."""
+def one_hot_encoder_1(call: Call) -> Shape:
+    """Return the shape of X with one more dimension, of as many entries as there are categories."""
     categories, count = labels_of(call, "cats_strings", "cats_int64s", "C1")
-    element = call.element(0)
+    element = call.dtype(0)
     if element is not None and (element == "string") != (categories == "string"):
         raise Violation("C1", f"categories are {categories}s, and X is of {element}")
-    return (*call.known(0), count)
+    return (*call.require_shape(0), count)
 
 
 @ml("ZipMap")
-def zip_map(call: Call) -> Type | None:
-    """Give a sequence of maps from labels to scores."""
+def zip_map_1(call: Call) -> Type | None:
+    """Return a sequence of maps from labels to scores."""
     element, count = labels_of(call, "classlabels_strings", "classlabels_int64s", "C1")
     _, columns = rows_of(call, "C2")
     if equal(columns, count) is False:

@@ -11,24 +11,24 @@ from opset.schemas.constraints import Violation
 
 # Linear models and support vector machines
 @ml("Normalizer")
-def normalizer(call: Call) -> Shape:
-    """Give the shape of X."""
+def normalizer_1(call: Call) -> Shape:
+    """Return the shape of X."""
     check_choice(call, "norm", ("MAX", "L1", "L2"), "C1")
-    return call.known(0)
+    return call.require_shape(0)
 
 
 @ml("Scaler")
-def scaler(call: Call) -> Shape:
-    """Give the shape of X."""
+def scaler_1(call: Call) -> Shape:
+    """Return the shape of X."""
     for name in ("offset", "scale"):
         if count := count_of(call, name):
             one_or_each(call, count, "C1", f"values of {name}")
-    return call.known(0)
+    return call.require_shape(0)
 
 
 @ml("LinearRegressor")
-def linear_regressor(call: Call) -> Shape:
-    """Give one row of `targets` predictions for each row."""
+def linear_regressor_1(call: Call) -> Shape:
+    """Return one row of `targets` predictions for each row."""
     rows, features = rows_of(call)
     targets, intercepts = call.attribute("targets"), count_of(call, "intercepts")
     if targets < 1:
@@ -41,8 +41,8 @@ def linear_regressor(call: Call) -> Shape:
 
 
 @ml("LinearClassifier")
-def linear_classifier(call: Call) -> list[Type]:
-    """Give a label for each row, and a score for each label, even where one row of coefficients tells two apart."""
+def linear_classifier_1(call: Call) -> list[Type]:
+    """Return a label for each row, and a score for each label, even where one row of coefficients tells two apart."""
     element, labels = labels_of(call, "classlabels_strings", "classlabels_ints", "C4")
     rows, features = rows_of(call)
     numbers, intercepts = count_of(call, "coefficients"), count_of(call, "intercepts")

@@ -18,12 +18,12 @@ TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 # What several have in common
 def count_of(call: Call, attribute: str) -> int:
-    """Give the length of a list, 0 where there is none."""
+    """Return the length of a list, 0 where there is none."""
     return len(call.attribute(attribute) or ())
 
 
 def rows_of(call: Call, label: str = "C1") -> tuple[Size | None, Size | None]:
-    """Give the numbers of rows and features of the first input, [N, C] or one row [C]."""
+    """Return the numbers of rows and features of the first input, [N, C] or one row [C]."""
     shape = call.shape(0)
     if shape is None:
         return None, None
@@ -33,7 +33,7 @@ def rows_of(call: Call, label: str = "C1") -> tuple[Size | None, Size | None]:
 
 
 def labels_of(call: Call, strings: str, integers: str, label: str) -> tuple[str, int]:
-    """Give the element type and the number of the labels: of the one list of the two that is given."""
+    """Return the element type and the number of the labels: of the one list of the two that is given."""
     names, numbers = count_of(call, strings), count_of(call, integers)
     if bool(names) == bool(numbers):
         raise Violation(label, f"{names} strings and {numbers} integers are given")
@@ -41,7 +41,7 @@ def labels_of(call: Call, strings: str, integers: str, label: str) -> tuple[str,
 
 
 def classified(call: Call, element: str, rows: Size | None, scores: int) -> list[Type]:
-    """Give the types of a classifier's outputs: a label for each row, and its scores."""
+    """Return the types of a classifier's outputs: a label for each row, and its scores."""
     return [tensor(element, (rows,)), tensor("float", (rows, scores))]
 
 
@@ -54,7 +54,7 @@ def one_or_each(call: Call, count: int, label: str, what: str) -> None:
 
 
 def size_of(tensor: Any) -> int:
-    """Give the number of elements of a tensor in an attribute, 0 where there is none."""
+    """Return the number of elements of a tensor in an attribute, 0 where there is none."""
     dims = tensor.dims if tensor is not None else (0,)
     if len(dims) > MAX_RANK or any(size < 0 for size in dims):
         raise Violation("", f"a tensor of rank {len(dims)}, or with a size below 0")

@@ -12,8 +12,8 @@ KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 
 
 @ml("SVMRegressor")
-def svm_regressor(call: Call) -> Shape:
-    """Give one prediction for each row."""
+def svm_regressor_1(call: Call) -> Shape:
+    """Return one prediction for each row."""
     rows, features = rows_of(call)
     supports, weights = call.attribute("n_supports"), count_of(call, "coefficients")
     if supports > 0:
@@ -28,8 +28,8 @@ def svm_regressor(call: Call) -> Shape:
 
 
 @ml("SVMClassifier")
-def svm_classifier(call: Call) -> list[Type]:
-    """Give a label for each row, and scores: of the classes, or of their pairs where no probabilities are wanted."""
+def svm_classifier_1(call: Call) -> list[Type]:
+    """Return a label for each row, and scores: of the classes, or of their pairs where no probabilities are wanted."""
     element, labels = labels_of(call, "classlabels_strings", "classlabels_ints", "C5")
     rows, features = rows_of(call)
     counts = call.attribute("vectors_per_class") or ()

@@ -17,8 +17,8 @@ MODES = frozenset("BRANCH_LEQ BRANCH_LT BRANCH_GTE BRANCH_GT BRANCH_EQ BRANCH_NE
 
 # Trees
 @ml("TreeEnsemble")
-def tree_ensemble(call: Call) -> Shape:
-    """Give one row of predictions for each row."""
+def tree_ensemble_5(call: Call) -> Shape:
+    """Return one row of predictions for each row."""
     rows, features = rows_of(call)
     nodes, leaves = count_of(call, "nodes_featureids"), count_of(call, "leaf_targetids")
     targets = call.attribute("leaf_targetids") or ()
@@ -52,8 +52,8 @@ def _within_features(compared: Iterable[int], features: Size | None) -> None:
 
 
 @ml("TreeEnsembleRegressor")
-def tree_ensemble_regressor(call: Call) -> Shape:
-    """Give one row of predictions for each row."""
+def tree_ensemble_regressor_1(call: Call) -> Shape:
+    """Return one row of predictions for each row."""
     rows, features = rows_of(call)
     count = call.attribute("n_targets")
     if count is None:
@@ -64,8 +64,8 @@ def tree_ensemble_regressor(call: Call) -> Shape:
 
 
 @ml("TreeEnsembleClassifier")
-def tree_ensemble_classifier(call: Call) -> list[Type]:
-    """Give a label for each row, and a score for each label."""
+def tree_ensemble_classifier_1(call: Call) -> list[Type]:
+    """Return a label for each row, and a score for each label."""
     element, labels = labels_of(call, "classlabels_strings", "classlabels_int64s", "C6")
     rows, features = rows_of(call)
     # Where all votes are for the first of two classes, one base value may stand beside them.
@@ -99,6 +99,6 @@ def _check_trees(call: Call, votes: str, count: int, features: Size | None, base
 
 
 def _numbers(call: Call, name: str) -> int:
-    """Give how many numbers an attribute holds that is a list of floats, or one with a tensor."""
+    """Return how many numbers an attribute holds that is a list of floats, or one with a tensor."""
     tensor = call.attribute(f"{name}_as_tensor")
     return count_of(call, name) if tensor is None else size_of(tensor)

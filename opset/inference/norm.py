@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import agreed, axes_of, check_choice, common
+from opset.inference.agreement import axes_of, check_choice, common, unify
 from opset.inference.call import Call
 from opset.inference.dimensions import equal
 from opset.inference.registration import infer
@@ -13,7 +13,7 @@ from opset.schemas.constraints import Violation
 
 
 def _values(call: Call, least: int, most: int | None = None) -> Known | None:
-    """Give the shape of the values, None where the rank is not known. Raises Violation C1 for a rank out of range."""
+    """Return the shape of the values, None where the rank is not known. Raises Violation C1 for a rank out of range."""
     shape = call.shape(0)
     if shape is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
@@ -23,15 +23,15 @@ def _values(call: Call, least: int, most: int | None = None) -> Known | None:
 
 
 def _normalised(shape: Known | None, parameters: Shape | None) -> Shape | None:
-    """Give the shape of the values, with sizes that only the parameters tell."""
+    """Return the shape of the values, with sizes that only the parameters tell."""
     if shape is None or parameters is None or len(shape) < 2:
         return shape
     return (shape[0], *parameters, *shape[1 + len(parameters) :])
 
 
 @infer("BatchNormalization")
-def batch_norm(call: Call) -> list[Shape | None]:
-    """Give the shape of the values, and that of the parameters for all statistics."""
+def batch_normalization_1(call: Call) -> list[Shape | None]:
+    """Return the shape of the values, and that of the parameters for all statistics."""
     least, most = (4, 4) if call.version == 1 else (2, None) if call.version < 9 else (1, None)
     x = _values(call, least, most)
     of_places = call.version == 7 and call.attribute("spatial") == 0
@@ -49,15 +49,15 @@ def batch_norm(call: Call) -> list[Shape | None]:
 
 
 @infer("InstanceNormalization")
-def instance_norm(call: Call) -> Shape | None:
-    """Give the shape of the values."""
+def instance_normalization_1(call: Call) -> Shape | None:
+    """Return the shape of the values."""
     x = _values(call, *((4, 4) if call.version == 1 else (2,)))
     return _normalised(x, common(call, (1, 2), "C2", (None,) if x is None else x[1:2]))
 
 
 @infer("GroupNormalization")
-def group_norm(call: Call) -> Shape | None:
-    """Give the shape of the values; parameters are those of each channel, in version 18 of each group."""
+def group_normalization_18(call: Call) -> Shape | None:
+    """Return the shape of the values; parameters are those of each channel, in version 18 of each group."""
     x = _values(call, 2)
     groups = call.attribute("num_groups")
     if groups is not None and (groups < 1 or (x is not None and equal(x[1] % groups, 0) is False)):
@@ -70,7 +70,7 @@ def group_norm(call: Call) -> Shape | None:
 
 
 def _stash(call: Call, label: str) -> str | None:
-    """Give the float type that `stash_type` numbers. Raises Violation with the label."""
+    """Return the float type that `stash_type` numbers. Raises Violation with the label."""
     element = element_name(call.attribute("stash_type"))
     if element is None or not element.startswith(("float", "bfloat", "double")):
         raise Violation(label, f"stash_type is {call.attribute('stash_type')}")
@@ -78,7 +78,7 @@ def _stash(call: Call, label: str) -> str | None:
 
 
 def _from_axis(call: Call) -> tuple[Known | None, int, str | None]:
-    """Give the shape of the values, the first dimension that is normalised over, and the type of its computation."""
+    """Return the shape of the values, the first dimension that is normalised over, and the type of its computation."""
     stash = _stash(call, "C3")
     shape = _values(call, 0)
     if shape is None:
@@ -92,22 +92,22 @@ def _from_axis(call: Call) -> tuple[Known | None, int, str | None]:
 
 
 @infer("LayerNormalization")
-def layer_norm(call: Call) -> list[Shape | Type | None]:
-    """Give the shape of the values, and for statistics that with ones from `axis` on."""
+def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
+    """Return the shape of the values, and for statistics that with ones from `axis` on."""
     shape, axis, stash = _from_axis(call)
     kept = tensor(stash, None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis)))
     return [shape, kept, kept]
 
 
 @infer("RMSNormalization")
-def rms_norm(call: Call) -> Shape | None:
-    """Give the shape of the values."""
+def rms_normalization_23(call: Call) -> Shape | None:
+    """Return the shape of the values."""
     return _from_axis(call)[0]
 
 
 @infer("LRN")
-def local_response_norm(call: Call) -> Shape | None:
-    """Give the shape of the values."""
+def lrn_1(call: Call) -> Shape | None:
+    """Return the shape of the values."""
     size = call.attribute("size")
     if size is not None and size < 1:
         raise Violation("C2", f"size is {size}")
@@ -115,38 +115,38 @@ def local_response_norm(call: Call) -> Shape | None:
 
 
 @infer("LpNormalization")
-def lp_norm(call: Call) -> Shape:
-    """Give the shape of the values."""
+def lp_normalization_1(call: Call) -> Shape:
+    """Return the shape of the values."""
     check_choice(call, "p", (1, 2), "C2")
-    shape = call.known(0)
+    shape = call.require_shape(0)
     call.axis(call.attribute("axis"), len(shape), "C1")
     return shape
 
 
 @infer("MeanVarianceNormalization")
-def mean_variance_norm(call: Call) -> Shape:
-    """Give the shape of the values."""
-    shape = call.known(0)
+def mean_variance_normalization_9(call: Call) -> Shape:
+    """Return the shape of the values."""
+    shape = call.require_shape(0)
     axes_of(call, call.attribute("axes"), len(shape), "C1", twice="")
     return shape
 
 
 @infer("Dropout")
-def dropout_by_flag(call: Call) -> list[Shape]:
-    """Give the shape of the data, for the mask too."""
+def dropout_1(call: Call) -> list[Shape]:
+    """Return the shape of the data, for the mask too."""
     ratio = call.attribute("ratio")
     if call.attribute("is_test") == 0 and not 0 <= ratio < 1:
         raise Violation("C1", f"ratio is {ratio:g}")
-    return [call.known(0)] * 2
+    return [call.require_shape(0)] * 2
 
 
 @infer("Dropout", since=12)
-def dropout(call: Call) -> list[Shape]:
-    """Give the shape of the data, for the mask too."""
+def dropout_12(call: Call) -> list[Shape]:
+    """Return the shape of the data, for the mask too."""
     for place in (1, 2):
-        agreed(call, place, (), "C2")
-    if call.elements(2) == (True,) and (ratio := call.elements(1)) is not None:
+        unify(call, place, (), "C2")
+    if call.constant(2) == (True,) and (ratio := call.constant(1)) is not None:
         share = ratio[0]
         if isinstance(share, float) and not 0 <= share < 1:
             raise Violation("C1", f"ratio is {share:g}")
-    return [call.known(0)] * 2
+    return [call.require_shape(0)] * 2

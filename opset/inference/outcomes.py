@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
     """Whether sizes in `types` are None, and get a name for each node."""
 
 
-class Asked(NamedTuple):
+class GraphRequest(NamedTuple):
     """What a rule that has graphs asks for: the inference of one, its inputs being of these types, and elements.
 
     `repeated` says that the graph is run repeatedly, `unused` that it never is, `guarded` that a condition decides. Of
@@ -69,7 +69,7 @@ class Outputs(list["Type | None"]):
 
 
 @dataclass(eq=False, slots=True)
-class Meaning:
+class OperatorInference:
     """What nodes of one operator share: schema, rule, and outcomes by signature."""
 
     schema: OpSchema | None
@@ -80,8 +80,8 @@ class Meaning:
     bases: dict[Any, tuple[Type | None, ...]] = field(default_factory=dict)
 
 
-def bases_of(meaning: Meaning, node: Any, given: Sequence[Type | None]) -> tuple[Type | None, ...]:
-    """Give what a signature says of the outputs: the one type that is allowed, or that of an input of the same kind."""
+def bases_of(meaning: OperatorInference, node: Any, given: Sequence[Type | None]) -> tuple[Type | None, ...]:
+    """What a signature says of the outputs: the one type that is allowed, or that of an input of the same kind."""
     schema = meaning.schema
     assert schema is not None
     key = (len(node.output), tuple([None if each is None else each._replace(shape=None) for each in given]))
@@ -108,7 +108,7 @@ def bases_of(meaning: Meaning, node: Any, given: Sequence[Type | None]) -> tuple
 def completed(
     raw: Any, bases: Sequence[Type | None], call: Call
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
-    """Give what a rule said as types, with what the signature says where it said nothing."""
+    """Return what a rule said as types, with what the signature says where it said nothing."""
     assert call.schema is not None
     listed = raw if isinstance(raw, list) else [raw]
     found: list[Type | None] = []
@@ -147,7 +147,7 @@ def _unfit(schema: OpSchema, why: str) -> Problem:
 
 
 def told(call: Call, schema: OpSchema, error: Exception) -> tuple[Problem, ...]:
-    """Give the problem that an exception of a rule is, or note the doubt that it is."""
+    """Return the problem that an exception of a rule is, or note the doubt that it is."""
     if isinstance(error, Violation):
         return (_unfit(schema, str(error).removeprefix(": ")),)
     if isinstance(error, Unknown):
@@ -161,14 +161,14 @@ def told(call: Call, schema: OpSchema, error: Exception) -> tuple[Problem, ...]:
 
 
 def is_open(type_: Type | None) -> bool:
-    """Say whether a type has sizes that get a name for each value of the type."""
+    """Return whether a type has sizes that get a name for each value of the type."""
     if type_ is not None and type_.kind == "optional":
         type_ = type_.inner
     return type_ is not None and type_.shape is not None and None in type_.shape
 
 
 def small_count(shape: Shape | None) -> int | None:
-    """Give the number of elements of a small shape without variables, None for any other."""
+    """Return the number of elements of a small shape without variables, None for any other."""
     if shape is None:
         return None
     count = 1
@@ -180,7 +180,7 @@ def small_count(shape: Shape | None) -> int | None:
 
 
 def fits(element: Element, whole: bool) -> bool:
-    """Say whether an element can be followed, in a tensor of `whole` numbers or another.
+    """Return whether an element can be followed, in a tensor of `whole` numbers or another.
 
     Among whole numbers, a fraction or what wraps around is not known; and a zero below zero never is, which equals 0.
     """
@@ -190,5 +190,5 @@ def fits(element: Element, whole: bool) -> bool:
 
 
 def stated_dims(dims: Sequence[int]) -> Shape | None:
-    """Give the shape that a tensor's message states, None for one of too great rank."""
+    """Return the shape that a tensor's message states, None for one of too great rank."""
     return tuple([size if size >= 0 else None for size in dims]) if len(dims) <= MAX_RANK else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import agreed
+from opset.inference.agreement import unify
 from opset.inference.call import Call
 from opset.inference.dimensions import Size, followed, less
 from opset.inference.registration import infer
@@ -12,13 +12,13 @@ from opset.schemas.constraints import Violation
 
 
 @infer("MaxUnpool")
-def max_unpool(call: Call) -> Shape:
-    """Give `output_shape`, or what the windows of the pool covered."""
+def max_unpool_9(call: Call) -> Shape:
+    """Return `output_shape`, or what the windows of the pool covered."""
     kernel = call.attribute("kernel_shape") or ()
     windows, rank = windows_of(call, kernel), len(kernel)
     if not kernel:
         raise Violation("C1", "kernel_shape is empty")
-    shape = agreed(call, 1, agreed(call, 0, (None,) * (rank + 2), "C1"), "C3")
+    shape = unify(call, 1, unify(call, 0, (None,) * (rank + 2), "C1"), "C3")
     if call.has(2):
         sizes = call.sizes(2)
         if sizes is None:

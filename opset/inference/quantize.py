@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import agreed, check_choice, differ, element_stated, is_one, may_give
+from opset.inference.agreement import check_choice, differ, element_stated, is_one, may_give, unify
 from opset.inference.call import Call
 from opset.inference.dimensions import ceil_div
 from opset.inference.registration import infer
@@ -11,9 +11,9 @@ from opset.schemas.constraints import Violation
 
 
 @infer("QuantizeLinear")
-def quantize_linear(call: Call) -> Type:
-    """Give the shape of x, in the type of the zero point, the one that is stated, or uint8."""
-    stated, given = element_stated(call, "output_dtype", "C4"), call.element(2)
+def quantize_linear_10(call: Call) -> Type:
+    """Return the shape of x, in the type of the zero point, the one that is stated, or uint8."""
+    stated, given = element_stated(call, "output_dtype", "C4"), call.dtype(2)
     if stated is not None and given is not None and stated != given:
         raise Violation("C4", f"output_dtype says {stated}, and the zero point is {given}")
     check_choice(call, "precision", (0, 1, 10, 11, 16), "C6")
@@ -21,17 +21,17 @@ def quantize_linear(call: Call) -> Type:
 
 
 @infer("DequantizeLinear")
-def dequantize_linear(call: Call) -> Type:
-    """Give the shape of x in the type that is stated, or else that of the scale."""
+def dequantize_linear_10(call: Call) -> Type:
+    """Return the shape of x in the type that is stated, or else that of the scale."""
     stated = element_stated(call, "output_dtype", "C4")
-    element = stated or call.element(1)
+    element = stated or call.dtype(1)
     if element is not None and not may_give(call, element):
         raise Violation("C4", f"the scale is {element}")
     return tensor(element, _scaled(call))
 
 
 def _scaled(call: Call) -> Shape | None:
-    """Give the shape of x, of which scales for each index or block may tell sizes; None where its rank is not known."""
+    """The shape of x, of which scales for each index or block may tell sizes; None where its rank is not known."""
     shape: Shape | None = call.shape(0)
     _check_grain(call)
     place = 1 if call.shape(1) is not None else 2
@@ -51,10 +51,10 @@ def _scaled(call: Call) -> Shape | None:
     size = result[axis]
     if block and len(grain) == rank:
         result[axis] = None if size is None else ceil_div(size, block)
-        result = list(agreed(call, place, tuple(result), "C2"))
+        result = list(unify(call, place, tuple(result), "C2"))
         result[axis] = size
     else:
-        (result[axis],) = agreed(call, place, (size,), "C2")
+        (result[axis],) = unify(call, place, (size,), "C2")
     return tuple(result)
 
 

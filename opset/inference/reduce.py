@@ -21,23 +21,23 @@ _EXACT = 1 << 24  # up to here, floats add and multiply whole numbers in any ord
 
 
 @infer("CumSum", "CumProd")
-def running(call: Call) -> Shape:
-    """Give the shape of x."""
-    axis, shape = one_element(call, 1, "C2"), call.known(0)
+def cum_sum_11(call: Call) -> Shape:
+    """Return the shape of x."""
+    axis, shape = one_element(call, 1, "C2"), call.require_shape(0)
     if isinstance(axis, int):
         call.axis(axis, len(shape), "C1")
     return shape
 
 
 @data("CumSum")
-def running_sum(call: Call) -> tuple[Element, ...] | None:
-    """Give each element added to those before it."""
+def cum_sum_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return each element added to those before it."""
     return _running(call, _sum, 0)
 
 
 @data("CumProd")
-def running_product(call: Call) -> tuple[Element, ...] | None:
-    """Give each element multiplied by those before it."""
+def cum_prod_26_data(call: Call) -> tuple[Element, ...] | None:
+    """Return each element multiplied by those before it."""
     return _running(call, _product, 1)
 
 
@@ -45,7 +45,7 @@ def _running(call: Call, fold: Fold, start: int) -> tuple[Element, ...] | None:
     given, axis = call.data(0), one_element(call, 1, "C2")
     if given is None or not isinstance(axis, int):
         return None
-    along, type_ = call.axis(axis, len(given.shape)), call.element(0)
+    along, type_ = call.axis(axis, len(given.shape)), call.dtype(0)
     inner, size = math.prod(given.shape[along + 1 :]), given.shape[along]
     result: list[Element] = [None] * len(given.elements)
     for first in range(len(given.elements)):
@@ -61,7 +61,7 @@ def _running(call: Call, fold: Fold, start: int) -> tuple[Element, ...] | None:
 
 
 def _folded(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
-    """Give what a reduction makes of elements, as their type holds it."""
+    """Return what a reduction makes of elements, as their type holds it."""
     return applied(lambda *known: rounded(fold(known, type_), type_), *elements)
 
 
@@ -80,7 +80,7 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
-    """Give the quotient of the sum; of integers, it is cut towards zero."""
+    """Return the quotient of the sum; of integers, it is cut towards zero."""
     total = _sum(elements, type_)
     if type_ in _FLOATS:
         return total if len(elements) == 1 else None if not isinstance(total, int) else total / len(elements)
@@ -99,7 +99,7 @@ _FOLDS: dict[str, Fold] = {
 
 
 def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
-    """Give the elements of a reduction."""
+    """Return the elements of a reduction."""
     given, axes = call.data(0), stated_axes(call)
     if given is None or axes is None:
         return None
@@ -110,11 +110,11 @@ def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     if any(not isinstance(axis, int) for axis in axes):
         return None
     groups = _groups(given, known if axes else set(range(rank)))
-    return tuple(_folded(fold, group, call.element(0)) for group in groups)
+    return tuple(_folded(fold, group, call.dtype(0)) for group in groups)
 
 
 def _groups(given: Data, axes: set[int]) -> list[list[Element]]:
-    """Give the elements that are reduced to one, for each of the result."""
+    """Return the elements that are reduced to one, for each of the result."""
     count = 1
     strides = [0] * len(given.shape)
     for axis in reversed(range(len(given.shape))):

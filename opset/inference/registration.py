@@ -92,7 +92,7 @@ def rule(name: str) -> Callable[[Function], Function]:
 
 
 def find(schema: OpSchema, own: Table[Hook] | None = None) -> Hook | None:
-    """Give how an operator's outputs are inferred: by what its YAML names, or a registered function; None if neither.
+    """Return how an operator's outputs are inferred: by what its YAML names, or a registered function; None if neither.
 
     `own` are the functions of users' files. Raises InferenceError I302 for a rule that is not there, I301 where a
     function is registered twice.
@@ -109,7 +109,7 @@ def find(schema: OpSchema, own: Table[Hook] | None = None) -> Hook | None:
 
 
 def find_data(schema: OpSchema, own: Table[Hook] | None = None) -> Hook | None:
-    """Give how elements of an operator's outputs follow from those of its inputs, None if nothing is said."""
+    """Return how elements of an operator's outputs follow from those of its inputs, None if nothing is said."""
     return _of(schema, "data", own)
 
 
@@ -123,7 +123,7 @@ _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
 
 
 def named(schema: OpSchema) -> Function:
-    """Give the function that a schema's `shape` stands for. Raises LookupError for what is not known in it."""
+    """Return the function that a schema's `shape` stands for. Raises LookupError for what is not known in it."""
     importlib.import_module("opset.inference.rules")
     if schema.shape.count(";") >= max(len(schema.outputs), 1):
         raise LookupError(f"there are {schema.shape.count(';') + 1} rules for {len(schema.outputs)} outputs")
@@ -169,7 +169,7 @@ def _load(family: str) -> None:
 
 
 def written(families: list[str]) -> frozenset[tuple[str, str, int]]:
-    """Give the (domain, operator, since) of every function of the families that infers outputs."""
+    """Return the (domain, operator, since) of every function of the families that infers outputs."""
     for family in families:
         _load(family)
     return frozenset(
@@ -181,7 +181,7 @@ def written(families: list[str]) -> frozenset[tuple[str, str, int]]:
 
 
 def misnamed(schema: OpSchema) -> str:
-    """Give what is wrong with the rules that a schema's `shape` names, "" where nothing is."""
+    """Return what is wrong with the rules that a schema's `shape` names, "" where nothing is."""
     try:
         named(schema)
     except LookupError as error:

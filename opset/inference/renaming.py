@@ -12,7 +12,7 @@ from opset.inference.types import Type, mapped, of_proto
 
 
 def renamed(given: Sequence[Type | None], data: Sequence[Data | None]) -> tuple[Any, list[str]]:
-    """Give types and elements with their variables numbered, and the names of these in that order."""
+    """Return types and elements with their variables numbered, and the names of these in that order."""
     names: list[str] = []
     seen: set[str] = set()
 
@@ -37,7 +37,7 @@ def renamed(given: Sequence[Type | None], data: Sequence[Data | None]) -> tuple[
 
 
 def replaced(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
-    """Give types and elements with variables replaced by others; of a size that grows too long by that, nothing."""
+    """Return types and elements with variables replaced by others; of a size that grows too long by that, nothing."""
     made: dict[Size, Size | None] = {}
 
     def size(each: Size | None) -> Size | None:
@@ -51,7 +51,7 @@ def replaced(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
 
 
 def with_sizes(outputs: Outputs, size: Callable[[Size | None], Size | None]) -> Outputs:
-    """Give types and elements with every size replaced."""
+    """Return types and elements with every size replaced."""
 
     def element(each: Element) -> Element:
         return size(each) if isinstance(each, Dim) else each
@@ -64,7 +64,7 @@ def with_sizes(outputs: Outputs, size: Callable[[Size | None], Size | None]) -> 
 
 
 def variables_of(values: Iterable[Any]) -> set[str]:
-    """Give the names of the variables that the types of inputs state."""
+    """Return the names of the variables that the types of inputs state."""
     found: set[str] = set()
 
     def size(dim: Any) -> Size | None:

@@ -16,14 +16,14 @@ from opset.schemas.constraints import Violation
 
 
 @data("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
-def same_elements(call: Call) -> Any:
-    """Give the elements as they are."""
-    return call.elements(0)
+def reshape_1_data(call: Call) -> Any:
+    """Return the elements as they are."""
+    return call.constant(0)
 
 
 @infer("Reshape", since=5)
-def reshape(call: Call) -> Shape:
-    """Give the shape that the second input says."""
+def reshape_5(call: Call) -> Shape:
+    """Return the shape that the second input says."""
     wanted = call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
@@ -31,8 +31,8 @@ def reshape(call: Call) -> Shape:
 
 
 @infer("Reshape")
-def reshape_by_attribute(call: Call) -> Shape:
-    """Give the shape that an attribute says; an absent one is the same as an empty one."""
+def reshape_1(call: Call) -> Shape:
+    """Return the shape that an attribute says; an absent one is the same as an empty one."""
     wanted = call.attribute("shape") or ()
     if len(wanted) > MAX_RANK:
         raise Unknown(f"shape has {len(wanted):,} sizes")
@@ -40,7 +40,7 @@ def reshape_by_attribute(call: Call) -> Shape:
 
 
 def _reshaped(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], zeros: bool) -> Shape:
-    """Give the sizes that are wanted, 0 and -1 replaced by what they stand for.
+    """Return the sizes that are wanted, 0 and -1 replaced by what they stand for.
 
     A size with variables stands for itself: where it were 0 or -1, shape would say something else by chance. One that
     is always negative can only be -1.
@@ -87,7 +87,7 @@ def _reshaped(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], zer
 
 
 def _divided(shape: Sequence[Size], rest: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
-    """Give the number of elements divided by a product of sizes, and the remainder; None where they are not known.
+    """Return the number of elements divided by a product of sizes, and the remainder; None where they are not known.
 
     Variables in both go out before the products are made, which may be too complex.
     """
@@ -113,8 +113,8 @@ def _without(sizes: Sequence[Size | None], gone: Counter[Dim]) -> list[Size | No
 
 
 @infer("Flatten")
-def flatten(call: Call) -> Shape:
-    """Give the shape of a matrix, its rows the dimensions before axis, which version 11 also counts from the end."""
+def flatten_1(call: Call) -> Shape:
+    """Return the shape of a matrix, its rows the dimensions before axis, which version 11 also counts from the end."""
     axis, shape = call.attribute("axis"), call.shape(0)
     front = call.version < 11
     if shape is None:
@@ -128,9 +128,9 @@ def flatten(call: Call) -> Shape:
 
 
 @infer("Squeeze", since=13)
-def squeeze(call: Call) -> Shape | None:
-    """Give the shape without the axes of the second input."""
-    shape = call.known(0)
+def squeeze_13(call: Call) -> Shape | None:
+    """Return the shape without the axes of the second input."""
+    shape = call.require_shape(0)
     if not call.has(1):
         return _squeezed_all(call, shape)
     axes = call.numbers(1)
@@ -146,9 +146,9 @@ def squeeze(call: Call) -> Shape | None:
 
 
 @infer("Squeeze")
-def squeeze_by_attribute(call: Call) -> Shape | None:
-    """Give the shape without the axes of an attribute, which version 11 also counts from the end."""
-    shape, axes = call.known(0), call.attribute("axes")
+def squeeze_1(call: Call) -> Shape | None:
+    """Return the shape without the axes of an attribute, which version 11 also counts from the end."""
+    shape, axes = call.require_shape(0), call.attribute("axes")
     if axes is None:
         return _squeezed_all(call, shape)
     return _squeezed(shape, axes_of(call, axes, len(shape), "C1", front=call.version < 11))
@@ -164,7 +164,7 @@ def _squeezed(shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def _squeezed_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
-    """Give the sizes that are not 1; where one may be, the rank depends on it."""
+    """Return the sizes that are not 1; where one may be, the rank depends on it."""
     ones = [equal(size, 1) for size in shape]
     if None in ones:
         call.doubt(f"there are no axes, and {shape[ones.index(None)]} may be 1")
@@ -173,9 +173,9 @@ def _squeezed_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
 
 
 @infer("Unsqueeze", since=13)
-def unsqueeze(call: Call) -> Shape:
-    """Give the shape with sizes of one at the axes of the second input."""
-    shape, axes = call.known(0), call.numbers(1)
+def unsqueeze_13(call: Call) -> Shape:
+    """Return the shape with sizes of one at the axes of the second input."""
+    shape, axes = call.require_shape(0), call.numbers(1)
     if axes is not None:
         return _unsqueezed(call, shape, axes)
     given = call.sizes(1)
@@ -185,10 +185,10 @@ def unsqueeze(call: Call) -> Shape:
 
 
 @infer("Unsqueeze")
-def unsqueeze_by_attribute(call: Call) -> Shape:
-    """Give the shape with sizes of one at the axes of an attribute, which version 11 also counts from the end."""
+def unsqueeze_1(call: Call) -> Shape:
+    """Return the shape with sizes of one at the axes of an attribute, which version 11 also counts from the end."""
     axes = required(call, "axes")
-    return _unsqueezed(call, call.known(0), axes, front=call.version < 11)
+    return _unsqueezed(call, call.require_shape(0), axes, front=call.version < 11)
 
 
 def _unsqueezed(call: Call, shape: Shape, axes: Sequence[int], front: bool = False) -> Shape:

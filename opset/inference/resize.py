@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from opset.inference.agreement import agreed, axes_of, check_numbers, is_filled
+from opset.inference.agreement import axes_of, check_numbers, is_filled, unify
 from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Dim, Size, followed, less
 from opset.inference.elements import single
@@ -19,15 +19,15 @@ MAX_DIVISOR = 64
 
 
 @infer("Upsample")
-def upsample_images(call: Call) -> Shape:
-    """Give the shape of images enlarged in height and width."""
-    agreed(call, 0, (None,) * 4, "C5")
+def upsample_1(call: Call) -> Shape:
+    """Return the shape of images enlarged in height and width."""
+    unify(call, 0, (None,) * 4, "C5")
     return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")), 1.0)
 
 
 @infer("Upsample", since=7)
-def upsample_by_attribute(call: Call) -> Shape:
-    """Give the shape of a tensor enlarged in all dimensions by an attribute."""
+def upsample_7(call: Call) -> Shape:
+    """Return the shape of a tensor enlarged in all dimensions by an attribute."""
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
@@ -36,16 +36,16 @@ def upsample_by_attribute(call: Call) -> Shape:
 
 @infer("Upsample", since=9)
 @infer("Resize")
-def resize_by_scales(call: Call) -> Shape:
-    """Give the shape of a tensor resized, or only enlarged, in all dimensions by an input."""
+def upsample_9(call: Call) -> Shape:
+    """Return the shape of a tensor resized, or only enlarged, in all dimensions by an input."""
     return _enlarged(call, _elements(call, 1), 1.0 if call.schema.name == "Upsample" else 0.0)
 
 
 def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Shape:
-    """Give the shape of the first input, each size times its scale."""
+    """Return the shape of the first input, each size times its scale."""
     shape = call.shape(0)
     if scales is None:
-        return (None,) * len(call.known(0))
+        return (None,) * len(call.require_shape(0))
     if shape is not None and len(shape) != len(scales):
         raise Violation("C1", f"{len(scales)} scales, rank {len(shape)}")
     if len(scales) > MAX_RANK:
@@ -58,8 +58,8 @@ def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Sha
 
 
 @infer("Resize", since=11)
-def resize(call: Call) -> Shape:
-    """Give the shape of X with the dimensions of `axes` multiplied by `scales`, or as `sizes` says."""
+def resize_11(call: Call) -> Shape:
+    """Return the shape of X with the dimensions of `axes` multiplied by `scales`, or as `sizes` says."""
     scales, sizes = _elements(call, 2), _elements(call, 3)
     # Where one is there, the other is absent or empty.
     scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes
@@ -84,7 +84,7 @@ def resize(call: Call) -> Shape:
 def _resized(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
-    """Give the sizes that axes of these lengths get."""
+    """Return the sizes that axes of these lengths get."""
     count = len(lengths)
     if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
         raise Violation("C5", f"{len(scales)} scales and {len(sizes)} sizes")
@@ -111,7 +111,7 @@ def _resized(
 
 
 def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Give the sizes that are wanted, or those of the same proportions as before that come near them."""
+    """Return the sizes that are wanted, or those of the same proportions as before that come near them."""
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
     pairs = [(each, want) for each, want in zip(lengths, wanted, strict=True) if isinstance(each, int)]
@@ -124,7 +124,7 @@ def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) ->
 
 
 def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Give floor(size * span * scale) in single precision, None where that is not known.
+    """Return floor(size * span * scale) in single precision, None where that is not known.
 
     A symbolic size is followed where the scale is as near to a simple fraction as single precision allows, and not so
     far below it that multiples of its denominator would be rounded down. Single precision then gives what the fraction
@@ -148,7 +148,7 @@ def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size
 
 
 def _span(first: Element, last: Element) -> float | None:
-    """Give the part of an axis that lies between two of its places, None where they are not known."""
+    """Return the part of an axis that lies between two of its places, None where they are not known."""
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
@@ -158,10 +158,10 @@ def _span(first: Element, last: Element) -> float | None:
 
 
 def _elements(call: Call, place: int) -> tuple[Element, ...] | None:
-    """Give the elements of an input, () where it is absent; where their number alone is known each is None."""
+    """Return the elements of an input, () where it is absent; where their number alone is known each is None."""
     if not call.has(place):
         return ()
-    elements, shape = call.elements(place), call.shape(place)
+    elements, shape = call.constant(place), call.shape(place)
     if elements is None and shape is not None and len(shape) <= 1:
         length = shape[0] if shape else 1
         return (None,) * length if isinstance(length, int) and length <= 1024 else None

@@ -69,11 +69,11 @@ class Inference:
         """How many types `written` left out, since they would have taken too much room."""
 
     def type(self, name: str) -> Type | None:
-        """Give what is known of a value of the main graph, None where nothing is."""
+        """Return what is known of a value of the main graph, None where nothing is."""
         return next(iter(self._engine.frames.values())).types.get(name)
 
     def shape(self, name: str) -> tuple[Size | None, ...] | None:
-        """Give the shape of a tensor of the main graph: ints, and sizes with variables, which print readably."""
+        """Return the shape of a tensor of the main graph: ints, and sizes with variables, which print readably."""
         found = self.type(name)
         return None if found is None else found.shape
 
@@ -83,7 +83,7 @@ class Inference:
         return frozenset(self._engine.variables)
 
     def values(self) -> Iterator[Value]:
-        """Give every output of every node of every graph, and of functions as each different call has it."""
+        """Yield every output of every node of every graph, and of functions as each different call has it."""
         for frame in self._frames():
             for index, node in enumerate(frame.body.proto.node):
                 place = frame.body.place(index)
@@ -109,7 +109,7 @@ class Inference:
         return [gap for frame in self._frames() if not frame.unused for gap in _gaps(self._engine, frame)]
 
     def written(self, overwrite: bool = False) -> Model:
-        """Give the model with value_info for all that is known, and outputs completed.
+        """Return the model with value_info for all that is known, and outputs completed.
 
         What is stated stays, completed where it says less; with `overwrite`, what contradicts the inference, or says
         less, is replaced. What goes beyond MAX_WRITTEN bytes is left out, and counted in `left_out`. Inputs are as they
@@ -140,7 +140,7 @@ def infer(
     registry: Registry | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Inference:
-    """Give what types and shapes a model's values have, as far as that can be known, and why not where it cannot.
+    """Return what types and shapes a model's values have, as far as that can be known, and why not where it cannot.
 
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` binds dimension variables to
     numbers; `data_prop` follows elements through shape arithmetic; `check_type` holds inputs of nodes to the types of
@@ -159,7 +159,7 @@ def infer(
 
 
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
-    """Give the model with the types and shapes of its values written in, as value_info; the given one is not touched.
+    """Return the model with the types and shapes of its values written in, as value_info; the given one is not touched.
 
     The parameters are those of the function of this name in the onnx package, as is the form of the result: an
     onnx.ModelProto for one, an opset.Model for a path, bytes or an opset.Model.
@@ -207,7 +207,7 @@ def _finding(frame: Frame, index: int, problem: Problem) -> Finding:
 
 
 def _gaps(engine: Engine, frame: Frame) -> Iterator[Gap]:
-    """Give the nodes of a body of whose outputs less is known than of their inputs."""
+    """Yield the nodes of a body of whose outputs less is known than of their inputs."""
     for index, node in enumerate(frame.body.proto.node):
         known = {name: _coverage(frame.types.get(name)) for name in node.output if name}
         missing = [
@@ -231,7 +231,7 @@ def _gaps(engine: Engine, frame: Frame) -> Iterator[Gap]:
 
 
 def _roots(message: Any) -> list[Any]:
-    """Give the graphs of a ModelProto that no node holds, in the order in which they are inferred."""
+    """Return the graphs of a ModelProto that no node holds, in the order in which they are inferred."""
     found = [message.graph]
     for training in message.training_info:
         found += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
@@ -239,7 +239,7 @@ def _roots(message: Any) -> list[Any]:
 
 
 def _graph_at(roots: Sequence[Any], key: Any) -> Any:
-    """Give the graph that a frame is of, below one of these, None where it is one of a function."""
+    """Return the graph that a frame is of, below one of these, None where it is one of a function."""
     steps = []
     while len(key) == 3:
         key, index, name = key
@@ -257,7 +257,7 @@ def _graph_at(roots: Sequence[Any], key: Any) -> Any:
 def _write(graph: Any, frame: Frame, engine: Engine, overwrite: bool, room: int) -> tuple[int, int]:
     """Write what is known of a graph's values into it, as far as there is room for that.
 
-    Gives what room is left, and how many types were left out.
+    Returns what room is left, and how many types were left out.
     """
     known = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     protos: dict[Type, tuple[Any, int]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import agreed, check_choice, check_numbers, is_filled
+from opset.inference.agreement import check_choice, check_numbers, is_filled, unify
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import followed, less
 from opset.inference.registration import infer
@@ -11,12 +11,12 @@ from opset.schemas.constraints import Violation
 
 
 @infer("AffineGrid")
-def affine_grid(call: Call) -> Shape:
-    """Give (N, *spatial sizes, number of those) by `size`, which theta tells in part."""
+def affine_grid_20(call: Call) -> Shape:
+    """Return (N, *spatial sizes, number of those) by `size`, which theta tells in part."""
     sizes = call.sizes(1)
     if sizes is not None and (len(sizes) not in (4, 5) or any(less(size, 0) for size in sizes)):
         raise Violation("C1", f"size {', '.join(map(str, sizes))}")
-    batch, rows, columns = agreed(call, 0, (None,) * 3, "C2")
+    batch, rows, columns = unify(call, 0, (None,) * 3, "C2")
     rank = call.same(rows, followed(lambda size: size - 1, columns), "C2", "the number of spatial dimensions")
     if isinstance(rank, int) and rank not in (2, 3):
         raise Violation("C2", f"theta is for {rank} spatial dimensions")
@@ -29,8 +29,8 @@ def affine_grid(call: Call) -> Shape:
 
 
 @infer("GridSample")
-def grid_sample(call: Call) -> Shape:
-    """Give (N, C, *places in the grid)."""
+def grid_sample_16(call: Call) -> Shape:
+    """Return (N, C, *places in the grid)."""
     old = call.version < 20
     ranks = {rank for place in (0, 1) if (rank := call.rank(place)) is not None}
     rank = next(iter(ranks), 4 if old else 0)

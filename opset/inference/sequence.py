@@ -13,14 +13,14 @@ from opset.schemas.constraints import Violation
 
 
 def _inner(call: Call) -> Type | None:
-    """Give what is known of all tensors of the first input, a sequence."""
+    """Return what is known of all tensors of the first input, a sequence."""
     type_ = call.type(0)
     return type_.inner if type_ is not None and type_.kind == "seq" else None
 
 
 @infer("SequenceConstruct")
-def construct(call: Call) -> Type:
-    """Give the sequence of what all inputs have in common."""
+def sequence_construct_11(call: Call) -> Type:
+    """Return the sequence of what all inputs have in common."""
     types = [call.type(place) for place in range(call.input_count)]
     inner = types[0] if types else None
     for type_ in types[1:]:
@@ -33,14 +33,14 @@ def construct(call: Call) -> Type:
 
 
 @infer("SequenceEmpty")
-def empty(call: Call) -> Type:
-    """Give the sequence of tensors of an element type."""
+def sequence_empty_11(call: Call) -> Type:
+    """Return the sequence of tensors of an element type."""
     return sequence(tensor(element_stated(call, "dtype", "") or "float"))
 
 
 @infer("SequenceAt")
-def at(call: Call) -> Type | None:
-    """Give the type of a tensor of the sequence."""
+def sequence_at_11(call: Call) -> Type | None:
+    """Return the type of a tensor of the sequence."""
     check_one_element(call, 1, "C1")
     inner = _inner(call)
     if inner is None or inner.shape is None:
@@ -49,17 +49,17 @@ def at(call: Call) -> Type | None:
 
 
 @infer("SequenceErase")
-def erase(call: Call) -> Type | None:
-    """Give the type of the sequence."""
+def sequence_erase_11(call: Call) -> Type | None:
+    """Return the type of the sequence."""
     check_one_element(call, 1, "C1")
     return call.type(0)
 
 
 @infer("SequenceInsert")
-def insert(call: Call) -> Type:
-    """Give the sequence of what its tensors and the new one have in common."""
+def sequence_insert_11(call: Call) -> Type:
+    """Return the sequence of what its tensors and the new one have in common."""
     check_one_element(call, 2, "C1")
-    inner, element = _inner(call), call.element(1)
+    inner, element = _inner(call), call.dtype(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
         raise Violation("C2", f"a tensor of {element} does not go into a sequence of {inner.element}")
     both = join(inner, call.type(1))
@@ -69,8 +69,8 @@ def insert(call: Call) -> Type:
 
 
 @infer("ConcatFromSequence")
-def concat(call: Call) -> Type:
-    """Give the type of the tensors with the sizes that all share; along the axis it depends on how many there are."""
+def concat_from_sequence_11(call: Call) -> Type:
+    """Return the type of the tensors with the sizes that all share; along the axis it depends on how many there are."""
     check_choice(call, "new_axis", (0, 1), "C1")
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _inner(call)
@@ -85,8 +85,8 @@ def concat(call: Call) -> Type:
 
 
 @infer("SplitToSequence")
-def split(call: Call) -> Type:
-    """Give the sequence of the parts, whose size along the axis is known where all have the same."""
+def split_to_sequence_11(call: Call) -> Type:
+    """Return the sequence of the parts, whose size along the axis is known where all have the same."""
     lengths = call.shape(1)
     if lengths is not None and len(lengths) > 1:
         raise Violation("C3", f"the lengths have the shape {list(lengths)}")
@@ -102,13 +102,13 @@ def split(call: Call) -> Type:
         part = _part(call, size, lengths)
     if shape is None:
         call.doubt("the rank of input is not known")
-        return sequence(tensor(call.element(0)))
+        return sequence(tensor(call.dtype(0)))
     dropped = not call.has(1) and call.attribute("keepdims") == 0
-    return sequence(tensor(call.element(0), (*shape[:axis], *([part] * (not dropped)), *shape[axis + 1 :])))
+    return sequence(tensor(call.dtype(0), (*shape[:axis], *([part] * (not dropped)), *shape[axis + 1 :])))
 
 
 def _equal_part(call: Call, size: Size | None) -> Size | None:
-    """Give the size of parts of one length, None where the last may be shorter."""
+    """Return the size of parts of one length, None where the last may be shorter."""
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None:
         return None
@@ -122,7 +122,7 @@ def _equal_part(call: Call, size: Size | None) -> Size | None:
 
 
 def _part(call: Call, size: Size | None, lengths: Shape | None) -> Size | None:
-    """Give the size that all parts of given lengths have."""
+    """Return the size that all parts of given lengths have."""
     parts = call.sizes(1)
     if parts is None:
         return None
@@ -137,8 +137,8 @@ def _part(call: Call, size: Size | None, lengths: Shape | None) -> Size | None:
 
 
 @infer("Optional")
-def wrapped(call: Call) -> Type:
-    """Give the optional type of the input, or that which is stated."""
+def optional_15(call: Call) -> Type:
+    """Return the optional type of the input, or that which is stated."""
     if call.has(0):
         return optional(call.type(0))
     stated = call.attribute("type")
@@ -153,8 +153,8 @@ def _number(dim: Any) -> Size | None:
 
 
 @infer("OptionalGetElement")
-def unwrapped(call: Call) -> Type | None:
-    """Give what is inside an optional value; what is none is given as it is."""
+def optional_get_element_15(call: Call) -> Type | None:
+    """Return what is inside an optional value; what is none is given as it is."""
     type_ = call.type(0)
     found = type_.inner if type_ is not None and type_.kind == "optional" else type_
     if is_rankless(found):
@@ -163,14 +163,14 @@ def unwrapped(call: Call) -> Type | None:
 
 
 @data("OptionalGetElement")
-def unwrapped_data(call: Call) -> object:
-    """Give the elements of a tensor that is given as it is."""
-    return call.elements(0)
+def optional_get_element_15_data(call: Call) -> object:
+    """Return the elements of a tensor that is given as it is."""
+    return call.constant(0)
 
 
 @data("OptionalHasElement")
-def has_data(call: Call) -> object:
-    """Say whether there is a value: in what is not optional there is."""
+def optional_has_element_15_data(call: Call) -> object:
+    """Return whether there is a value: in what is not optional there is."""
     type_ = call.type(0)
     if not call.has(0):
         return (False,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import agreed, element_stated, one_size
+from opset.inference.agreement import element_stated, one_size, unify
 from opset.inference.call import Call
 from opset.inference.dimensions import Size, equal, less
 from opset.inference.registration import infer
@@ -11,8 +11,8 @@ from opset.schemas.constraints import Violation
 
 
 @infer("HannWindow", "HammingWindow", "BlackmanWindow")
-def window(call: Call) -> Type:
-    """Give a window of as many values as the input says."""
+def hann_window_17(call: Call) -> Type:
+    """Return a window of as many values as the input says."""
     size = one_size(call, 0, "C1")
     if less(size, 0):
         raise Violation("C1", f"size {size}")
@@ -20,8 +20,8 @@ def window(call: Call) -> Type:
 
 
 @infer("MelWeightMatrix")
-def mel_weight_matrix(call: Call) -> Type:
-    """Give values of a spectrum, and bands."""
+def mel_weight_matrix_17(call: Call) -> Type:
+    """Return values of a spectrum, and bands."""
     bands, length, rate, *_ = (one_size(call, place, "C1") for place in range(5))
     for name, size, least in (("num_mel_bins", bands, 0), ("dft_length", length, 1), ("sample_rate", rate, 1)):
         if less(size, least):
@@ -31,9 +31,9 @@ def mel_weight_matrix(call: Call) -> Type:
 
 
 @infer("DFT")
-def dft(call: Call) -> Shape:
-    """Give the shape of the input with the transform's size along its axis; its last dimension holds the parts."""
-    shape = call.known(0)
+def dft_17(call: Call) -> Shape:
+    """Return the shape of the input with the transform's size along its axis; its last dimension holds the parts."""
+    shape = call.require_shape(0)
     rank = len(shape)
     _check_parts(shape, 2)
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))
@@ -56,7 +56,7 @@ def dft(call: Call) -> Shape:
 
 
 def _axes(call: Call, rank: int) -> list[int]:
-    """Give the dimension that is transformed, or where it is not known all that it may be."""
+    """Return the dimension that is transformed, or where it is not known all that it may be."""
     axis: Size | None
     if call.version < 20:
         axis = call.attribute("axis")
@@ -77,16 +77,16 @@ def _check_parts(shape: tuple[Size, ...], least: int) -> None:
 
 
 @infer("STFT")
-def stft(call: Call) -> Shape:
-    """Give the transforms of as many frames as fit into the signal."""
-    batch, samples, parts = agreed(call, 0, (None,) * 3, "C1")
+def stft_17(call: Call) -> Shape:
+    """Return the transforms of as many frames as fit into the signal."""
+    batch, samples, parts = unify(call, 0, (None,) * 3, "C1")
     one_sided = bool(call.attribute("onesided"))
     if parts is not None:
         _check_parts((parts,), 1)
         if one_sided and equal(parts, 2):
             raise Violation("C5", f"{parts} parts")
     step, length = one_size(call, 1, "C4"), one_size(call, 3, "C4")
-    (length,) = agreed(call, 2, (length,), "C2")
+    (length,) = unify(call, 2, (length,), "C2")
     if not call.has(2) and not call.has(3):
         length = samples
     if less(step, 1) or less(length, 1) or less(samples, length):

@@ -23,9 +23,9 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 
 
 @infer("Slice")
-def slice_(call: Call) -> Shape:
-    """Give the sizes of what lies between bounds; where those of an axis are not known, the sizes of the others."""
-    shape = call.known(0)
+def slice_1(call: Call) -> Shape:
+    """Return the sizes of what lies between bounds; where those of an axis are not known, the sizes of the others."""
+    shape = call.require_shape(0)
     starts, ends, axes, steps = _bounds(call, len(shape))
     if axes is None:
         return (None,) * len(shape)
@@ -37,7 +37,7 @@ def slice_(call: Call) -> Shape:
 
 
 def _bounds(call: Call, rank: int) -> _Bounds:
-    """Give starts, ends, axes and steps, attributes in version 1: each as far as it is known, axes all or not at all.
+    """Return starts, ends, axes and steps, attributes in version 1: each as far as it is known, axes all or not at all.
 
     Raises Violation where they contradict each other.
     """
@@ -68,7 +68,7 @@ def _bounds(call: Call, rank: int) -> _Bounds:
 
 
 def _extent(size: Size, start: Size, end: Size, step: Size) -> Size | None:
-    """Give how many elements of a dimension lie between bounds; None where a bound may be negative, or may not.
+    """Return how many elements of a dimension lie between bounds; None where a bound may be negative, or may not.
 
     Places are smallest and largest ones of lists, so that the difference needs no more than one minimum. With a
     negative step a start before the front is the front.
@@ -94,7 +94,7 @@ def _extent(size: Size, start: Size, end: Size, step: Size) -> Size | None:
 
 
 def _place(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Give whether a bound counts from the end, and the bound; None where that depends on its variables."""
+    """Return whether a bound counts from the end, and the bound; None where that depends on its variables."""
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
             return (False, size) if bound > 0 else (True, -size - 1)
@@ -110,8 +110,8 @@ def _place(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
 
 
 @data("Slice")
-def slice_data(call: Call) -> Any:
-    """Give the elements between bounds."""
+def slice_1_data(call: Call) -> Any:
+    """Return the elements between bounds."""
     given = call.data(0)
     if given is None:
         return None
@@ -136,9 +136,9 @@ def slice_data(call: Call) -> Any:
 
 
 @infer("Split")
-def split(call: Call) -> list[Shape]:
-    """Give the shapes of the parts: of sizes that are given, or of equal ones, the last of which may be smaller."""
-    shape, axis = call.known(0), call.attribute("axis") or 0
+def split_1(call: Call) -> list[Shape]:
+    """Return the shapes of the parts: of sizes that are given, or of equal ones, the last of which may be smaller."""
+    shape, axis = call.require_shape(0), call.attribute("axis") or 0
     axis = call.axis(axis, len(shape), "C1")
     shapes: dict[Size | None, Shape] = {}
     for size in (sizes := _part_sizes(call, shape[axis])):
@@ -148,7 +148,7 @@ def split(call: Call) -> list[Shape]:
 
 
 def _part_sizes(call: Call, whole: Size) -> Sizes:
-    """Give the size of each part. Raises Violation where they are not those of the whole."""
+    """Return the size of each part. Raises Violation where they are not those of the whole."""
     count = call.output_count
     stated: Sizes | None = None
     if call.has(1):
@@ -177,8 +177,8 @@ def _part_sizes(call: Call, whole: Size) -> Sizes:
 
 
 def _as_sizes(call: Call) -> Sizes | None:
-    """Give the sizes that version 1 takes as an input of the data's type."""
-    elements = call.elements(1)
+    """Return the sizes that version 1 takes as an input of the data's type."""
+    elements = call.constant(1)
     if elements is None:
         shape = call.shape(1)
         length = shape[0] if shape is not None and len(shape) == 1 else None
@@ -204,8 +204,8 @@ def _checked_parts(stated: Sizes, whole: Size, count: int) -> Sizes:
 
 
 @data("Split")
-def split_data(call: Call) -> Any:
-    """Give the elements of the parts."""
+def split_1_data(call: Call) -> Any:
+    """Return the elements of the parts."""
     given = call.data(0)
     if given is None:
         return None
@@ -224,21 +224,21 @@ def split_data(call: Call) -> Any:
 
 
 @infer("Pad", since=11)
-def pad(call: Call) -> Shape:
-    """Give the sizes with what is added at both ends; where that is not known of an axis, the sizes of the others."""
+def pad_11(call: Call) -> Shape:
+    """Return the sizes with what is added at both ends; where that is not known of an axis, the sizes of the others."""
     check_one_element(call, 2, "C5")
     return _padded(call, call.sizes(1))
 
 
 @infer("Pad", since=2)
-def pad_by_attributes(call: Call) -> Shape:
-    """Give the sizes with what an attribute says is added or removed."""
+def pad_2(call: Call) -> Shape:
+    """Return the sizes with what an attribute says is added or removed."""
     return _padded(call, required(call, "pads"))
 
 
 @infer("Pad")
-def pad_by_paddings(call: Call) -> Shape:
-    """Give the sizes with what an attribute says is added."""
+def pad_1(call: Call) -> Shape:
+    """Return the sizes with what an attribute says is added."""
     paddings = required(call, "paddings")
     if any(each < 0 for each in paddings):
         raise Violation("C2", f"paddings {list(paddings[:20])}")
@@ -276,7 +276,7 @@ def _padded(call: Call, pads: Sizes | None) -> Shape:
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
-    """Give the axes that pads speaks of, None where they are not known."""
+    """Return the axes that pads speaks of, None where they are not known."""
     if not call.has(3):
         return range(rank)
     given = call.sizes(3)
@@ -285,8 +285,8 @@ def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
 
 
 @data("Pad")
-def pad_data(call: Call) -> Any:
-    """Give the elements with the constant around."""
+def pad_1_data(call: Call) -> Any:
+    """Return the elements with the constant around."""
     given = call.data(0)
     if given is None or call.attribute("mode") != "constant":
         return None
@@ -298,7 +298,7 @@ def pad_data(call: Call) -> Any:
     if call.version < 11:
         fill = call.attribute("value")
     elif call.has(2):
-        values = call.elements(2)
+        values = call.constant(2)
         fill = None if values is None else values[0]
     ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
     return picked(given, {axis: range(-begin, given.shape[axis] + end) for axis, begin, end in ends}, fill=fill)
@@ -308,8 +308,8 @@ def pad_data(call: Call) -> Any:
 
 
 @infer("CenterCropPad")
-def center_crop_pad(call: Call) -> Shape:
-    """Give the sizes that are wanted of some axes, or of all."""
+def center_crop_pad_18(call: Call) -> Shape:
+    """Return the sizes that are wanted of some axes, or of all."""
     shape, wanted, given = call.shape(0), call.sizes(1), call.attribute("axes")
     if any(less(size, 0) for size in wanted or ()):
         raise Violation("C4", f"shape {shown(tuple(wanted or ()))}")

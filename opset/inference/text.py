@@ -13,18 +13,18 @@ from opset.schemas.constraints import Violation
 
 
 @infer("RegexFullMatch")
-def full_match(call: Call) -> Shape:
-    """Give the shape of the strings."""
+def regex_full_match_20(call: Call) -> Shape:
+    """Return the shape of the strings."""
     if call.attribute("pattern") is None:
         raise Violation("C1", "there is no pattern")
-    return call.known(0)
+    return call.require_shape(0)
 
 
 @infer("StringNormalizer")
-def normalized(call: Call) -> Shape:
-    """Give the shape of the strings; where there are stop words, how many are left depends on data."""
+def string_normalizer_10(call: Call) -> Shape:
+    """Return the shape of the strings; where there are stop words, how many are left depends on data."""
     check_choice(call, "case_change_action", ("NONE", "LOWER", "UPPER"), "C1")
-    shape = call.known(0)
+    shape = call.require_shape(0)
     if len(shape) not in (1, 2) or (len(shape) == 2 and equal(shape[0], 1) is False):
         raise Violation("C2", f"shape {list(shape)}")
     # Of no strings the result is one empty string.
@@ -33,15 +33,15 @@ def normalized(call: Call) -> Shape:
 
 
 @infer("StringSplit")
-def split(call: Call) -> list[Shape]:
-    """Give the shape of the strings, with the greatest number of parts behind it for the first output."""
-    shape = call.known(0)
+def string_split_20(call: Call) -> list[Shape]:
+    """Return the shape of the strings, with the greatest number of parts behind it for the first output."""
+    shape = call.require_shape(0)
     return [(*shape, None), shape]
 
 
 @infer("TfIdfVectorizer")
-def tf_idf(call: Call) -> Shape:
-    """Give one number for each coordinate, after the batch."""
+def tf_idf_vectorizer_9(call: Call) -> Shape:
+    """Return one number for each coordinate, after the batch."""
     check_choice(call, "mode", ("TF", "IDF", "TFIDF"), "C1")
     indexes = call.attribute("ngram_indexes") or ()
     shortest, longest = call.attribute("min_gram_length"), call.attribute("max_gram_length")
@@ -54,16 +54,16 @@ def tf_idf(call: Call) -> Shape:
     weights = call.attribute("weights")
     if grams is not None and weights and len(weights) != grams:
         raise Violation("C7", f"{grams} n-grams, {len(weights)} weights")
-    shape = call.known(0)
+    shape = call.require_shape(0)
     if len(shape) not in (1, 2):
         raise Violation("C3", f"rank {len(shape)}")
     return (*shape[:-1], max(indexes, default=-1) + 1)
 
 
 def _grams(call: Call) -> int | None:
-    """Give the number of n-grams in the pool, None where it is not known which one counts."""
+    """Return the number of n-grams in the pool, None where it is not known which one counts."""
     numbers, strings = call.attribute("pool_int64s") or (), call.attribute("pool_strings") or ()
-    element = call.element(0)
+    element = call.dtype(0)
     pool = numbers or strings
     if not pool or (numbers and strings) or (element is not None and (element == "string") != bool(strings)):
         raise Violation("C4", f"{len(numbers)} numbers and {len(strings)} strings are there to count {element}")

@@ -13,7 +13,7 @@ from opset.schemas.constraints import Violation
 
 
 def _step(parts: int, call: Call) -> list[Type]:
-    """Give the new tensors, then the new second part of each, and so on.
+    """Return the new tensors, then the new second part of each, and so on.
 
     The inputs from the third on are all tensors, all gradients and all of each other part, `parts` in all.
     """
@@ -27,8 +27,8 @@ def _step(parts: int, call: Call) -> list[Type]:
 
 
 def _alike(call: Call, places: range) -> Type:
-    """Give the type that inputs have in common. Raises Violation C3 where they differ."""
-    elements = list(dict.fromkeys(filter(None, map(call.element, places))))
+    """Return the type that inputs have in common. Raises Violation C3 where they differ."""
+    elements = list(dict.fromkeys(filter(None, map(call.dtype, places))))
     if len(elements) > 1:
         raise Violation("C3", f"tensors of {' and '.join(elements)}")
     shape = common(call, places, "C3")
@@ -42,14 +42,14 @@ infer("Adam", domain=DOMAIN)(partial(_step, 4))
 
 
 @infer("Gradient", domain=DOMAIN)
-def gradient(call: Call) -> list[Type]:
-    """Give the types of the tensors with respect to which is differentiated."""
+def gradient_1(call: Call) -> list[Type]:
+    """Return the types of the tensors with respect to which is differentiated."""
     names, others = call.attribute("xs") or (), call.attribute("zs") or ()
     if call.input_count != len(names) + len(others):
         raise Violation("C1", f"{call.input_count} inputs for {len(names)} names of xs and {len(others)} of zs")
     found = []
     for place in range(len(names)):
-        element = call.element(place)
+        element = call.dtype(place)
         if element is not None and not element.startswith(("float", "double", "bfloat")):
             raise Violation("C2", f"{names[place]!r:.80} is of {element}")
         found.append(tensor(element, call.shape(place)))

@@ -51,7 +51,7 @@ class Type(NamedTuple):
 
 
 def layers(type_: Type | None) -> tuple[list[Type], Type | None]:
-    """Give the sequences, optionals and maps of a type, from the outside in, and the tensors in them, if known."""
+    """Return the sequences, optionals and maps of a type, from the outside in, and the tensors in them, if known."""
     around: list[Type] = []
     while type_ is not None and type_.kind not in ("tensor", "sparse_tensor"):
         around.append(type_)
@@ -65,33 +65,33 @@ def _wrapped(around: Iterable[Type], inside: str) -> str:
 
 
 def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> Type:
-    """Give the type of tensors of an element type and a shape."""
+    """Return the type of tensors of an element type and a shape."""
     return Type("tensor", element, None if shape is None else tuple(shape))
 
 
 def is_rankless(type_: Type | None) -> bool:
-    """Say whether of a type not even the rank of its tensors, if it is one of tensors, is known."""
+    """Return whether of a type not even the rank of its tensors, if it is one of tensors, is known."""
     return type_ is None or (type_.kind == "tensor" and type_.shape is None)
 
 
 def sequence(inner: Type | None) -> Type:
-    """Give the type of sequences of values of a type. In it, a size is known only where all values share it."""
+    """Return the type of sequences of values of a type. In it, a size is known only where all values share it."""
     return Type("seq", None, None, inner)
 
 
 def optional(inner: Type | None) -> Type:
-    """Give the type of optional values of a type."""
+    """Return the type of optional values of a type."""
     return Type("optional", None, None, inner)
 
 
 def shown(shape: Shape | None) -> str:
-    """Give a shape as text, "[2, N, ?]"; "" where the rank is not known."""
+    """Return a shape as text, "[2, N, ?]"; "" where the rank is not known."""
     return "" if shape is None else f"[{', '.join('?' if each is None else str(each) for each in shape)}]"
 
 
 @lru_cache(maxsize=4096)
 def of_text(text: str) -> Type | None:
-    """Give the type that schemas spell so, "seq(tensor(float))"; its shapes are not known."""
+    """Return the type that schemas spell so, "seq(tensor(float))"; its shapes are not known."""
     if text.startswith(("tensor(", "sparse_tensor(")):
         return Type(text[: text.index("(")], text[text.index("(") + 1 : -1])
     for kind in ("seq", "optional"):
@@ -105,7 +105,7 @@ def of_text(text: str) -> Type | None:
 
 
 def of_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | None:
-    """Give the type that a TypeProto states, None where it states none; `size` reads a Dimension message."""
+    """Return the type that a TypeProto states, None where it states none; `size` reads a Dimension message."""
     wrappers: list[tuple[str, str | None]] = []
     inner: Type | None = None
     while len(wrappers) < _MAX_NESTING:
@@ -131,7 +131,7 @@ def of_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | None:
 
 
 def to_proto(type_: Type) -> Any:
-    """Give a type as a TypeProto. Sizes with variables become a dim_param, those that do not fit 64 bits stay unset."""
+    """A type as a TypeProto. Sizes with variables become a dim_param, those that do not fit 64 bits stay unset."""
     whole = proto = pb.TypeProto()
     around, inside = layers(type_)
     for each in around:
@@ -160,7 +160,7 @@ def to_proto(type_: Type) -> Any:
 
 
 def join(left: Type | None, right: Type | None) -> Type | None:
-    """Give what is true of a value that is of the one type or the other; sizes that differ are not known."""
+    """Return what is true of a value that is of the one type or the other; sizes that differ are not known."""
     if left == right or left is None or right is None:
         return left if left == right else None
     if left.kind != right.kind:
@@ -173,7 +173,7 @@ def join(left: Type | None, right: Type | None) -> Type | None:
 
 
 def mapped(type_: Type | None, size: Callable[[Size | None], Size | None]) -> Type | None:
-    """Give a type with every size replaced."""
+    """Return a type with every size replaced."""
     if type_ is None:
         return None
     shape = None if type_.shape is None else tuple([size(each) for each in type_.shape])
@@ -181,7 +181,7 @@ def mapped(type_: Type | None, size: Callable[[Size | None], Size | None]) -> Ty
 
 
 def meet(stated: Type | None, found: Type | None, better: Callable[[Size, Size], bool]) -> tuple[Type | None, str]:
-    """Give what is true of a value by two sources, and "" or why they cannot both be right.
+    """Return what is true of a value by two sources, and "" or why they cannot both be right.
 
     `stated` is what the model says, `found` what was inferred; where they contradict each other, `found` is given. Of
     two sizes that do not, a number that was found counts most; else `better(stated, found)` says whether that does.

@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import Any
 
-from opset.inference.agreement import agreed
+from opset.inference.agreement import unify
 from opset.inference.call import Call, Element
 from opset.inference.dimensions import Dim, maximum, minimum
 from opset.inference.elements import Function, applied, each, rounded, typed, whole
@@ -18,26 +18,26 @@ _FAR = 2**62
 
 
 @infer("Clip", since=11)
-def clip(call: Call) -> Shape:
-    """Give the shape of the input; the bounds are scalars."""
+def clip_11(call: Call) -> Shape:
+    """Return the shape of the input; the bounds are scalars."""
     for place in (1, 2):
-        agreed(call, place, (), "C1")
-    return call.known(0)
+        unify(call, place, (), "C1")
+    return call.require_shape(0)
 
 
 @data("Clip")
-def clip_data_by_attributes(call: Call) -> Any:
+def clip_1_data(call: Call) -> Any:
     """Limit elements by attributes."""
     return _limited(call, call.attribute("min"), call.attribute("max"))
 
 
 @data("Clip", since=11)
-def clip_data(call: Call) -> Any:
+def clip_11_data(call: Call) -> Any:
     """Limit elements by bounds that are inputs."""
     bounds: list[Element] = []
     for place in (1, 2):
         if call.has(place):
-            elements = call.elements(place)
+            elements = call.constant(place)
             if not elements or elements[0] is None:
                 return None
             bounds.append(elements[0])
@@ -48,7 +48,7 @@ def clip_data(call: Call) -> Any:
 
 def _limited(call: Call, low: Any, high: Any) -> Any:
     """Limit elements by bounds, None for one that is absent."""
-    type_ = call.element(0)
+    type_ = call.dtype(0)
 
     def limit(element: Any) -> Element:
         # Infinities become finite even without bounds, and with NaN all are NaN.
@@ -60,12 +60,12 @@ def _limited(call: Call, low: Any, high: Any) -> Any:
             element = _extreme(element, high, min, minimum, _FAR, math.inf)
         return rounded(element, type_)
 
-    found = call.elements(0)
+    found = call.constant(0)
     return None if found is None else tuple(applied(limit, one) for one in found)
 
 
 def _extreme(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Give the larger or smaller of an element and a bound; one from `start` to `end` does not count for sizes."""
+    """Return the larger or smaller of an element and a bound; one from `start` to `end` does not count for sizes."""
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)
     if not isinstance(bound, Dim) and start <= bound <= end:
@@ -81,7 +81,7 @@ def _sign(x: Any) -> Element:
 
 
 def _to_whole(function: Any) -> Function:
-    """Give a function that takes the fraction of numbers; sizes have none."""
+    """Return a function that takes the fraction of numbers; sizes have none."""
     return lambda x: math.copysign(function(x), x) if isinstance(x, float) else x
 
 
@@ -100,6 +100,6 @@ for _name, _function in _OF_NUMBERS.items():
 
 
 @data("Not")
-def not_data(call: Call) -> Any:
-    """Give the contrary of each element."""
+def not_1_data(call: Call) -> Any:
+    """Return the contrary of each element."""
     return each(call, lambda x: not x)

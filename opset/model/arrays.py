@@ -51,19 +51,19 @@ _PIECE: Final = 1 << 20  # elements; a multiple of 8, so that each piece ends wi
 
 
 def data_type_of(dtype: np.dtype[Any]) -> int | None:
-    """Give the TensorProto.DataType of a dtype in any byte order, STRING for text; None where there is none."""
+    """Return the TensorProto.DataType of a dtype in any byte order, STRING for text; None where there is none."""
     if dtype.kind in "US":
         return STRING
     return _NUMBERS.get(dtype.newbyteorder("=") if dtype.byteorder == ">" else dtype)
 
 
 def dtype_of_element(name: str) -> np.dtype[Any]:
-    """Give the dtype of an element type by its word in type strings: "float" is float32."""
+    """Return the dtype of an element type by its word in type strings: "float" is float32."""
     return DTYPES[_WORDS[name]]
 
 
 def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Array:
-    """Give a TensorProto's elements, in the shape of its dims; the array may be read-only.
+    """Return a TensorProto's elements, in the shape of its dims; the array may be read-only.
 
     `model` is what the tensor belongs to, and may be None for one that is complete in itself. Raises ModelError M206 if
     the data does not fit dims and type or has more than `limit` bytes, and M2xx for external data.
@@ -87,7 +87,7 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
 
 
 def _shaped(tensor: Any, flat: Array) -> Array:
-    """Give elements in the shape of dims, of which numpy may have no array: too many, or too great ones beside a 0."""
+    """Elements in the shape of dims, of which numpy may have no array: too many, or too great ones beside a 0."""
     try:
         return flat.reshape(tuple(tensor.dims))
     except (ValueError, OverflowError) as error:
@@ -95,7 +95,7 @@ def _shaped(tensor: Any, flat: Array) -> Array:
 
 
 def tensor_of(name: str, array: Array) -> Any:
-    """Give a TensorProto of an array, its data in raw_data, or in string_data for text. Raises ModelError M206."""
+    """Return a TensorProto of an array, its data in raw_data, or in string_data for text. Raises ModelError M206."""
     array = np.asarray(array)
     number = data_type_of(array.dtype)
     if number is None:
@@ -113,7 +113,7 @@ def tensor_of(name: str, array: Array) -> Any:
 
 
 def decoded(kind: str, data: bytes) -> Any:
-    """Give the message of a kind, such as "TensorProto", that bytes hold. Raises ModelError M103 or M106."""
+    """Return the message of a kind, such as "TensorProto", that bytes hold. Raises ModelError M103 or M106."""
     try:
         return getattr(pb, kind).FromString(data)
     except DecodeError as error:
@@ -124,7 +124,7 @@ def decoded(kind: str, data: bytes) -> Any:
 
 
 def encoded(message: Any) -> bytes:
-    """Give a message as bytes. Raises ModelError M111 where it is larger than protobuf can hold."""
+    """Return a message as bytes. Raises ModelError M111 where it is larger than protobuf can hold."""
     try:
         data: bytes = message.SerializeToString()
     except (EncodeError, ValueError) as error:
@@ -133,7 +133,7 @@ def encoded(message: Any) -> bytes:
 
 
 def value_of(message: Any, limit: int | None = None, kind: str | None = None) -> Any:
-    """Give what a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto holds.
+    """Return what a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto holds.
 
     `kind` is the type string that is declared, as far as it is known. Where it says bfloat16, UINT16 is read as its
     bits, which is how the test data of the standard was written up to release 1.18. A tensor that is not part of
@@ -152,7 +152,7 @@ def _unfit(why: str) -> ModelError:
 
 
 def _needed(message: Any) -> int:
-    """Give how many bytes the arrays of a message take together, a sparse tensor with its zeros."""
+    """Return how many bytes the arrays of a message take together, a sparse tensor with its zeros."""
     needed, pending = 0, [message]
     while pending:
         each = pending.pop()
@@ -171,13 +171,13 @@ def _needed(message: Any) -> int:
 
 
 def _split(kind: str) -> tuple[str, str]:
-    """Give the outermost word of a type string and what it stands around, "" for what is not known."""
+    """Return the outermost word of a type string and what it stands around, "" for what is not known."""
     wrapper, _, inner = kind.partition("(")
     return wrapper, "" if inner == "?)" else inner[:-1]
 
 
 def _value(message: Any, kind: str, part: bool = False) -> Any:
-    """Give what a message holds; protobuf nests no more than 100 in one another, so that recursion is safe."""
+    """Return what a message holds; protobuf nests no more than 100 in one another, so that recursion is safe."""
     wrapper, inner = _split(kind)
     name = message.DESCRIPTOR.name
     if wrapper and MESSAGES.get(wrapper) != name:
@@ -202,7 +202,7 @@ def _value(message: Any, kind: str, part: bool = False) -> Any:
 
 
 def _held(message: Any, kind: str, inner: str) -> str:
-    """Give the field that holds the parts of a sequence or optional, "" where it is empty and does not say."""
+    """Return the field that holds the parts of a sequence or optional, "" where it is empty and does not say."""
     if not 0 <= message.elem_type < len(_PARTS):
         raise _unfit(f"{message.elem_type} is no kind of its parts")
     present = [field.name.removesuffix("s") for field, _ in message.ListFields() if field.message_type is not None]
@@ -214,7 +214,7 @@ def _held(message: Any, kind: str, inner: str) -> str:
 
 
 def _map(message: Any, inner: str) -> dict[Any, Any]:
-    """Give the map of a MapProto; `inner` is what its type string says of keys and values."""
+    """Return the map of a MapProto; `inner` is what its type string says of keys and values."""
     key, _, element = inner.partition(", ")
     text = _WORDS.get(key, message.key_type) == STRING
     if message.keys if text else message.string_keys:
@@ -231,7 +231,7 @@ def _map(message: Any, inner: str) -> dict[Any, Any]:
 
 
 def message_of(name: str, value: Any, kind: str) -> Any:
-    """Give the TensorProto, SequenceProto, OptionalProto or MapProto of a value of the type string `kind`.
+    """Return the TensorProto, SequenceProto, OptionalProto or MapProto of a value of the type string `kind`.
 
     What is not known of an empty value, "seq(?)", is left open. Raises ModelError M206 where no message holds it.
     """
@@ -274,7 +274,7 @@ def _kind(kind: str) -> int:
 
 
 def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Array:
-    """Give a SparseTensorProto as a dense array: its values at their indices, zeros elsewhere.
+    """Return a SparseTensorProto as a dense array: its values at their indices, zeros elsewhere.
 
     Indices are linear, or one row for each value. Raises ModelError M206 where they do not fit values and dims, or the
     dense tensor has more than `limit` bytes.
@@ -299,7 +299,7 @@ def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Arra
 
 
 def _unpacked(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array:
-    """Give elements of 2, 4 or 6 bits that form one stream, the first in the lowest bits of the first byte."""
+    """Return elements of 2, 4 or 6 bits that form one stream, the first in the lowest bits of the first byte."""
     packed = np.frombuffer(data, np.uint8)
     codes: Array = np.empty(count, np.uint8)
     # Piece by piece: a bit by itself takes a byte.

@@ -27,7 +27,7 @@ _NAMES = {number: name for name, (number, _) in FIELDS.items()}
 
 
 def attribute_type(attribute: Any) -> str:
-    """Give the schema's word for an AttributeProto's type; IR version 1 left it to be seen from the field in use."""
+    """Return the schema's word for an AttributeProto's type; IR version 1 left it to be seen from the field in use."""
     if attribute.type:
         return _NAMES.get(attribute.type, "undefined")
     for name, (_, field) in FIELDS.items():
@@ -37,7 +37,7 @@ def attribute_type(attribute: Any) -> str:
 
 
 def attribute_value(attribute: Any) -> Any:
-    """Give the value of an AttributeProto: int, float, str (bytes if not UTF-8), message, or a tuple of these.
+    """Return the value of an AttributeProto: int, float, str (bytes if not UTF-8), message, or a tuple of these.
 
     None where the type is none that there is.
     """

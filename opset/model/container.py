@@ -50,7 +50,7 @@ class Model:
             raise _no_model(source, "it holds neither a graph nor an IR version")
 
     def with_proto(self, message: Any, *, changed: bool = False) -> Model:
-        """Give a model with another ModelProto over the same data; placeholders in it keep their meaning.
+        """Return a model with another ModelProto over the same data; placeholders in it keep their meaning.
 
         `changed` says that the message is not equal to the source's, which saves the comparison when it is written.
         """
@@ -61,7 +61,7 @@ class Model:
         return other
 
     def payload(self, tensor_proto: Any, limit: int | None = None) -> bytes:
-        """Give a tensor's data in the form of raw_data (see onnx.proto), wherever and however it is stored.
+        """Return a tensor's data in the form of raw_data (see onnx.proto), wherever and however it is stored.
 
         Raises ModelError M206 if the data does not fit dims and type, if it is of strings, or if it has more than
         `limit` bytes; M2xx if external data is missing or unsafe; M105 if a file changed.
@@ -69,12 +69,12 @@ class Model:
         return tensor.tensor_bytes(self, tensor_proto, limit)
 
     def segments(self, tensor_proto: Any) -> list[wire.Segment]:
-        """Give the data fields of a tensor that were left in the file, in their order."""
+        """Return the data fields of a tensor that were left in the file, in their order."""
         indexes = (wire.placeholder_index(entry, self._token) for entry in tensor_proto.opset_payload)
         return [self._segments[index] for index in indexes if index is not None and index < len(self._segments)]
 
     def with_segments(self, message: Any, segments: Iterable[tuple[Any, wire.Segment]]) -> Model:
-        """Give a model with another ModelProto, of which these tensors get these segments as data."""
+        """Return a model with another ModelProto, of which these tensors get these segments as data."""
         changed = self.with_proto(message)
         changed._segments = list(self._segments)
         for tensor_proto, segment in segments:
@@ -90,7 +90,7 @@ class Model:
         tensor_proto.opset_payload[:] = foreign
 
     def pieces(self) -> tuple[list[bytes | wire.Segment], int]:
-        """Give what the model's bytes consist of, and their number: the source's own if the proto was not changed.
+        """Return what the model's bytes consist of, and their number: the source's own if the proto was not changed.
 
         Raises ModelError M111 if a changed model is larger than protobuf can hold.
         """
@@ -110,7 +110,7 @@ class Model:
         return pieces, size
 
     def SerializeToString(self) -> bytes:
-        """Give the whole model as bytes, external data left where it is.
+        """Return the whole model as bytes, external data left where it is.
 
         Raises ModelError M111 if they are more than protobuf can hold, M105 if the source changed.
         """
@@ -123,7 +123,7 @@ class Model:
         return whole.getvalue()
 
     def as_given(self) -> Any:
-        """Give the model as it was given: a ModelProto of the caller's class if it was one, else the Model itself."""
+        """Return the model as it was given: a ModelProto of the caller's class if it was one, else the Model itself."""
         return self if self._given is None else self._given.FromString(self.SerializeToString())
 
     def save(self, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
@@ -132,7 +132,7 @@ class Model:
 
 
 def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[str]] = ()) -> Model:
-    """Give the model that lies at a path, in bytes, in a binary stream or in a ModelProto; a Model comes back as it is.
+    """The model that lies at a path, in bytes, in a binary stream or in a ModelProto; a Model comes back as it is.
 
     Neither the weights nor external data are read. `allow_external_roots` are folders, besides the model's own, that
     external data may lie in.
@@ -167,7 +167,7 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
 
 
 def _refusal(source: Source, why: str) -> ModelError:
-    """Give the error for bytes that protobuf does not accept, with the place at which they are off."""
+    """Return the error for bytes that protobuf does not accept, with the place at which they are off."""
     head = source.read(0, min(source.size, 512))
     if not wire.starts_like_model(head):
         return _no_model(source, "it does not begin like one")
@@ -200,7 +200,7 @@ _OTHER_FILES = {
 
 
 def _no_model(source: Source, why: str) -> ModelError:
-    """Give the error for bytes that are something else, with a hint where it is known what they are."""
+    """Return the error for bytes that are something else, with a hint where it is known what they are."""
     head = source.read(0, min(source.size, 32))
     hint = next((hint for magic, hint in _OTHER_FILES.items() if head.startswith(magic)), "")
     return ModelError(

@@ -85,22 +85,22 @@ _MOST: Final = 1 << 62
 
 
 def quoted(name: str) -> str:
-    """Give a name from a model for a message: in quotes, safe on a terminal, and not too long."""
+    """Return a name from a model for a message: in quotes, safe on a terminal, and not too long."""
     return f"'{printable(name)}'" if len(name) <= 100 else f"'{printable(name[:100])}…'"
 
 
 def place(tensor: Any) -> str:
-    """Give how a message names a tensor."""
+    """Return how a message names a tensor."""
     return f"tensor {quoted(tensor.name)}"
 
 
 def misfit(tensor: Any, why: str) -> ModelError:
-    """Give the error for a tensor whose data is not what its dims and type say."""
+    """Return the error for a tensor whose data is not what its dims and type say."""
     return ModelError(Finding("M206", "the size of a tensor's data does not fit its dims and type", place(tensor), why))
 
 
 def element_bits(data_type: int) -> int:
-    """Give the size of one element in bits; raise ModelError M206 for STRING and for what is no type."""
+    """Return the size of one element in bits; raise ModelError M206 for STRING and for what is no type."""
     if data_type in ELEMENTS:
         return ELEMENTS[data_type].bits
     why = "strings differ in size" if data_type == STRING else f"{data_type} is no element type"
@@ -108,7 +108,7 @@ def element_bits(data_type: int) -> int:
 
 
 def element_count(tensor: Any) -> int:
-    """Give the product of a tensor's dims; raise ModelError M206 if one is negative or the product is absurd."""
+    """Return the product of a tensor's dims; raise ModelError M206 if one is negative or the product is absurd."""
     dims = list(tensor.dims)
     shown = str(dims) if len(dims) <= 8 else f"{str(dims[:8])[:-1]}, …]"
     if any(dim < 0 for dim in dims):
@@ -122,7 +122,7 @@ def element_count(tensor: Any) -> int:
 
 
 def data_size(tensor: Any) -> int:
-    """Give how many bytes a tensor's data has by its dims and type; raise ModelError M206 if these say nothing."""
+    """Return how many bytes a tensor's data has by its dims and type; raise ModelError M206 if these say nothing."""
     if tensor.data_type not in ELEMENTS:
         is_string = tensor.data_type == STRING
         raise misfit(tensor, "strings differ in size" if is_string else f"{tensor.data_type} is no element type")
@@ -130,7 +130,7 @@ def data_size(tensor: Any) -> int:
 
 
 def decode(data_type: int, data: bytes, count: int) -> list[Any]:
-    """Give `count` elements as int, float, bool or complex; `data` must have the size that this takes."""
+    """Return `count` elements as int, float, bool or complex; `data` must have the size that this takes."""
     code = ELEMENTS[data_type].code
     if data_type in _COMPLEX:
         parts = struct.unpack(f"<{2 * count}{code}", data)
@@ -146,7 +146,7 @@ def decode(data_type: int, data: bytes, count: int) -> list[Any]:
 
 
 def encode(data_type: int, values: Sequence[Any]) -> bytes:
-    """Give elements as bytes: the inverse of `decode`.
+    """Return elements as bytes: the inverse of `decode`.
 
     A float is rounded to the nearest that the type has, ties to even. Raises ValueError, OverflowError or struct.error
     for a value beyond the type's range, TypeError for one that is no number.
@@ -163,7 +163,7 @@ def encode(data_type: int, values: Sequence[Any]) -> bytes:
 
 
 def pack(patterns: Iterable[int], bits: int) -> bytes:
-    """Give patterns of at most 8 bits as one stream of bits."""
+    """Return patterns of at most 8 bits as one stream of bits."""
     out = bytearray()
     held = filled = 0
     for pattern in patterns:
@@ -178,7 +178,7 @@ def pack(patterns: Iterable[int], bits: int) -> bytes:
 
 
 def _unpack(data: bytes, bits: int, count: int) -> Iterator[int]:
-    """Give the patterns of a stream of bits: the inverse of `pack`."""
+    """Yield the patterns of a stream of bits: the inverse of `pack`."""
     padded, mask = data + b"\0", (1 << bits) - 1
     for position in range(0, count * bits, bits):
         byte = position >> 3
@@ -187,7 +187,7 @@ def _unpack(data: bytes, bits: int, count: int) -> Iterator[int]:
 
 @cache
 def _table(data_type: int) -> tuple[Any, ...]:
-    """Give the value of every bit pattern of a type of at most 8 bits, in order."""
+    """Return the value of every bit pattern of a type of at most 8 bits, in order."""
     if data_type in _SMALL_INTEGERS:
         lowest, highest = _SMALL_INTEGERS[data_type]
         return (*range(highest + 1), *range(lowest, 0))
@@ -212,7 +212,7 @@ def _table(data_type: int) -> tuple[Any, ...]:
 
 @cache
 def _numbers(data_type: int) -> tuple[list[float], list[int]]:
-    """Give the numbers of a small float type that are not below zero, ascending, and their bit patterns."""
+    """Return the numbers of a small float type that are not below zero, ascending, and their bit patterns."""
     table = _table(data_type)
     patterns = range(len(table) if data_type == _POWERS else len(table) // 2)
     known = [pattern for pattern in patterns if not math.isnan(table[pattern])]
@@ -220,7 +220,7 @@ def _numbers(data_type: int) -> tuple[list[float], list[int]]:
 
 
 def _pattern(data_type: int, value: Any) -> int:
-    """Give the bit pattern of the nearest number in a type of at most 8 bits; raise ValueError out of range."""
+    """Return the bit pattern of the nearest number in a type of at most 8 bits; raise ValueError out of range."""
     table = _table(data_type)
     if data_type in _SMALL_INTEGERS:
         return table.index(value)
@@ -245,7 +245,7 @@ def _pattern(data_type: int, value: Any) -> int:
 
 
 def _bfloat16_pattern(value: Any) -> int:
-    """Give the upper half of the FLOAT that a value rounds to, in one rounding; raise OverflowError out of range."""
+    """Return the upper half of the FLOAT that a value rounds to, in one rounding; raise OverflowError out of range."""
     value = float(value)
     if math.isnan(value):
         return 0x7FC0

@@ -50,7 +50,7 @@ class Folder:
         self.roots += [os.path.realpath(os.fsdecode(root)) for root in allowed]
 
     def file(self, location: str, where: str) -> ExternalFile:
-        """Give the file at a location; raise ModelError M201 if it is outside, M202 if missing, M203 if not regular."""
+        """The file at a location; raise ModelError M201 if it is outside, M202 if missing, M203 if not regular."""
         if "\0" in location:
             raise _outside(location, where, "the location holds a NUL character")
         real = self.real_path(location)
@@ -60,11 +60,11 @@ class Folder:
         raise _outside(location, where, f"it leads to {real}")
 
     def real_path(self, location: str) -> str:
-        """Give the path that a location leads to with every link resolved, or "" where it cannot lead anywhere."""
+        """Return the path that a location leads to with every link resolved, or "" where it cannot lead anywhere."""
         return "" if "\0" in location else os.path.realpath(os.path.join(self.path, location))
 
     def holds(self, folder: str) -> bool:
-        """Tell whether a folder is the model's own."""
+        """Return whether a folder is the model's own."""
         return os.path.realpath(folder) == self.roots[0]
 
 
@@ -81,7 +81,7 @@ class ExternalFile:
 
     @contextmanager
     def descriptor(self) -> Iterator[int]:
-        """Give a descriptor of the file; raise ModelError M105 if it is not what it was, or changes meanwhile."""
+        """Return a descriptor of the file; raise ModelError M105 if it is not what it was, or changes meanwhile."""
         descriptor = _open_below(self._root, self._relative, self.name, self._where)
         try:
             self._check(descriptor)
@@ -91,7 +91,7 @@ class ExternalFile:
             os.close(descriptor)
 
     def read(self, offset: int, count: int) -> bytes:
-        """Give exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
+        """Return exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
         with self.descriptor() as descriptor:
             return read_exactly(descriptor, offset, count, self.name)
 
@@ -105,12 +105,12 @@ class ExternalFile:
 
 
 def is_external(tensor: Any) -> bool:
-    """Tell whether a tensor's data lies in a file of its own."""
+    """Return whether a tensor's data lies in a file of its own."""
     return bool(tensor.data_location == EXTERNAL)
 
 
 def reference(tensor: Any) -> Reference:
-    """Give what a tensor's external_data says; of a key that stands twice the last counts.
+    """Return what a tensor's external_data says; of a key that stands twice the last counts.
 
     Raises ModelError M207 without a location, M204 where offset or length is not a plain number.
     """
@@ -123,7 +123,7 @@ def reference(tensor: Any) -> Reference:
 
 
 def data_range(folder: Folder | None, tensor: Any) -> Segment:
-    """Give where a tensor's external data lies; raise ModelError M201 to M207 if it cannot be used."""
+    """Return where a tensor's external data lies; raise ModelError M201 to M207 if it cannot be used."""
     said = reference(tensor)
     size = data_size(tensor)
     if said.length is not None and said.length != size:
@@ -147,7 +147,7 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
 
 
 def findings(model: Model) -> list[Finding]:
-    """Give all that is off with a model's external data, found without reading it.
+    """Return all that is off with a model's external data, found without reading it.
 
     M201 to M207 say why a tensor's data cannot be used; M208 names keys that have no meaning, or that stand twice.
     """
@@ -161,7 +161,7 @@ def findings(model: Model) -> list[Finding]:
 
 
 def odd_keys(model: Any) -> list[Finding]:
-    """Give a finding M208 for each tensor of a ModelProto whose external data has keys without a clear meaning."""
+    """Return a finding M208 for each tensor of a ModelProto whose external data has keys without a clear meaning."""
     found: list[Finding] = []
     if not locations(model):
         return found
@@ -182,7 +182,7 @@ def refer(tensor: Any, location: str, offset: int, length: int) -> None:
 
 
 def locations(model: Any) -> dict[str, str]:
-    """Give the locations that a ModelProto's tensors refer to, each with the place of the first tensor that does."""
+    """Return the locations that a ModelProto's tensors refer to, each with the place of the first tensor that does."""
     found: dict[str, str] = {}
     if b"location" not in model.SerializeToString():  # most models, and walking all nodes takes longer
         return found
@@ -194,13 +194,13 @@ def locations(model: Any) -> dict[str, str]:
 
 
 def tensors(model: Any) -> Iterator[Any]:
-    """Give every TensorProto of a ModelProto, those that sparse tensors consist of included."""
+    """Yield every TensorProto of a ModelProto, those that sparse tensors consist of included."""
     for tensor in constants(model):
         yield from (tensor.values, tensor.indices) if tensor.DESCRIPTOR.name == "SparseTensorProto" else (tensor,)
 
 
 def constants(model: Any) -> Iterator[Any]:
-    """Give every TensorProto and SparseTensorProto of a ModelProto, in graphs, functions, subgraphs and attributes."""
+    """Yield every TensorProto and SparseTensorProto of a ModelProto, in graphs, functions, subgraphs and attributes."""
     bodies = [model.graph, *model.functions]
     for training in model.training_info:
         bodies += [training.initialization, training.algorithm]
@@ -225,12 +225,12 @@ def constants(model: Any) -> Iterator[Any]:
 
 
 def _text(value: str | bytes) -> str:
-    """Give a protobuf string, which is bytes where it is not valid UTF-8, as the system takes file names."""
+    """Return a protobuf string, which is bytes where it is not valid UTF-8, as the system takes file names."""
     return os.fsdecode(value)
 
 
 def _number(key: str, text: str, tensor: Any) -> int:
-    """Give the value of plain ASCII digits; raise ModelError M204 for anything else, or beyond 63 bits."""
+    """Return the value of plain ASCII digits; raise ModelError M204 for anything else, or beyond 63 bits."""
     if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= _LARGEST:
         return int(text)
     why = f"{key} is {quoted(text)}"
@@ -250,7 +250,7 @@ def _outside(location: str, where: str, why: str) -> ModelError:
 
 
 def _open_below(root: str, relative: str, name: str, where: str) -> int:
-    """Give a descriptor of the regular file at a path below a folder, with no link on the way."""
+    """Return a descriptor of the regular file at a path below a folder, with no link on the way."""
     folder = -1
     try:
         if os.open in os.supports_dir_fd:

@@ -49,7 +49,7 @@ class Body:
 
 
 def subgraphs(node: Any) -> Iterator[tuple[str, Any]]:
-    """Give (attribute name, GraphProto) for every subgraph that a node holds.
+    """Yield (attribute name, GraphProto) for every subgraph that a node holds.
 
     IR version 1 wrote no attribute types, so the fields are looked at, not the type alone.
     """
@@ -63,7 +63,7 @@ def subgraphs(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def bodies(model: Any) -> list[Body]:
-    """Give every body of a ModelProto, each before those inside it: graph, training graphs, functions."""
+    """Return every body of a ModelProto, each before those inside it: graph, training graphs, functions."""
     pending: list[Body] = []
     main = Body(model.graph, f"graph '{printable(model.graph.name)}'")
     pending.append(main)
@@ -79,7 +79,7 @@ def bodies(model: Any) -> list[Body]:
 
 
 def bodies_below(*roots: Body) -> list[Body]:
-    """Give bodies and those inside them, each before those inside it."""
+    """Return bodies and those inside them, each before those inside it."""
     found = []
     pending = [*reversed(roots)]
     while pending:
@@ -99,7 +99,7 @@ def verify(found: list[Body]) -> list[dict[Any, int]]:
     """Check the rules on names that everything else relies on; linear in the number of names.
 
     Every value is defined once in its body and before its first use, and names are valid UTF-8 (IR specification,
-    "Names within a graph", "Nodes"). `found` is what `bodies` gave. Gives for each body the names that it defines with
+    "Names within a graph", "Nodes"). `found` is what `bodies` gave. Returns for each body the names it defines with
     the index of the node that does, -1 for inputs and initializers. Raises ModelError with all findings.
     """
     findings: list[Finding] = []
@@ -124,7 +124,7 @@ def verify(found: list[Body]) -> list[dict[Any, int]]:
 
 
 def _positions(body: Body, findings: list[Finding]) -> dict[Any, int]:
-    """Give for every value that a body defines the index of its node, -1 for inputs and initializers."""
+    """Return for every value that a body defines the index of its node, -1 for inputs and initializers."""
     proto = body.proto
     here: dict[Any, int] = dict.fromkeys(body.input_names(), -1)
     if not body.function:
@@ -185,7 +185,7 @@ def list_as_input(graph: Any, tensor: Any) -> None:
 
 
 def names_read(nodes: Iterable[Any]) -> set[str]:
-    """Give every name that nodes read, those in their subgraphs included."""
+    """Return every name that nodes read, those in their subgraphs included."""
     read: set[str] = set()
     pending = list(nodes)
     while pending:
@@ -198,7 +198,7 @@ def names_read(nodes: Iterable[Any]) -> set[str]:
 
 
 def used_names(found: Iterable[Body]) -> set[str]:
-    """Give every name of a value that nodes of the bodies, or their outputs, use."""
+    """Return every name of a value that nodes of the bodies, or their outputs, use."""
     names: set[str] = set()
     for body in found:
         names.update(body.output_names(), *(node.input for node in body.proto.node))
@@ -215,7 +215,7 @@ class FreshNames:
         self._next: dict[str, int] = {}
 
     def fresh(self, stem: str) -> str:
-        """Give `stem` itself if it is free, else `stem` with the lowest free number behind it."""
+        """Return `stem` itself if it is free, else `stem` with the lowest free number behind it."""
         if self._taken is None:
             self._taken = set().union(*self._defined)
             for body in self._found:
@@ -232,7 +232,7 @@ class FreshNames:
 
 
 def call_order(functions: Iterable[Any]) -> list[Any]:
-    """Give a model's functions, callers before those that they call.
+    """Return a model's functions, callers before those that they call.
 
     Raises ModelError M114 where functions call each other in a circle (IR specification, Functions).
     """
@@ -258,7 +258,7 @@ def call_order(functions: Iterable[Any]) -> list[Any]:
 
 
 def function_key(call: Any) -> tuple[str, str, str]:
-    """Give (domain, name, overload), the identity of a FunctionProto, or of the function that a NodeProto calls."""
+    """Return (domain, name, overload), the identity of a FunctionProto, or of the function that a NodeProto calls."""
     domain = "" if call.domain == "ai.onnx" else call.domain
     return domain, call.op_type if hasattr(call, "op_type") else call.name, call.overload
 

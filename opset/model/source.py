@@ -35,11 +35,11 @@ class Source(Protocol):
     size: int
 
     def read(self, offset: int, count: int) -> bytes:
-        """Give exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
+        """Return exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
 
     @contextmanager
     def descriptor(self) -> Iterator[int | None]:
-        """Give a file descriptor to copy from, or None where the bytes are in memory; check for changes at the end."""
+        """A file descriptor to copy from, or None where the bytes are in memory; check for changes at the end."""
 
 
 class BytesSource:
@@ -49,12 +49,12 @@ class BytesSource:
         self.data, self.name, self.size = data, name, len(data)
 
     def read(self, offset: int, count: int) -> bytes:
-        """Give `count` bytes from `offset`."""
+        """Return `count` bytes from `offset`."""
         return self.data[offset : offset + count]
 
     @contextmanager
     def descriptor(self) -> Iterator[int | None]:
-        """Give None: there is no file."""
+        """Return None: there is no file."""
         yield None
 
 
@@ -73,12 +73,12 @@ class FileSource:
         self.size = self._state[0]
 
     def read(self, offset: int, count: int) -> bytes:
-        """Give exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
+        """Return exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
         return read_exactly(self._descriptor, offset, count, self.name)
 
     @contextmanager
     def descriptor(self) -> Iterator[int | None]:
-        """Give the descriptor; raise ModelError M105 if the file changed since it was opened."""
+        """Return the descriptor; raise ModelError M105 if the file changed since it was opened."""
         self.check_unchanged()
         yield self._descriptor
         self.check_unchanged()
@@ -90,12 +90,12 @@ class FileSource:
 
 
 def file_state(status: os.stat_result) -> tuple[int, int]:
-    """Give what tells that a file was written to: its size and its time of modification."""
+    """Return what tells that a file was written to: its size and its time of modification."""
     return status.st_size, status.st_mtime_ns
 
 
 def changed(name: str) -> ModelError:
-    """Give the error for a file that is not any more what it was when it was opened."""
+    """Return the error for a file that is not any more what it was when it was opened."""
     return ModelError(
         Finding(
             "M105",
@@ -120,7 +120,7 @@ def read_into(descriptor: int, offset: int, buffer: memoryview, name: str) -> in
 
 
 def read_exactly(descriptor: int, offset: int, count: int, name: str) -> bytes:
-    """Give `count` bytes from `offset` of an open file; raise ModelError M105 if it ends before, M101 if it fails."""
+    """Return `count` bytes from `offset` of an open file; raise ModelError M105 if it ends before, M101 if it fails."""
     parts = []
     while count:
         try:
@@ -145,7 +145,7 @@ _read_at: Final = getattr(os, "pread", _seek_and_read)
 
 
 def cannot_open(name: str, error: OSError | ValueError) -> ModelError:
-    """Give the error for a model file that the system does not open or read."""
+    """Return the error for a model file that the system does not open or read."""
     why = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return ModelError(Finding("M101", "the file cannot be read", why=why, file=name))
 

@@ -78,7 +78,7 @@ _INT64: Final = (-(1 << 63), (1 << 63) - 1)
 
 
 def parse_node(text: str) -> Any:
-    """Give the NodeProto that text says: `y = Add (x, w)`.
+    """Return the NodeProto that text says: `y = Add (x, w)`.
 
     Raises ModelError M301 where the text is not ONNX text syntax, M104 where it is nested too deeply; the place is
     line:column.
@@ -87,7 +87,7 @@ def parse_node(text: str) -> Any:
 
 
 def parse_graph(text: str) -> Any:
-    """Give the GraphProto that text says: `g (float[N] x) => (float[N] y) { y = Relu (x) }`.
+    """Return the GraphProto that text says: `g (float[N] x) => (float[N] y) { y = Relu (x) }`.
 
     Raises ModelError as `parse_node` does.
     """
@@ -95,7 +95,7 @@ def parse_graph(text: str) -> Any:
 
 
 def parse_function(text: str) -> Any:
-    """Give the FunctionProto that text says: `<domain: "d", opset_import: ["": 17]> f (x) => (y) { y = Relu (x) }`.
+    """Return the FunctionProto that text says: `<domain: "d", opset_import: ["": 17]> f (x) => (y) { y = Relu (x) }`.
 
     Raises ModelError as `parse_node` does.
     """
@@ -103,7 +103,7 @@ def parse_function(text: str) -> Any:
 
 
 def parse_model(text: str) -> Any:
-    """Give the ModelProto that text says: `<ir_version: 8, …>`, a graph, and any number of functions.
+    """Return the ModelProto that text says: `<ir_version: 8, …>`, a graph, and any number of functions.
 
     Raises ModelError as `parse_node` does.
     """
@@ -134,7 +134,7 @@ class _Reader:
     # Tokens
 
     def advance(self) -> str:
-        """Give the text of the token that stands next, and step behind it."""
+        """Return the text of the token that stands next, and step behind it."""
         passed = self.text
         # It matches anywhere, the end included.
         found: Any = _TOKEN.match(self.source, self.stop)
@@ -144,16 +144,16 @@ class _Reader:
         return passed
 
     def at(self, mark: str) -> bool:
-        """Tell whether this mark stands next."""
+        """Return whether this mark stands next."""
         return self.text == mark and self.kind == "mark"
 
     def next_is(self, mark: str) -> bool:
-        """Tell whether this mark stands behind the token that stands next."""
+        """Return whether this mark stands behind the token that stands next."""
         found: Any = _TOKEN.match(self.source, self.stop)
         return bool(found["mark"] == mark)
 
     def take(self, mark: str) -> bool:
-        """Tell whether this mark stands next, and if so step behind it."""
+        """Return whether this mark stands next, and if so step behind it."""
         found = self.at(mark)
         if found:
             self.advance()
@@ -197,24 +197,24 @@ class _Reader:
     # Names and literals
 
     def word(self, expected: str) -> str:
-        """Give a word as it stands."""
+        """Return a word as it stands."""
         if self.kind != "word":
             self.fail(expected)
         return self.advance()
 
     def name(self, expected: str) -> str:
-        """Give a name: a word, or anything in quotes."""
+        """Return a name: a word, or anything in quotes."""
         return self.string(expected) if self.kind == "string" else self.word(expected)
 
     def dotted(self, expected: str) -> list[str]:
-        """Give names that stand with dots between them."""
+        """Return names that stand with dots between them."""
         found = [self.name(expected)]
         while self.take("."):
             found.append(self.name(expected))
         return found
 
     def names(self) -> list[str]:
-        """Give the inputs or outputs of a node: a name that is left out before a comma is empty."""
+        """Return the inputs or outputs of a node: a name that is left out before a comma is empty."""
         found = []
         while True:
             if self.kind in ("word", "string"):
@@ -227,13 +227,13 @@ class _Reader:
                 return found
 
     def string(self, expected: str = "a text in quotes") -> str:
-        """Give what a text in quotes says: a backslash stands before a character that is meant as it is."""
+        """Return what a text in quotes says: a backslash stands before a character that is meant as it is."""
         if self.kind != "string":
             self.fail(expected)
         return _ESCAPED.sub(r"\1", self.advance()[1:-1])
 
     def whole(self, lowest: int = _INT64[0], highest: int = _INT64[1], why: str = "") -> int:
-        """Give a whole number within bounds."""
+        """Return a whole number within bounds."""
         # Of very many digits Python is slow to make a number, or refuses to.
         found = int(self.text) if self.kind == "whole" and len(self.text) < 1000 else None
         if found is None or not lowest <= found <= highest:
@@ -242,11 +242,11 @@ class _Reader:
         return found
 
     def is_real(self) -> bool:
-        """Tell whether a number stands next that is not written as a whole one."""
+        """Return whether a number stands next that is not written as a whole one."""
         return self.kind == "real" or (self.kind == "word" and self.text.lower() in _NOT_FINITE)
 
     def real(self, single: bool = True) -> float:
-        """Give a number as the nearest that a float, or else a double, has."""
+        """Return a number as the nearest that a float, or else a double, has."""
         if self.kind != "whole" and not self.is_real():
             self.fail("a number")
         try:
@@ -285,7 +285,7 @@ class _Reader:
             self.depth -= 1
 
     def element_type(self) -> int:
-        """Give the number of an element type."""
+        """Return the number of an element type."""
         if self.kind != "word" or self.text not in _ELEMENT_TYPES:
             self.fail("an element type")
         return _ELEMENT_TYPES[self.advance()]
@@ -393,7 +393,7 @@ class _Reader:
         return True
 
     def value(self, attribute: Any, wanted: str, many: bool) -> str:
-        """Read one value, or one of many, into an attribute, and give its kind; `wanted` is the kind if it is known."""
+        """Read one value, or one of many, into an attribute, and return its kind; `wanted` is the known kind."""
         start = self.start
         found: Any
         if self.kind == "word" and self.text in _TYPE_WORDS:
@@ -421,7 +421,7 @@ class _Reader:
         return kind
 
     def tensor_or_type(self) -> tuple[str, Any]:
-        """Give the kind and message of a value that begins with a type: a tensor if a name or data follows."""
+        """Return the kind and message of a value that begins with a type: a tensor if a name or data follows."""
         start, kind = self.start, pb.TypeProto()
         self.type(kind)
         if self.kind not in ("word", "string") and not self.at("=") and not self.at("{"):
@@ -565,7 +565,7 @@ class _Reader:
 
 
 def _bounds(data_type: int) -> tuple[int, int, str]:
-    """Give the least and greatest entry that the integer field of an element type takes, and what it stands for."""
+    """Return the least and greatest entry that the integer field of an element type takes, and what it stands for."""
     element = ELEMENTS[data_type]
     if data_type == BOOL:
         return 0, 1, ""
@@ -582,7 +582,7 @@ def _bounds(data_type: int) -> tuple[int, int, str]:
 
 
 def _nearest_float(text: str) -> float:
-    """Give the float32 nearest to a decimal number, ties to even; raise OverflowError out of range."""
+    """Return the float32 nearest to a decimal number, ties to even; raise OverflowError out of range."""
     value = float(text)
     if not math.isfinite(value):
         return value

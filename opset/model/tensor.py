@@ -33,7 +33,7 @@ __all__ = [
 
 
 def data_range(model: Model | None, tensor: Any) -> wire.Segment | None:
-    """Give where a tensor's data lies in the form of raw_data, or None if it is in memory or has another form.
+    """Return where a tensor's data lies in the form of raw_data, or None if it is in memory or has another form.
 
     Raises ModelError M206 where the length is not what dims and type ask for, M2xx where external data is unsafe.
     """
@@ -51,7 +51,7 @@ def data_range(model: Model | None, tensor: Any) -> wire.Segment | None:
 
 
 def tensor_bytes(model: Model | None, tensor: Any, limit: int | None = None) -> bytes:
-    """Give a tensor's data in the form of raw_data, wherever and however it is stored.
+    """Return a tensor's data in the form of raw_data, wherever and however it is stored.
 
     `model` is what the tensor belongs to, and may be None for one that is complete in itself. Raises ModelError M206 if
     the data does not fit dims and type, is of strings, or has more than `limit` bytes, and M2xx for external data.
@@ -70,7 +70,7 @@ def tensor_bytes(model: Model | None, tensor: Any, limit: int | None = None) -> 
 
 
 def tensor_values(model: Model | None, tensor: Any, max_elements: int | None = None) -> list[Any]:
-    """Give a tensor's elements in order: int, float, bool, complex or str (bytes where it is not valid UTF-8).
+    """Return a tensor's elements in order: int, float, bool, complex or str (bytes where it is not valid UTF-8).
 
     Raises ModelError M206 if there are more than `max_elements`, or as `tensor_bytes` does.
     """
@@ -87,7 +87,7 @@ def tensor_values(model: Model | None, tensor: Any, max_elements: int | None = N
 
 
 def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence[Any]) -> Any:
-    """Give a TensorProto of these values, in raw_data, or in string_data for STRING (of str or bytes).
+    """Return a TensorProto of these values, in raw_data, or in string_data for STRING (of str or bytes).
 
     A float is rounded to the nearest that the type has, ties to even. Raises ModelError M206 if the number of values is
     not what dims ask for, or a value is beyond the type's range.
@@ -108,7 +108,7 @@ def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence
 
 
 def text_of(value: bytes) -> str | bytes:
-    """Give a string of a model as text, or as it is where it is not valid UTF-8."""
+    """Return a string of a model as text, or as it is where it is not valid UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -116,7 +116,7 @@ def text_of(value: bytes) -> str | bytes:
 
 
 def _typed_data(model: Model | None, tensor: Any) -> bytes:
-    """Give what the field of the tensor's type holds, in the form of raw_data.
+    """Return what the field of the tensor's type holds, in the form of raw_data.
 
     Floats are taken bit by bit from the encoded message: as a Python float a signalling NaN would change.
     """

@@ -28,12 +28,12 @@ class Constant:
 
 
 def element_name(number: int) -> str | None:
-    """Give the word for a TensorProto.DataType number, None for one that is not known."""
+    """Return the word for a TensorProto.DataType number, None for one that is not known."""
     return ELEMENTS[number] if 0 < number < len(ELEMENTS) else None
 
 
 def type_string(proto: Any) -> str | None:
-    """Give a TypeProto as a type string, "seq(tensor(float))"; None where a part is missing."""
+    """Return a TypeProto as a type string, "seq(tensor(float))"; None where a part is missing."""
     wrappers = []
     while True:
         kind = proto.WhichOneof("value")
@@ -62,7 +62,7 @@ def type_string(proto: Any) -> str | None:
 
 
 def shape_of(proto: Any) -> Shape | None:
-    """Give the shape in a TypeProto of a tensor: ints, names of dimension variables, or None for unknown ones."""
+    """Return the shape in a TypeProto of a tensor: ints, names of dimension variables, or None for unknown ones."""
     if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
         return None
     return tuple(_dimension(dim) for dim in proto.tensor_type.shape.dim)

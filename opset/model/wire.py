@@ -80,7 +80,7 @@ class Segment:
         return len(self.header) + self.end - self.start
 
     def read(self) -> bytes:
-        """Give its bytes; raise ModelError M105 if the source changed."""
+        """Return its bytes; raise ModelError M105 if the source changed."""
         with self.source.descriptor():
             return self.header + self.source.read(self.start, self.end - self.start)
 
@@ -95,7 +95,7 @@ class SubMessage(NamedTuple):
 
 @cache
 def sub_messages() -> dict[str, dict[int, SubMessage]]:
-    """Give, for each message type, its fields that hold messages, by number."""
+    """Return, for each message type, its fields that hold messages, by number."""
     found: dict[str, dict[int, SubMessage]] = {}
     pending = list(proto.FILE.message_types_by_name.values())
     for descriptor in pending:
@@ -110,7 +110,7 @@ def sub_messages() -> dict[str, dict[int, SubMessage]]:
 
 @cache
 def ways_to_tensors() -> dict[str, dict[int, str]]:
-    """Give, for each message type, its fields below which a TensorProto can stand, and the type of their messages."""
+    """Return, for each message type, its fields below which a TensorProto can stand, and the type of their messages."""
     fields_of = sub_messages()
     leading = {"onnx.TensorProto"}
     while more := {t for t, fs in fields_of.items() if any(f.type in leading for f in fs.values())} - leading:
@@ -119,7 +119,7 @@ def ways_to_tensors() -> dict[str, dict[int, str]]:
 
 
 def varint(value: int) -> bytes:
-    """Give a non-negative number in protobuf's variable-length form."""
+    """Return a non-negative number in protobuf's variable-length form."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -129,12 +129,12 @@ def varint(value: int) -> bytes:
 
 
 def header(number: int, length: int) -> bytes:
-    """Give the tag and the length of a length-delimited field."""
+    """Return the tag and the length of a length-delimited field."""
     return varint(number << 3 | LENGTH) + varint(length)
 
 
 def fields(source: Source, start: int, end: int, depth: int = 0) -> Iterator[Field]:
-    """Give the fields of the message that lies from `start` to `end`, in order; raise WireError where it is malformed.
+    """Yield the fields of the message that lies from `start` to `end`, in order; raise WireError where it is malformed.
 
     A group is given as one field. Contents are not read. `depth` is how many messages the message lies inside of.
     """
@@ -198,7 +198,7 @@ def fields(source: Source, start: int, end: int, depth: int = 0) -> Iterator[Fie
 
 
 def _varint_at(window: bytes, index: int, base: int) -> tuple[int, int]:
-    """Give the varint at window[index] and the index behind it."""
+    """Return the varint at window[index] and the index behind it."""
     value = shift = 0
     start = index
     while True:
@@ -241,7 +241,7 @@ def _is_large(item: Field) -> bool:
 
 
 def _holds_no_data(kind: str, item: Field) -> bool:
-    """Tell whether this field shows that its message keeps its values in many small fields, which are not searched."""
+    """Whether this field shows that its message keeps its values in many small fields, which are not searched."""
     if kind == "onnx.AttributeProto":
         return item.number in _ATTRIBUTE_LISTS
     return kind == "onnx.TensorProto" and (
@@ -255,7 +255,7 @@ def _walk(
     replace: Callable[[Field, bool], bytes | Segment | None],
     leave: Callable[[str, Field], bool],
 ) -> tuple[list[Edit], int]:
-    """Replace fields of the TensorProtos of a model; give the edits in order, and by how much they lengthen it.
+    """Replace fields of the TensorProtos of a model; return the edits in order, and by how much they lengthen it.
 
     `descend` tells which messages are walked, `replace` gives what a field of a TensorProto becomes (None: stays as it
     is), `leave` tells after which field of which message the rest of it need not be looked at.
@@ -302,7 +302,7 @@ def _walk(
 
 
 def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
-    """Give the skeleton of a model, and the data that its placeholders stand for, by index.
+    """Return the skeleton of a model, and the data that its placeholders stand for, by index.
 
     Raises WireError where the walk meets malformed bytes, and ModelError M111 where too much is left for protobuf.
     """
@@ -336,7 +336,7 @@ def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
 
 
 def splice(skeleton: bytes, token: bytes, segments: Sequence[Segment]) -> tuple[list[bytes | Segment], int]:
-    """Give what a model's bytes consist of, piece by piece, and their number: a skeleton with its data put back."""
+    """Return what a model's bytes consist of, piece by piece, and their number: a skeleton with its data put back."""
     found = [match.start() for match in re.finditer(re.escape(token), skeleton)]
     found.append(len(skeleton))
     source = BytesSource(skeleton)
@@ -368,19 +368,19 @@ def splice(skeleton: bytes, token: bytes, segments: Sequence[Segment]) -> tuple[
 
 
 def placeholder_content(token: bytes, index: int) -> bytes:
-    """Give the entry of TensorProto.opset_payload that stands for the data of this index."""
+    """Return the entry of TensorProto.opset_payload that stands for the data of this index."""
     return token + index.to_bytes(8, "big")
 
 
 def placeholder_index(entry: bytes, token: bytes) -> int | None:
-    """Give the index that an entry of TensorProto.opset_payload stands for, or None if it is not of this load."""
+    """Return the index that an entry of TensorProto.opset_payload stands for, or None if it is not of this load."""
     if len(entry) != TOKEN_SIZE + 8 or not entry.startswith(token):
         return None
     return int.from_bytes(entry[TOKEN_SIZE:], "big")
 
 
 def too_large(size: int, name: str) -> ModelError:
-    """Give the error for a message that protobuf cannot hold."""
+    """Return the error for a message that protobuf cannot hold."""
     return ModelError(
         Finding(
             "M111",
@@ -422,7 +422,7 @@ def diagnose(source: Source) -> WireError | None:
 
 @cache
 def _packed_fields() -> dict[str, dict[int, int]]:
-    """Give, for each message type, the wire type of the elements of its repeated numbers."""
+    """Return, for each message type, the wire type of the elements of its repeated numbers."""
     kind = FieldDescriptor
     wires = {kind.TYPE_FLOAT: FIXED32, kind.TYPE_DOUBLE: FIXED64}
     wires |= dict.fromkeys((kind.TYPE_INT32, kind.TYPE_INT64, kind.TYPE_UINT64), VARINT)
@@ -451,7 +451,7 @@ _TOO_LONG: Final = re.compile(rb"[\x80-\xff]{9}[\x02-\xff]")
 
 
 def starts_like_model(head: bytes) -> bool:
-    """Tell whether bytes begin with a field of ModelProto, and are not just text."""
+    """Return whether bytes begin with a field of ModelProto, and are not just text."""
     kinds = {f.number: VARINT if f.type == f.TYPE_INT64 else LENGTH for f in proto.ModelProto.DESCRIPTOR.fields}
     try:
         tag = _varint_at(head, 0, 0)[0]

@@ -125,7 +125,7 @@ def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
 
 
 def chunks(pieces: Iterable[Piece]) -> Iterator[bytes]:
-    """Give the bytes of pieces, at most CHUNK of a source at a time; raise ModelError M105 if a source changed."""
+    """Yield the bytes of pieces, at most CHUNK of a source at a time; raise ModelError M105 if a source changed."""
     for piece in pieces:
         if isinstance(piece, bytes):
             yield piece
@@ -165,7 +165,7 @@ class _Files:
             os.close(descriptor)
 
     def link(self, target: str, file: external_data.ExternalFile) -> None:
-        """Give a file a second name, to be renamed to `target`."""
+        """Return a file a second name, to be renamed to `target`."""
         temporary = self._temporary(target)
         try:
             os.link(file.real, temporary)
@@ -312,7 +312,7 @@ _NOT_HERE: Final = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOP
 
 
 def _open_stream(output: str) -> IO[bytes] | None:
-    """Open an output that is written to as it is, a pipe or a device; give None for what is to become a file."""
+    """Open an output that is written to as it is, a pipe or a device; return None for what is to become a file."""
     if own := re.fullmatch(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)", os.path.abspath(output)):
         number = {"stdout": 1, "stderr": 2}.get(own[1]) or int(own[2] or own[3])
         return open(os.dup(number), "wb")
@@ -403,7 +403,7 @@ def _bring(model: Model, output: str, files: _Files, *, link: bool) -> None:
 
 
 def _target(base: str, location: str, output: str) -> str:
-    """Give where a data file belongs below the output's folder, on a way without links and never outside of it."""
+    """Return where a data file belongs below the output's folder, on a way without links and never outside of it."""
     parts = location.split("/")
     if os.path.isabs(location) or ".." in parts:
         raise _misplaced(location, "its location is not one inside a folder")
@@ -427,7 +427,7 @@ def _misplaced(location: str, why: str) -> UsageError:
 
 
 def _needs_copy(file: external_data.ExternalFile, target: str, force: bool) -> bool:
-    """Tell whether a data file has to be put at its target; raise UsageError U102 if something else is there."""
+    """Return whether a data file has to be put at its target; raise UsageError U102 if something else is there."""
     if not os.path.lexists(target):
         return True
     if os.path.realpath(target) == file.real or _same_content(file, target):
@@ -446,7 +446,7 @@ def _same_content(file: external_data.ExternalFile, target: str) -> bool:
 
 
 def _moved(model: Model, output: str, files: _Files) -> Model:
-    """Put all large data into a new file beside the output; give the model that refers to it."""
+    """Put all large data into a new file beside the output; return the model that refers to it."""
     _folder(model)
     message = proto.ModelProto()
     message.CopyFrom(model.proto)
@@ -481,7 +481,7 @@ def _is_large(tensor: Any) -> bool:
 
 
 def _inlined(model: Model) -> Model:
-    """Give the model with its external data as raw_data, still to be read."""
+    """Return the model with its external data as raw_data, still to be read."""
     folder = _folder(model)
     message = proto.ModelProto()
     message.CopyFrom(model.proto)

@@ -55,7 +55,7 @@ class Hooks(Generic[T]):
         self, decorator: str, operators: tuple[str, ...], since: int, domain: str,
         describe: Callable[[Callable[..., object], str], T],
     ) -> Callable[[Callable[..., object]], Callable[..., object]]:
-        """Give the decorator proper, for the caller's caller; `describe` makes an entry of a function and its origin.
+        """Return the decorator proper, for the caller's caller; `describe` makes an entry of a function and its origin.
 
         Registering a function again, as a notebook does, replaces it. Raises `error` where there are two, and for an
         operator of the standard, which has its function.
@@ -99,7 +99,7 @@ class Hooks(Generic[T]):
     def find(
         self, decorator: str, domain: str, operator: str, since: int, own: Table[T] | None = None
     ) -> T | None:
-        """Give the function of an operator at a version, None if there is none; `own` are those of users' files.
+        """Return the function of an operator at a version, None if there is none; `own` are those of users' files.
 
         Raises `error` where one of `own` was registered otherwise, too.
         """
@@ -115,7 +115,7 @@ class Hooks(Generic[T]):
         return versions[known[position]] if position >= 0 else None
 
     def of_files(self, files: Iterable[Path]) -> Table[T]:
-        """Give what users' files register. A file is run once, and again when its text has changed.
+        """Return what users' files register. A file is run once, and again when its text has changed.
 
         Raises `error` with all files that cannot be run, and where two register the same.
         """
@@ -177,7 +177,7 @@ class Hooks(Generic[T]):
             raise self.error(findings)
 
     def _unusable(self, file: Path, error: BaseException) -> Finding:
-        """Give the finding of an error that a file raised, with the last line of the file that was run."""
+        """Return the finding of an error that a file raised, with the last line of the file that was run."""
         line = error.lineno if isinstance(error, SyntaxError) and error.filename == str(file) else None
         trace = error.__traceback__
         while trace is not None and not isinstance(error, SyntaxError):

@@ -50,7 +50,7 @@ class Registry:
         self._files = tuple({file.resolve(): file for file in found if file.is_file()}.values())
 
     def schema(self, op_type: str, version: int, domain: str = "") -> OpSchema | None:
-        """Give what the operator is at this version of its domain's operator set; None where there is none.
+        """Return what the operator is at this version of its domain's operator set; None where there is none.
 
         That is the schema with the highest since_version not above it. A deprecated one is given as well.
         """
@@ -59,12 +59,12 @@ class Registry:
         return self._make(domain, op_type, position) if position >= 0 else None
 
     def versions(self, op_type: str, domain: str = "") -> tuple[OpSchema, ...]:
-        """Give all versions of an operator, oldest first; none where it is not known."""
+        """Return all versions of an operator, oldest first; none where it is not known."""
         domain = normalised(domain)
         return tuple(self._make(domain, op_type, each) for each in range(len(self._versions_of(op_type, domain))))
 
     def operators(self, domain: str = "") -> list[str]:
-        """Give the names of a domain's operators, sorted."""
+        """Return the names of a domain's operators, sorted."""
         return sorted(self._sources.get(normalised(domain), ()))
 
     @cached_property
@@ -77,22 +77,22 @@ class Registry:
         }
 
     def is_standard(self, op_type: str, domain: str = "") -> bool:
-        """Say whether an operator is one of the standard."""
+        """Return whether an operator is one of the standard."""
         source = self._sources.get(normalised(domain), {}).get(op_type)
         return source is not None and source[1] is None
 
     def files(self, domain: str, name: str) -> tuple[Path, ...]:
-        """Give the files of this name beside the YAML of a domain in users' folders, each once."""
+        """Return the files of this name beside the YAML of a domain in users' folders, each once."""
         wanted = normalised(domain)
         return tuple(each for each in self._files if each.name == name and normalised(each.parent.name) == wanted)
 
     def documentation(self, schema: OpSchema) -> Docs:
-        """Give the prose of a schema of this registry."""
+        """Return the prose of a schema of this registry."""
         prose = self._sources[schema.domain][schema.name][1]
         return make_docs(standard_prose() if prose is None else prose, schema.domain, schema.name, schema.since_version)
 
     def examples(self, operator: str, domain: str = "") -> tuple[Example, ...]:
-        """Give the examples of an operator, in the order of its file; none where it is not known."""
+        """Return the examples of an operator, in the order of its file; none where it is not known."""
         domain = normalised(domain)
         if operator not in self._sources.get(domain, {}):
             return ()
@@ -117,12 +117,12 @@ class Registry:
 
 @lru_cache(maxsize=1)
 def default_registry() -> Registry:
-    """Give the registry of the standard's operators."""
+    """Return the registry of the standard's operators."""
     return Registry([(standard_index(), None, None)])
 
 
 def registry_with(folders: Iterable[Path | str]) -> Registry:
-    """Give a registry of the standard's operators and those of folders of `<domain>/<Operator>.yaml`.
+    """Return a registry of the standard's operators and those of folders of `<domain>/<Operator>.yaml`.
 
     Raises SchemaError with the findings of all folders, and when an operator is declared twice.
     """
@@ -153,7 +153,7 @@ def registry_with(folders: Iterable[Path | str]) -> Registry:
 
 
 def entry_point_folders() -> list[Path]:
-    """Give the folders that installed packages offer under the entry point `opset.schemas`.
+    """Return the folders that installed packages offer under the entry point `opset.schemas`.
 
     Such an entry point names a module or package; its folder is the schema folder. Looking for them is slow, so this
     is done only when asked for.
@@ -169,7 +169,7 @@ def entry_point_folders() -> list[Path]:
 
 
 def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: str = "") -> OpSchema:
-    """Give an operator of the standard: its newest version, or the one that holds at `max_inclusive_version`.
+    """Return an operator of the standard: its newest version, or the one that holds at `max_inclusive_version`.
 
     Raises UsageError U105 where there is none.
     """

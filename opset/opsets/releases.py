@@ -19,7 +19,7 @@ class Release(NamedTuple):
     training: int = 0
 
     def opset_of(self, domain: str) -> int:
-        """Give the newest version of a domain's operator set in this release; 0 where it is not part of it."""
+        """Return the newest version of a domain's operator set in this release; 0 where it is not part of it."""
         return {"": self.opset, "ai.onnx": self.opset, ML: self.ml, TRAINING: self.training}.get(domain, 0)
 
 
@@ -65,7 +65,7 @@ RELEASES = (
 
 
 def release(name: str) -> Release:
-    """Give the newest release whose number begins with `name`: "1.15" gives 1.15.0, "1.16" gives 1.16.2.
+    """Return the newest release whose number begins with `name`: "1.15" gives 1.15.0, "1.16" gives 1.16.2.
 
     Raises UsageError U101 when there is none, with those that there are.
     """
@@ -79,14 +79,14 @@ def release(name: str) -> Release:
 
 
 def _leading(name: str, parts: list[str]) -> bool:
-    """Say whether a release number begins with these parts; parts that it leaves out are zero."""
+    """Return whether a release number begins with these parts; parts that it leaves out are zero."""
     own = name.split(".")
     own += ["0"] * (len(parts) - len(own))
     return own[: len(parts)] == parts
 
 
 def ir_version_of_opset(version: int, domain: str = "") -> int:
-    """Give the IR version of the first release that has this operator set version.
+    """Return the IR version of the first release that has this operator set version.
 
     A version between two releases' came with the later one. Raises UsageError U101 for one that no release has.
     """
@@ -100,17 +100,17 @@ def ir_version_of_opset(version: int, domain: str = "") -> int:
 
 
 def newest_ir_version() -> int:
-    """Give the IR version of the newest release."""
+    """Return the IR version of the newest release."""
     return RELEASES[-1].ir
 
 
 def knows(domain: str) -> bool:
-    """Say whether a domain's operator set is part of the releases."""
+    """Return whether a domain's operator set is part of the releases."""
     return RELEASES[-1].opset_of(domain) > 0
 
 
 def opset_beside(opsets: Mapping[str, int]) -> int:
-    """Give the version of the default domain that goes with versions of other domains.
+    """Return the version of the default domain that goes with versions of other domains.
 
     It is the newest one that needs no later IR version than the first release that has those versions.
     """

@@ -76,7 +76,7 @@ RUNTIMES = (
 
 
 def runtime(spec: str) -> Runtime:
-    """Give the row that `name==release` means: the longest listed release that the given one begins with.
+    """Return the row that `name==release` means: the longest listed release that the given one begins with.
 
     "onnxruntime==1.17.3" gives the row of 1.17. Raises UsageError U101 when there is none, with what there is: a
     release that is not listed is not guessed from its neighbours.
@@ -101,13 +101,13 @@ def runtime(spec: str) -> Runtime:
 
 
 def _nearest(rows: list[Runtime], wanted: str) -> list[Runtime]:
-    """Give the listed releases just below and just above one that is not listed."""
+    """Return the listed releases just below and just above one that is not listed."""
     below = [row for row in rows if _order(row.release) < _order(wanted)]
     above = [row for row in rows if _order(row.release) > _order(wanted)]
     return below[-1:] + above[:1]
 
 
 def _order(release: str) -> list[tuple[int, str]]:
-    """Give what releases are sorted by: numbers by value, before them other parts by name."""
+    """Return what releases are sorted by: numbers by value, before them other parts by name."""
     parts = [part.lstrip("0") if part.isdecimal() else part for part in release.split(".")]
     return [(len(part) if part.isdecimal() or not part else -1, part) for part in parts]

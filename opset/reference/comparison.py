@@ -41,7 +41,7 @@ def differences(
     where: str = "",
     absolute: float = ABSOLUTE,
 ) -> Iterator[Difference]:
-    """Give a Difference for each pair of tensors, or other leaves, of two values; the same ones included.
+    """Yield a Difference for each pair of tensors, or other leaves, of two values; the same ones included.
 
     Without `rtol`, the tolerance is that of the element type; without `atol`, it is `absolute` of the relative one.
     NaN equals NaN, whichever its sign.
@@ -69,7 +69,7 @@ def differences(
 
 
 def tolerance_of(dtype: np.dtype[Any]) -> float:
-    """Give the relative tolerance of an element type, 0 where results are exact."""
+    """Return the relative tolerance of an element type, 0 where results are exact."""
     return TOLERANCES.get(dtype.name, 0.0)
 
 
@@ -98,7 +98,7 @@ def _of_arrays(
 
 
 def _wide(array: Any) -> Any:
-    """Give numbers in a type in which they can be subtracted: integers of 64 bits as long double, which holds them."""
+    """Numbers in a type in which they can be subtracted: integers of 64 bits as long double, which holds them."""
     if array.dtype.kind == "c":
         return array.astype(np.complex128)
     return array.astype(np.longdouble if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else np.float64)

@@ -51,7 +51,7 @@ class Limits:
     timeout: float | None = None
 
     def bytes(self) -> int:
-        """Give the limit of bytes, the machine's memory where none was set."""
+        """Return the limit of bytes, the machine's memory where none was set."""
         if self.max_bytes is not None:
             return self.max_bytes
         try:
@@ -104,7 +104,7 @@ class ReferenceEvaluator:
         self.outputs = tuple(_declared(each) for each in proto.graph.output)
         self._programs = Programs(self.model, self.registry, self.limits.bytes, trace is not None)
         self._plans: dict[tuple[str, ...], Program] = {}
-        self._run: Run | None = None
+        self._run: Evaluation | None = None
 
     @property
     def steps(self) -> int:
@@ -122,7 +122,7 @@ class ReferenceEvaluator:
         return [each.name for each in self.outputs]
 
     def run(self, output_names: Sequence[str] | None, feed_inputs: Mapping[str, Any]) -> list[Any]:
-        """Give the outputs, or the values of the main graph that `output_names` names, computed from inputs by name.
+        """Return the outputs, or the values of the main graph that `output_names` names, computed from inputs by name.
 
         A tensor is a numpy array, a sequence a list, an optional its value or None, a map a dict. Raises RunError with
         all that is wrong with the inputs (R1…), what went wrong at which node (R2…), or which limit was met (R3…).
@@ -133,7 +133,7 @@ class ReferenceEvaluator:
         if names not in self._plans:
             self._plans[names] = self._programs.main(names)
         program = self._plans[names]
-        run = self._run = Run(self.limits, self._seed, self._trace, self.registry)
+        run = self._run = Evaluation(self.limits, self._seed, self._trace, self.registry)
         try:
             with np.errstate(all="ignore"):
                 results = run.execute(program, [feeds.get(name, ABSENT) for name in program.inputs])
@@ -173,7 +173,7 @@ class ReferenceEvaluator:
 
 
 def described(value: Declared) -> str:
-    """Give a declaration in words: "tensor(float) of shape [N, 3]"."""
+    """Return a declaration in words: "tensor(float) of shape [N, 3]"."""
     shape = "" if value.shape is None else f" of shape [{', '.join('?' if d is None else str(d) for d in value.shape)}]"
     return printable(f"{value.type or 'any type'}{shape}")
 
@@ -183,7 +183,7 @@ def _declared(value: Any, has_default: bool = False) -> Declared:
 
 
 def fitted(value: Any, declared: Declared) -> tuple[Any, str]:
-    """Give a value in the form that kernels take, and why it does not fit its declaration, "" where it does."""
+    """Return a value in the form that kernels take, and why it does not fit its declaration, "" where it does."""
     kind = declared.type.removeprefix("sparse_") if declared.type is not None else None  # its values are dense
     if kind is None or not kind.startswith("tensor("):
         value = _plain(value)
@@ -211,7 +211,7 @@ def _shape_fits(actual: tuple[int, ...], declared: Shape) -> bool:
 
 
 def _may_be(value: Any, kind: str) -> bool:
-    """Say whether a value is of a type; lists and dicts are looked at through their first entry."""
+    """Return whether a value is of a type; lists and dicts are looked at through their first entry."""
     while True:
         if kind.startswith("optional("):
             if value is None:
@@ -230,7 +230,7 @@ def _may_be(value: Any, kind: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Give arrays in the machine's byte order and text as objects, in lists too."""
+    """Return arrays in the machine's byte order and text as objects, in lists too."""
     if isinstance(value, np.generic):
         value = np.asarray(value)
     if isinstance(value, np.ndarray):
@@ -243,7 +243,7 @@ def _plain(value: Any) -> Any:
 
 
 def type_of(value: Any) -> str:
-    """Give the type string of a value; "seq(?)" and "optional(?)" where an empty one does not tell."""
+    """Return the type string of a value; "seq(?)" and "optional(?)" where an empty one does not tell."""
     wrappers = ""
     while isinstance(value, list):
         if not value:
@@ -260,7 +260,7 @@ def type_of(value: Any) -> str:
 
 
 def _owned(value: Any, given: set[int]) -> Any:
-    """Give a result that the caller may change: arrays that are views, constants or inputs are copied."""
+    """Return a result that the caller may change: arrays that are views, constants or inputs are copied."""
     if isinstance(value, list):
         return [_owned(each, given) for each in value]
     if isinstance(value, np.ndarray) and (
@@ -285,12 +285,12 @@ class _Frame:
     held: int = 0
 
     def current(self) -> Step:
-        """Give the step that is being run."""
+        """Return the step that is being run."""
         return self.program.steps[self.position]
 
 
 @dataclass(eq=False)
-class Run:
+class Evaluation:
     """One evaluation: its stack, and what it has used up."""
 
     limits: Limits
@@ -307,7 +307,7 @@ class Run:
         self.deadline = time.monotonic() + self.limits.timeout if self.limits.timeout is not None else _NEVER
 
     def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
-        """Run a program to its end, and give its outputs. An input that is ABSENT has its default."""
+        """Run a program to its end, and return its outputs. An input that is ABSENT has its default."""
         stack = [self._frame(program, inputs, None)]
         try:
             return self._drive(stack)
@@ -367,7 +367,7 @@ class Run:
         return _Frame(program, slots)
 
     def _step(self, frame: _Frame, step: Step) -> _Frame | None:
-        """Run a step; give the frame that has to be run before it is done, None where it is."""
+        """Run a step; return the frame that has to be run before it is done, None where it is."""
         self._count(frame, step)
         slots = frame.slots
         inputs = [slots[slot] if slot >= 0 else None for slot in step.inputs]
@@ -382,8 +382,8 @@ class Run:
         if not known:
             self._check_types(frame, step, inputs)
         attributes = step.attributes
-        if step.takes_run:
-            attributes = {**attributes, "run": CallOfStep(self, frame, step)}
+        if step.takes_context:
+            attributes = {**attributes, "context": CallOfStep(self, frame, step)}
         assert step.function is not None
         try:
             if step.legal is not None:
@@ -403,7 +403,7 @@ class Run:
         return None
 
     def _resume(self, frame: _Frame, step: Step, outputs: list[Any] | None) -> _Frame | None:
-        """Let the waiting kernel go on; give the frame of the graph that it asks for, or store its results."""
+        """Let the waiting kernel go on; return the frame of the graph that it asks for, or store its results."""
         assert frame.waiting is not None
         try:
             program, inputs = frame.waiting.send(outputs)
@@ -539,7 +539,7 @@ class Run:
             raise RunError(Finding(code, message, frame.program.place(step), why))
 
     def _failure(self, frame: _Frame, step: Step, inputs: Sequence[Any], error: Exception) -> BaseException:
-        """Give what a kernel raised as an error that names the node, its inputs and the constraint."""
+        """Return what a kernel raised as an error that names the node, its inputs and the constraint."""
         place = frame.program.place(step)
         if isinstance(error, OpsetError):
             return type(error)(
@@ -570,7 +570,7 @@ class Run:
 class CallOfStep:
     """What a kernel may ask of the run; see opset.reference.registration.Call."""
 
-    run: Run
+    run: Evaluation
     frame: _Frame
     step: Step
 
@@ -585,7 +585,7 @@ class CallOfStep:
         return self.step.schema.since_version if self.step.schema else 0
 
     def wants(self, output: int) -> bool:
-        """Say whether the node names this output."""
+        """Return whether the node names this output."""
         return output < len(self.step.outputs) and self.step.outputs[output] != ABSENT
 
     def reserve(self, count: int, dtype: Any = np.float32) -> None:
@@ -610,7 +610,7 @@ class CallOfStep:
         self.run.check_time(self.frame, self.step)
 
     def rng(self, seed: float | None = None) -> np.random.Generator:
-        """Give the node's source of chance; the same one each time that the node is run."""
+        """Return the node's source of chance; the same one each time that the node is run."""
         key = id(self.step)
         if key not in self.run.generators:
             if seed is not None:
@@ -633,7 +633,7 @@ def _no_memory(place: str, why: str) -> Finding:
 
 
 def outline(value: Any) -> str:
-    """Give a value's type and shape in a few words: "tensor(float)[2, 3]"."""
+    """Return a value's type and shape in a few words: "tensor(float)[2, 3]"."""
     if isinstance(value, np.ndarray):
         return f"{type_of(value)}{list(value.shape)}"
     if isinstance(value, list):

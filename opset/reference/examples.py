@@ -17,7 +17,7 @@ from opset.schemas.model import Example, ExampleValue, OpSchema, Parameter
 
 
 def model_of(schema: OpSchema, example: Example) -> Any:
-    """Give an example as a ModelProto of one node, which imports the operator's domain at the schema's version.
+    """Return an example as a ModelProto of one node, which imports the operator's domain at the schema's version.
 
     Its inputs are named `input_0` and on, its outputs `output_0` and on, and typed as the example's values are.
     """
@@ -45,17 +45,17 @@ def model_of(schema: OpSchema, example: Example) -> Any:
 
 
 def feeds_of(example: Example) -> dict[str, Any]:
-    """Give the inputs of an example's model, by name."""
+    """Return the inputs of an example's model, by name."""
     return {f"input_{place}": value_of(each) for place, each in enumerate(example.inputs) if each is not None}
 
 
 def _outputs(schema: OpSchema, example: Example) -> Sequence[ExampleValue | Parameter | None]:
-    """Give the outputs that the node names: those of the example, or the least where it breaks a constraint."""
+    """Return the outputs that the node names: those of the example, or the least where it breaks a constraint."""
     return schema.outputs[: max(schema.min_output, 1)] if example.outputs is None else example.outputs
 
 
 def _ir_version(schema: OpSchema) -> int:
-    """Give the IR version of the release that brought the schema; the newest for domains that are not released."""
+    """Return the IR version of the release that brought the schema; the newest for domains that are not released."""
     for release in RELEASES:
         if {"": release.opset, "ai.onnx.ml": release.ml}.get(schema.domain, 0) >= schema.since_version:
             return max(release.ir, 3)
@@ -63,7 +63,7 @@ def _ir_version(schema: OpSchema) -> int:
 
 
 def value_of(value: ExampleValue) -> Any:
-    """Give the value of an example as kernels take it."""
+    """Return the value of an example as kernels take it."""
     kind, content = value.type, value.content
     if kind.startswith("tensor("):
         return _array(kind[7:-1], content, value.shape)
@@ -97,12 +97,12 @@ def _array(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
 
 
 def _numbers(content: list[Any], dtype: np.dtype[Any]) -> Any:
-    """Give numbers of a type; integers of 64 bits do not go through a float."""
+    """Return numbers of a type; integers of 64 bits do not go through a float."""
     return np.array(content, dtype) if dtype.kind in "iub" else np.array(content, np.float64).astype(dtype)
 
 
 def type_proto(text: str, shape: tuple[int, ...] | None = None) -> Any:
-    """Give the TypeProto of a type string; `shape` is that of a tensor."""
+    """Return the TypeProto of a type string; `shape` is that of a tensor."""
     whole = proto = pb.TypeProto()
     while True:
         if text.startswith("seq("):

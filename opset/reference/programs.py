@@ -15,7 +15,7 @@ from typing import Any
 
 from opset.errors import Finding, RunError, printable
 from opset.inference.gradient_graphs import DOMAIN as TRAINING
-from opset.inference.gradient_graphs import is_gradient, slice_of
+from opset.inference.gradient_graphs import gradient_graph, is_gradient
 from opset.model.arrays import array_of, dense_of
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.container import Model
@@ -46,7 +46,7 @@ class Step:
     schema: OpSchema | None
     function: Callable[..., Any] | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
-    takes_run: bool = False
+    takes_context: bool = False
     is_generator: bool = False
     any_type: bool = False
     seen: set[Any] = field(default_factory=set)
@@ -59,7 +59,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Meaning:
+class ResolvedKernel:
     """What nodes of one operator share at one version: schema, kernel, defaults, and the legal input types seen.
 
     `known` are the attributes that a node may have, None where any is taken.
@@ -93,7 +93,7 @@ class Program:
     loaded: list[tuple[int, Any]] | None = None
 
     def completed(self, inputs: Sequence[Any]) -> list[Any]:
-        """Give inputs with ABSENT for those that have a default, which IR version 3 listed with the others.
+        """Return inputs with ABSENT for those that have a default, which IR version 3 listed with the others.
 
         Raises RunError R202 where that does not fit either.
         """
@@ -105,7 +105,7 @@ class Program:
         return [ABSENT if slot in defaults else next(given) for slot in range(len(self.inputs))]
 
     def place(self, step: Step) -> str:
-        """Give the path of a step's node, as messages show it."""
+        """Return the path of a step's node, as messages show it."""
         return self.body.place(step.index)
 
 
@@ -120,18 +120,18 @@ class Programs:
         self._called: dict[Any, Program] = {}
         self._arrays: dict[int, tuple[Any, Any]] = {}
         self._held = 0
-        self._meanings: dict[tuple[str, str, int], _Meaning] = {}
+        self._meanings: dict[tuple[str, str, int], ResolvedKernel] = {}
         self._own: dict[str, Table[registration.Kernel] | RunError] = {}
 
     def main(self, outputs: Iterable[str]) -> Program:
-        """Give the program that computes these values of the main graph, which need not be its outputs."""
+        """Return the program that computes these values of the main graph, which need not be its outputs."""
         proto = self.model.proto
         imports = imports_of(proto, "opset_import", self.registry) if proto.opset_import else {"": 1}
         body = Body(proto.graph, f"graph '{printable(proto.graph.name)}'")
         return self._compile(body, list(outputs), imports, {})
 
     def function(self, function: Any, given: Mapping[str, Any]) -> Program:
-        """Give the program of a function whose attributes are those of a call, or their defaults."""
+        """Return the program of a function whose attributes are those of a call, or their defaults."""
         defaults = {each.name: each for each in function.attribute_proto}
         bound = {**defaults, **given}
         attributes = {name: bound[name] for name in (*function.attribute, *defaults) if name in bound}
@@ -144,14 +144,14 @@ class Programs:
         return self._called[key]
 
     def initializer(self, tensor: Any) -> Any:
-        """Give the array of an initializer, read once."""
+        """Return the array of an initializer, read once."""
         key = id(tensor)
         if key not in self._arrays:
             self._arrays[key] = (tensor, self._array(tensor))  # the tensor, too, for as long as its id counts
         return self._arrays[key][1]
 
     def _array(self, tensor: Any) -> Any:
-        """Give a tensor's array, of a sparse one the dense array; it cannot be written to."""
+        """Return a tensor's array, of a sparse one the dense array; it cannot be written to."""
         sparse = tensor.DESCRIPTOR.name == "SparseTensorProto"
         limit = self._limit()
         array = (dense_of if sparse else array_of)(self.model, tensor, limit)
@@ -182,14 +182,14 @@ class Programs:
         return program
 
     def _slices(self, found: Iterable[Body], bound: Mapping[str, Any]) -> dict[int, Body]:
-        """Give what each Gradient node differentiates, by the id of the node. Raises RunError with all findings."""
+        """Return what each Gradient node differentiates, by the id of the node. Raises RunError with all findings."""
         slices: dict[int, Body] = {}
         findings: list[Finding] = []
         for body in found:
             for index, node in enumerate(body.proto.node):
                 if is_gradient(node) and function_key(node) not in self._functions:
                     try:
-                        slices[id(node)] = slice_of(body, index, _bound_attributes(node, bound))
+                        slices[id(node)] = gradient_graph(body, index, _bound_attributes(node, bound))
                     except RunError as error:
                         findings += error.findings
         if findings:
@@ -199,7 +199,7 @@ class Programs:
     def step_of(
         self, body: Body, index: int, imports: Mapping[str, int], bound: Mapping[str, Any], inner: Mapping[int, Program]
     ) -> Step:
-        """Give the step of one node, its slots not known yet. Raises RunError R201 or R202."""
+        """Return the step of one node, its slots not known yet. Raises RunError R201 or R202."""
         node = body.proto.node[index]
         if self._functions and (local := self._functions.get(function_key(node))) is not None:
             return Step(index, node, None, call=partial(self.function, local, _bound_attributes(node, bound)))
@@ -222,14 +222,21 @@ class Programs:
             )
         kernel, schema = meaning.kernel, meaning.schema
         return Step(
-            index, node, schema, kernel.function, attributes, kernel.takes_run, kernel.is_generator, kernel.any_type,
+            index,
+            node,
+            schema,
+            kernel.function,
+            attributes,
+            kernel.takes_context,
+            kernel.is_generator,
+            kernel.any_type,
             # An attribute may name the type of an output, so what was found legal holds for this node alone.
             set() if node.attribute else meaning.seen,
             set() if meaning.has_constraints else None,
         )
 
-    def _meaning(self, body: Body, index: int, node: Any, imports: Mapping[str, int]) -> _Meaning:
-        """Give what all nodes of an operator share, found once. Raises RunError R201."""
+    def _meaning(self, body: Body, index: int, node: Any, imports: Mapping[str, int]) -> ResolvedKernel:
+        """Return what all nodes of an operator share, found once. Raises RunError R201."""
         domain = normalised(node.domain)
         version = imports.get(domain, 0)
         key = (node.op_type, domain, version)
@@ -246,7 +253,7 @@ class Programs:
             known: frozenset[str] | None = kernel.attributes
             if kernel.any_attributes:
                 known = frozenset(formal) if schema is not None else None
-            self._meanings[key] = _Meaning(
+            self._meanings[key] = ResolvedKernel(
                 schema,
                 kernel,
                 known,
@@ -261,7 +268,7 @@ class Programs:
         return self._meanings[key]
 
     def _own_kernels(self, domain: str) -> Table[registration.Kernel]:
-        """Give the kernels that users' files hold for a domain; they are asked for once. Raises RunError R201."""
+        """Return the kernels that users' files hold for a domain; they are asked for once. Raises RunError R201."""
         if domain not in self._own:
             try:
                 self._own[domain] = registration.HOOKS.of_files(self.registry.files(domain, registration.HOOKS.file))
@@ -290,7 +297,7 @@ class Programs:
         return Finding("R201", f"the operator {name} cannot be computed", place, why, help)
 
     def _attribute_value(self, attribute: Any, inner: Mapping[int, Program]) -> Any:
-        """Give an AttributeProto's value: a number, text, an array, a Program, a TypeProto, or a tuple of these."""
+        """Return an AttributeProto's value: a number, text, an array, a Program, a TypeProto, or a tuple of these."""
         value = attribute_value(attribute)
         match attribute_type(attribute):
             case "tensor" | "sparse_tensor":
@@ -316,7 +323,7 @@ _ASKED = "the operator asks for it"
 
 
 def _bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a node's attributes by name, references to the function's own resolved; those without value are absent."""
+    """Return a node's attributes by name, references to the function's own resolved; those without value are absent."""
     found = {}
     for attribute in node.attribute:
         if attribute.ref_attr_name:
@@ -332,7 +339,7 @@ def _bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _known(place: str, values: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """Give the attributes that a kernel takes; others may only be there without a value."""
+    """Return the attributes that a kernel takes; others may only be there without a value."""
     strange = [name for name, value in values.items() if name not in known and value is not None]
     if strange:
         raise RunError(
@@ -396,7 +403,7 @@ class _Compiler:
             self.program.constants.append((slot, partial(self.programs.initializer, tensor)))
 
     def _needed(self, wanted: Iterable[str]) -> list[int]:
-        """Give the nodes that the wanted values come from, in order."""
+        """Return the nodes that the wanted values come from, in order."""
         nodes = self.body.proto.node
         if self.programs.everything:
             return [*range(len(nodes))]
@@ -413,7 +420,7 @@ class _Compiler:
         return needed
 
     def _inside(self, node: Any) -> list[int]:
-        """Give the ids of the graphs that a node may run."""
+        """Return the ids of the graphs that a node may run."""
         if not node.attribute:
             return []
         found = [id(graph) for _, graph in subgraphs(node)]
@@ -433,7 +440,7 @@ class _Compiler:
         step.outputs = tuple([self._new(name) if name else ABSENT for name in node.output])
 
     def _slot(self, name: str) -> int:
-        """Give the slot of a value that is read; one that is not defined here is taken from the frame around."""
+        """Return the slot of a value that is read; one that is not defined here is taken from the frame around."""
         if not name:
             return ABSENT
         if name not in self.slots:

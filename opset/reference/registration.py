@@ -7,9 +7,9 @@ decorator, and holds for every version from `since` on (without it, from the fir
     def softmax(x, *, axis): ...
 
 It takes the node's inputs in order, None for one that is left out, and the attributes of the version by keyword, with
-their defaults, None where there is none. It gives one value, or a tuple of several outputs; outputs that nobody asked
-for may be left out at the end or be None. Where it has a keyword parameter `run`, that is the `Call`: how many outputs
-are wanted, limits, chance. Inputs may be read-only and are never changed.
+their defaults, None where there is none. It returns one value, or a tuple of several outputs; outputs that are not used
+may be left out at the end or be None. Where it has a keyword parameter `context`, that is the `KernelContext`: how many
+outputs are wanted, limits, random numbers. Inputs may be read-only and are never changed.
 
 - a tensor is a numpy array (types that numpy lacks: ml_dtypes; strings: objects), a sequence a list, an optional its
   value or None, a map a dict;
@@ -43,7 +43,7 @@ Function = Callable[..., Any]
 IGNORED = frozenset(("consumed_inputs",))
 """Attributes of the first versions that named buffers to reuse and never had a meaning."""
 
-class Call(Protocol):
+class KernelContext(Protocol):
     """What a kernel may ask of the evaluation that it is part of."""
 
     outputs: int
@@ -52,7 +52,7 @@ class Call(Protocol):
     """The version of the operator, its since_version."""
 
     def wants(self, output: int) -> bool:
-        """Say whether the node names this output."""
+        """Return whether the node names this output."""
 
     def reserve(self, count: int, dtype: np.dtype[Any] | type = ...) -> None:
         """Announce that `count` elements will be held, before that is done. Raises RunError R302 beyond the limit.
@@ -70,12 +70,12 @@ class Call(Protocol):
         """Raise RunError R303 when time is up. Loops that may be long call it."""
 
     def rng(self, seed: float | None = None) -> np.random.Generator:
-        """Give the node's source of chance: of its own seed, or of the evaluation's."""
+        """Return the node's source of chance: of its own seed, or of the evaluation's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel's function and what it takes beside the inputs: attributes, and whether the `run`.
+    """A kernel's function and what it takes beside the inputs: attributes, and whether the `context`.
 
     `origin` is file:line of where it was registered; with `any_type`, types of outputs are not checked.
     """
@@ -83,7 +83,7 @@ class Kernel:
     function: Function
     attributes: frozenset[str]
     any_attributes: bool
-    takes_run: bool
+    takes_context: bool
     is_generator: bool
     origin: str
     any_type: bool
@@ -110,9 +110,9 @@ def _described(function: Function, origin: str, any_type: bool) -> Kernel:
     keywords = {each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
     return Kernel(
         function,
-        frozenset(keywords - {"run"}),
+        frozenset(keywords - {"context"}),
         any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters),
-        "run" in keywords,
+        "context" in keywords,
         inspect.isgeneratorfunction(inspect.unwrap(function)),
         origin,
         any_type,
@@ -120,7 +120,7 @@ def _described(function: Function, origin: str, any_type: bool) -> Kernel:
 
 
 def find(domain: str, operator: str, since: int, family: str = "", own: Table[Kernel] | None = None) -> Kernel | None:
-    """Give the kernel of an operator at a version, None if there is none; `own` are those of users' files.
+    """Return the kernel of an operator at a version, None if there is none; `own` are those of users' files.
 
     Raises RunError R201 where one of `own` was registered otherwise, too.
     """
@@ -137,7 +137,7 @@ def load(family: str) -> None:
 
 
 def written(families: list[str]) -> frozenset[tuple[str, str, int]]:
-    """Give the (domain, operator, since) of every kernel of the families."""
+    """Return the (domain, operator, since) of every kernel of the families."""
     for family in families:
         load(family)
     return frozenset((*key[1:], since) for key, versions in HOOKS.table.items() for since in versions)

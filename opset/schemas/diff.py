@@ -28,7 +28,7 @@ from opset.schemas.types import TypeSets, shortest
 
 
 def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
-    """Give what differs in signature; empty when nothing does. Differentiability is no part of it."""
+    """Return what differs in signature; empty when nothing does. Differentiability is no part of it."""
     diff: dict[str, Any] = {}
     for flag in ("deprecated", "experimental"):
         if getattr(old, flag) != getattr(new, flag):
@@ -110,7 +110,7 @@ def _types(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]]) -> 
 
 
 def compact(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
-    """Give a difference as a `change:` block says it in few words: types by their sets, floats by few digits."""
+    """Return a difference as a `change:` block says it in few words: types by their sets, floats by few digits."""
     return {key: _compact_types(part, sets) if key == "types" else _short(part) for key, part in diff.items()}
 
 
@@ -132,7 +132,7 @@ def _short(value: Any) -> Any:
 
 
 def short_float(value: float) -> float:
-    """Give the float of fewest digits that is the same in float32: 1e-05 for 9.999999747378752e-06."""
+    """Return the float of fewest digits that is the same in float32: 1e-05 for 9.999999747378752e-06."""
     for digits in range(1, 10):
         short = float(f"{value:.{digits}g}")
         with contextlib.suppress(OverflowError):  # rounded up beyond the largest float32

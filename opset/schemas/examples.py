@@ -57,7 +57,7 @@ class Examples(Fields):
         self.elements = 0
 
     def read(self, node: Node) -> tuple[Example, ...]:
-        """Give all examples, in their order."""
+        """Return all examples, in their order."""
         examples: dict[str, Example] = {}
         for each in self.items(node):
             example = self.example(each)
@@ -67,7 +67,7 @@ class Examples(Fields):
         return tuple(examples.values())
 
     def example(self, node: Node) -> Example:
-        """Give one example."""
+        """Return one example."""
         fields = self.mapping(node, _KEYS, ("name", "since"))
         name = self.name(fields.get("name"))
         if name and not _NAME.fullmatch(name):
@@ -102,7 +102,7 @@ class Examples(Fields):
         return example
 
     def version(self, node: Node | None) -> int | None:
-        """Give a version of the operator; None where nothing, or nothing right, is said."""
+        """Return a version of the operator; None where nothing, or nothing right, is said."""
         if node is None:
             return None
         since = self.number(node)
@@ -114,7 +114,7 @@ class Examples(Fields):
         return None
 
     def tolerance(self, node: Node) -> float:
-        """Give a number that is not negative."""
+        """Return a number that is not negative."""
         value = node.value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
             return float(value)
@@ -137,7 +137,7 @@ class Examples(Fields):
             any(self.misfit(at, side, values, schema) for schema in versions)
 
     def misfit(self, at: Node, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
-        """Say whether the inputs or outputs do not fit a version, and note it."""
+        """Return whether the inputs or outputs do not fit a version, and note it."""
         since, parameters = schema.since_version, getattr(schema, f"{side}s")
         least, most = getattr(schema, f"min_{side}"), getattr(schema, f"max_{side}")
         if not least <= len(values) <= most:
@@ -156,7 +156,7 @@ class Examples(Fields):
     # Attributes.
 
     def attributes(self, example: Node, node: Node | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
-        """Give the attributes by name; each has to be one of every version, and no required one may be missing."""
+        """Return the attributes by name; each has to be one of every version, and no required one may be missing."""
         values: dict[str, Any] = {}
         given = {} if node is None else self.mapping(node)
         for name, each in given.items():
@@ -176,7 +176,7 @@ class Examples(Fields):
         return values
 
     def attribute(self, node: Node, type_: str) -> Any:
-        """Give an attribute's value of a type."""
+        """Return an attribute's value of a type."""
         if type_.endswith("s"):
             return [self.attribute(each, type_[:-1]) for each in self.items(node)]
         if type_ == "tensor":
@@ -193,11 +193,11 @@ class Examples(Fields):
     # Values.
 
     def values(self, node: Node, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
-        """Give the values of a list; None for an absent one. Where `unknown`, elements may be left open."""
+        """Return the values of a list; None for an absent one. Where `unknown`, elements may be left open."""
         return tuple(None if each.value is None else self.typed(each, unknown) for each in self.items(node))
 
     def typed(self, node: Node, unknown: bool = False) -> ExampleValue | None:
-        """Give a value that says its type."""
+        """Return a value that says its type."""
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
         if key is None:
@@ -211,7 +211,7 @@ class Examples(Fields):
         return self.content(fields[key], type_, unknown)
 
     def type_key(self, node: Node, fields: dict[str, Node], others: Sequence[str]) -> str | None:
-        """Give the one key of a value that is its type."""
+        """Return the one key of a value that is its type."""
         keys = [key for key in fields if key not in others]
         if len(keys) == 1:
             return keys[0]
@@ -220,7 +220,7 @@ class Examples(Fields):
         return None
 
     def type(self, node: Node) -> str:
-        """Give a type as schemas spell it."""
+        """Return a type as schemas spell it."""
         text = self.text(node)
         try:
             (type_,) = expand(text, {})
@@ -230,7 +230,7 @@ class Examples(Fields):
         return type_
 
     def content(self, node: Node, type_: str, unknown: bool) -> ExampleValue | None:
-        """Give a value of a type, of which this node is the content."""
+        """Return a value of a type, of which this node is the content."""
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
             fields = self.mapping(node, ("value", "shape"), ("value",))
@@ -256,7 +256,7 @@ class Examples(Fields):
         return None
 
     def map_key(self, node: Node, element: str) -> str | int:
-        """Give the key of a map, which YAML holds as text."""
+        """Return the key of a map, which YAML holds as text."""
         text = str(node.value)
         if element == "string":
             return text
@@ -267,7 +267,7 @@ class Examples(Fields):
         return key
 
     def sparse(self, node: Node) -> ExampleValue | None:
-        """Give a sparse tensor: its values, where they stand, and the shape of the whole."""
+        """Return a sparse tensor: its values, where they stand, and the shape of the whole."""
         fields = self.mapping(node, required=("indices", "shape"))
         key = self.type_key(node, fields, ("indices", "shape"))
         if key is None or not {"indices", "shape"} <= fields.keys():
@@ -288,7 +288,7 @@ class Examples(Fields):
     # Tensors.
 
     def tensor(self, node: Node, type_: str, shape: Node | None, unknown: bool = False) -> ExampleValue:
-        """Give a tensor whose elements are nested lists, a flat list with a shape, a count, one scalar, or open."""
+        """Return a tensor whose elements are nested lists, a flat list with a shape, a count, one scalar, or open."""
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
         count = _COUNT.fullmatch(node.value) if isinstance(node.value, str) and element != "string" else None
@@ -316,7 +316,7 @@ class Examples(Fields):
         return ExampleValue(type_, content, wanted)
 
     def flat(self, node: Node) -> tuple[list[Node], tuple[int, ...]]:
-        """Give the elements of nested lists in row-major order, and their shape."""
+        """Return the elements of nested lists in row-major order, and their shape."""
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):
             length = len(level[0].value)
@@ -330,7 +330,7 @@ class Examples(Fields):
         return level, tuple(shape)
 
     def count(self, node: Node, element: str, first: int, last: int) -> list[Any]:
-        """Give the whole numbers from the first to the last."""
+        """Return the whole numbers from the first to the last."""
         if last < first:
             self.wrong(node, "a count that goes up")
             return []
@@ -340,7 +340,7 @@ class Examples(Fields):
         return list(range(first, last + 1))
 
     def shape(self, node: Node) -> tuple[int, ...]:
-        """Give the dimensions in a list."""
+        """Return the dimensions in a list."""
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_ELEMENTS for each in shape):
             self.wrong(node, f"at most {MAX_RANK} dimensions from 0 to {MAX_ELEMENTS}")
@@ -355,7 +355,7 @@ class Examples(Fields):
             raise SchemaError(self.findings)
 
     def element(self, node: Node, element: str) -> Any:
-        """Give one element of a tensor or map, which its type can hold."""
+        """Return one element of a tensor or map, which its type can hold."""
         value = node.value
         if element == "string":
             return self.text(node)

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def float32(value: float) -> float:
-    """Give the float32 nearest to a value, as attributes hold it. Raises OverflowError beyond its range."""
+    """Return the float32 nearest to a value, as attributes hold it. Raises OverflowError beyond its range."""
     nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
     return nearest
 
@@ -25,7 +25,7 @@ class Fields:
         self.findings = findings
 
     def mapping(self, node: Node, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, Node]:
-        """Give a mapping's entries; without `known`, any key is accepted."""
+        """Return a mapping's entries; without `known`, any key is accepted."""
         if not isinstance(node.value, dict):
             self.wrong(node, "a mapping")
             return {}
@@ -38,14 +38,14 @@ class Fields:
         return {key: value for key, value in node.value.items() if not known or key in known}
 
     def items(self, node: Node) -> list[Node]:
-        """Give the items of a list."""
+        """Return the items of a list."""
         if isinstance(node.value, list):
             return node.value
         self.wrong(node, "a list")
         return []
 
     def text(self, node: Node | None) -> str:
-        """Give text; none where nothing is said."""
+        """Return text; none where nothing is said."""
         if node is None:
             return ""
         if isinstance(node.value, str):
@@ -54,14 +54,14 @@ class Fields:
         return ""
 
     def name(self, node: Node | None) -> str:
-        """Give text that is not empty; none where nothing is said."""
+        """Return text that is not empty; none where nothing is said."""
         text = self.text(node)
         if node is not None and node.value == "":
             self.findings.add("S105", "a name must not be empty", node)
         return text
 
     def flag(self, node: Node | None) -> bool:
-        """Give true or false; false where nothing is said."""
+        """Return true or false; false where nothing is said."""
         if node is None:
             return False
         if not isinstance(node.value, bool):
@@ -69,7 +69,7 @@ class Fields:
         return node.value is True
 
     def number(self, node: Node | None, default: int = 0) -> int:
-        """Give a whole number; the default where nothing is said."""
+        """Return a whole number; the default where nothing is said."""
         if node is None:
             return default
         if isinstance(node.value, int) and not isinstance(node.value, bool):
@@ -78,7 +78,7 @@ class Fields:
         return default
 
     def choice(self, node: Node, choices: Sequence[str]) -> str:
-        """Give one of some words."""
+        """Return one of some words."""
         text = self.text(node)
         if text and text not in choices:
             self.findings.add("S105", f"{text!r} is not one of {', '.join(choices)}", node, near_miss(text, choices))
@@ -93,7 +93,7 @@ class Fields:
         self.findings.add("S107", f"there is no {what} {name!r}", node, near_miss(name, known))
 
     def value(self, node: Node, type_: str) -> Any:
-        """Give an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds."""
+        """Return an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds."""
         if type_ in ("ints", "floats", "strings"):
             return tuple(self.value(each, type_[:-1]) for each in self.items(node))
         value = node.value
@@ -109,7 +109,7 @@ class Fields:
         return None
 
     def rounded(self, node: Node, value: float) -> float:
-        """Give the float32 nearest to a number."""
+        """Return the float32 nearest to a number."""
         try:
             return float32(value)
         except OverflowError:
@@ -117,7 +117,7 @@ class Fields:
             return 0.0
 
     def any_value(self, node: Node) -> Any:
-        """Give a value whose type is not known here, with floats as float32 and lists as tuples."""
+        """Return a value whose type is not known here, with floats as float32 and lists as tuples."""
         if isinstance(node.value, list):
             return tuple(self.any_value(each) for each in node.value)
         if isinstance(node.value, dict):
@@ -125,11 +125,11 @@ class Fields:
         return self.rounded(node, node.value) if isinstance(node.value, float) else node.value
 
     def named(self, node: Node | None, read_one: Callable[[Node], T]) -> dict[str, T]:
-        """Give a mapping from any names to what `read_one` makes of their values."""
+        """Return a mapping from any names to what `read_one` makes of their values."""
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
     def pair(self, read_one: Callable[[Node], Any]) -> Callable[[Node], list[Any]]:
-        """Give a reader of `[old, new]`."""
+        """Return a reader of `[old, new]`."""
 
         def read_pair(node: Node) -> list[Any]:
             if isinstance(node.value, list) and len(node.value) == 2:

@@ -43,7 +43,7 @@ _FLAGS = {"deprecated": False, "replacement": "", "experimental": False, "determ
 
 @lru_cache(maxsize=1)
 def standard_index() -> dict[str, Any]:
-    """Give the standard's operators, compiled; builds them from YAML where that is newer or nothing is built."""
+    """Return the standard's operators, compiled; builds them from YAML where that is newer or nothing is built."""
     index = _read(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
     if index is None or (in_checkout and index["stamp"] != _stamp(FOLDER)):
@@ -53,7 +53,7 @@ def standard_index() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def standard_prose() -> dict[str, Any]:
-    """Give the standard's prose, compiled; it is built together with the index."""
+    """Return the standard's prose, compiled; it is built together with the index."""
     stamp = standard_index()["stamp"]
     prose = _read(FOLDER / _PROSE)
     return prose if prose is not None and prose["stamp"] == stamp else _build_standard()[1]
@@ -61,7 +61,7 @@ def standard_prose() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def standard_examples() -> dict[str, Any]:
-    """Give the standard's examples, compiled; they are built together with the index."""
+    """Return the standard's examples, compiled; they are built together with the index."""
     stamp = standard_index()["stamp"]
     examples = _read(FOLDER / _EXAMPLES)
     return examples if examples is not None and examples["stamp"] == stamp else _build_standard()[2]
@@ -90,7 +90,7 @@ def build(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator]) -> Compiled:
-    """Give index, prose and examples of some operators."""
+    """Return index, prose and examples of some operators."""
     index: dict[str, Any] = {"stamp": 0, "types": [], "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "operators": {}}
     examples: dict[str, Any] = {"stamp": 0, "operators": {}}
@@ -136,7 +136,7 @@ def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int]) -> dict[s
 
 
 def _trimmed(each: Parameter | Attribute, defaults: dict[str, Any]) -> list[Any]:
-    """Give the values of the fields, without those at the end that have their defaults."""
+    """Return the values of the fields, without those at the end that have their defaults."""
     values = [getattr(each, key) for key in defaults]
     while values and values[-1] == list(defaults.values())[len(values) - 1]:
         values.pop()
@@ -155,7 +155,7 @@ _EXAMPLE = asdict(Example("", 0))
 
 
 def make_schema(index: dict[str, Any], domain: str, name: str, position: int) -> OpSchema:
-    """Give the schema of one compiled version, by its position among the operator's versions."""
+    """Return the schema of one compiled version, by its position among the operator's versions."""
     family, versions = index["operators"][domain][name]
     data = versions[position]
     types = index["types"]
@@ -174,12 +174,12 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
 
 
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
-    """Give the prose of one compiled version."""
+    """Return the prose of one compiled version."""
     return Docs(*prose["operators"][domain][name][str(since)])
 
 
 def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:
-    """Give the compiled examples of an operator, in the order of its file."""
+    """Return the compiled examples of an operator, in the order of its file."""
     return tuple(_example(**each) for each in examples["operators"].get(domain, {}).get(name, ()))
 
 
@@ -199,7 +199,7 @@ def _example(
 
 
 def _value(data: Any) -> Any:
-    """Give plain data with the values in it as such; a mapping is always one."""
+    """Return plain data with the values in it as such; a mapping is always one."""
     if isinstance(data, list):
         return [_value(each) for each in data]
     if not isinstance(data, dict):
@@ -237,7 +237,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _stamp(folder: Path) -> int:
-    """Give a number that changes when a source of the index comes, goes or changes. Built files are none."""
+    """Return a number that changes when a source of the index comes, goes or changes. Built files are none."""
     entries: list[os.DirEntry[str]] = []
     for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):
         with os.scandir(place) as files:

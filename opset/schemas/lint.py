@@ -76,7 +76,7 @@ def lint(
     kernels: Collection[Kernel] | None = None,
     inferred: Inferred | None = None,
 ) -> list[Finding]:
-    """Give all findings about folders of operators; those of the loader stand first in each.
+    """Return all findings about folders of operators; those of the loader stand first in each.
 
     `written` names the registered adapters, `kernels` the kernels, `inferred` what infers outputs;
     without them, the rules about them are left out.
@@ -425,7 +425,7 @@ def outputs_inferred(operator: Operator, around: Surroundings) -> Iterator[Findi
 
 
 def _function_of(schema: OpSchema, inferred: Inferred) -> int | None:
-    """Give the version of the function that infers a schema's outputs, None if there is none."""
+    """Return the version of the function that infers a schema's outputs, None if there is none."""
     key = schema.domain, schema.name
     fitting = [since for *name, since in inferred.functions if tuple(name) == key and since <= schema.since_version]
     return max(fitting, default=None)
@@ -458,7 +458,7 @@ def _lint_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Opera
 
 
 def _words(nodes: Iterable[Node]) -> Iterator[str]:
-    """Give every word of the type expressions that stand in these nodes."""
+    """Yield every word of the type expressions that stand in these nodes."""
     open_nodes = list(nodes)
     while open_nodes:
         value = open_nodes.pop().value

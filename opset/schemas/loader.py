@@ -100,7 +100,7 @@ class Operator:
     root: Node
 
     def place(self, since: int, *keys: str) -> str:
-        """Give path:line:column of a key of one version, or of a parameter's name; of the innermost that is there."""
+        """Return path:line:column of a key of one version, or of a parameter's name; of the innermost that is there."""
         at = self.root
         for version in self.root.value["versions"].value:
             if version.value["since"].value == since:
@@ -124,7 +124,7 @@ class _Version:
 
 
 def load_operator(path: Path | str, sets: TypeSets) -> Operator:
-    """Give the operator that a file `<domain>/<Operator>.yaml` declares. Raises SchemaError with all findings."""
+    """Return the operator that a file `<domain>/<Operator>.yaml` declares. Raises SchemaError with all findings."""
     path = Path(path)
     findings = Findings(str(path))
     root = read(_bytes(path, findings), findings)
@@ -135,7 +135,7 @@ def load_operator(path: Path | str, sets: TypeSets) -> Operator:
 
 
 def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[Operator], dict[str, tuple[str, ...]]]:
-    """Give all operators below a folder, by path, and the type sets that they may use: those of `base` and its own.
+    """Return all operators below a folder, by path, and the type sets that they may use: those of `base` and its own.
 
     Raises SchemaError with the findings of all files.
     """
@@ -154,7 +154,7 @@ def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[
 
 
 def operator_files(folder: Path) -> list[Path]:
-    """Give the operator files `<domain>/<Operator>.yaml` below a folder, in order. Raises SchemaError."""
+    """Return the operator files `<domain>/<Operator>.yaml` below a folder, in order. Raises SchemaError."""
     if not folder.is_dir():
         findings = Findings(str(folder))
         findings.add("S101", "this is not a folder of operator files")
@@ -177,12 +177,12 @@ def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, st
 
 
 def dump_operator(operator: Operator) -> str:
-    """Give the canonical text of an operator's file; what `load_operator` reads of it is the same operator."""
+    """Return the canonical text of an operator's file; what `load_operator` reads of it is the same operator."""
     return dump_document(operator.root.plain())
 
 
 def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Give the named type sets of a file, added to those of `base`. A set may name those that stand before it.
+    """Return the named type sets of a file, added to those of `base`. A set may name those that stand before it.
 
     Raises SchemaError.
     """
@@ -225,7 +225,7 @@ class _Reading(Fields):
         self.expansions = 0
 
     def types(self, node: Node) -> tuple[str, ...]:
-        """Give the types that one expression, or a list of them, stands for; see `expand`."""
+        """Return the types that one expression, or a list of them, stands for; see `expand`."""
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
         nodes = node.value if isinstance(node.value, list) else [node]
@@ -343,7 +343,7 @@ class _Reading(Fields):
         return Docs(self.text(own.get("doc")) or shared.doc, **said, constraints=complete)
 
     def constraints(self, node: Node) -> dict[str, str]:
-        """Give labelled conditions, in the order of their numbers."""
+        """Return labelled conditions, in the order of their numbers."""
         said = self.named(node, self.name)
         for label in said:
             if not _LABEL.fullmatch(label):
@@ -517,7 +517,7 @@ class _Reading(Fields):
     def attribute_change(
         self, name: str, node: Node, default: Any, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Give the part that a diff shows, and note in `declared` the part that it does not."""
+        """Return the part that a diff shows, and note in `declared` the part that it does not."""
         fields = self.mapping(node, _ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields
         readers: dict[str, Callable[[Node], Any]] = {
@@ -537,7 +537,7 @@ class _Reading(Fields):
         return list(value) if isinstance(value, tuple) else value
 
     def type_change(self, node: Node) -> str | list[str]:
-        """Give `new`, `gone`, or the types that came and went, each with its sign."""
+        """Return `new`, `gone`, or the types that came and went, each with its sign."""
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))
         signed: dict[str, set[str]] = {"+": set(), "-": set()}

@@ -25,7 +25,7 @@ Lock = dict[str, dict[str, dict[str, str]]]
 
 
 def signature_hash(schema: OpSchema) -> str:
-    """Give the SHA-256 of a schema's signature, as canonical JSON. Differentiability is no part of it."""
+    """Return the SHA-256 of a schema's signature, as canonical JSON. Differentiability is no part of it."""
 
     def parameters(each: tuple[Parameter, ...]) -> list[Any]:
         return [[p.name, p.type, p.option, p.homogeneous, p.min_arity] for p in each]
@@ -43,7 +43,7 @@ def signature_hash(schema: OpSchema) -> str:
 
 
 def read_lock(folder: Path) -> Lock:
-    """Give the lock of a folder of operators; it is empty where none was written. Raises SchemaError."""
+    """Return the lock of a folder of operators; it is empty where none was written. Raises SchemaError."""
     path = folder / LOCK_FILE
     if not path.is_file():
         return {}

@@ -184,7 +184,7 @@ class Example:
 
 
 def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
-    """Give those of an operator's versions for which an example holds."""
+    """Return those of an operator's versions for which an example holds."""
     return [each for each in versions if example.since <= each and (example.until is None or each <= example.until)]
 
 

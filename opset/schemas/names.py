@@ -7,17 +7,17 @@ from itertools import islice
 
 
 def normalised(domain: str) -> str:
-    """Give the one name of a domain: the standard's own, `ai.onnx`, is the empty one."""
+    """Return the one name of a domain: the standard's own, `ai.onnx`, is the empty one."""
     return "" if domain == "ai.onnx" else domain
 
 
 def shown(domain: str) -> str:
-    """Give a domain's name as people write it, which is also that of its folder."""
+    """Return a domain's name as people write it, which is also that of its folder."""
     return domain or "ai.onnx"
 
 
 def near_miss(name: str, known: Iterable[str]) -> str:
-    """Give a question that suggests the known names nearest to this one; empty when none is near."""
+    """Return a question that suggests the known names nearest to this one; empty when none is near."""
     import difflib  # slow to import, and needed for errors alone
 
     near = difflib.get_close_matches(name[:100], list(islice(known, 1000)), 3)

@@ -25,7 +25,7 @@ _SIGNED = re.compile(r"[-+][a-z][a-z0-9_()]*")
 
 
 def dump_document(document: dict[str, Any]) -> str:
-    """Give the canonical text of an operator's document: one line a parameter, long prose folded at 120 columns."""
+    """Return the canonical text of an operator's document: one line a parameter, long prose folded at 120 columns."""
     lines: list[str] = []
     for top, content in document.items():
         if top == "examples" and content:
@@ -120,7 +120,7 @@ _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
 
 
 def flow(value: Any) -> str:
-    """Give a value in flow style, on one line. Nesting is what the loader accepts, so it is shallow."""
+    """Return a value in flow style, on one line. Nesting is what the loader accepts, so it is shallow."""
     return _flow(value).replace(_HELD, " ")
 
 
@@ -139,7 +139,7 @@ def _flow(value: Any) -> str:
 
 
 def _key(text: str) -> str:
-    """Give a key, in which no line may end."""
+    """Return a key, in which no line may end."""
     return text if _is_plain(text) and " " not in text else _quoted(text).replace(" ", _HELD)
 
 
@@ -152,7 +152,7 @@ def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
 
 
 def _quoted(text: str) -> str:
-    """Give a double-quoted scalar; of several spaces all but the first are escaped, so that a line may end at any."""
+    """Return a double-quoted scalar; of several spaces all but the first are escaped, so that a line may end at any."""
     escaped = []
     for character, before in zip(text, "\0" + text, strict=False):
         code = ord(character)

@@ -31,7 +31,7 @@ _NAN = re.compile(r"\.(nan|NaN|NAN)")
 
 
 def scalar(text: str) -> bool | int | float | str | None:
-    """Give the value of a plain scalar by the core schema of YAML 1.2."""
+    """Return the value of a plain scalar by the core schema of YAML 1.2."""
     if _NULL.fullmatch(text):
         return None
     if _TRUE.fullmatch(text) or _FALSE.fullmatch(text):
@@ -55,7 +55,7 @@ class Node:
     keys: dict[str, Node] = field(default_factory=dict)
 
     def plain(self) -> Any:
-        """Give the value as ordinary lists, dictionaries and scalars. Depth is at most MAX_DEPTH."""
+        """Return the value as ordinary lists, dictionaries and scalars. Depth is at most MAX_DEPTH."""
         if isinstance(self.value, dict):
             return {key: node.plain() for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -79,7 +79,7 @@ class Findings(list[Finding]):
 
 
 def read(data: bytes, findings: Findings, loader: Any = None) -> Node:
-    """Give the single document of a file as nodes; what is not accepted but can be passed over goes to `findings`.
+    """Return the single document of a file as nodes; what is not accepted but can be passed over goes to `findings`.
 
     Raises SchemaError where reading cannot go on: size, depth, encoding, syntax, no document.
     """
@@ -164,7 +164,7 @@ def _node(event: Any, findings: Findings | None = None) -> Node:
 
 
 def _attach(parent: Node, key: Node | None, node: Node, findings: Findings) -> tuple[Node, Node | None]:
-    """Put a node into its open parent; give the parent with the key that waits next."""
+    """Put a node into its open parent; return the parent with the key that waits next."""
     if isinstance(parent.value, list):
         parent.value.append(node)
         return parent, None

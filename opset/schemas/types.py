@@ -22,7 +22,7 @@ _MAP = re.compile(r"map\((?:string|u?int(?:8|16|32|64)), (.*)\)")
 
 
 def is_type(text: str) -> bool:
-    """Say whether this is one whole type, such as `tensor(int64)` or `seq(map(int64, float))`."""
+    """Return whether this is one whole type, such as `tensor(int64)` or `seq(map(int64, float))`."""
     for _ in range(MAX_NESTING):
         if wrapped := _WRAPPED.fullmatch(text):
             text = wrapped[2]
@@ -37,7 +37,7 @@ def is_type(text: str) -> bool:
 
 
 def expand(expression: str, sets: TypeSets) -> Iterable[str]:
-    """Give the types that an expression stands for.
+    """Return the types that an expression stands for.
 
     It is a set's name, an element's name (which means the tensor of it), a whole type, or `seq(…)` and `optional(…)`
     around any of these. Raises KeyError when it is none.
@@ -60,7 +60,7 @@ def expand(expression: str, sets: TypeSets) -> Iterable[str]:
 
 
 def shortest(types: Iterable[str], sets: TypeSets) -> list[str]:
-    """Give a short list of expressions that stands for exactly these types: largest sets first, then what is left."""
+    """Return a short list of expressions that stands for exactly these types: largest sets first, then what is left."""
     left = set(types)
     wanted = frozenset(left)
     chosen: list[str] = []

@@ -40,7 +40,7 @@ _FOLDER: Final = "write a folder, which holds every value: -o FOLDER/"
 
 
 def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, name: str = "") -> dict[str, Any]:
-    """Give the values in a file or folder by the names of inputs or outputs that they are for.
+    """Return the values in a file or folder by the names of inputs or outputs that they are for.
 
     `declared` are the inputs or outputs, in order, whose types decide how .pb and .json are read; `role` is "input" or
     "output", and `limit` how many bytes the values may take together. A .npy or .pb file is for `name`, where that is
@@ -92,7 +92,7 @@ def _unread(path: str, why: str) -> RunError:
 
 
 def _chosen(names: Iterable[str], declared: Sequence[Declared], role: str) -> dict[str, str]:
-    """Give which of the names in a file to read, and what they are called in the model.
+    """Return which of the names in a file to read, and what they are called in the model.
 
     A name that is declared is just that, whatever it begins with.
     """
@@ -105,7 +105,7 @@ def _chosen(names: Iterable[str], declared: Sequence[Declared], role: str) -> di
 
 
 def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str, limit: int) -> dict[str, Any]:
-    """Give the values in a JSON object by name; names that are not declared are kept for the evaluator to refuse.
+    """Return the values in a JSON object by name; names that are not declared are kept for the evaluator to refuse.
 
     Raises ValueError with all that is wrong.
     """
@@ -129,7 +129,7 @@ def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str, l
 
 
 def typed(data: Any, declared: Declared, limit: int) -> Any:
-    """Give the value of at most `limit` bytes that parsed JSON stands for by a declaration. Raises ValueError."""
+    """Return the value of at most `limit` bytes that parsed JSON stands for by a declaration. Raises ValueError."""
     if declared.type is None:
         raise ValueError("the model does not say of which type it is: give it as .npz or .pb")
     value = literals.value_of(data, declared.type)
@@ -141,7 +141,7 @@ def typed(data: Any, declared: Declared, limit: int) -> Any:
 def _message(
     data: bytes, file: str, declared: Sequence[Declared], limit: int, role: str, name: str
 ) -> tuple[str, Any]:
-    """Give the name and value of a .pb file: for the given name, the number in its own, or the name in the message."""
+    """The name and value of a .pb file: for the given name, the number in its own, or the name in the message."""
     known = {each.name: each for each in declared}
     numbered = _NUMBERED.fullmatch(file)
     if not name and numbered and numbered[1] == role:
@@ -162,7 +162,7 @@ def _only(declared: Sequence[Declared], role: str, file: str) -> str:
 
 
 def _names(data: bytes) -> list[str]:
-    """Give the names that the bytes have as each kind of message that they may be."""
+    """Return the names that the bytes have as each kind of message that they may be."""
     names = []
     for kind in MESSAGES.values():
         with suppress(ModelError):
@@ -171,7 +171,7 @@ def _names(data: bytes) -> list[str]:
 
 
 def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> dict[str, Any]:
-    """Give the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`.
+    """Return the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`.
 
     Where there are as many files as inputs without a default, they are for these: initializers may stand among the
     inputs, and test data has no files for them. A folder that holds values of the other role alone is that of a model
@@ -202,7 +202,7 @@ def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> d
 
 
 def form_of(path: str) -> str:
-    """Give the form that values are written to a path in, "/" for a folder. Raises UsageError U103."""
+    """Return the form that values are written to a path in, "/" for a folder. Raises UsageError U103."""
     form = os.path.splitext(path)[1].lower()
     if path.endswith(("/", os.sep)) or os.path.isdir(path):
         return "/"

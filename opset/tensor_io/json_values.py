@@ -40,7 +40,7 @@ _NUMBERS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def parse(text: bytes | str) -> Any:
-    """Give what JSON says; an object that has a key twice is refused, and so is what Python's dialect adds."""
+    """Return what JSON says; an object that has a key twice is refused, and so is what Python's dialect adds."""
     if len(text) > MOST:
         raise ValueError(f"it has {len(text):,} bytes, and of JSON no more than {MOST:,} are read: use .npz or .pb")
     try:
@@ -68,7 +68,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def value_of(data: Any, kind: str) -> Any:
-    """Give the value of a type string that parsed JSON stands for."""
+    """Return the value of a type string that parsed JSON stands for."""
     if kind.count("(") > _DEPTH:
         raise ValueError("its type is nested too deeply")
     _check_entries(data, kind)
@@ -115,7 +115,7 @@ def _value(data: Any, kind: str) -> Any:
 
 
 def _keys(texts: list[str], key: str) -> list[Any]:
-    """Give the keys of a map by the word of their type."""
+    """Return the keys of a map by the word of their type."""
     keys: list[Any]
     if key == "string":
         keys = [text_of(each.encode("utf-8", "surrogateescape")) for each in texts]
@@ -146,7 +146,7 @@ def _tensor(data: Any, element: str) -> NDArray[Any]:
 
 
 def _flat(data: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """Give the shape of nested lists and all that is in them, in order."""
+    """Return the shape of nested lists and all that is in them, in order."""
     if isinstance(data, dict):
         if data.keys() != {"shape", "data"} or not all(isinstance(each, list) for each in data.values()):
             raise ValueError('a tensor is nested lists, or {"shape": […], "data": […]}')
@@ -180,7 +180,7 @@ def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
 
 
 def _element(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Give an element as Python's; what would have to change to be of the type is refused."""
+    """Return an element as Python's; what would have to change to be of the type is refused."""
     kind = "c" if dtype.kind == "c" else _family(dtype)
     if kind == "O" and isinstance(value, str):
         return text_of(value.encode("utf-8", "surrogateescape"))
@@ -200,7 +200,7 @@ def _element(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _family(dtype: np.dtype[Any]) -> str:
-    """Give "O" for text, "b", "i" for all integers, "f" for all floats."""
+    """Return "O" for text, "b", "i" for all integers, "f" for all floats."""
     if dtype.kind in "Ob":
         return dtype.kind
     return "i" if dtype.name.startswith(("int", "uint")) else "f"
@@ -213,7 +213,7 @@ def _shown(data: Any) -> str:
 
 
 def json_of(value: Any) -> Any:
-    """Give a value as what `json` writes, the inverse of `value_of`."""
+    """Return a value as what `json` writes, the inverse of `value_of`."""
     if isinstance(value, list):
         return [json_of(each) for each in value]
     if isinstance(value, dict):
@@ -239,7 +239,7 @@ def _nested(flat: list[Any], shape: Sequence[int]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Give an element as JSON has it."""
+    """Return an element as JSON has it."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if value is None or isinstance(value, bool | int | str):

@@ -36,7 +36,7 @@ _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values 
 
 
 def read_array(file: IO[bytes], size: int, limit: int) -> Array:
-    """Give the array in a .npy file of `size` bytes."""
+    """Return the array in a .npy file of `size` bytes."""
     shape, dtype, fortran, start = _header(file)
     count = math.prod(shape)
     needed = count * dtype.itemsize
@@ -60,7 +60,7 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool, int]:
-    """Give shape, dtype, whether columns come first, and how many bytes the header has."""
+    """Return shape, dtype, whether columns come first, and how many bytes the header has."""
     head = file.read(8)
     if head[:6] != _MAGIC:
         raise ValueError("it does not begin as .npy files do")
@@ -90,7 +90,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool, int]
 
 
 def _read(file: IO[bytes], count: int) -> bytearray:
-    """Give exactly so many bytes; they are read in pieces, so that no second copy of them is ever there."""
+    """Return exactly so many bytes; they are read in pieces, so that no second copy of them is ever there."""
     data = bytearray(count)
     filled = 0
     while filled < count:
@@ -107,7 +107,7 @@ def _short(shape: tuple[int, ...]) -> str:
 
 
 def _texts(flat: Array) -> Array:
-    """Give text as objects: str, or bytes where they are not valid UTF-8."""
+    """Return text as objects: str, or bytes where they are not valid UTF-8."""
     texts = np.empty(flat.size, object)
     if flat.dtype.kind == "S":
         texts[:] = [text_of(each) for each in flat.tolist()]
@@ -120,7 +120,7 @@ def _texts(flat: Array) -> Array:
 
 
 def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[str, str]]) -> dict[str, Array]:
-    """Give arrays of a .npz file that take no more than `limit` bytes together.
+    """Return arrays of a .npz file that take no more than `limit` bytes together.
 
     `wanted` gives, of the names in it, those to read and what to call them.
     """
@@ -162,7 +162,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Arra
 
 
 def archive_bytes(arrays: Mapping[str, Array]) -> bytes:
-    """Give the .npz file of arrays; raises ValueError for what it cannot hold."""
+    """Return the .npz file of arrays; raises ValueError for what it cannot hold."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name, array in arrays.items():
@@ -174,12 +174,12 @@ def archive_bytes(arrays: Mapping[str, Array]) -> bytes:
 
 
 def has_type(dtype: np.dtype[Any]) -> bool:
-    """Say whether these files keep a type: numpy's own, and text."""
+    """Return whether these files keep a type: numpy's own, and text."""
     return dtype.kind in "biufcO" and dtype.type.__module__ == "numpy"
 
 
 def _storable(name: str, array: Array) -> Array:
-    """Give an array in a type that .npy files know. What would come back as something else is refused."""
+    """Return an array in a type that .npy files know. What would come back as something else is refused."""
     if not has_type(array.dtype):
         raise ValueError(f"'{name}' is {array.dtype}, and a .npz file loses that type")
     if array.dtype.kind != "O":

@@ -19,10 +19,10 @@ _ENTRIES = 2  # of a sequence or map of tensors; of one that holds others 1, as 
 _WORDS = ("one", "two", "three", "four", "five", "six")
 
 
-def generated(
+def random_inputs(
     inputs: Iterable[Any], given: Mapping[str, Any], sizes: Mapping[str, int], seed: int, limits: Limits
 ) -> dict[str, Any]:
-    """Give values for the inputs, ValueInfoProtos, that are not among the given ones.
+    """Return values for the inputs, ValueInfoProtos, that are not among the given ones.
 
     Floats are normally distributed around 0, integers 0 to 3 (as far as the type has them), text is short words; a
     sequence or map of tensors has two entries, an optional has its value. `sizes` are those of dimensions, by the
@@ -58,7 +58,7 @@ def generated(
 
 
 def _sizes_of(inputs: Iterable[Any], given: Mapping[str, Any]) -> dict[str, int]:
-    """Give the sizes that given arrays have in dimensions that are variables."""
+    """Return the sizes that given arrays have in dimensions that are variables."""
     sizes: dict[str, int] = {}
     for each in inputs:
         value = given.get(each.name)
@@ -82,7 +82,7 @@ class _Drawn:
         self.used: dict[str, None] = {}
 
     def value(self, name: str, kind: Any, rng: np.random.Generator) -> Any:
-        """Give a value of a TypeProto. Protobuf nests no more than 100 messages, so recursion is safe."""
+        """Return a value of a TypeProto. Protobuf nests no more than 100 messages, so recursion is safe."""
         match kind.WhichOneof("value"):
             case "tensor_type" if element_name(kind.tensor_type.elem_type):
                 shape = self._shape(name, kind.tensor_type)

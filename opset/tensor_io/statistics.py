@@ -19,7 +19,7 @@ _LINE = 200  # characters of a text in a line
 
 
 def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
-    """Give type, shape or length, statistics of numbers, and the value itself where it is small.
+    """Return type, shape or length, statistics of numbers, and the value itself where it is small.
 
     - a tensor: `shape`; `min`, `max`, `mean` and `std` of its finite numbers, `nan` and `inf` for how many are not;
     - a sequence or map: `length`, and of a sequence the `entries`, those at the start alone where it is long.
@@ -62,7 +62,7 @@ def _known(number: Any) -> float | None:
 
 
 def lines(name: str, data: dict[str, Any]) -> list[str]:
-    """Give a summary as lines of text: the first with name, type, shape and statistics, those below with values."""
+    """Return a summary as lines of text: the first with name, type, shape and statistics, those below with values."""
     shape = str(data["shape"]) if "shape" in data else f" of {data['length']}" if "length" in data else ""
     parts = [printable(name), f"{data['type']}{shape}"]
     parts += [f"{key} {_word(data[key])}" for key in ("min", "max", "mean", "std") if data.get(key) is not None]
@@ -79,7 +79,7 @@ def lines(name: str, data: dict[str, Any]) -> list[str]:
 
 
 def _rows(value: Any, quoted: bool) -> list[str]:
-    """Give nested lists with a line for each of the innermost; a map with a line for each key."""
+    """Return nested lists with a line for each of the innermost; a map with a line for each key."""
     if isinstance(value, dict):
         return [f"{_word(key)}: {_word(each, quoted)}" for key, each in value.items()]
     if isinstance(value, list) and any(isinstance(each, list) for each in value):
@@ -88,7 +88,7 @@ def _rows(value: Any, quoted: bool) -> list[str]:
 
 
 def _word(value: Any, quoted: bool = False) -> str:
-    """Give a value of JSON in a few characters; text in quotes, but for what stands for a number."""
+    """Return a value of JSON in a few characters; text in quotes, but for what stands for a number."""
     if isinstance(value, list):
         return f"[{', '.join(_word(each, quoted) for each in value)}]"
     if isinstance(value, float):

@@ -25,7 +25,7 @@ def target_of(
     ir_version: int | None = None,
     registry: Registry | None = None,
 ) -> Target:
-    """Give the target that exactly one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
+    """Return the target that exactly one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
 
     Raises UsageError U101 for a target that is not known, U103 where none or several are given.
     """
@@ -52,7 +52,7 @@ def plan(
     schemas: Iterable[str | Path] = (),
     allow_external_roots: Iterable[str | Path] = (),
 ) -> Plan:
-    """Give how a model would move to the target, with every refusal; nothing is changed or written.
+    """Return how a model would move to the target, with every refusal; nothing is changed or written.
 
     Takes what `convert` takes. Raises ModelError for a malformed model, UsageError for a target that is not known.
     """
@@ -73,7 +73,7 @@ def convert(
     schemas: Iterable[str | Path] = (),
     allow_external_roots: Iterable[str | Path] = (),
 ) -> Any:
-    """Give the model at other operator set versions, computing the same; the given one is not touched.
+    """Return the model at other operator set versions, computing the same; the given one is not touched.
 
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package, which then comes back as one.
     `to` is an opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}.

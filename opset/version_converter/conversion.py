@@ -23,7 +23,7 @@ from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
 from opset.version_converter import registration as adapters
 from opset.version_converter.derive import Derived, derive, run
-from opset.version_converter.facts import Inferred, Values
+from opset.version_converter.facts import Inferred, ValueFacts
 from opset.version_converter.ir_version import set_ir_version
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.targets import Target
@@ -81,12 +81,12 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """Say whether the converted model differs from the given one."""
+        """Whether the converted model differs from the given one."""
         return self.result is not None
 
 
 def plan(model: Model, target: Target, registry: Registry) -> Plan:
-    """Give how a model moves to the target; the model itself is not touched.
+    """Return how a model moves to the target; the model itself is not touched.
 
     Raises ModelError where the model is malformed. Whatever cannot be converted is in the plan's `refusals`.
     """
@@ -117,7 +117,7 @@ def plan(model: Model, target: Target, registry: Registry) -> Plan:
 
 
 def apply(plan: Plan) -> Model:
-    """Give the converted model of a plan. Raises ConversionError with every refusal; the given model is untouched."""
+    """Return the converted model of a plan. Raises ConversionError with every refusal; the given model is untouched."""
     if plan.refusals:
         raise ConversionError(plan.refusals)
     if plan.result is None:
@@ -134,7 +134,7 @@ class _Conversion:
         self.bodies = bodies(proto)
         self.names = FreshNames(self.bodies, verify(self.bodies))
         self.functions = {function_key(function) for function in proto.functions}
-        self.values: dict[Body, Values] = {}
+        self.values: dict[Body, ValueFacts] = {}
         self.steps: dict[tuple[str, str, int, int], Step | Refusal | None] = {}
         self.valid: set[tuple[Any, ...]] = set()
         """Forms of nodes that fit their operator's signature."""
@@ -157,7 +157,7 @@ class _Conversion:
         inferred = Inferred(self.plan.model, self.registry, self.bodies)
         for body in self.bodies:
             outer = self.values.get(body.parent) if body.parent is not None else None
-            self.values[body] = Values(
+            self.values[body] = ValueFacts(
                 body, outer, self.registry, versions[body], self._read, self.proto.ir_version >= 4, inferred
             )
         if self.proto.training_info:
@@ -248,7 +248,7 @@ class _Conversion:
             _splice(body.proto, replaced)
 
     def _route(self, key: tuple[str, str], versions: Mapping[str, int]) -> tuple[Any, Any]:
-        """Say what happens to all nodes of one operator: "keep", "pass", "gate", "convert", or a Refusal.
+        """Return what happens to all nodes of one operator: "keep", "pass", "gate", "convert", or a Refusal.
 
         "gate" means that types and attributes alone decide, so one verdict serves all nodes of a signature.
         """
@@ -285,7 +285,7 @@ class _Conversion:
         return verdict, counted
 
     def _step(self, domain: str, op_type: str, version: int, final: int) -> Step | Refusal | None:
-        """Give the next transition of an operator from a version towards the final one, None if there is none."""
+        """Return the next transition of an operator from a version towards the final one, None if there is none."""
         key = (domain, op_type, version, final)
         if key not in self.steps:
             self.steps[key] = self._find_step(*key)
@@ -377,7 +377,7 @@ class _Conversion:
         return done
 
     def _cross(
-        self, step: Step, current: Any, versions: dict[str, int], values: Values, body: Body, released: set[str],
+        self, step: Step, current: Any, versions: dict[str, int], values: ValueFacts, body: Body, released: set[str],
         final: int,
     ) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: the nodes in its place with their versions, None where it may stay."""
@@ -401,7 +401,7 @@ class _Conversion:
         released.update(name for name in current.input if name and name not in used)
         if step.adapter is not None:
             # The operator itself takes all that it took before, unless its own gates say otherwise.
-            same = None if step.derived.gates or step.derived.ties else step.source.name
+            same = None if step.derived.type_restrictions or step.derived.same_type_restrictions else step.source.name
             self._check_types([entry for entry in made if entry[0].op_type != same], values)
         return made
 
@@ -430,7 +430,7 @@ class _Conversion:
             list_as_input(body.proto, made)
         return name
 
-    def _check_types(self, made: list[tuple[Any, int]], values: Values, code: str = "C202") -> None:
+    def _check_types(self, made: list[tuple[Any, int]], values: ValueFacts, code: str = "C202") -> None:
         """Refuse what an adapter gets or made where a type is known and not allowed at the version of the node."""
         for node, version in made:
             domain = "" if node.domain == "ai.onnx" else node.domain
@@ -490,7 +490,7 @@ def validate(node: Any, schema: OpSchema | None) -> None:
             raise Refusal("C103", f"the attribute '{name}' is required")
 
 
-def _signature(node: Any, values: Values) -> tuple[Any, ...]:
+def _signature(node: Any, values: ValueFacts) -> tuple[Any, ...]:
     return (
         node.op_type,
         node.domain,
@@ -501,7 +501,7 @@ def _signature(node: Any, values: Values) -> tuple[Any, ...]:
     )
 
 
-def _bind(node: Any, results: tuple[str, ...], op: Builder, values: Values) -> list[tuple[Any, int]]:
+def _bind(node: Any, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
     """Make the new nodes compute the old node's outputs under their own names; "" serves for one that nothing reads."""
     made = op.made
     if results == tuple(node.output) and (not node.name or any(new.name == node.name for new, _ in made)):
@@ -551,7 +551,7 @@ def _splice(proto: Any, replaced: dict[int, list[Any]]) -> None:
 def _unused(
     body: Body, replaced: dict[int, list[Any]], released: set[str], elsewhere: Collection[str]
 ) -> tuple[set[str], set[int]]:
-    """Give released values that nothing uses once the new nodes stand in the place of the old ones, those that only
+    """Return released values that nothing uses once the new nodes stand in the place of the old ones, those that only
     they were computed from, and the places of the standard's nodes that compute nothing else.
     """
     if not released:

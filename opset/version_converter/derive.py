@@ -18,7 +18,7 @@ ATTRIBUTE_ELEMENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class TypeRestriction:
     """Types that a parameter may have on the other side, where that is narrower; for all the rest if it is variadic."""
 
     outputs: bool
@@ -29,7 +29,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class SameTypeRestriction:
     """Parameters that must have one type on the other side, though they need not on this one."""
 
     positions: tuple[tuple[bool, int], ...]
@@ -42,38 +42,47 @@ class Derived:
 
     target: OpSchema
     drop: tuple[str, ...] = ()
-    state: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    only: dict[str, Any] = field(default_factory=dict)
-    never: tuple[str, ...] = ()
+    set_defaults: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    must_equal: dict[str, Any] = field(default_factory=dict)
+    unsupported: tuple[str, ...] = ()
     to_input: dict[str, int] = field(default_factory=dict)
     to_attribute: dict[int, str] = field(default_factory=dict)
     inputs: int = -1
     outputs: int = -1
     needed: tuple[int, ...] = ()
-    gates: tuple[Gate, ...] = ()
-    ties: tuple[Tie, ...] = ()
+    type_restrictions: tuple[TypeRestriction, ...] = ()
+    same_type_restrictions: tuple[SameTypeRestriction, ...] = ()
 
     @property
     def rewrites(self) -> bool:
-        """Say whether a node that crosses is likely to change; else only types and attributes are looked at."""
-        return bool(self.to_input or self.to_attribute or self.state)
+        """Whether a node that crosses is likely to change; else only types and attributes are looked at."""
+        return bool(self.to_input or self.to_attribute or self.set_defaults)
 
     @property
     def touches(self) -> bool:
-        """Say whether any node can need more than to be left alone."""
+        """Whether any node can need more than to be left alone."""
         return bool(
-            self.drop or self.state or self.only or self.never or self.to_input or self.to_attribute
-            or self.inputs >= 0 or self.outputs >= 0 or self.needed or self.gates or self.ties
+            self.drop
+            or self.set_defaults
+            or self.must_equal
+            or self.unsupported
+            or self.to_input
+            or self.to_attribute
+            or self.inputs >= 0
+            or self.outputs >= 0
+            or self.needed
+            or self.type_restrictions
+            or self.same_type_restrictions
         )
 
 
 def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
-    """Give what takes a node from one version to a neighbouring one, up or down; `change` is the newer one's."""
+    """Return what takes a node from one version to a neighbouring one, up or down; `change` is the newer one's."""
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
-    drop, never = [], []
-    state: dict[str, tuple[str, Any]] = {}
-    only: dict[str, Any] = {}
+    drop, unsupported = [], []
+    set_defaults: dict[str, tuple[str, Any]] = {}
+    must_equal: dict[str, Any] = {}
     to_input: dict[str, int] = {}
     to_attribute: dict[int, str] = {}
     positions = {parameter.name: index for index, parameter in enumerate(newer.inputs)}
@@ -87,35 +96,35 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
                 elif facet is not None and facet.ignored:
                     drop.append(name)
                 else:
-                    never.append(name)
+                    unsupported.append(name)
             elif facet is not None and facet.input:
                 to_attribute[positions[facet.input]] = name
             elif before.required:
-                never.append(name)
+                unsupported.append(name)
         elif after.type != before.type:
-            never.append(name)
+            unsupported.append(name)
         else:
             here, there = (before, after) if upwards else (after, before)
             if here.default != there.default and here.default is not None:
-                state[name] = (here.type, here.default)
+                set_defaults[name] = (here.type, here.default)
     for name, after in newer.attributes.items():
         if name in older.attributes:
             continue
         facet = change.attributes.get(name)
         old = facet.old if facet is not None and facet.old is not None else after.default
         if upwards and old != after.default and not isinstance(old, dict):
-            state[name] = (after.type, old)
+            set_defaults[name] = (after.type, old)
         elif not upwards:
-            only[name] = old
+            must_equal[name] = old
     shared = min(len(source.inputs), len(target.inputs))
     fewer_inputs = target.max_input < source.max_input
     fewer_outputs = target.max_output < source.max_output
     return Derived(
         target,
         tuple(drop),
-        state,
-        only,
-        tuple(never),
+        set_defaults,
+        must_equal,
+        tuple(unsupported),
         to_input,
         to_attribute,
         len(target.inputs) if fewer_inputs else -1,
@@ -129,29 +138,30 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
     )
 
 
-def _types(source: OpSchema, target: OpSchema) -> tuple[tuple[Gate, ...], tuple[Tie, ...]]:
-    gates = []
+def _types(source: OpSchema, target: OpSchema) -> tuple[tuple[TypeRestriction, ...], tuple[SameTypeRestriction, ...]]:
+    type_restrictions = []
     bound: dict[str, list[tuple[bool, int]]] = {}
     bound_before: dict[str, set[tuple[str, bool]]] = {}
     for outputs, here, there in ((False, source.inputs, target.inputs), (True, source.outputs, target.outputs)):
         for position, (before, after) in enumerate(zip(here, there, strict=False)):
             allowed = frozenset(target.allowed(after))
             if not allowed.issuperset(source.allowed(before)):
-                gates.append(Gate(outputs, position, after.option == VARIADIC, after.name, allowed))
+                variadic = after.option == VARIADIC
+                type_restrictions.append(TypeRestriction(outputs, position, variadic, after.name, allowed))
             if after.homogeneous:
                 bound.setdefault(after.type, []).append((outputs, position))
                 bound_before.setdefault(after.type, set()).add((before.type, before.homogeneous))
-    ties = [
-        Tie(tuple(positions), name)
+    same_type_restrictions = [
+        SameTypeRestriction(tuple(positions), name)
         for name, positions in bound.items()
         if len(bound_before[name]) > 1 and len(target.types.get(name, ())) > 1
     ]
-    return tuple(gates), tuple(ties)
+    return tuple(type_restrictions), tuple(same_type_restrictions)
 
 
 def check_types(derived: Derived, node: Node) -> None:
     """Refuse (C202, C203) a node whose actual types the other side does not allow."""
-    for gate in derived.gates:
+    for gate in derived.type_restrictions:
         names = node.proto.output if gate.outputs else node.proto.input
         last = len(names) if gate.variadic else gate.position + 1
         for name in names[gate.position : last]:
@@ -167,7 +177,7 @@ def check_types(derived: Derived, node: Node) -> None:
                     f"{derived.target.since_version} does not take that",
                     "cast the value to a type that version takes, or choose another target",
                 )
-    for tie in derived.ties:
+    for tie in derived.same_type_restrictions:
         kinds = set()
         for outputs, position in tie.positions:
             names = node.proto.output if outputs else node.proto.input
@@ -194,7 +204,7 @@ def run(derived: Derived, op: Builder, node: Node) -> Result:
     inputs = _inputs(derived, op, node, drop, changes)
     outputs = list(node.proto.output[: derived.outputs]) if derived.outputs >= 0 else None
     if drop or changes or inputs is not None or (outputs is not None and len(outputs) < len(node.proto.output)):
-        return op.same(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
+        return op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
     return None
 
 
@@ -218,14 +228,14 @@ def _check_places(derived: Derived, node: Node) -> None:
 
 
 def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]]:
-    """Give the attributes to drop and those to state; refuse what the other side cannot say."""
+    """Return the attributes to drop and those to state; refuse what the other side cannot say."""
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]
-    for name in derived.never:
+    for name in derived.unsupported:
         required = name in derived.target.attributes and derived.target.attributes[name].required
         if node.has(name) or required:
             raise Refusal("C204", f"the attribute '{name}' has no equal at version {since}")
-    for name, old in derived.only.items():
+    for name, old in derived.must_equal.items():
         if not node.has(name):
             default = node.schema.attributes[name].default
             if default is not None and default != old:
@@ -237,13 +247,13 @@ def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]
             what = printable(value) if not hasattr(value, "DESCRIPTOR") else "given"
             raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
         drop.append(name)
-    return drop, {name: value for name, (_, value) in derived.state.items() if not node.has(name)}
+    return drop, {name: value for name, (_, value) in derived.set_defaults.items() if not node.has(name)}
 
 
 def _inputs(
     derived: Derived, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
 ) -> list[str] | None:
-    """Give the inputs on the other side, None if they stay; attributes that become inputs go to `drop`, and back."""
+    """Return the inputs on the other side, None if they stay; attributes that become inputs go to `drop`, and back."""
     fewer = 0 <= derived.inputs < len(node.proto.input)
     if not derived.to_input and not derived.to_attribute and not fewer:
         return None

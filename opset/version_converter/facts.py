@@ -47,7 +47,7 @@ class Inferred:
         return engine, {converted: [] if body in doubtful else frames[body] for body, converted in pairs}
 
     def type(self, body: Body, name: str) -> Type | None:
-        """Give what is known of a value that a body of the given model defines; of a function, what all calls share."""
+        """What is known of a value that a body of the given model defines; of a function, what all calls share."""
         from opset.inference.types import join
 
         engine, frames = self._run
@@ -58,26 +58,26 @@ class Inferred:
         return type_
 
     def reaches(self, body: Body) -> bool:
-        """Say whether it is known how a body of the given model runs."""
+        """Return whether it is known how a body of the given model runs."""
         return bool(self._run[1][body])
 
     def alone(
         self, node: Any, version: int, given: Sequence[Type | None], data: Sequence[Any]
     ) -> tuple[Type | None, ...]:
-        """Give the types of the outputs of a node by itself, as `Engine.of_node` does."""
+        """Return the types of the outputs of a node by itself, as `Engine.of_node` does."""
         called = function_key(node) in self._functions
         schema = None if called else self._registry.schema(node.op_type, version, normalised(node.domain))
         return self._run[0].of_node(node, schema, given, data)
 
     def data(self, body: Body, name: str) -> Data | None:
-        """Give the elements of a small value, where every run computes the same."""
+        """Return the elements of a small value, where every run computes the same."""
         engine, frames = self._run
         found = {engine.data_in(frame, name) for frame in frames[body]}
         return found.pop() if len(found) == 1 else None
 
 
 def _frames_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Frame]], set[Body]]:
-    """Give for each body what every run of it that was inferred is about, and the bodies that run in other ways, too.
+    """Return for each body what every run of it that was inferred is about, and the bodies that run in other ways, too.
 
     Of those nothing is certain: graphs in nodes without a rule, those of nodes that a rule gave up, and all functions
     that they call.
@@ -113,7 +113,7 @@ def _frames_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[F
     return found, seen
 
 
-class Values:
+class ValueFacts:
     """Types, shapes and constants of one body's values, and through `outer` of those around it.
 
     `read` gives a tensor's elements; `versions` the opset of each domain that the body's nodes are written in.
@@ -122,7 +122,7 @@ class Values:
     def __init__(
         self,
         body: Body,
-        outer: Values | None,
+        outer: ValueFacts | None,
         registry: Registry,
         versions: Mapping[str, int],
         read: Callable[[Any, int], list[Any]],
@@ -182,7 +182,7 @@ class Values:
         self._tensors[tensor.name] = tensor
 
     def initializer(self, name: str) -> Any:
-        """Give this body's initializer of that name, None if there is none or a caller may override it."""
+        """Return this body's initializer of that name, None if there is none or a caller may override it."""
         if not self._built:
             self._build()
         tensor = self._tensors.get(name)
@@ -191,15 +191,15 @@ class Values:
         return tensor
 
     def is_read(self, name: str) -> bool:
-        """Say whether anything reads an output of a node that the body had from the start; True for any other value."""
+        """Whether anything reads an output of a node that the body had from the start; True for any other value."""
         if self._unread is None:
             proto = self.body.proto
             read = names_read(proto.node) | self.read_elsewhere | {*self.body.output_names()}
             self._unread = {output for node in proto.node for output in node.output} - read
         return name not in self._unread
 
-    def _home(self, name: str) -> Values | None:
-        scope: Values | None = self
+    def _home(self, name: str) -> ValueFacts | None:
+        scope: ValueFacts | None = self
         while scope is not None:
             if not scope._built:
                 scope._build()
@@ -209,7 +209,7 @@ class Values:
         return None
 
     def constant(self, name: str) -> Constant | None:
-        """Give a value that is known before the model runs and small, else None."""
+        """Return a value that is known before the model runs and small, else None."""
         home = self._home(name)
         if home is None:
             return None
@@ -227,7 +227,7 @@ class Values:
         return None if tensor is None else self.elements(tensor)
 
     def _computed(self, name: str) -> Constant | None:
-        """Give a value that nodes compute, but always the same: sizes that are numbers, and arithmetic on them."""
+        """Return a value that nodes compute, but always the same: sizes that are numbers, and arithmetic on them."""
         data = self._inferred.data(self.body, name)
         if data is None or not all(isinstance(each, int | float) for each in data.elements):
             return None
@@ -256,7 +256,7 @@ class Values:
         return None
 
     def elements(self, tensor: Any, limit: int = MAX_CONSTANT) -> Constant | None:
-        """Give what a TensorProto of this model holds, None where its type is not known or it has more than `limit`."""
+        """What a TensorProto of this model holds, None where its type is not known or it has more than `limit`."""
         element, dims = element_name(tensor.data_type), tuple(tensor.dims)
         size = 1
         for dim in dims:
@@ -266,7 +266,7 @@ class Values:
         return Constant(element, dims, tuple(self._read(tensor, limit)))
 
     def type(self, name: str) -> str | None:
-        """Give a value's type string, "tensor(float)", None where it is not known."""
+        """Return a value's type string, "tensor(float)", None where it is not known."""
         if name in self._types:
             return self._types[name]
         home = self._home(name)
@@ -281,12 +281,12 @@ class Values:
         return home._types[name]
 
     def element(self, name: str) -> str | None:
-        """Give a tensor's element type, "float", None where it is not known or no dense tensor."""
+        """Return a tensor's element type, "float", None where it is not known or no dense tensor."""
         kind = self.type(name)
         return kind[7:-1] if kind is not None and kind.startswith("tensor(") else None
 
     def shape(self, name: str) -> Shape | None:
-        """Give a tensor's shape, None where not even the rank is known; equal text stands for equal sizes."""
+        """Return a tensor's shape, None where not even the rank is known; equal text stands for equal sizes."""
         home = self._home(name)
         if home is None:
             return None
@@ -307,7 +307,7 @@ class Values:
         return None if stated is None or self.body.root.function else (None,) * len(stated)
 
     def _inferred_type(self, name: str) -> Type | None:
-        """Give what is inferred of a value of this body: of the given model, or of a node that is inferred alone."""
+        """Return what is inferred of a value of this body: of the given model, or of a node that is inferred alone."""
         if name not in self._found:
             if self._alone(name) is None:
                 self._found[name] = self._inferred.type(self.body, name)
@@ -316,7 +316,7 @@ class Values:
         return self._found[name]
 
     def _alone(self, name: str) -> tuple[Any, int] | None:
-        """Give the node of a value and its version, if it is added, or if it is not known how the body runs."""
+        """Return the node of a value and its version, if it is added, or if it is not known how the body runs."""
         node, _, version = self._producers.get(name, (None, 0, None))
         if node is None or (version is None and self._inferred.reaches(self.body)):
             return None
@@ -344,7 +344,7 @@ class Values:
             waiting.pop()
 
     def _type_of(self, name: str) -> Type | None:
-        """Give the whole type of a value, as it is inferred or as the model states it."""
+        """Return the whole type of a value, as it is inferred or as the model states it."""
         from opset.inference.types import of_text
 
         home = self._home(name)

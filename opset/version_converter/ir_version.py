@@ -83,7 +83,7 @@ def set_ir_version(proto: Any, target: Target, found: list[Body], notes: list[st
 
 
 def _overridable(body: Body) -> bool:
-    """Say whether a graph has a default for an input, which some runtimes take as fixed before IR version 4."""
+    """Return whether a graph has a default for an input, which some runtimes take as fixed before IR version 4."""
     inputs = () if body.function else {value.name for value in body.proto.input}
     return bool(inputs) and any(tensor.name in inputs for tensor in body.proto.initializer)
 
@@ -111,7 +111,7 @@ def _opsets(proto: Any, target: Target) -> Iterator[tuple[str, int]]:
 
 
 def _features(proto: Any, found: list[Body], above: int) -> Iterator[Feature]:
-    """Give the features in use that need an IR version above `above`."""
+    """Yield the features in use that need an IR version above `above`."""
     for feature in (*_model_features(proto), *(f for body in found for f in _body_features(body, above))):
         if feature[0] > above:
             yield feature

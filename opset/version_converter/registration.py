@@ -48,7 +48,7 @@ def _register(operators: tuple[str, ...], since: int, domain: str, direction: st
 
 
 def find(domain: str, operator: str, since: int, direction: str, family: str) -> Adapter | None:
-    """Give the written adapter of one transition and direction, None if there is none."""
+    """Return the written adapter of one transition and direction, None if there is none."""
     load(family)
     return _adapters.get((domain, operator, since, direction))
 
@@ -61,7 +61,7 @@ def load(family: str) -> None:
 
 
 def written(families: list[str]) -> frozenset[Key]:
-    """Give the (domain, operator, since, direction) of every written adapter of the families."""
+    """Return the (domain, operator, since, direction) of every written adapter of the families."""
     for family in families:
         load(family)
     return frozenset(_adapters)

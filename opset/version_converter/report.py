@@ -25,7 +25,7 @@ Data = Mapping[str, Any]
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
-    """Give what a plan says as plain data (see above); operators that change come first."""
+    """Return what a plan says as plain data (see above); operators that change come first."""
     groups: dict[tuple[Any, ...], list[str]] = {}
     for action in plan.actions:
         key = (action.domain, action.op_type, action.since, action.until, action.steps, action.result)
@@ -60,18 +60,18 @@ def plan_data(plan: Plan) -> dict[str, Any]:
 
 
 def is_of_model(code: str) -> bool:
-    """Say whether a refusal's code is about the model as a whole, not about one node."""
+    """Return whether a refusal's code is about the model as a whole, not about one node."""
     return code.startswith("C3")
 
 
 def head(data: Data) -> str:
-    """Give the versions of a plan's data on one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
+    """Return the versions of a plan's data on one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
     versions = [f"{printable(each['domain'])} {_span(each)}" for each in data["opsets"]]
     return ", ".join([*versions, f"IR version {_span(data['ir_version'])}"])
 
 
 def body(data: Data) -> list[str]:
-    """Give the lines of a plan's data below its versions: a table of operators, what passed through, notes, a sum."""
+    """Return the lines of a plan's data below its versions: a table of operators, what passed through, notes, a sum."""
     rows = [["operator", "version", "nodes", "what happens"]]
     for each in data["operators"]:
         name = each["operator"] if each["domain"] == "ai.onnx" else f"{each['domain']}.{each['operator']}"
@@ -95,12 +95,12 @@ def body(data: Data) -> list[str]:
 
 
 def findings(data: Data) -> list[Finding]:
-    """Give the refusals of a plan's data."""
+    """Return the refusals of a plan's data."""
     return [Finding(**error) for error in data["errors"]]
 
 
 def verdict(data: Data) -> str:
-    """Give the last line of a refused conversion: how much of the model stands in the way."""
+    """Return the last line of a refused conversion: how much of the model stands in the way."""
     refused, total = data["nodes"]["refused"], data["nodes"]["total"]
     what = f"{refused} of {_nodes(total)}" if refused else "the model"
     return f"{what} cannot be converted; nothing was written."

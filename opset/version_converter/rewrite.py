@@ -14,7 +14,7 @@ from opset.model.tensor import make_tensor
 from opset.model.types import NUMBERS, Constant, Shape
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
-from opset.version_converter.facts import Values
+from opset.version_converter.facts import ValueFacts
 
 Result = str | Sequence[str] | None
 
@@ -28,7 +28,7 @@ class Refusal(Exception):
 
 
 def _value(attribute: Any) -> Any:
-    """Give the value of an AttributeProto, lists as such. Raises Refusal C103 where it has none."""
+    """Return the value of an AttributeProto, lists as such. Raises Refusal C103 where it has none."""
     value = attribute_value(attribute)
     if value is None:
         raise Refusal("C103", f"the attribute '{printable(attribute.name)}' has no value")
@@ -59,7 +59,7 @@ def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
 class Node:
     """A node at one version of its operator, as an adapter sees it: attributes with defaults, types, constants."""
 
-    def __init__(self, proto: Any, schema: OpSchema, values: Values, final: int) -> None:
+    def __init__(self, proto: Any, schema: OpSchema, values: ValueFacts, final: int) -> None:
         self.proto, self.schema, self.values = proto, schema, values
         self.final = final
         """Opset of the operator's domain that the whole conversion goes to."""
@@ -71,11 +71,11 @@ class Node:
         return self.schema.name
 
     def has(self, attribute: str) -> bool:
-        """Say whether the node states an attribute."""
+        """Return whether the node states an attribute."""
         return attribute in self._attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """Give an attribute's value, else the schema's default, else `default`.
+        """Return an attribute's value, else the schema's default, else `default`.
 
         Raises Refusal C206 where the value is a reference to an attribute of the function around.
         """
@@ -92,24 +92,24 @@ class Node:
         return _value(attribute)
 
     def ints(self, name: str) -> list[int] | None:
-        """Give an attribute that is a list of ints, None where it is absent and has no default."""
+        """Return an attribute that is a list of ints, None where it is absent and has no default."""
         value = self.attr(name)
         return None if value is None else list(value)
 
     def input(self, index: int) -> str:
-        """Give the name of an input, "" where it is absent."""
+        """Return the name of an input, "" where it is absent."""
         return self.proto.input[index] if index < len(self.proto.input) else ""
 
     def output(self, index: int) -> str:
-        """Give the name of an output, "" where it is absent."""
+        """Return the name of an output, "" where it is absent."""
         return self.proto.output[index] if index < len(self.proto.output) else ""
 
     def index(self, name: str) -> int:
-        """Give the position of a formal input."""
+        """Return the position of a formal input."""
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def element(self, index: int) -> str | None:
-        """Give the element type of an input, "float", None where unknown; raises Refusal C103 for a wrong one."""
+        """Return the element type of an input, "float", None where unknown; raises Refusal C103 for a wrong one."""
         return self._fitting(index, self.values.element(self.input(index))) if self.input(index) else None
 
     def _fitting(self, index: int, element: str | None) -> str | None:
@@ -120,23 +120,23 @@ class Node:
         return element
 
     def need_element(self, index: int) -> str:
-        """Give the element type of an input; raises Refusal C203 where it is not known."""
+        """Return the element type of an input; raises Refusal C203 where it is not known."""
         element = self.element(index)
         if element is None:
             raise unknown_type(self.input(index))
         return element
 
     def shape(self, index: int) -> Shape | None:
-        """Give what is known of an input's shape: ints, names, None for unknown dimensions; None without a rank."""
+        """Return what is known of an input's shape: ints, names, None for unknown dimensions; None without a rank."""
         return self.values.shape(self.input(index)) if self.input(index) else None
 
     def rank(self, index: int) -> int | None:
-        """Give the rank of an input, None where it is not known."""
+        """Return the rank of an input, None where it is not known."""
         shape = self.shape(index)
         return None if shape is None else len(shape)
 
     def need_rank(self, index: int) -> int:
-        """Give the rank of an input; raises Refusal C207 where it is not known."""
+        """Return the rank of an input; raises Refusal C207 where it is not known."""
         rank = self.rank(index)
         if rank is None:
             raise Refusal(
@@ -147,7 +147,7 @@ class Node:
         return rank
 
     def need_shape(self, index: int) -> tuple[int, ...]:
-        """Give the shape of an input with every dimension a number; raises Refusal C207 where it is not known."""
+        """Return the shape of an input with every dimension a number; raises Refusal C207 where it is not known."""
         shape = self.shape(index)
         if shape is None or not all(isinstance(dim, int) for dim in shape):
             raise Refusal(
@@ -158,14 +158,14 @@ class Node:
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def constant(self, index: int) -> Constant | None:
-        """Give an input's value where a run need not tell it, else None; raises Refusal C103 as `element` does."""
+        """Return an input's value where a run need not tell it, else None; raises Refusal C103 as `element` does."""
         constant = self.values.constant(self.input(index)) if self.input(index) else None
         if constant is not None:
             self._fitting(index, constant.element)
         return constant
 
     def need_constant(self, index: int) -> Constant:
-        """Give an input's value; raises Refusal C205 where it is known only when the model runs."""
+        """Return an input's value; raises Refusal C205 where it is known only when the model runs."""
         constant = self.constant(index)
         if constant is None:
             name = self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
@@ -179,7 +179,7 @@ class Node:
 
 
 def unknown_type(value: str) -> Refusal:
-    """Give the refusal for a value whose type has to be known and is not."""
+    """Return the refusal for a value whose type has to be known and is not."""
     return Refusal(
         "C203",
         f"the type of '{printable(value)}' is not known",
@@ -189,7 +189,7 @@ def unknown_type(value: str) -> Refusal:
 
 @lru_cache(maxsize=1024)
 def _constant_of_ints(dims: tuple[int, ...], values: tuple[int, ...]) -> Any:
-    """Give a Constant node of int64 without names, to be copied: models hold the same few axes thousands of times."""
+    """Return a Constant node of int64 without names, to be copied: models hold the same few axes thousands of times."""
     return _constant(make_tensor("", NUMBERS["int64"], dims, values))
 
 
@@ -213,7 +213,7 @@ class Builder:
         version: int,
         versions: Mapping[str, int],
         registry: Registry,
-        values: Values,
+        values: ValueFacts,
         names: FreshNames,
         const: Callable[[Any, str], str],
     ) -> None:
@@ -263,7 +263,7 @@ class Builder:
         self._values.add(node, version)
 
     def const(self, values: Any, element: str = "int64", dims: Sequence[int] | None = None) -> str:
-        """Give the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise."""
+        """Return the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise."""
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         if dims is None:
             dims = [len(flat)] if isinstance(values, (list, tuple)) else []
@@ -274,7 +274,7 @@ class Builder:
         return self._constant(made, self._names.fresh(f"{self._stem}__const"))
 
     def tensor(self, tensor: Any, name: str) -> str:
-        """Give the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
+        """Return the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
 
         It is a Constant node, or an initializer where the target's Constant cannot hold the type.
         """
@@ -292,7 +292,7 @@ class Builder:
             self._add(node, self.version if self._domain == "" else self._versions[""])
         return held or name
 
-    def same(
+    def copy(
         self,
         node: Node,
         *,
@@ -302,7 +302,7 @@ class Builder:
         drop: Iterable[str] = (),
         **attributes: Any,
     ) -> tuple[str, ...]:
-        """Give the outputs of the node itself, with other inputs or outputs, without `drop`, with attributes set.
+        """Return the outputs of the node itself, with other inputs or outputs, without `drop`, with attributes set.
 
         Its name, documentation, metadata, device configurations and unknown fields stay. An attribute None is dropped.
         """
@@ -336,7 +336,7 @@ class Builder:
         return tuple(proto.output)
 
     def fresh(self, hint: str) -> str:
-        """Give a value name that is used nowhere in the model."""
+        """Return a value name that is used nowhere in the model."""
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def release(self, *names: str) -> None:

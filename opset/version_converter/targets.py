@@ -24,7 +24,7 @@ class Target:
 
 
 def of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
-    """Give the target for 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
+    """Return the target for 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
 
     Raises UsageError U101 for a domain or version that the registry does not have.
     """
@@ -46,14 +46,14 @@ def of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version
 
 
 def of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
-    """Give the target of an ONNX release, "1.15": its opsets, and at most its IR version."""
+    """Return the target of an ONNX release, "1.15": its opsets, and at most its IR version."""
     found = releases.release(name)
     opsets = {domain: version for domain in registry.domains if (version := found.opset_of(domain))}
     return Target(opsets, _ir(ir_version), found.ir)
 
 
 def of_runtime(spec: str, registry: Registry, ir_version: int | None = None) -> Target:
-    """Give the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes."""
+    """Return the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes."""
     found = runtimes.runtime(spec)
     opsets = {"": min(found.max_opset, registry.domains[""])}
     if found.max_ml is not None:
@@ -63,7 +63,7 @@ def of_runtime(spec: str, registry: Registry, ir_version: int | None = None) -> 
 
 
 def within(target: Target, source: Mapping[str, int]) -> Target:
-    """Give a runtime's target for one model: versions that the runtime takes already stay as they are."""
+    """Return a runtime's target for one model: versions that the runtime takes already stay as they are."""
     if target.least is None:
         return target
     opsets = {
@@ -85,7 +85,7 @@ def _parse(text: str) -> tuple[str, int]:
 
 
 def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
-    """Give the mapping for several "21" or "domain=version". Raises UsageError U101."""
+    """Return the mapping for several "21" or "domain=version". Raises UsageError U101."""
     found: dict[str, int] = {}
     for text in texts:
         domain, version = _parse(text)

@@ -26,7 +26,7 @@ def tiny(
     shapes: Mapping[str, Any] | None = None,
     kinds: Mapping[str, int] | None = None,
 ) -> onnx.ModelProto:
-    """Give a model of these nodes. Inputs are described by arrays or (type, shape); `shapes` states others, None none.
+    """A model of these nodes. Inputs are described by arrays or (type, shape); `shapes` states others, None none.
 
     Outputs have the type in `kinds`, else what shape inference finds, else that of the first input.
     """
@@ -57,7 +57,7 @@ def tiny(
 
 
 def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
-    """Give the outputs by onnxruntime where it has the opset, else by the evaluator of the onnx package."""
+    """Return the outputs by onnxruntime where it has the opset, else by the evaluator of the onnx package."""
     if model.opset_import[0].version in ORT_OPSETS:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
@@ -128,7 +128,7 @@ def _check(
 def _refused(
     nodes: Any, version: int, to: int, feeds: Mapping[str, Any], code: str, constants: Any = None, **model: Any
 ) -> ConversionError:
-    """Hold that a conversion is refused with this code alone; give the error."""
+    """Hold that a conversion is refused with this code alone; return the error."""
     before = tiny(nodes, version, feeds, constants, **model)
     with pytest.raises(ConversionError) as caught:
         opset.convert(before, to)
@@ -168,5 +168,5 @@ def converted():
 
 @pytest.fixture(scope="session", name="evaluate")
 def _evaluate():
-    """Give the outputs of a model: see `evaluate`."""
+    """Return the outputs of a model: see `evaluate`."""
     return evaluate

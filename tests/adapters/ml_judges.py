@@ -62,7 +62,7 @@ def node_of(op_type, outputs=("y",), **attributes):
 
 
 def model_of(node, version, kind, kinds=("float",), rank=2, default=17):
-    """Give a model of the node; `kind` and `kinds` are the types of its input and outputs."""
+    """Return a model of the node; `kind` and `kinds` are the types of its input and outputs."""
     values = []
     for name, each in (("x", kind), *zip(node.output, kinds, strict=True)):
         labels = node.op_type == "TreeEnsembleClassifier" and name == "y"
@@ -128,7 +128,7 @@ BY_NUMBER = list(COMPARISONS.values())
 
 
 def aggregate(rows, targets, kind, how, trees):
-    """Give the totals of each row's votes, (target, weight) in order, as numbers of that kind."""
+    """Return the totals of each row's votes, (target, weight) in order, as numbers of that kind."""
     totals = np.zeros((len(rows), targets), kind)
     for total, votes in zip(totals, rows, strict=True):
         for target in range(targets):
@@ -144,7 +144,7 @@ def aggregate(rows, targets, kind, how, trees):
 
 
 def old_votes(x, prefix, given):
-    """Give the votes of each row in the trees of TreeEnsembleClassifier and TreeEnsembleRegressor."""
+    """Return the votes of each row in the trees of TreeEnsembleClassifier and TreeEnsembleRegressor."""
 
     def numbers(name):
         return given[name] if given[name] is not None else given[f"{name}_as_tensor"]

@@ -13,7 +13,7 @@ KIN = ["Softmax", "LogSoftmax", "Hardmax"]
 
 
 def along(operator, x, axis):
-    """Give what the operator gives along one axis, by its formula."""
+    """Return what the operator gives along one axis, by its formula."""
     if operator == "Hardmax":
         best = np.expand_dims(x.argmax(axis), axis)
         return (np.indices(x.shape)[axis] == best).astype(x.dtype)

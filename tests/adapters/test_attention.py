@@ -52,7 +52,7 @@ def node(feeds, outputs=("Y",), **attributes):
 
 
 def open_shapes(feeds, known):
-    """Give shapes without sizes, or none at all."""
+    """Return shapes without sizes, or none at all."""
     if known == "all":
         return {}
     return {name: [None] * value.ndim if known == "rank" else None for name, value in feeds.items()}

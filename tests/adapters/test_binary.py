@@ -20,7 +20,7 @@ INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int6
 
 
 def limited(name, function):
-    """Give an operator with the limited broadcasting of versions 1 and 6, which accepts nothing else."""
+    """Return an operator with the limited broadcasting of versions 1 and 6, which accepts nothing else."""
 
     def _run(self, a, b, axis=None, broadcast=None, consumed_inputs=None):
         if not broadcast:

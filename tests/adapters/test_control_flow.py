@@ -63,7 +63,7 @@ g (float[2] x, bool c) => (float[n] y) {
 
 
 def loop(inputs, scans=1):
-    """Give a loop that carries nothing and collects the squares of the iteration number, up to 3 of them."""
+    """Return a loop that carries nothing and collects the squares of the iteration number, up to 3 of them."""
     nodes = [
         helper.make_node("Mul", ["i", "i"], ["square"]),
         helper.make_node("Constant", [], ["two"], value=helper.make_tensor("", I64, [], [2])),
@@ -102,7 +102,7 @@ def test_a_loop_whose_body_does_not_fit_is_malformed(refused):
 
 
 def scan(states, scans, first=(), outputs=None, **attributes):
-    """Give a scan whose states add up the elements, and whose outputs add states, element and a value from outside."""
+    """A scan whose states add up the elements, and whose outputs add states, element and a value from outside."""
     inputs = [f"s{k}" for k in range(states)], [f"x{k}" for k in range(scans)]
     nodes, results = [], []
     for state in inputs[0]:

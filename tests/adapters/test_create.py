@@ -36,7 +36,7 @@ def constant(**attributes):
 
 
 def found(model, name="y"):
-    """Give the one value that a model without inputs computes, from its constants."""
+    """Return the one value that a model without inputs computes, from its constants."""
     tensors = {tensor.name: tensor for tensor in model.graph.initializer}
     for node in model.graph.node:
         if node.op_type == "Constant":

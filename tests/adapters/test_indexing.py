@@ -87,7 +87,7 @@ def test_reductions_of_scattering(check, refused, operator):
 
 
 def one_hot(indices, depth, axis, negative):
-    """Give a one-hot tensor of 1 and 9 (on); negative indices count from the end, or give off values."""
+    """Return a one-hot tensor of 1 and 9 (on); negative indices count from the end, or give off values."""
     indices = np.asarray(indices).astype(np.int64)
     if negative:
         indices = np.where((indices < 0) & (indices >= -depth), indices + depth, indices)
@@ -214,7 +214,7 @@ def test_gather_nd_in_batches(check, shapes, batches):
 
 
 def gathered(data, indices, batches):
-    """Give what GatherND gives, by its definition."""
+    """Return what GatherND gives, by its definition."""
     lead = indices.shape[:-1]
     rows = [data[(*place[:batches], *indices[place])] for place in np.ndindex(lead)]
     return np.array(rows).reshape(*lead, *rows[0].shape)

@@ -92,7 +92,7 @@ TABLES = [
 
 
 def has_kernel(key, value):
-    """Say whether onnxruntime's LabelEncoder 4 maps these types."""
+    """Return whether onnxruntime's LabelEncoder 4 maps these types."""
     return not {"int32", "int16"} & {key, value} and {key, value} != {"float", "double"}
 
 

@@ -40,7 +40,7 @@ POINTS = [[0.0], [1.0], [2.0], [NAN], [float("inf")], [-1.0]]
 
 
 def votes(prefix, *entries):
-    """Give the attributes of votes (tree, leaf, target, weight)."""
+    """Return the attributes of votes (tree, leaf, target, weight)."""
     columns = zip(*entries, strict=True)
     return dict(
         zip((f"{prefix}_{name}" for name in ("treeids", "nodeids", "ids", "weights")), map(list, columns), strict=True)
@@ -284,7 +284,7 @@ COLUMNS = ("modes", "featureids", "values", "truenodeids", "falsenodeids", "miss
 
 
 def forest(rng, trees, depth, features, modes, tracks, vote, numbers):
-    """Give the attributes of random trees; `vote` gives the (target, weight) list of a leaf of a tree."""
+    """Return the attributes of random trees; `vote` gives the (target, weight) list of a leaf of a tree."""
     nodes = {name: [] for name in ("treeids", "nodeids", *COLUMNS)}
     cast = []
     for tree in range(trees):
@@ -412,7 +412,7 @@ def test_any_regressor_gives_the_same_or_is_refused(seed):
 
 
 def chain(length, kind):
-    """Give a regressor that is one path of nodes with a leaf at each."""
+    """Return a regressor that is one path of nodes with a leaf at each."""
     modes = ["BRANCH_LEQ", "LEAF"] * length + ["LEAF"]
     size = 2 * length + 1
     return node_of(

@@ -51,7 +51,7 @@ def quantize(scale, zero=None, x=None):
 
 
 def quantized(feeds, kind, lay_out):
-    """Give what QuantizeLinear has to give; the evaluator of the onnx package is wrong beyond 32 bits."""
+    """Return what QuantizeLinear has to give; the evaluator of the onnx package is wrong beyond 32 bits."""
     limits = np.iinfo(kind)
     with np.errstate(all="ignore"):
         rounded = np.rint(feeds["x"] / lay_out(feeds["s"])).astype(float)

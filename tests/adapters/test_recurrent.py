@@ -21,7 +21,7 @@ OUTPUTS = ("Y", "Y_h", "Y_c")
 
 
 def given(operator, directions, initial):
-    """Give the inputs with time first, all or the required ones alone."""
+    """Return the inputs with time first, all or the required ones alone."""
     rng = np.random.default_rng(7)
     gates = GATES[operator] * HIDDEN
     shapes = {
@@ -40,7 +40,7 @@ def node(operator, feeds, outputs, **attributes):
 
 
 def by_reference(model, feeds):
-    """Give the outputs of a model of any version by the evaluator at version 7, since when nothing else changed."""
+    """Return the outputs of a model of any version by the evaluator at version 7, since when nothing else changed."""
     copy = onnx.ModelProto.FromString(model.SerializeToString())
     copy.opset_import[0].version = 7
     for made in copy.graph.node:

@@ -125,7 +125,7 @@ FUNCTIONS = ["Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "
 
 
 def around(operator, kind, to=None):
-    """Give nodes that compute an operator in another type between two casts, as no runtime takes the type itself."""
+    """Return nodes that compute an operator in another type between two casts, as no runtime takes the type itself."""
     back = TensorProto.FLOAT if to is None else to
     return [
         make_node("Cast", ["x"], ["a"], to=kind),

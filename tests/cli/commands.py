@@ -32,7 +32,7 @@ def save(name, text, folder):
 
 
 def run(*arguments, stdin=None):
-    """Give click's result of a command: exit_code, stdout, stderr."""
+    """Return click's result of a command: exit_code, stdout, stderr."""
     result = CliRunner().invoke(cli, [str(argument) for argument in arguments], input=stdin, prog_name="opset")
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert "internal error" not in result.output

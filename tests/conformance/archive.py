@@ -82,7 +82,7 @@ Files = dict[str, bytes]
 
 
 def wheel_of(release: str, folder: Path) -> Path:
-    """Give the wheel of a release in the folder, downloaded if it is not there; raises OSError where pip finds none."""
+    """The wheel of a release in the folder, downloaded if it is not there; raises OSError where pip finds none."""
     said = ""
     for python, abis in PYTHONS.items():
         for wheel in folder.glob(f"onnx-{release}-*.whl"):
@@ -97,7 +97,7 @@ def wheel_of(release: str, folder: Path) -> Path:
 
 
 def members(wheel: Path) -> Iterator[tuple[str, Files]]:
-    """Give the cases in a wheel: the name, and the files by their path within the case."""
+    """Yield the cases in a wheel: the name, and the files by their path within the case."""
     with zipfile.ZipFile(wheel) as archive:
         found: dict[str, list[tuple[str, zipfile.ZipInfo]]] = defaultdict(list)
         for entry in archive.infolist():
@@ -144,7 +144,7 @@ def fetch(folder: Path) -> None:
 
 
 def value_of(data: bytes, type_: onnx.TypeProto) -> Any:
-    """Give a stored value as arrays, lists of arrays or None."""
+    """Return a stored value as arrays, lists of arrays or None."""
     kind = type_.WhichOneof("value")
     if kind == "sequence_type":
         sequence = onnx.SequenceProto()
@@ -163,7 +163,7 @@ def value_of(data: bytes, type_: onnx.TypeProto) -> Any:
 
 
 def archived_cases(folder: Path, pattern: str = "", limit: int | None = None) -> list[Case]:
-    """Give the cases of a folder that `fetch` made whose name the pattern is found in; each set of data is a case."""
+    """Return the cases of a folder that `fetch` made whose name the pattern is found in; each set of data is a case."""
     cases = []
     for path in sorted((folder / "cases").iterdir(), key=release_and_name):
         if not re.search(pattern, path.name) or is_broken(path):
@@ -180,7 +180,7 @@ def archived_cases(folder: Path, pattern: str = "", limit: int | None = None) ->
 
 
 def is_broken(path: Path) -> bool:
-    """Say whether the case in a folder is one of those that are wrong in themselves."""
+    """Return whether the case in a folder is one of those that are wrong in themselves."""
     return any(re.fullmatch(broken, path.name) for broken in BROKEN)
 
 
@@ -190,14 +190,14 @@ def release_and_name(path: Path) -> tuple[list[int], str]:
 
 
 def fed(graph: onnx.GraphProto, count: int) -> Sequence[onnx.ValueInfoProto]:
-    """Give the inputs that the files are for: all, or, where initializers stand among them as in IR 3, the others."""
+    """Return the inputs that the files are for: all, or, where initializers stand among them as in IR 3, the others."""
     initialized = {tensor.name for tensor in graph.initializer}
     free = [value for value in graph.input if value.name not in initialized]
     return free if len(free) == count else graph.input
 
 
 def values_of(folder: Path, kind: str, declared: Sequence[onnx.ValueInfoProto]) -> dict[str, Any]:
-    """Give the stored values of the inputs or outputs by name; raises OSError where one is missing."""
+    """Return the stored values of the inputs or outputs by name; raises OSError where one is missing."""
     return {
         value.name: value_of((folder / f"{kind}_{number}.pb").read_bytes(), value.type)
         for number, value in enumerate(declared)

@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 def convert_with_opset(model: onnx.ModelProto, to: Target) -> onnx.ModelProto:
-    """Give the model at the target, by this project; raises Refused."""
+    """Return the model at the target, by this project; raises Refused."""
     import opset
     from opset.errors import OpsetError
 
@@ -45,13 +45,13 @@ def convert_with_opset(model: onnx.ModelProto, to: Target) -> onnx.ModelProto:
 
 
 def in_brackets(place: str) -> str:
-    """Give the operator that a place such as "node 'up' (Resize)" names, else ""."""
+    """Return the operator that a place such as "node 'up' (Resize)" names, else ""."""
     found = re.search(r"\(([^()]+)\)", place)
     return found.group(1) if found else ""
 
 
 def convert_with_onnx(model: onnx.ModelProto, to: Target) -> onnx.ModelProto:
-    """Give the model at the target, by the onnx package; raises Refused for whatever that raises."""
+    """Return the model at the target, by the onnx package; raises Refused for whatever that raises."""
     import onnx.version_converter
 
     domain, version = to

@@ -55,6 +55,6 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
 
 
 def decided(operator: str, text: str) -> str:
-    """Give the reason why something that was found is as it should be, "" where it is not."""
+    """Return the reason why something that was found is as it should be, "" where it is not."""
     found = (reason for name, what, reason in DECIDED if re.fullmatch(name, operator) and re.search(what, text))
     return next(found, "")

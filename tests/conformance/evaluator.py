@@ -58,12 +58,12 @@ SECONDS_PER_CASE = 600  # onnx's evaluator takes minutes for some models
 
 
 def with_opset(case: Case) -> Sequence[Any]:
-    """Give the outputs by the evaluator of this project."""
+    """Return the outputs by the evaluator of this project."""
     return opset.ReferenceEvaluator(case.model, seed=0).run(None, case.feeds)
 
 
 def with_onnx(case: Case) -> Sequence[Any]:
-    """Give the outputs by the evaluator of the onnx package."""
+    """Return the outputs by the evaluator of the onnx package."""
     outputs = run_evaluator(case.model, case.feeds)
     if outputs is None:
         raise NotImplementedError("not implemented")
@@ -74,7 +74,7 @@ EVALUATORS: dict[str, Callable[[Case], Sequence[Any]]] = {"opset": with_opset, "
 
 
 def judged(case: Case, evaluator: str) -> str:
-    """Give why a case fails, "" where it passes."""
+    """Return why a case fails, "" where it passes."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -87,7 +87,7 @@ def judged(case: Case, evaluator: str) -> str:
 
 
 def other_types(expected: Iterable[Any], actual: Iterable[Any]) -> str:
-    """Give the first pair of outputs whose element types differ; `difference` compares narrow types as wider ones."""
+    """Return the first pair of outputs whose element types differ; `difference` compares narrow types as wider ones."""
     for number, (want, have) in enumerate(zip(expected, actual, strict=True)):
         if isinstance(want, list | tuple):
             found = other_types(want, have)
@@ -104,7 +104,7 @@ def kind_of(value: Any) -> str:
 
 
 def selected(names: Sequence[str], archive: Path | None, pattern: str) -> Iterator[Case]:
-    """Give the cases of these sources whose name or operators the pattern is found in."""
+    """Yield the cases of these sources whose name or operators the pattern is found in."""
     for source in names:
         if source == "node":
             yield from (case for case in node_cases() if fits(case, pattern))
@@ -132,12 +132,12 @@ class Outcome:
 
     @property
     def kind(self) -> str:
-        """Give passed, known or failed."""
+        """Return passed, known or failed."""
         return "passed" if not self.why else "known" if self.known else "failed"
 
 
 def job(cases: Sequence[Case], evaluator: str, number: int) -> Generator[str, None, tuple[str, float]]:
-    """Give why the case of a number fails, and how long that took."""
+    """Return why the case of a number fails, and how long that took."""
     yield cases[number].name
     begun = time.perf_counter()
     why = judged(cases[number], evaluator)
@@ -145,7 +145,7 @@ def job(cases: Sequence[Case], evaluator: str, number: int) -> Generator[str, No
 
 
 def outcome_of(case: Case, result: tuple[str, float] | Died) -> Outcome:
-    """Give the outcome of a case; one of a single operator, its body or functions aside, has that one's name."""
+    """Return the outcome of a case; one of a single operator, its body or functions aside, has that one's name."""
     why, seconds = (f"process: {result.why}", 0.0) if isinstance(result, Died) else result
     known = next((reason for name, reason in WRONG.items() if re.fullmatch(name, case.name)), "")
     imports = [("", opset_of(case.model)), *((e.domain, e.version) for e in case.model.opset_import if e.domain)]
@@ -155,7 +155,7 @@ def outcome_of(case: Case, result: tuple[str, float] | Died) -> Outcome:
 
 
 def summary(outcomes: Sequence[Outcome], column: str) -> Iterator[str]:
-    """Give a line for each opset or operator, those that fail first."""
+    """Yield a line for each opset or operator, those that fail first."""
     groups: dict[str, Counter[str]] = {}
     for outcome in outcomes:
         groups.setdefault(getattr(outcome, column), Counter())[outcome.kind] += 1

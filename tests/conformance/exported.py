@@ -33,7 +33,7 @@ IR_VERSIONS = {9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18:
 
 
 def graph_cases() -> Iterator[Case]:
-    """Give every graph with inputs, and the outputs by the evaluator of this project."""
+    """Yield every graph with inputs, and the outputs by the evaluator of this project."""
     for exporter, sketches in SKETCHES.items():
         for sketch in sketches:
             case = case_of(f"{exporter}/{sketch.name}_opset{sketch.opset}", sketch)
@@ -45,7 +45,7 @@ def graph_cases() -> Iterator[Case]:
 
 
 def case_of(name: str, sketch: Sketch) -> Case:
-    """Give a sketch as a case that has no outputs yet."""
+    """Return a sketch as a case that has no outputs yet."""
     imports = ", ".join(filter(None, (f'"": {sketch.opset}', sketch.imports)))
     header = f"<ir_version: {IR_VERSIONS[sketch.opset]}, opset_import: [{imports}]>"
     model = parser.parse_model(f"{header}\n{sketch.text}\n{sketch.functions}")
@@ -61,19 +61,19 @@ def case_of(name: str, sketch: Sketch) -> Case:
 
 
 def type_of(value: Any) -> onnx.TypeProto:
-    """Give the type and rank of a value, which is all that exporters state of some outputs."""
+    """Return the type and rank of a value, which is all that exporters state of some outputs."""
     if isinstance(value, list):
         return onnx.helper.make_sequence_type_proto(type_of(value[0]))
     return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(value.dtype), [None] * value.ndim)
 
 
 def drawn(random: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
-    """Give floats between 0.1 and 1: variances are among them."""
+    """Return floats between 0.1 and 1: variances are among them."""
     return random.uniform(0.1, 1, shape).astype(np.float32)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the graphs, and print which give other outputs on onnxruntime; give the exit status."""
+    """Run the graphs, and print which give other outputs on onnxruntime; return the exit status."""
     about = (__doc__ or "").split("\n")[0]
     options = argparse.ArgumentParser(prog="python -m tests.conformance.exported", description=about)
     options.add_argument("-k", dest="pattern", default="", help="regular expression of names")

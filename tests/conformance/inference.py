@@ -99,7 +99,7 @@ class Result:
 
 
 def form_of(case: Case, form: str) -> onnx.ModelProto:
-    """Give the model of a case in one of the FORMS."""
+    """Return the model of a case in one of the FORMS."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     for way, graph in graphs_of(model):
@@ -159,7 +159,7 @@ def free(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> None:
 
 
 def seen(value: Any) -> Seen:
-    """Give what truth needs of a value of a run."""
+    """Return what truth needs of a value of a run."""
     if isinstance(value, list | tuple):
         return [seen(item) for item in value]
     if isinstance(value, dict):
@@ -171,7 +171,7 @@ def seen(value: Any) -> Seen:
 
 
 def run(case: Case) -> dict[Key, list[Seen]]:
-    """Give every value that a run computes, by the path of its node, and all of these where it is computed again."""
+    """Return every value that a run computes, by the path of its node, and all of these where it is computed again."""
     found: dict[Key, list[Seen]] = {}
 
     def trace(place: str, name: str, value: Any) -> None:
@@ -188,7 +188,7 @@ def run(case: Case) -> dict[Key, list[Seen]]:
 
 
 def disagreement(type_: Type | None, value: Seen, sizes: dict[str, int], bind: bool) -> str:
-    """Give how a type is not that of a value, "" where it may be.
+    """Return how a type is not that of a value, "" where it may be.
 
     `sizes` are the numbers that variables stand for; with `bind`, one that is not yet among them is taken from here.
     """
@@ -225,7 +225,7 @@ def disagreement(type_: Type | None, value: Seen, sizes: dict[str, int], bind: b
 
 
 def untruths(found: Inference, case: Case, values: Mapping[Key, Sequence[Seen]]) -> Iterator[tuple[str, str]]:
-    """Give each value that is not as inferred, and how; nothing where the inputs are not as the model declares."""
+    """Yield each value that is not as inferred, and how; nothing where the inputs are not as the model declares."""
     sizes: dict[str, int] = {}
     fed = {name: seen(value) for name, value in case.feeds.items()}
     if any(disagreement(found.type(name), value, sizes, bind=True) for name, value in fed.items()):
@@ -243,7 +243,7 @@ def untruths(found: Inference, case: Case, values: Mapping[Key, Sequence[Seen]])
 
 
 def other_sizes(found: Inference, model: onnx.ModelProto, feeds: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give each value whose sizes with variables are others than those that are inferred with numbers, and how.
+    """Yield each value whose sizes with variables are others than those that are inferred with numbers, and how.
 
     Sizes that are alike stay alike, and none becomes 0, which often asks for something else, of Reshape say.
     """
@@ -273,7 +273,7 @@ def other_sizes(found: Inference, model: onnx.ModelProto, feeds: Mapping[str, An
 
 
 def graphs_of(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.GraphProto]]:
-    """Give the main graph and those in its nodes, each with the way to it."""
+    """Yield the main graph and those in its nodes, each with the way to it."""
     pending = [("", model.graph)]
     while pending:
         way, graph = pending.pop()
@@ -285,7 +285,7 @@ def graphs_of(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.GraphProto]]:
 
 
 def stated(model: onnx.ModelProto) -> dict[Key, onnx.TypeProto]:
-    """Give the types that a model states of its values."""
+    """Return the types that a model states of its values."""
     return {
         (way, value.name): value.type
         for way, graph in graphs_of(model)
@@ -294,7 +294,7 @@ def stated(model: onnx.ModelProto) -> dict[Key, onnx.TypeProto]:
 
 
 def compared(ours: onnx.TypeProto | None, theirs: onnx.TypeProto | None) -> str:
-    """Give one of VERDICTS: how what we know of a value compares with what onnx knows."""
+    """Return one of VERDICTS: how what we know of a value compares with what onnx knows."""
     kinds = [None if every is None else every.WhichOneof("value") for every in (ours, theirs)]
     if None in kinds:
         return "equal" if kinds[0] == kinds[1] else "less" if kinds[0] is None else "more"
@@ -322,7 +322,7 @@ def compared(ours: onnx.TypeProto | None, theirs: onnx.TypeProto | None) -> str:
 def verdicts(
     model: onnx.ModelProto, ours: Mapping[Key, onnx.TypeProto], theirs: Mapping[Key, onnx.TypeProto]
 ) -> Iterator[tuple[str, str, str, bool]]:
-    """Give for every output of a node the verdict, its name, and if it is a fault both types.
+    """Yield for every output of a node the verdict, its name, and if it is a fault both types.
 
     Last comes whether of an input of the node less is known already.
     """
@@ -339,7 +339,7 @@ def verdicts(
 
 
 def size_of(dim: onnx.TensorShapeProto.Dimension) -> str:
-    """Give a size as text: a number, "?" for a variable, "~" for one that onnx made up, "" for none."""
+    """Return a size as text: a number, "?" for a variable, "~" for one that onnx made up, "" for none."""
     if dim.HasField("dim_value"):
         return str(dim.dim_value) if dim.dim_value >= 0 else ""
     return "~" if dim.dim_param.startswith("unk__") else "?" if dim.dim_param else ""
@@ -359,7 +359,7 @@ def level(one: str | int | bool, other: str | int | bool) -> str:
 
 
 def shown(type_: onnx.TypeProto | None) -> str:
-    """Give a type on one line."""
+    """Return a type on one line."""
     kind = None if type_ is None else type_.WhichOneof("value")
     if type_ is None or kind is None:
         return "nothing"
@@ -379,7 +379,7 @@ def shown(type_: onnx.TypeProto | None) -> str:
 
 
 def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, Result]:
-    """Give what becomes of the case of a number, without onnx where that died on it."""
+    """Return what becomes of the case of a number, without onnx where that died on it."""
     number, with_onnx = work
     case, result = cases[number], Result()
     yield f"{case.name}: run"
@@ -426,7 +426,7 @@ def job(cases: Sequence[Case], work: tuple[int, bool]) -> Generator[str, None, R
 
 
 def producers(model: onnx.ModelProto) -> dict[str, str]:
-    """Give the operator and opset of every value by name; under "" what stands for the whole model."""
+    """Return the operator and opset of every value by name; under "" what stands for the whole model."""
     versions = {entry.domain: entry.version for entry in model.opset_import} | {"": opset_of(model) or 0}
     found: dict[str, str] = {}
     for message in messages(model):
@@ -439,7 +439,7 @@ def producers(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def sources(names: Sequence[str], archive: Path | None, pattern: str) -> Iterator[tuple[str, Case]]:
-    """Give the cases, each with what it is from."""
+    """Yield the cases, each with what it is from."""
     for source in names:
         if source == "graphs":
             yield from (("graphs", case) for case in graph_cases() if fits(case, pattern))
@@ -452,7 +452,7 @@ def sources(names: Sequence[str], archive: Path | None, pattern: str) -> Iterato
 
 
 def table(results: Sequence[tuple[str, Result]]) -> Iterator[str]:
-    """Give a line for each source and form, and for each form in total."""
+    """Yield a line for each source and form, and for each form in total."""
     sums: dict[tuple[str, str], Counter[str]] = {}
     for source, result in results:
         for form, counts in result.counts.items():
@@ -466,7 +466,7 @@ def table(results: Sequence[tuple[str, Result]]) -> Iterator[str]:
 
 
 def by_operator(faults: Sequence[Fault]) -> Iterator[str]:
-    """Give a line for each operator: how many values of it have a fault of each kind that no other explains."""
+    """Yield a line for each operator: how many values of it have a fault of each kind that no other explains."""
     counts: dict[str, Counter[str]] = {}
     for fault in (fault for fault in faults if not fault.follows):
         counts.setdefault(fault.operator.split(" ")[0], Counter())[fault.kind] += 1
@@ -475,7 +475,7 @@ def by_operator(faults: Sequence[Fault]) -> Iterator[str]:
 
 
 def distinct(faults: Sequence[Fault]) -> list[Fault]:
-    """Give faults once for all forms of a case."""
+    """Return faults once for all forms of a case."""
     first: dict[tuple[str, str, str], Fault] = {}
     for fault in faults:
         first.setdefault((fault.case, fault.value, fault.kind), fault)
@@ -483,7 +483,7 @@ def distinct(faults: Sequence[Fault]) -> list[Fault]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Infer the cases, print what is wrong and the table; give the exit status."""
+    """Infer the cases, print what is wrong and the table; return the exit status."""
     about = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.inference", description=about)
     parser.add_argument("-k", dest="pattern", default="", help="regular expression of cases, or whole operator names")

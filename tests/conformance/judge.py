@@ -111,7 +111,7 @@ def mistaken(judge: str, model: onnx.ModelProto) -> bool:
 
 
 def fingerprint(value: object) -> object:
-    """Give something with a `repr` that tells values apart in full."""
+    """Return something with a `repr` that tells values apart in full."""
     if isinstance(value, (list, tuple)):
         return [fingerprint(item) for item in value]
     if isinstance(value, np.ndarray):
@@ -121,7 +121,7 @@ def fingerprint(value: object) -> object:
 
 
 def opset_of(model: onnx.ModelProto, domain: str = "") -> int | None:
-    """Give the version at which the model imports the domain, None when it does not."""
+    """Return the version at which the model imports the domain, None when it does not."""
     names = ("", "ai.onnx") if domain in ("", "ai.onnx") else (domain,)
     return next((entry.version for entry in model.opset_import if entry.domain in names), None)
 
@@ -133,7 +133,7 @@ def is_random(name: str, model: onnx.ModelProto) -> bool:
 
 
 def messages(message: Message) -> Iterator[Message]:
-    """Give the message and all that lie in it."""
+    """Yield the message and all that lie in it."""
     stack = [message]
     while stack:
         top = stack.pop()
@@ -144,13 +144,13 @@ def messages(message: Message) -> Iterator[Message]:
 
 
 def operators(model: onnx.ModelProto) -> set[str]:
-    """Give the names of all operators of the default domain in the model, its subgraphs and functions."""
+    """Return the names of all operators of the default domain in the model, its subgraphs and functions."""
     nodes = (message for message in messages(model) if isinstance(message, onnx.NodeProto))
     return {node.op_type for node in nodes if node.domain in ("", "ai.onnx")}
 
 
 def element_types(model: onnx.ModelProto) -> set[int]:
-    """Give all element types that values and tensors in the model have by declaration."""
+    """Return all element types that values and tensors in the model have by declaration."""
     found: set[int] = set()
     for message in messages(model):
         if isinstance(message, onnx.TensorProto):
@@ -172,14 +172,14 @@ def unchanged_between(names: Iterable[str], low: int, high: int) -> bool:
 
 
 def definition(schema: onnx.defs.OpSchema) -> object:
-    """Give all that a schema says, the types that its type variables stand for aside."""
+    """Return all that a schema says, the types that its type variables stand for aside."""
     values = [(value.name, value.option, value.type_str) for value in (*schema.inputs, *schema.outputs)]
     attributes = {key: (a.required, str(a.default_value), a.description) for key, a in schema.attributes.items()}
     return schema.doc, values, len(schema.inputs), attributes
 
 
 def for_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[onnx.ModelProto, dict[str, Any]] | None:
-    """Give a copy that onnxruntime's Python interface can run, with its feeds; None where it has no chance.
+    """Return a copy that onnxruntime's Python interface can run, with its feeds; None where it has no chance.
 
     A model whose opset or IR version is newer than the runtime's is labelled with the runtime's where it uses nothing
     newer. Values of a type that numpy lacks go in as initializers and come out cast to float, which holds all of them.
@@ -215,7 +215,7 @@ def for_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[o
 
 
 def run_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any], optimize: str = "none") -> list[Any] | None:
-    """Give the outputs by onnxruntime on the CPU, None where it is too old for the model or has no kernel."""
+    """Return the outputs by onnxruntime on the CPU, None where it is too old for the model or has no kernel."""
     import onnxruntime
 
     adapted = for_onnxruntime(model, feeds)
@@ -241,7 +241,7 @@ def run_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any], optimize: 
 
 
 def run_evaluator(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any] | None:
-    """Give the outputs by the evaluator of the onnx package, None where it has no implementation."""
+    """Return the outputs by the evaluator of the onnx package, None where it has no implementation."""
     from onnx.reference import ReferenceEvaluator
     from onnx.reference.op_run import RuntimeImplementationError
 
@@ -254,7 +254,7 @@ def run_evaluator(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]
 
 
 def plain(value: Any) -> np.ndarray:
-    """Give an array of a type that numpy compares; narrow floats and integers are widened exactly."""
+    """Return an array of a type that numpy compares; narrow floats and integers are widened exactly."""
     array = np.asarray(value)
     if array.dtype.type.__module__ != "numpy":
         return array.astype(np.float32)
@@ -262,7 +262,7 @@ def plain(value: Any) -> np.ndarray:
 
 
 def difference(case: Case, actual: Sequence[Any]) -> str:
-    """Give in words the first way in which outputs are not those of the case, "" when there is none."""
+    """Return in words the first way in which outputs are not those of the case, "" when there is none."""
     if len(actual) != len(case.expected):
         return f"{len(actual)} outputs instead of {len(case.expected)}"
     for number, (expected, got) in enumerate(zip(case.expected, actual, strict=True)):
@@ -333,7 +333,7 @@ class Judge:
         return self.full_check or not self.checker_says(self.case.model, full=False)
 
     def trial(self, judge: str, model: onnx.ModelProto) -> Trial:
-        """Give what one judge finds about the model."""
+        """Return what one judge finds about the model."""
         if mistaken(judge, model):
             return Trial("cannot", "known fault of the judge")
         try:
@@ -350,7 +350,7 @@ class Judge:
 
     @staticmethod
     def checker_says(model: onnx.ModelProto, full: bool) -> str:
-        """Give the complaint of onnx's checker, "" when there is none."""
+        """Return the complaint of onnx's checker, "" when there is none."""
         try:
             onnx.checker.check_model(model, full_check=full)
         except Exception as error:
@@ -358,7 +358,7 @@ class Judge:
         return ""
 
     def judge(self, converted: onnx.ModelProto, to: Target) -> Verdict:
-        """Give the verdict on a conversion of the case's model to a version of a domain."""
+        """Return the verdict on a conversion of the case's model to a version of a domain."""
         data = converted.SerializeToString(deterministic=True)
         key = hashlib.sha256(repr((self.case.digest, self.optimize, to)).encode() + data).hexdigest()
         if key not in self.verdicts:
@@ -366,7 +366,7 @@ class Judge:
         return self.verdicts[key]
 
     def structure(self, converted: onnx.ModelProto, to: Target) -> Verdict | None:
-        """Give a verdict where no run is needed: not at the target, another interface, not valid."""
+        """Return a verdict where no run is needed: not at the target, another interface, not valid."""
         if opset_of(converted, to[0]) != to[1]:
             return Verdict("wrong", "target", f"opset {opset_of(converted, to[0])}")
         if interface(converted) != interface(self.case.model):
@@ -379,7 +379,7 @@ class Judge:
         return None
 
     def values(self, converted: onnx.ModelProto) -> Verdict:
-        """Give the verdict of the runs."""
+        """Return the verdict of the runs."""
         runtime = self.trial("onnxruntime", converted)
         if runtime.kind == "same":
             return Verdict("same", "onnxruntime")
@@ -397,7 +397,7 @@ class Judge:
 
 
 def interface(model: onnx.ModelProto) -> tuple[list[object], list[object]]:
-    """Give names and element types of the values that a caller passes and gets."""
+    """Return names and element types of the values that a caller passes and gets."""
     initialized = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in initialized]
     return [outline(value) for value in inputs], [outline(value) for value in model.graph.output]

@@ -63,7 +63,7 @@ class Settings:
 
 
 def node_cases(pattern: str = "", limit: int | None = None) -> list[Case]:
-    """Give the node test cases of the installed onnx package whose name the pattern is found in."""
+    """Return the node test cases of the installed onnx package whose name the pattern is found in."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
@@ -84,7 +84,7 @@ def node_cases(pattern: str = "", limit: int | None = None) -> list[Case]:
 
 
 def as_array(value: Any) -> Any:
-    """Give a case's value as arrays, lists of arrays or None."""
+    """Return a case's value as arrays, lists of arrays or None."""
     if isinstance(value, TensorProto):
         return numpy_helper.to_array(value)
     if isinstance(value, (list, tuple)):
@@ -93,7 +93,7 @@ def as_array(value: Any) -> Any:
 
 
 def baked(case: Case) -> Case:
-    """Give the case with small integer side inputs (shapes, axes, sizes) as initializers, as exporters write them."""
+    """Return the case with small integer side inputs (shapes, axes, sizes) as initializers, as exporters write them."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     feeds = dict(case.feeds)
@@ -110,7 +110,7 @@ def baked(case: Case) -> Case:
 
 
 def targets_of(case: Case, opsets: Iterable[int], ml_opsets: Iterable[int]) -> list[tuple[Target, str]]:
-    """Give the targets of a case with their directions: every other version of the domains that it imports."""
+    """Return the targets of a case with their directions: every other version of the domains that it imports."""
     found = []
     for domain, versions in (("", opsets), ("ai.onnx.ml", ml_opsets)):
         own = opset_of(case.model, domain)
@@ -120,7 +120,7 @@ def targets_of(case: Case, opsets: Iterable[int], ml_opsets: Iterable[int]) -> l
 
 
 def convert_and_judge(judge: Judge, converter: str, to: Target, direction: str) -> Outcome:
-    """Give the outcome of one conversion."""
+    """Return the outcome of one conversion."""
     case = judge.case
     before = case.model.SerializeToString(deterministic=True)
     try:
@@ -159,7 +159,7 @@ def run_all(
     processes: int,
     settings: Settings,
 ) -> Iterator[Outcome | dict[str, Verdict]]:
-    """Give outcomes as they come, and new verdicts after each job; a worker that dies or hangs is replaced.
+    """Yield outcomes as they come, and new verdicts after each job; a worker that dies or hangs is replaced.
 
     The conversion that a worker died in is an error, and the rest of its job is done by the next worker.
     """
@@ -213,7 +213,7 @@ def run_all(
 def collect(
     cases: Sequence[Case], jobs: list[tuple[int, list[tuple[Target, str]]]], processes: int, settings: Settings
 ) -> tuple[list[Outcome], dict[str, Verdict]]:
-    """Give all outcomes in the order of the cases, and the new verdicts; tell the progress on a terminal."""
+    """Return all outcomes in the order of the cases, and the new verdicts; tell the progress on a terminal."""
     total = sum(len(targets) for _, targets in jobs)
     outcomes: list[Outcome] = []
     fresh: dict[str, Verdict] = {}
@@ -231,7 +231,7 @@ def collect(
 
 
 def load_verdicts(folder: Path | None) -> dict[str, Verdict]:
-    """Give the verdicts kept in a cache folder, which hold as long as judges and rules are the same."""
+    """Return the verdicts kept in a cache folder, which hold as long as judges and rules are the same."""
     if folder is None or not (folder / "verdicts.jsonl").exists():
         return {}
     rows = map(json.loads, (folder / "verdicts.jsonl").read_text().splitlines())
@@ -239,7 +239,7 @@ def load_verdicts(folder: Path | None) -> dict[str, Verdict]:
 
 
 def judge_stamp() -> str:
-    """Give what tells a state of the judges from another."""
+    """Return what tells a state of the judges from another."""
     import hashlib
 
     import onnxruntime
@@ -258,7 +258,7 @@ def save_verdicts(folder: Path | None, fresh: Mapping[str, Verdict]) -> None:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Give numbers in short: 7-9, 12."""
+    """Return numbers in short: 7-9, 12."""
     parts: list[list[int]] = []
     for number in sorted(set(numbers)):
         if parts and parts[-1][1] == number - 1:
@@ -269,7 +269,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def report(outcomes: Sequence[Outcome], listed: int) -> Iterator[str]:
-    """Give the lines of the report."""
+    """Yield the lines of the report."""
     for direction in ("down", "up"):
         rows = [o for o in outcomes if o.direction == direction]
         if rows:
@@ -284,7 +284,7 @@ def report(outcomes: Sequence[Outcome], listed: int) -> Iterator[str]:
 
 
 def details(outcomes: Sequence[Outcome], listed: int) -> Iterator[str]:
-    """Give the lines that tell who judged, why conversions were refused, and which are wrong."""
+    """Yield the lines that tell who judged, why conversions were refused, and which are wrong."""
     by = Counter(o.by for o in outcomes if o.kind == "same")
     yield "same, by judge: " + ", ".join(f"{name} {count:,}" for name, count in by.most_common())
     refused = [o for o in outcomes if o.kind == "refused"]
@@ -317,7 +317,7 @@ def table_row(title: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def versions(text: str) -> list[int]:
-    """Give the versions in a text such as 7-12,21."""
+    """Return the versions in a text such as 7-12,21."""
     found: list[int] = []
     for part in filter(None, text.split(",")):
         low, _, high = part.partition("-")
@@ -326,7 +326,7 @@ def versions(text: str) -> list[int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the matrix and print the report; give the exit status."""
+    """Run the matrix and print the report; return the exit status."""
     about = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.matrix", description=about)
     parser.add_argument("--targets", type=versions, default=versions("7-28"), help="opsets, such as 7-28 or 13,21")

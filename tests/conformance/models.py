@@ -32,7 +32,7 @@ GROUPS = ("light", "light-drawn", "pytorch-converted", "pytorch-operator", "simp
 
 
 def cases_of(group: str) -> Iterator[Case]:
-    """Give the models of a group with their data."""
+    """Yield the models of a group with their data."""
     folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / group
     if group == "light-drawn":
         yield from map(drawn, cases_of("light"))
@@ -64,7 +64,7 @@ def cases_of(group: str) -> Iterator[Case]:
 
 
 def drawn(case: Case) -> Case:
-    """Give a light network with weights drawn at random, of fixed seeds, in place of one number everywhere.
+    """Return a light network with weights drawn at random, of fixed seeds, in place of one number everywhere.
 
     A matrix or filter is a sine of an outer product of two vectors: as irregular, and the model stays small.
     """
@@ -104,14 +104,14 @@ def drawn(case: Case) -> Case:
 
 
 def ramp(value: onnx.ValueInfoProto) -> np.ndarray:
-    """Give floats of the declared shape that rise evenly from 0 towards 1."""
+    """Return floats of the declared shape that rise evenly from 0 towards 1."""
     shape = [dim.dim_value or 1 for dim in value.type.tensor_type.shape.dim]
     count = int(np.prod(shape))
     return (np.arange(count).reshape(shape) / count).astype(np.float32)
 
 
 def read(path: Path, value: onnx.ValueInfoProto) -> Any:
-    """Give the value of the declared type in a file of test data."""
+    """Return the value of the declared type in a file of test data."""
     if value.type.WhichOneof("value") == "sequence_type":
         return numpy_helper.to_list(onnx.SequenceProto.FromString(path.read_bytes()))
     if value.type.WhichOneof("value") == "optional_type":
@@ -120,7 +120,7 @@ def read(path: Path, value: onnx.ValueInfoProto) -> Any:
 
 
 def report(cases: Sequence[Case], outcomes: Sequence[Outcome], listed: int) -> Iterator[str]:
-    """Give the lines of the report: a row for each group and target."""
+    """Yield the lines of the report: a row for each group and target."""
     yield table_head("group -> to")
     for group in GROUPS:
         rows = [o for o in outcomes if o.case.startswith(group + "/")]
@@ -134,7 +134,7 @@ def report(cases: Sequence[Case], outcomes: Sequence[Outcome], listed: int) -> I
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Convert, judge and print the report; give the exit status."""
+    """Convert, judge and print the report; return the exit status."""
     about = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.models", description=about)
     parser.add_argument("--targets", type=versions, default=versions("21,26"), help="opsets, such as 7-26 or 21,26")

@@ -46,7 +46,7 @@ def each(
     seconds: float = 60,
     memory: int = 8 << 30,
 ) -> Iterator[tuple[Job, Result | Died]]:
-    """Give every job with its result, as they are done; a process that dies, or takes `seconds` for a job, is replaced.
+    """Every job with its result, as they are done; a process that dies, or takes `seconds` for a job, is replaced.
 
     `memory` is how many bytes of addresses a process may have.
     """

@@ -129,7 +129,7 @@ class Finding:
 
 
 def schedule() -> dict[tuple[str, str], list[int]]:
-    """Give for each operator the opsets of its domain at which it exists."""
+    """Return for each operator the opsets of its domain at which it exists."""
     found: dict[tuple[str, str], list[int]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain in TARGETS and schema.name not in SKIPPED and not schema.deprecated:
@@ -175,7 +175,7 @@ JUDGES: dict[str, Any] = {"onnxruntime": Session, "evaluator": Evaluator}
 
 
 def compare(expected: Sequence[Any], actual: Sequence[Any], loose: bool, rough: float = 0.0) -> tuple[str, str]:
-    """Give how near two lists of outputs are, exact, near, sign (of a zero) or wrong, and where they differ."""
+    """Return how near two lists of outputs are, exact, near, sign (of a zero) or wrong, and where they differ."""
     worst, where = "exact", ""
     order = ["exact", "near", "sign", "wrong"]
     for number, (want, have) in enumerate(zip(expected, actual, strict=True)):
@@ -214,7 +214,7 @@ def compare_value(want: Any, have: Any, loose: bool, rough: float) -> tuple[str,
 
 
 def examine(case: Case, everywhere: bool, judge: str = "onnxruntime") -> Iterator[Finding]:
-    """Give what the conversions of a case come to, one Finding each; nothing where the original does not run."""
+    """Yield what the conversions of a case come to, one Finding each; nothing where the original does not run."""
     session = JUDGES[judge](case.model)
     expected = [session.run(case.feeds[0])]
     feeds = [case.feeds[0]]
@@ -245,7 +245,7 @@ def types_in(model: onnx.ModelProto) -> Iterator[Any]:
 
 
 def complaint(model: onnx.ModelProto) -> str:
-    """Give what onnx's checker says about the model, "" where that is nothing."""
+    """Return what onnx's checker says about the model, "" where that is nothing."""
     try:
         onnx.checker.check_model(model, full_check=True)
     except Exception as error:
@@ -254,7 +254,7 @@ def complaint(model: onnx.ModelProto) -> str:
 
 
 def targets(case: Case, everywhere: bool, rng: random.Random) -> list[int]:
-    """Give all versions, or one of each version of the operator, and two more."""
+    """Return all versions, or one of each version of the operator, and two more."""
     versions = [version for version in TARGETS[case.domain] if version != case.version]
     if everywhere:
         return versions
@@ -276,7 +276,7 @@ def cross(
     judge: str,
     note: str = "",
 ) -> Generator[Finding, None, onnx.ModelProto | None]:
-    """Convert a model and judge the result; give what came of it. The generator's value is the result, if accepted."""
+    """Convert a model and judge the result. The generator's value is the result, if accepted."""
 
     def finding(kind: str, why: str = "") -> Finding:
         known = ""
@@ -343,7 +343,7 @@ def work(pipe: Connection, everywhere: bool, judge: str) -> None:
 
 
 def names(pattern: str, seed: int) -> Iterator[str]:
-    """Give the names of cases without end: each operator of the pattern in turn, at a version by chance."""
+    """Yield the names of cases without end: each operator of the pattern in turn, at a version by chance."""
     rng = random.Random(seed)
     known = [(key, versions) for key, versions in schedule().items() if re.search(pattern, key[1])]
     moved = {key: len({schema_at(*key, version) for version in versions}) > 1 for key, versions in known}
@@ -419,7 +419,7 @@ def show(name: str, judge: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the fuzzer and print what it found; give the exit status."""
+    """Run the fuzzer and print what it found; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.converter", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60)

@@ -98,7 +98,7 @@ class Trial:
 
 
 def runtime_versions() -> dict[Key, range]:
-    """Give the (domain, operator, since_version) that onnxruntime has, with the opsets at which they are met."""
+    """Return the (domain, operator, since_version) that onnxruntime has, with the opsets at which they are met."""
     from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
     kernels: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -117,7 +117,7 @@ def runtime_versions() -> dict[Key, range]:
 
 
 def narrow_outputs(model: onnx.ModelProto) -> dict[str, str]:
-    """Give the outputs that were cast, as Python does not get their types from onnxruntime, with the type before."""
+    """Return the outputs that were cast, as Python does not get their types from onnxruntime, with the type before."""
     casts = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "Cast"}
     names = [value.name for value in model.graph.output]
     made = {name: casts[name] for name in names if f"{casts.get(name)}_f" == name}
@@ -134,7 +134,7 @@ def narrow_outputs(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def difference(case: Case, want: Sequence[Any], have: Sequence[Any], narrow: dict[str, str]) -> tuple[str, str]:
-    """Give how near two lists of outputs are (exact, near or differ) and what the first difference is."""
+    """Return how near two lists of outputs are (exact, near or differ) and what the first difference is."""
     names = [value.name for value in case.model.graph.output]
     worst, told = "exact", ""
     for name, first, second in zip(names, want, have, strict=True):
@@ -195,7 +195,7 @@ def shown(value: Any) -> str:
 
 
 def ours(case: Case, feeds: dict[str, Any], narrow: dict[str, str]) -> tuple[list[Any], str]:
-    """Give the outputs by the evaluator, and what is wrong with the types of those that go through a Cast."""
+    """Return the outputs by the evaluator, and what is wrong with the types of those that go through a Cast."""
     names = [value.name for value in case.model.graph.output]
     before = [name.removesuffix("_f") for name in narrow]
     values = opset.ReferenceEvaluator(case.model, seed=0, limits=LIMITS).run([*names, *before], feeds)
@@ -206,7 +206,7 @@ def ours(case: Case, feeds: dict[str, Any], narrow: dict[str, str]) -> tuple[lis
 
 
 def examine(name: str) -> Generator[str, None, Trial]:
-    """Give what becomes of a case."""
+    """Return what becomes of a case."""
     yield "drawing"
     try:
         case = make_case(name)
@@ -250,7 +250,7 @@ def examine(name: str) -> Generator[str, None, Trial]:
 
 
 def described(case: Case, number: int, outputs: Sequence[Any]) -> str:
-    """Give a case's node in one line: types and shapes of inputs and outputs in the run of a number, and attributes."""
+    """A case's node in one line: types and shapes of inputs and outputs in the run of a number, and attributes."""
     drawn = draft(onnx.defs.get_schema(case.operator, case.version, case.domain), case.version, case.name, number)
     inputs = []
     for given in drawn.inputs:
@@ -265,12 +265,12 @@ def described(case: Case, number: int, outputs: Sequence[Any]) -> str:
 
 
 def extreme(array: Any) -> bool:
-    """Say whether floats are so great that the square of one has no place in FLOAT, or are infinite or NaN."""
+    """Return whether floats are so great that the square of one has no place in FLOAT, or are infinite or NaN."""
     return array.dtype.kind == "f" and not bool((np.abs(array.astype(np.float64)) < 1e18).all())
 
 
 def versions_in(case: Case) -> tuple[Key, ...]:
-    """Give the operator versions that a case's model has anywhere."""
+    """Return the operator versions that a case's model has anywhere."""
     imports = {entry.domain: entry.version for entry in case.model.opset_import}
     found: set[Key] = set()
     pending: list[Any] = [case.model.graph, *case.model.functions]
@@ -283,7 +283,7 @@ def versions_in(case: Case) -> tuple[Key, ...]:
 
 
 def names(versions: dict[Key, range], seed: int, rounds: int | None, seconds: float) -> Iterator[str]:
-    """Give the names of cases: in each round one for each operator version, at one of its opsets by chance."""
+    """Yield the names of cases: in each round one for each operator version, at one of its opsets by chance."""
     rng = random.Random(seed)
     until = time.monotonic() + seconds
     number = 0
@@ -296,7 +296,7 @@ def names(versions: dict[Key, range], seed: int, rounds: int | None, seconds: fl
 
 
 def finding_of(name: str, trial: Trial | Died) -> Finding:
-    """Give the finding of a case, with the decision where there is one."""
+    """Return the finding of a case, with the decision where there is one."""
     domain, operator, opset_, _ = name.split("/")
     since = schema_at("" if domain == "ai.onnx" else domain, operator, int(opset_))
     if isinstance(trial, Died):
@@ -309,7 +309,7 @@ def finding_of(name: str, trial: Trial | Died) -> Finding:
 
 
 def table(found: Sequence[Finding]) -> Iterator[str]:
-    """Give the lines of the table."""
+    """Yield the lines of the table."""
     rows: dict[tuple[str, int], Counter[str]] = {}
     for finding in found:
         kind = "decided" if finding.decided else finding.kind
@@ -328,7 +328,7 @@ def row(title: str, since: str, counts: Counter[str]) -> str:
 
 
 def disagreements(found: Sequence[Finding], listed: int) -> Iterator[str]:
-    """Give a line for each way in which an operator version disagrees: how often, and the first case."""
+    """Yield a line for each way in which an operator version disagrees: how often, and the first case."""
     groups: dict[tuple[str, str, int, str], list[Finding]] = {}
     lacking: set[str] = set()
     for finding in found:
@@ -348,7 +348,7 @@ def disagreements(found: Sequence[Finding], listed: int) -> Iterator[str]:
 
 
 def show(name: str) -> int:
-    """Print a case, what both compute, and what becomes of it; give the exit status."""
+    """Print a case, what both compute, and what becomes of it; return the exit status."""
     case = make_case(name)
     print(onnx.printer.to_text(case.model))
     narrow = narrow_outputs(case.model)
@@ -373,7 +373,7 @@ def show(name: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare, print the table and the disagreements; give the exit status."""
+    """Compare, print the table and the disagreements; return the exit status."""
     about = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.differential", description=about)
     parser.add_argument("--seed", type=int, default=0)

@@ -15,7 +15,7 @@ PARTS = 16
 
 
 def outcome(number):
-    """Give what becomes of a case; the places that it is at are for those who watch a process."""
+    """Return what becomes of a case; the places that it is at are for those who watch a process."""
     steps = job(CASES, (number, True))
     while True:
         try:

@@ -10,14 +10,14 @@ from opset.inference.result import infer
 
 
 def model(body, inputs, outputs="", imports='"" : 21'):
-    """Give a model by the text of its nodes, inputs and outputs."""
+    """Return a model by the text of its nodes, inputs and outputs."""
     outputs = outputs or "y"
     text = f'<ir_version: 10, opset_import: [{imports}]> main ({inputs}) => ({outputs}) {{ {body} }}'
     return onnx.parser.parse_model(text)
 
 
 def typed(body, inputs, name="y", imports='"" : 21', **options):
-    """Give the type of a value as text; nothing may be wrong."""
+    """Return the type of a value as text; nothing may be wrong."""
     result = infer(model(body, inputs, name, imports), **options)
     assert not result.findings, result.findings
     return str(result.type(name))
@@ -251,7 +251,7 @@ def test_sequence_map():
 
 
 def nested(depth, inner):
-    """Give loops in loops, each of which carries `s`, with a node inside the last."""
+    """Return loops in loops, each of which carries `s`, with a node inside the last."""
     text = inner
     for level in reversed(range(depth)):
         last = level == depth - 1

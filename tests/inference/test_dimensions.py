@@ -48,14 +48,14 @@ VALUES = st.fixed_dictionaries({name: st.integers(0, 9) | st.just(2**40) for nam
 
 
 def built(tree, names=NAMES):
-    """Give the size that a tree stands for."""
+    """Return the size that a tree stands for."""
     if isinstance(tree, tuple):
         return SYMBOLIC[tree[0]](built(tree[1], names), built(tree[2], names))
     return variable(names[NAMES.index(tree)]) if isinstance(tree, str) else tree
 
 
 def size_of(tree, names=NAMES):
-    """Give the size that a tree stands for, if there is one of bounded size."""
+    """Return the size that a tree stands for, if there is one of bounded size."""
     try:
         return built(tree, names)
     except (TooComplex, ZeroDivisionError):
@@ -63,14 +63,14 @@ def size_of(tree, names=NAMES):
 
 
 def value_of(tree, values):
-    """Give the number that a tree stands for, in plain integers."""
+    """Return the number that a tree stands for, in plain integers."""
     if isinstance(tree, tuple):
         return PLAIN[tree[0]](value_of(tree[1], values), value_of(tree[2], values))
     return values[tree] if isinstance(tree, str) else tree
 
 
 def number_of(tree, values):
-    """Give the same, if nothing in it is divided by 0."""
+    """Return the same, if nothing in it is divided by 0."""
     try:
         return value_of(tree, values)
     except ZeroDivisionError:
@@ -312,7 +312,7 @@ def test_comparisons_tell_what_holds_for_all_values(left, right, expected):
 
 
 def complexity(start, step, times):
-    """Say how a size ends that is made larger again and again: "TooComplex", or as what it was when that ended."""
+    """Return how a size ends that is made larger again and again: "TooComplex", or as what it was when that ended."""
     began = time.monotonic()
     size, ended = start, "done"
     for number in range(times):

@@ -30,7 +30,7 @@ def dense(value):
 
 
 def model_with(schema, example, constant, symbolic):
-    """Give an example's model, some inputs as initializers, the sizes of others as variables; and these variables."""
+    """Return an example's model, some inputs as initializers, the sizes of others as variables; and these variables."""
     model = model_of(schema, example)
     model.ir_version = max(model.ir_version, 4)
     for output in model.graph.output:
@@ -56,7 +56,7 @@ def model_with(schema, example, constant, symbolic):
 
 
 def disagreement(type_, value, sizes):
-    """Give how a type that was inferred is not that of a value, "" where it may be."""
+    """Return how a type that was inferred is not that of a value, "" where it may be."""
     if type_ is None:
         return "nothing is known"
     if isinstance(value, ExampleValue) and type_.text != value.type:

@@ -26,7 +26,7 @@ def scale(call):
     times = call.attribute("times")
     if times < 0:
         raise Violation("C1", f"times is {times}")
-    first, *others = call.known(0)
+    first, *others = call.require_shape(0)
     return (first * times, *others)
 """
 

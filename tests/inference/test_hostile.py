@@ -26,7 +26,7 @@ def whole(name, numbers, dims=None):
 
 
 def model(nodes, inputs, constants=(), outputs=None, opset=17, functions=(), **imports):
-    """Give a model; without `outputs` its output is the last one of the last node."""
+    """Return a model; without `outputs` its output is the last one of the last node."""
     outputs = nodes[-1].output[-1:] if outputs is None else outputs
     named = [helper.make_empty_tensor_value_info(name) for name in outputs]
     graph = helper.make_graph(nodes, "main", inputs, named, constants)
@@ -40,7 +40,7 @@ def megabytes():
 
 
 def inferred(proto, seconds=5.0, room=300, refusable=False):
-    """Give what is inferred, in time and in so many megabytes more; None where one that is refusable is refused."""
+    """Return what is inferred, in time and in so many megabytes more; None where one that is refusable is refused."""
     data = proto if isinstance(proto, bytes) else proto.SerializeToString()
     before, begun = megabytes(), time.perf_counter()
     try:
@@ -246,7 +246,7 @@ def test_attributes_of_any_number_and_kind(domain, name):
 
 
 def doubling(count, grows):
-    """Give functions of which each calls the one before twice, with the same argument or with ever longer ones."""
+    """Return functions of which each calls the one before twice, with the same argument or with ever longer ones."""
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]
     made = [helper.make_function("d", "f0", ["x"], ["y"], [helper.make_node("Relu", ["x"], ["y"])], opsets)]
     for number in range(1, count):
@@ -437,7 +437,7 @@ def test_bodies_that_do_not_fit(operator):
 
 
 def field(number, content):
-    """Give a field of a message of a message, in the form of protobuf."""
+    """Return a field of a message of a message, in the form of protobuf."""
     length, size = b"", len(content)
     while size > 127:
         length, size = length + bytes([size & 127 | 128]), size >> 7

@@ -101,7 +101,7 @@ def test_unknown_numbers_of_element_types_are_not_known():
 
 
 def texts_of_onnx():
-    """Give every type string of the signatures of the onnx package."""
+    """Return every type string of the signatures of the onnx package."""
     schemas = onnx.defs.get_all_schemas_with_history()
     return {text for schema in schemas for part in (*schema.inputs, *schema.outputs) for text in part.types}
 

@@ -17,7 +17,7 @@ DATA = bytes(range(256)) * 8
 
 
 def tensor(name, size, **entries):
-    """Give a tensor of bytes that refers to other files."""
+    """Return a tensor of bytes that refers to other files."""
     made = onnx.TensorProto(name=name, data_type=onnx.TensorProto.UINT8, dims=[size], data_location=1)
     for key, value in entries.items():
         made.external_data.add(key=key, value=str(value))
@@ -309,7 +309,7 @@ def path(tmp_path, monkeypatch):
 
 
 def values(path):
-    """Give what the onnx package reads: the values of all initializers."""
+    """Return what the onnx package reads: the values of all initializers."""
     model = onnx.load_model(path, load_external_data=False)
     external_data_helper.load_external_data_for_model(model, str(path.parent))
     return [numpy_helper.to_array(tensor).tolist() for tensor in model.graph.initializer]

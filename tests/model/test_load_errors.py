@@ -178,7 +178,7 @@ def test_groups_are_skipped_whole():
 
 
 def nested_subgraphs(depth):
-    """Give a model with a subgraph in a subgraph …, made from the inside out without copying."""
+    """Return a model with a subgraph in a subgraph …, made from the inside out without copying."""
     parts, size = [], 0
     for _ in range(depth):
         for number in (6, 5, 1):

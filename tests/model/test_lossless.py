@@ -25,7 +25,7 @@ TEXTS = (b"", b"x", b"value", b"\xff\xfe", "\u202edn".encode(), b"\0", b"a" * 40
 
 
 def varint(value, rng=None):
-    """Give a varint, now and then longer than it need be."""
+    """Return a varint, now and then longer than it need be."""
     out = wire.varint(value)
     if rng and len(out) < 9 and rng.random() < 0.05:
         out = out[:-1] + bytes((out[-1] | 0x80, 0x80, 0))
@@ -37,7 +37,7 @@ def delimited(number, content, rng=None):
 
 
 def scalar(rng, f):
-    """Give the content of one element of a field that is neither text nor message."""
+    """Return the content of one element of a field that is neither text nor message."""
     if f.type in VARINTS:
         return varint(rng.choice(INTEGERS), rng)
     if f.type == F.TYPE_FLOAT:
@@ -50,7 +50,7 @@ def wire_type(f):
 
 
 def field(rng, f, depth):
-    """Give one occurrence of a field, encoded in any way that a reader has to accept."""
+    """Return one occurrence of a field, encoded in any way that a reader has to accept."""
     if f.message_type:
         return delimited(f.number, message(rng, f.message_type, depth + 1), rng)
     large = f.name in PAYLOADS and rng.random() < 0.3
@@ -63,7 +63,7 @@ def field(rng, f, depth):
 
 
 def unknown(rng, depth=0):
-    """Give a field that no message has, groups included."""
+    """Return a field that no message has, groups included."""
     number = rng.choice((99, 1000, 2**29 - 2))
     kind = rng.randrange(5 if depth < 3 else 4)
     head = varint(number << 3 | (0, 1, 2, 5, 3)[kind])
@@ -73,7 +73,7 @@ def unknown(rng, depth=0):
 
 
 def message(rng, descriptor, depth=0):
-    """Give an encoded message: fields in any order, any of them twice, with unknown ones among them."""
+    """Return an encoded message: fields in any order, any of them twice, with unknown ones among them."""
     fields = list(descriptor.fields)
     parts = []
     for _ in range(rng.randrange(6 if depth < 7 else 2)):
@@ -90,7 +90,7 @@ def message(rng, descriptor, depth=0):
 
 
 def model(seed):
-    """Give an encoded model: now and then of anything, mostly with data where it is usually found."""
+    """Return an encoded model: now and then of anything, mostly with data where it is usually found."""
     rng = random.Random(seed)
     types = onnx.onnx_ml_pb2.DESCRIPTOR.message_types_by_name
     parts = [b"\x08\x0a", message(rng, types["ModelProto"])]
@@ -165,7 +165,7 @@ def test_every_tensor_has_values_or_an_error(data):
 
 @cache
 def paths():
-    """Give, for each message type that a model can hold, the numbers of the fields on a shortest way to it."""
+    """Return, for each message type that a model can hold, the numbers of the fields on a shortest way to it."""
     found = {onnx.ModelProto.DESCRIPTOR: ()}
     for descriptor, path in (pending := list(found.items())):
         for f in descriptor.fields:

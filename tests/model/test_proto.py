@@ -25,7 +25,7 @@ def test_the_compiled_form_is_that_of_the_source(tmp_path):
 
 
 def described(file):
-    """Give messages and enums by full name, reduced to what decides how bytes are read."""
+    """Return messages and enums by full name, reduced to what decides how bytes are read."""
     plain = descriptor_pb2.FileDescriptorProto()
     file.CopyToProto(plain)
     found = {}

@@ -32,7 +32,7 @@ def encoded(message):
 
 
 def oracle_reads(kind, text):
-    """Give the bytes that onnx.parser reads, or None where it refuses (which it does in more than one way)."""
+    """Return the bytes that onnx.parser reads, or None where it refuses (which it does in more than one way)."""
     _, parse, message = READERS[kind]
     try:
         success, _, data = parse(text)
@@ -115,7 +115,7 @@ MODELS = r"""
 
 
 def cases(text, around="{}"):
-    """Give the texts between bars and line breaks, where ¶ stands for a line break inside one."""
+    """Return the texts between bars and line breaks, where ¶ stands for a line break inside one."""
     return [around.replace("{}", case.replace("¶", "\n")) for case in text.strip("\n").replace("|", "\n").split("\n")]
 
 
@@ -543,7 +543,7 @@ def test_damaged_text_gives_an_error_or_what_the_oracle_reads(case, edits):
 
 
 def attributes(message):
-    """Give every attribute of a message, those of inner graphs too."""
+    """Return every attribute of a message, those of inner graphs too."""
     pending = [message]
     while pending:
         here = pending.pop()

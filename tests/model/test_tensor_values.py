@@ -29,7 +29,7 @@ def ours(theirs):
 
 
 def listed(array):
-    """Give the elements of an array as Python objects; the small types of ml_dtypes are no numbers of Python."""
+    """Return the elements of an array as Python objects; the small types of ml_dtypes are no numbers of Python."""
     flat = array.ravel()
     if flat.dtype.name.endswith(("int4", "int2")):
         return flat.astype(np.int64).tolist()
@@ -38,7 +38,7 @@ def listed(array):
 
 
 def same(found, expected):
-    """Tell whether two lists hold the same values: NaN is NaN, and zero has a sign."""
+    """Return whether two lists hold the same values: NaN is NaN, and zero has a sign."""
     assert len(found) == len(expected)
     assert [type(value) for value in found] == [type(value) for value in expected]
     assert [repr(value) for value in found] == [repr(value) for value in expected]
@@ -259,7 +259,7 @@ def test_ties_go_to_the_even_pattern(data_type):
 
 
 def neighbours(value):
-    """Give the BFLOAT16 numbers around a value."""
+    """Return the BFLOAT16 numbers around a value."""
     near = float(np.float64(value).astype(np.float32).astype(ml_dtypes.bfloat16))
     if not math.isfinite(near):
         return [near]

@@ -14,7 +14,7 @@ onnxruntime.set_default_logger_severity(4)
 
 
 def as_onnxruntime(graph, feeds, opset_version=21):
-    """Give our results after comparing them with those of onnxruntime."""
+    """Return our results after comparing them with those of onnxruntime."""
     model = model_of(graph, opset_version)
     del model.opset_import[1:]
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])

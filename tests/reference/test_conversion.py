@@ -26,7 +26,7 @@ BITS = {ml_dtypes.float4_e2m1fn: 4, ml_dtypes.float6_e2m3fn: 6, ml_dtypes.float6
 
 
 def values_of(dtype):
-    """Give all finite values of a narrow float that are not negative, ascending."""
+    """Return all finite values of a narrow float that are not negative, ascending."""
     count = 1 << BITS.get(dtype.type, 8 * dtype.itemsize)
     codes = np.arange(count, dtype=np.uint16 if dtype.itemsize == 2 else np.uint8)
     values = codes.view(dtype).astype(np.float64)

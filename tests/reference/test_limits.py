@@ -20,12 +20,12 @@ LISTS = {int: (7, "ints"), float: (6, "floats"), str: (8, "strings")}
 
 
 def empty(*shape):
-    """Give a tensor without elements, which takes no memory whatever its other dimensions are."""
+    """Return a tensor without elements, which takes no memory whatever its other dimensions are."""
     return np.zeros(shape, np.float32)
 
 
 def computed(operator, *inputs, version=23, domain="", outputs=1, **attributes):
-    """Give the outputs of one node, which may take a megabyte and five seconds."""
+    """Return the outputs of one node, which may take a megabyte and five seconds."""
     model = pb.ModelProto(ir_version=10)
     model.opset_import.add(domain=domain, version=version)
     node = model.graph.node.add(op_type=operator, domain=domain)
@@ -50,7 +50,7 @@ def computed(operator, *inputs, version=23, domain="", outputs=1, **attributes):
 
 
 def refused(code, *arguments, **options):
-    """Give the text of the error that a node ends with."""
+    """Return the text of the error that a node ends with."""
     with pytest.raises(RunError) as caught:
         computed(*arguments, **options)
     assert caught.value.code == code

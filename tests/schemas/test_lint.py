@@ -15,7 +15,7 @@ ABOUT_EXAMPLES = {"S220", "S221", "S222", "S223"}
 
 
 def lint(*arguments):
-    """Give what is not about examples, which most files here have none of."""
+    """Return what is not about examples, which most files here have none of."""
     return [finding for finding in lint_all(*arguments) if finding.code not in ABOUT_EXAMPLES]
 
 

@@ -10,14 +10,14 @@ from opset.model import proto as pb
 from opset.model.types import ELEMENTS
 from opset.reference.evaluator import Declared, Limits, fitted
 from opset.reference.examples import type_proto
-from opset.tensor_io.random_inputs import generated
+from opset.tensor_io.random_inputs import random_inputs
 
 
 def drawn(*kinds, seed=0, shape=(2, 3)):
     inputs = []
     for number, kind in enumerate(kinds):
         inputs.append(pb.ValueInfoProto(name=f"v{number}", type=type_proto(kind, shape)))
-    return [*generated(inputs, {}, {}, seed, Limits()).values()]
+    return [*random_inputs(inputs, {}, {}, seed, Limits()).values()]
 
 
 @pytest.mark.parametrize("element", ELEMENTS[1:])
@@ -68,7 +68,7 @@ def test_what_cannot_be_drawn_is_told_at_once():
     inputs = [pb.ValueInfoProto(name="s", type=type_proto("sparse_tensor(float)")), pb.ValueInfoProto(name="u")]
     inputs.append(pb.ValueInfoProto(name="r", type=type_proto("tensor(float)")))
     with pytest.raises(UsageError) as caught:
-        generated(inputs, {}, {}, 0, Limits())
+        random_inputs(inputs, {}, {}, 0, Limits())
     assert [(each.code, each.message, each.why) for each in caught.value.findings] == [
         ("U103", "no value can be drawn for 's'", "it is sparse_tensor(float)"),
         ("U103", "no value can be drawn for 'u'", "it is of a type that the model does not tell"),

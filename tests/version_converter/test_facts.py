@@ -15,13 +15,13 @@ from opset.model.graph import bodies
 from opset.model.tensor import tensor_values
 from opset.model.types import type_string
 from opset.opsets.registry import default_registry
-from opset.version_converter.facts import Inferred, Values
+from opset.version_converter.facts import Inferred, ValueFacts
 
 REGISTRY = default_registry()
 
 
 def known(proto):
-    """Give Values of all bodies of an onnx.ModelProto, the main graph's first."""
+    """Return Values of all bodies of an onnx.ModelProto, the main graph's first."""
     model = load(proto)
     found: dict = {}
     every = bodies(model.proto)
@@ -31,7 +31,7 @@ def known(proto):
         versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in imports}
         outer = found.get(body.parent)
         read = lambda tensor, limit, model=model: tensor_values(model, tensor, limit)  # noqa: E731
-        found[body] = Values(body, outer, REGISTRY, versions, read, overridable=True, inferred=inferred)
+        found[body] = ValueFacts(body, outer, REGISTRY, versions, read, overridable=True, inferred=inferred)
     return list(found.values())
 
 
@@ -118,13 +118,13 @@ def test_sizes_that_only_value_info_states_are_not_computed_with():
 
 
 def converted(text, to):
-    """Give a model in onnx's text syntax, and what it is converted to."""
+    """Return a model in onnx's text syntax, and what it is converted to."""
     proto = parser.parse_model(text)
     return proto, opset.convert(proto, to)
 
 
 def same(text, to, *feeds):
-    """Say whether a conversion computes the same for all feeds, as onnxruntime has it.
+    """Return whether a conversion computes the same for all feeds, as onnxruntime has it.
 
     It does not optimize, since it would then compute with sizes that value_info states.
     """

@@ -9,7 +9,7 @@ from opset.inference.types import Shape
 
 @rule("along")
 def along(call: Call, output: int, source: int, attribute: str) -> Shape:
-    """Give the shape of an input of which an attribute names a dimension: `along(X, axis)`. Raises Violation C1."""
-    shape = call.known(source)
+    """Return the shape of an input of which an attribute names a dimension: `along(X, axis)`. Raises Violation C1."""
+    shape = call.require_shape(source)
     call.axis(call.attribute(attribute), len(shape), "C1")
     return shape

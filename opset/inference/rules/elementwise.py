@@ -12,26 +12,27 @@ from opset.schemas.constraints import Violation
 
 @rule("same")
 def same(call: Call, output: int, source: int) -> Shape | None:
-    """Give the shape of an input: `same(X)`."""
-    return call.known(source)
+    """Return the shape of an input: `same(X)`."""
+    return call.require_shape(source)
 
 
 @rule("same_type")
 def same_type(call: Call, output: int, source: int) -> Type | None:
-    """Give the whole type of an input, sequences and optionals included: `same_type(input)`."""
+    """Return the whole type of an input, sequences and optionals included: `same_type(input)`."""
     return call.type(source)
 
 
 @rule("broadcast")
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
-    """Give the shape that all inputs, or those named, are broadcast to (Multidirectional Broadcasting)."""
-    return broadcast_shapes(*(call.known(each) for each in sources or range(call.input_count) if call.has(each)))
+    """Return the shape that all inputs, or those named, are broadcast to (Multidirectional Broadcasting)."""
+    given = sources or range(call.input_count)
+    return broadcast_shapes(*(call.require_shape(each) for each in given if call.has(each)))
 
 
 @rule("onto")
 def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
-    """Give the shape of the first input named, to which the others can be broadcast (Unidirectional Broadcasting)."""
-    shape = call.known(target)
+    """Return the shape of the first input named, to which the others can be broadcast (Unidirectional Broadcasting)."""
+    shape = call.require_shape(target)
     for source in sources:
         given = call.shape(source)
         if given is None:
@@ -44,7 +45,7 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
 
 @rule("all_same")
 def all_same(call: Call, output: int) -> Shape:
-    """Give the shape that all inputs have."""
+    """Return the shape that all inputs have."""
     shape = common(call, range(call.input_count), "")
     if shape is None:
         raise Unknown("the rank of no input is known")
@@ -53,12 +54,12 @@ def all_same(call: Call, output: int) -> Shape:
 
 @rule("scalar")
 def scalar(call: Call, output: int) -> Shape:
-    """Give the shape of a scalar."""
+    """Return the shape of a scalar."""
     return ()
 
 
 def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Give the shape that shapes are broadcast to. Raises Violation where they cannot be."""
+    """Return the shape that shapes are broadcast to. Raises Violation where they cannot be."""
     if not shapes or all(shape == shapes[0] for shape in shapes):
         return shapes[0] if shapes else ()
     rank = max(map(len, shapes))

@@ -12,12 +12,12 @@ from opset.schemas.constraints import Violation
 
 @rule("matmul")
 def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shape:
-    """Give the shape of products of matrices, as numpy's: `matmul(A, B)`.
+    """Return the shape of products of matrices, as numpy's: `matmul(A, B)`.
 
     Further inputs are of quantized operators: one value, or one for each row of A, each column of B, each row of the
     product: `matmul(A, B, a_zero_point, b_zero_point)`.
     """
-    a, b = call.known(left), call.known(right)
+    a, b = call.require_shape(left), call.require_shape(right)
     if not a or not b:
         raise Violation("C1", f"ranks {len(a)} and {len(b)}")
     inner = "C1" if grains else "C2"

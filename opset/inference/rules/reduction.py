@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import agreed
+from opset.inference.agreement import unify
 from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Size, equal
 from opset.inference.registration import rule
@@ -12,7 +12,7 @@ from opset.schemas.constraints import Violation
 
 @rule("reduce")
 def reduce(call: Call, output: int) -> Shape:
-    """Give the shape of the first input with the sizes of reduced axes replaced by 1, or left out without `keepdims`.
+    """Return the shape of the first input with the sizes of reduced axes replaced by 1, or left out without `keepdims`.
 
     The axes are an attribute or the second input; where there are none, all are reduced, or none as
     `noop_with_empty_axes` says.
@@ -20,9 +20,9 @@ def reduce(call: Call, output: int) -> Shape:
     axes, keep = stated_axes(call), bool(call.attribute("keepdims"))
     if axes == ():
         if call.attribute("noop_with_empty_axes"):
-            return call.known(0)
-        return (1,) * len(call.known(0)) if keep else ()
-    shape = call.known(0)
+            return call.require_shape(0)
+        return (1,) * len(call.require_shape(0)) if keep else ()
+    shape = call.require_shape(0)
     if axes is None:
         if shape and not keep:
             raise Unknown("how many axes are reduced is not known")
@@ -40,8 +40,8 @@ def reduce(call: Call, output: int) -> Shape:
 
 @rule("arg_reduce")
 def arg_reduce(call: Call, output: int) -> Shape:
-    """Give the shape of the first input with the size of `axis` replaced by 1, or left out without `keepdims`."""
-    shape = call.known(0)
+    """Return the shape of the first input with the size of `axis` replaced by 1, or left out without `keepdims`."""
+    shape = call.require_shape(0)
     axis = call.axis(call.attribute("axis"), len(shape), "C1")
     if equal(shape[axis], 0):
         raise Violation("C2", f"shape {list(shape)}, axis {axis}")
@@ -49,15 +49,15 @@ def arg_reduce(call: Call, output: int) -> Shape:
 
 
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
-    """Give the axes that a reduction states, of which some may not be known; None where their number is not."""
+    """Return the axes that a reduction states, of which some may not be known; None where their number is not."""
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())
     if not call.has(1):
         return ()
-    agreed(call, 1, (None,), "C2")
+    unify(call, 1, (None,), "C2")
     return call.sizes(1)
 
 
 def _only_one(size: Size) -> int | None:
-    """Give the size of an axis that may be reduced: it is not known, but for one that is 1 anyway."""
+    """Return the size of an axis that may be reduced: it is not known, but for one that is 1 anyway."""
     return 1 if size == 1 else None

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opset.inference.agreement import agreed, check_choice
+from opset.inference.agreement import check_choice, unify
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Size, ceil_div, followed, less
 from opset.inference.registration import rule
@@ -49,12 +49,12 @@ class Windows(NamedTuple):
 
 @rule("conv")
 def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Shape:
-    """Give the shape of a convolution of x with the filters w: `conv(X, W, B)`, `conv(x, w)`."""
+    """Return the shape of a convolution of x with the filters w: `conv(X, W, B)`, `conv(x, w)`."""
     return convolution(call, x, w, bias, _LABELS.get(call.schema.name, CONV))
 
 
 def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = CONV) -> Shape:
-    """Give (N, filters, *places) of a convolution; what x does not tell, the filters and attributes may."""
+    """Return (N, filters, *places) of a convolution; what x does not tell, the filters and attributes may."""
     rank = spatial_rank(call, x, w)
     shape, filters = call.shape(x), call.shape(w)
     group: int = call.attribute("group")
@@ -68,7 +68,7 @@ def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = C
         if isinstance(count, int) and count % group:
             raise Violation(labels.filters, f"{count} filters, {group} groups")
     if bias is not None:
-        (count,) = agreed(call, bias, (count,), labels.bias)
+        (count,) = unify(call, bias, (count,), labels.bias)
     windows = windows_of(call, filter_sizes(call, w, rank, labels.kernel), labels.kernel)
     spatial = shape[2:] if shape is not None else (None,) * rank
     return (None if shape is None else shape[0], count, *places(windows, spatial))
@@ -76,7 +76,7 @@ def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = C
 
 @rule("pool")
 def pool(call: Call, output: int, x: int) -> Shape:
-    """Give the shape of a value for each window over x: `pool(X)`."""
+    """Return the shape of a value for each window over x: `pool(X)`."""
     kernel, shape = call.attribute("kernel_shape") or (), call.shape(x)
     if not kernel or (shape is not None and len(shape) != len(kernel) + 2):
         raise Violation("C1", f"{len(kernel)} axes in the window{'' if shape is None else f', rank {len(shape)}'}")
@@ -91,8 +91,8 @@ def pool(call: Call, output: int, x: int) -> Shape:
 
 @rule("global_pool")
 def global_pool(call: Call, output: int, x: int) -> Shape:
-    """Give the shape of one value for each channel of x: `global_pool(X)`."""
-    shape = call.known(x)
+    """Return the shape of one value for each channel of x: `global_pool(X)`."""
+    shape = call.require_shape(x)
     if len(shape) < 3:
         raise Violation("C1", f"rank {len(shape)}")
     _check_power(call, "C2")
@@ -107,7 +107,7 @@ def _check_power(call: Call, label: str) -> None:
 
 
 def spatial_rank(call: Call, x: int, *others: int) -> int:
-    """Give the number of spatial axes: that of inputs, which all have the same rank, else that of attributes.
+    """Return the number of spatial axes: that of inputs, which all have the same rank, else that of attributes.
 
     Raises Violation C1, and Unknown where nothing tells.
     """
@@ -123,13 +123,13 @@ def spatial_rank(call: Call, x: int, *others: int) -> int:
 
 
 def attributes_rank(call: Call) -> int:
-    """Give the number of spatial axes that attributes speak of, 0 where none does."""
+    """Return the number of spatial axes that attributes speak of, 0 where none does."""
     lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2
 
 
 def filter_sizes(call: Call, w: int, rank: int, label: str) -> tuple[Size | None, ...]:
-    """Give the spatial sizes of filters by their shape and `kernel_shape`, None for those that neither tells."""
+    """Return the spatial sizes of filters by their shape and `kernel_shape`, None for those that neither tells."""
     said, shape = call.attribute("kernel_shape"), call.shape(w)
     if said and len(said) != rank:
         raise Violation(label, f"kernel_shape has {len(said)} values, and there are {rank} spatial axes")
@@ -139,7 +139,7 @@ def filter_sizes(call: Call, w: int, rank: int, label: str) -> tuple[Size | None
 
 
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> Windows:
-    """Give how windows of these sizes slide by the node's attributes; a size below 1 is told by the label."""
+    """Return how windows of these sizes slide by the node's attributes; a size below 1 is told by the label."""
     rank = len(kernel)
     if rank > MAX_RANK:
         raise Unknown(f"there are {rank} spatial axes")
@@ -159,13 +159,13 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
 
 def auto_pad_of(call: Call) -> str:
-    """Give `auto_pad`, NOTSET where it is empty or there is none. Raises Violation C3."""
+    """Return `auto_pad`, NOTSET where it is empty or there is none. Raises Violation C3."""
     check_choice(call, "auto_pad", ("", *AUTO_PADS), "C3")
     return call.attribute("auto_pad") or "NOTSET"
 
 
 def places(windows: Windows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
-    """Give how many windows there are along each axis. Raises Violation C4.
+    """Return how many windows there are along each axis. Raises Violation C4.
 
     A last window of `ceil_mode` that starts in the padding at the end is left out, at every version, as by the kernels.
     """

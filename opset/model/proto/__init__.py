@@ -15,7 +15,7 @@ from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 
 def _read() -> FileDescriptor:
-    """Give the descriptor of onnx.proto, from its compiled form beside this module."""
+    """Return the descriptor of onnx.proto, from its compiled form beside this module."""
     # Not by importlib.resources: its import alone takes as long as all the rest of this module.
     with open(os.path.join(os.path.dirname(__file__), "onnx.binpb"), "rb") as file:
         compiled = descriptor_pb2.FileDescriptorSet.FromString(file.read())
@@ -28,7 +28,7 @@ FILE: Final = _read()
 
 
 def is_repeated(field: FieldDescriptor) -> bool:
-    """Tell whether a field holds a list. Its default tells: there is no property for it in all of protobuf 4 to 7."""
+    """Return whether a field holds a list. Its default tells: there is no property for it in all of protobuf 4 to 7."""
     return isinstance(field.default_value, list)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from opset.reference.kernels.linalg import matrix_product
 from opset.reference.numerics.shared import SMALL_FLOATS, Array, rounded_once
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 _PRECISIONS: dict[int, np.dtype[Any]] = {
@@ -23,7 +23,7 @@ _PRECISIONS: dict[int, np.dtype[Any]] = {
 
 
 @kernel("Attention", since=23)
-def attention(
+def attention_23(
     q: Array,
     k: Array,
     v: Array,
@@ -41,17 +41,17 @@ def attention(
     scale: float | None,
     softcap: float,
     softmax_precision: int | None,
-    run: Call,
+    context: KernelContext,
 ) -> tuple[Array | None, ...]:
-    """Give scaled dot-product attention, keys and values with those of the past, and scores at one stage."""
+    """Return scaled dot-product attention, keys and values with those of the past, and scores at one stage."""
     if q.ndim not in (3, 4) or not q.ndim == k.ndim == v.ndim:
         raise Violation("C1", f"ranks {q.ndim}, {k.ndim} and {v.ndim}")
-    if run.version >= 25:
+    if context.version >= 25:
         if q.ndim == 4 and (q_num_heads is not None or kv_num_heads is not None):
             raise Violation("C2", "numbers of heads beside four dimensions")
-        if run.wants(1) != run.wants(2):
+        if context.wants(1) != context.wants(2):
             raise Violation("C10", "one of two present outputs is named")
-        if nonpad_kv_seqlen is not None and (past_key is not None or run.wants(1)):
+        if nonpad_kv_seqlen is not None and (past_key is not None or context.wants(1)):
             raise Violation("C10", "nonpad_kv_seqlen beside a cache")
         if min(left_window_size, right_window_size) < -1:
             raise Violation("C11", f"{left_window_size} and {right_window_size}")
@@ -73,13 +73,13 @@ def attention(
     _check_together(queries, keys, values)
     batch, heads, length, size = queries.shape
     total = keys.shape[2]
-    run.reserve(batch * heads * length * (3 * total + values.shape[3]), q.dtype)
+    context.reserve(batch * heads * length * (3 * total + values.shape[3]), q.dtype)
 
     root = float(np.sqrt((1 / sqrt(size) if size else 1.0) if scale is None else scale))
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
     scores = _by_groups(queries.astype(wide) * root, keys.astype(wide).swapaxes(2, 3) * root)
     stages: list[Array | None] = [None] * 4
-    wanted = qk_matmul_output_mode if run.wants(3) else None
+    wanted = qk_matmul_output_mode if context.wants(3) else None
     if wanted == 0:
         stages[0] = scores.astype(q.dtype)
     if softcap > 0:
@@ -88,7 +88,7 @@ def attention(
         stages[1] = scores.astype(q.dtype)
     may_be_empty = False
     if attn_mask is not None:
-        attn_mask = _whole_mask(attn_mask, scores.shape, run.version >= 24)
+        attn_mask = _whole_mask(attn_mask, scores.shape, context.version >= 24)
         if attn_mask.dtype != np.bool_:
             scores += attn_mask.astype(wide)
             attn_mask, may_be_empty = None, True
@@ -115,7 +115,7 @@ def attention(
 
 
 @kernel("FlexAttention", domain="ai.onnx.preview")
-def flex_attention(
+def flex_attention_1(
     q: Array,
     k: Array,
     v: Array,
@@ -124,9 +124,9 @@ def flex_attention(
     scale: float | None,
     score_mod: Any,
     softmax_precision: int | None,
-    run: Call,
+    context: KernelContext,
 ) -> Generator[Any, Any, Array]:
-    """Give scaled dot-product attention with graphs that edit scores and weights."""
+    """Return scaled dot-product attention with graphs that edit scores and weights."""
     if not q.ndim == k.ndim == v.ndim == 4:
         raise Violation("C1", f"ranks {q.ndim}, {k.ndim} and {v.ndim}")
     _check_together(q, k, v)
@@ -134,7 +134,7 @@ def flex_attention(
     precision = wide if softmax_precision is None else _PRECISIONS.get(softmax_precision)
     if precision is None:
         raise Violation("C2", f"softmax_precision {softmax_precision}")
-    run.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
+    context.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
     factor = (1 / sqrt(q.shape[3]) if q.shape[3] else 1.0) if scale is None else scale
     wide = np.promote_types(wide, precision) if precision not in SMALL_FLOATS else wide
     scores = (_by_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3)) * factor).astype(precision, copy=False)
@@ -148,7 +148,7 @@ def flex_attention(
 
 
 def _edited(before: Array, outputs: list[Any]) -> Array:
-    """Give what a graph made of scores. Raises Violation C5 where it is not one tensor of their type and shape."""
+    """Return what a graph made of scores. Raises Violation C5 where it is not one tensor of their type and shape."""
     after = outputs[0] if len(outputs) == 1 else None
     if not isinstance(after, np.ndarray) or after.shape != before.shape or after.dtype != before.dtype:
         said = f"{after.dtype}{list(after.shape)}" if isinstance(after, np.ndarray) else f"{len(outputs)} outputs"
@@ -157,7 +157,7 @@ def _edited(before: Array, outputs: list[Any]) -> Array:
 
 
 def _with_heads(x: Array, heads: int | None) -> Array:
-    """Give a tensor as (batch, heads, length, size), whose heads may lie in its last dimension."""
+    """Return a tensor as (batch, heads, length, size), whose heads may lie in its last dimension."""
     if x.ndim == 4:
         return x
     batch, length, features = x.shape
@@ -174,7 +174,7 @@ def _check_together(q: Array, k: Array, v: Array) -> None:
 
 
 def _by_groups(a: Array, b: Array) -> Array:
-    """Give the products of heads; consecutive heads of a share one of b."""
+    """Return the products of heads; consecutive heads of a share one of b."""
     batch, heads, length, size = a.shape
     groups = b.shape[1]
     if not a.size or not b.size:  # numpy would go through all matrices, also those without elements
@@ -184,7 +184,7 @@ def _by_groups(a: Array, b: Array) -> Array:
 
 
 def _whole_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Array:
-    """Give a mask that broadcasts to this shape, keys that a short one does not name excluded."""
+    """Return a mask that broadcasts to this shape, keys that a short one does not name excluded."""
     said = f"shape(attn_mask) = {list(mask.shape)}, and the scores are {list(shape)}"
     missing = shape[-1] - mask.shape[-1] if mask.ndim else 0
     if may_be_short and missing > 0:
@@ -204,7 +204,7 @@ def _whole_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Arra
 def _visible(
     queries: Array, total: int, past: int | None, nonpad: Array | None, is_causal: int, left: int, right: int
 ) -> Array | None:
-    """Give which keys each query may see by its position, as (batch or 1, 1, queries, keys); None for all."""
+    """Return which keys each query may see by its position, as (batch or 1, 1, queries, keys); None for all."""
     batch, _, length, _ = queries.shape
     offset = np.zeros((1, 1, 1, 1), np.int64)
     allowed: Array | None = None
@@ -231,7 +231,7 @@ def _visible(
 
 
 def _softmax(scores: Array, precision: np.dtype[Any], kind: np.dtype[Any]) -> Array:
-    """Give the softmax of rows in a precision, rounded to it where it is not that of their own type `kind`.
+    """Return the softmax of rows in a precision, rounded to it where it is not that of their own type `kind`.
 
     The scores may be overwritten.
     """
@@ -251,7 +251,7 @@ def _softmax(scores: Array, precision: np.dtype[Any], kind: np.dtype[Any]) -> Ar
 
 
 @kernel("LinearAttention", since=27)
-def linear_attention(
+def linear_attention_27(
     query: Array,
     key: Array,
     value: Array,
@@ -264,9 +264,9 @@ def linear_attention(
     q_num_heads: int,
     scale: float,
     update_rule: str,
-    run: Call,
+    context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Give what queries read from a state that each token updates, and the state after the last."""
+    """Return what queries read from a state that each token updates, and the state after the last."""
     if update_rule not in ("linear", "gated", "delta", "gated_delta"):
         raise Violation("C1", f"update_rule {update_rule!r}")
     if not query.ndim == key.ndim == value.ndim == 3 or not query.shape[:2] == key.shape[:2] == value.shape[:2]:
@@ -284,7 +284,7 @@ def linear_attention(
     shape = (batch, kv_num_heads, size, v_size)
     if past_state is not None and past_state.shape != shape:
         raise Violation("C4", f"shape(past_state) = {list(past_state.shape)}")
-    run.reserve(2 * prod(shape) + prod(q.shape[:-1]) * v_size)
+    context.reserve(2 * prod(shape) + prod(q.shape[:-1]) * v_size)
     state = np.zeros(shape, np.float32) if past_state is None else past_state.astype(np.float32)
     kept = rates = None
     if update_rule.startswith("gated"):
@@ -297,7 +297,7 @@ def linear_attention(
         rates = beta.astype(np.float32).swapaxes(0, 1)[..., None]
     results = np.empty((*q.shape[:-1], v_size), np.float32)
     for token in range(length) if results.size else ():
-        run.check_time()
+        context.check_time()
         if kept is not None:
             state *= kept[token]
         new = v[token]
@@ -311,7 +311,7 @@ def linear_attention(
 
 
 def _tokens(x: Array, heads: int) -> Array:
-    """Give (batch, length, heads * size) as (length, batch, heads, size) in float32."""
+    """Return (batch, length, heads * size) as (length, batch, heads, size) in float32."""
     batch, length, features = x.shape
     if features % heads:
         raise Violation("C2", f"{heads} heads of {features} features")
@@ -320,7 +320,7 @@ def _tokens(x: Array, heads: int) -> Array:
 
 @kernel("RotaryEmbedding", since=23)
 @rounded_once
-def rotary_embedding(
+def rotary_embedding_23(
     x: Array,
     cos: Array,
     sin: Array,
@@ -330,7 +330,7 @@ def rotary_embedding(
     num_heads: int | None,
     rotary_embedding_dim: int,
 ) -> Array:
-    """Give pairs of features rotated by the angles of their positions."""
+    """Return pairs of features rotated by the angles of their positions."""
     if x.ndim not in (3, 4):
         raise Violation("C1", f"rank {x.ndim}")
     heads = _with_heads(x, num_heads)
@@ -362,10 +362,16 @@ def rotary_embedding(
 
 
 @kernel("TensorScatter", since=24)
-def tensor_scatter(
-    past_cache: Array, update: Array, write_indices: Array | None = None, *, axis: int, mode: str, run: Call
+def tensor_scatter_24(
+    past_cache: Array,
+    update: Array,
+    write_indices: Array | None = None,
+    *,
+    axis: int,
+    mode: str,
+    context: KernelContext,
 ) -> Array:
-    """Give a cache into which new entries are written, for each sample from its own index on."""
+    """Return a cache into which new entries are written, for each sample from its own index on."""
     rank = past_cache.ndim
     if not -rank < axis < rank or axis == 0:
         raise Violation("C1", f"axis {axis}, rank {rank}")
@@ -375,7 +381,7 @@ def tensor_scatter(
     if update.ndim != rank or rest[0] != rest[1] or update.shape[axis] > most:
         raise Violation("C2", f"shapes {list(past_cache.shape)} and {list(update.shape)}, axis {axis}")
     batch, count = past_cache.shape[0], update.shape[axis]
-    run.reserve(2 * batch * (count + 1), np.int64)
+    context.reserve(2 * batch * (count + 1), np.int64)
     first = np.zeros(batch, np.int64) if write_indices is None else write_indices
     if first.shape != (batch,):
         raise Violation("C3", f"shape(write_indices) = {list(first.shape)}, {batch} samples")

@@ -9,12 +9,12 @@ import numpy as np
 from opset.reference.numerics.broadcasting import broadcast, broadcast_from_axis, fit, same
 from opset.reference.numerics.selection import select
 from opset.reference.numerics.shared import Array, rounded_once
-from opset.reference.registration import Call, Function, kernel
+from opset.reference.registration import Function, KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 
 def divide(a: Array, b: Array) -> Array:
-    """Give quotients; those of integers lose their fraction. Raises Violation C2 where an integer is divided by 0."""
+    """Return quotients; those of integers lose their fraction. Raises Violation C2 where an integer is divided by 0."""
     if a.dtype.kind not in "iu":
         return np.divide(a, b)
     _check_divisor(b)
@@ -29,7 +29,7 @@ def _check_divisor(b: Array) -> None:
 
 
 def power(x: Array, y: Array) -> Array:
-    """Give powers in the type of the bases; those of integers lose their fraction.
+    """Return powers in the type of the bases; those of integers lose their fraction.
 
     Integers with integers for exponents are exact, and wrap around. Raises Violation C2 where an integer 0 is raised
     to a negative power.
@@ -82,50 +82,50 @@ for _name, _function in _LATER_COMPARISON.items():
 
 
 @kernel("Mod", since=28)
-def modulo(a: Array, b: Array, *, fmod: int, run: Call) -> Array:
-    """Give remainders of the division of `a` by `b`, with the sign of `b`, or of `a` where `fmod` is 1."""
+def mod_28(a: Array, b: Array, *, fmod: int, context: KernelContext) -> Array:
+    """Return remainders of the division of `a` by `b`, with the sign of `b`, or of `a` where `fmod` is 1."""
     if fmod not in (0, 1):
         raise Violation("C3", f"fmod is {fmod}")
     _check_divisor(b)
     if a.shape != b.shape:
-        fit(run, a, b)
+        fit(context, a, b)
     return np.fmod(a, b) if fmod else np.remainder(a, b)
 
 
 @kernel("Mod")
-def modulo_of_integers(a: Array, b: Array, *, fmod: int, run: Call) -> Array:
-    """Give `modulo`; floats had none but that of C."""
+def mod_10(a: Array, b: Array, *, fmod: int, context: KernelContext) -> Array:
+    """Return `modulo`; floats had none but that of C."""
     if not fmod and a.dtype.kind not in "iu":
         raise Violation("C4", f"fmod is 0, and the type is {a.dtype}")
-    return modulo(a, b, fmod=fmod, run=run)
+    return mod_28(a, b, fmod=fmod, context=context)
 
 
 @kernel("BitShift")
-def shift_bits(x: Array, y: Array, *, direction: str, run: Call) -> Array:
-    """Give `x` with its bits moved by `y` places; by too many or a negative number of them nothing but signs stays."""
+def bit_shift_11(x: Array, y: Array, *, direction: str, context: KernelContext) -> Array:
+    """`x` with its bits moved by `y` places; by too many or a negative number of them nothing but signs stays."""
     if direction not in ("LEFT", "RIGHT"):
         raise Violation("C2", f"direction is {direction!r}")
     if x.shape != y.shape:
-        fit(run, x, y)
+        fit(context, x, y)
     return np.left_shift(x, y) if direction == "LEFT" else np.right_shift(x, y)
 
 
 @kernel("Where")
-def where(condition: Array, x: Array, y: Array, *, run: Call) -> Array:
-    """Give elements of `x` where the condition is true, of `y` elsewhere."""
+def where_9(condition: Array, x: Array, y: Array, *, context: KernelContext) -> Array:
+    """Return elements of `x` where the condition is true, of `y` elsewhere."""
     if not condition.shape == x.shape == y.shape:
-        fit(run, condition, x, y)
+        fit(context, condition, x, y)
     return select(condition, x, y)
 
 
 def _of_all(ufunc: Any) -> Function:
-    """Give the function that applies one of two operands to any number of them, from the first on."""
+    """Return the function that applies one of two operands to any number of them, from the first on."""
 
-    def function(*operands: Array, run: Call) -> Array:
+    def function(*operands: Array, context: KernelContext) -> Array:
         result = operands[0]
         for operand in operands[1:]:
             if result.shape != operand.shape:
-                fit(run, result, operand)
+                fit(context, result, operand)
             result = ufunc(result, operand)
         return result
 
@@ -137,24 +137,24 @@ _total = _of_all(np.add)
 
 
 @rounded_once
-def total(*operands: Array, run: Call) -> Array:
-    """Give the sum of all operands."""
-    return _total(*operands, run=run)
+def total(*operands: Array, context: KernelContext) -> Array:
+    """Return the sum of all operands."""
+    return _total(*operands, context=context)
 
 
 @rounded_once
-def mean(*operands: Array, run: Call) -> Array:
-    """Give the sum of all operands, divided by their number."""
-    return np.divide(_total(*operands, run=run), operands[0].dtype.type(len(operands)))
+def mean(*operands: Array, context: KernelContext) -> Array:
+    """Return the sum of all operands, divided by their number."""
+    return np.divide(_total(*operands, context=context), operands[0].dtype.type(len(operands)))
 
 
 def _of_one_shape(function: Function) -> Function:
-    """Give the kernel of versions before 8, in which no operand was broadcast."""
+    """Return the kernel of versions before 8, in which no operand was broadcast."""
 
-    def of_one_shape(*operands: Array, run: Call) -> Array:
+    def of_one_shape(*operands: Array, context: KernelContext) -> Array:
         for operand in operands:
             same(operands[0], operand)
-        return function(*operands, run=run)
+        return function(*operands, context=context)
 
     return of_one_shape
 

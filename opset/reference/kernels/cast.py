@@ -12,7 +12,7 @@ from opset.model.arrays import DTYPES
 from opset.model.elements import ELEMENTS
 from opset.reference.numerics.conversion import NARROW_FLOATS, NARROW_INTS, converted
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 _NUMBERS = {element.name: number for number, element in ELEMENTS.items()}
@@ -23,26 +23,26 @@ _ROUND = 1 << 14  # elements between two looks at the clock
 
 
 @kernel("Cast", since=6)
-def cast(x: Array, *, to: int, saturate: int = 1, round_mode: str = "up", run: Call) -> Array:
-    """Give x as the type whose number is `to`."""
-    return as_type(x, _castable(to), saturate, round_mode, run)
+def cast_6(x: Array, *, to: int, saturate: int = 1, round_mode: str = "up", context: KernelContext) -> Array:
+    """Return x as the type whose number is `to`."""
+    return as_type(x, _castable(to), saturate, round_mode, context)
 
 
 @kernel("Cast")
-def cast_by_name(x: Array, *, to: str, run: Call) -> Array:
-    """Give x as the type that `to` names."""
-    return as_type(x, _castable(_NUMBERS.get(to, to)), 1, "up", run)
+def cast_1(x: Array, *, to: str, context: KernelContext) -> Array:
+    """Return x as the type that `to` names."""
+    return as_type(x, _castable(_NUMBERS.get(to, to)), 1, "up", context)
 
 
 @kernel("CastLike")
-def cast_like(x: Array, like: Array, *, saturate: int = 1, round_mode: str = "up", run: Call) -> Array:
-    """Give x as the type of another tensor."""
-    return as_type(x, like.dtype, saturate, round_mode, run)
+def cast_like_15(x: Array, like: Array, *, saturate: int = 1, round_mode: str = "up", context: KernelContext) -> Array:
+    """Return x as the type of another tensor."""
+    return as_type(x, like.dtype, saturate, round_mode, context)
 
 
 @kernel("BitCast")
-def bit_cast(x: Array, *, to: int) -> Array:
-    """Give the bits of x as the type whose number is `to`."""
+def bit_cast_26(x: Array, *, to: int) -> Array:
+    """Return the bits of x as the type whose number is `to`."""
     target = DTYPES.get(to, np.dtype(object))
     if target.kind == "O":
         raise Violation("C1", f"to={to}")
@@ -57,18 +57,18 @@ def bit_cast(x: Array, *, to: int) -> Array:
     return x.view(np.uint8).astype(bool) if target.kind == "b" else x.view(target)
 
 
-def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, run: Call) -> Array:
-    """Give numbers or strings as another type, also strings or numbers; see `converted`."""
+def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, context: KernelContext) -> Array:
+    """Return numbers or strings as another type, also strings or numbers; see `converted`."""
     if round_mode not in ("up", "down", "nearest"):
         raise Violation("C2", f"round_mode {round_mode!r}")
     if x.dtype == dtype:
         return x
     # A string takes some 60 bytes, which nobody counts later.
-    run.reserve(x.size * (8 if dtype.kind == "O" else 1), np.int64 if dtype.kind == "O" else dtype)
+    context.reserve(x.size * (8 if dtype.kind == "O" else 1), np.int64 if dtype.kind == "O" else dtype)
     if x.dtype.kind == "O":
-        return _parsed(x, dtype, saturate, round_mode, run)
+        return _parsed(x, dtype, saturate, round_mode, context)
     if dtype.kind == "O":
-        return _printed(x, run)
+        return _printed(x, context)
     return converted(x, dtype, bool(saturate), round_mode)
 
 
@@ -79,8 +79,8 @@ def _castable(to: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _printed(x: Array, run: Call) -> Array:
-    """Give each number in plain digits, as few as tell it from its neighbours of the same type; bool as 1 and 0."""
+def _printed(x: Array, context: KernelContext) -> Array:
+    """Return each number in plain digits, as few as tell it from its neighbours of the same type; bool as 1 and 0."""
     if x.dtype in NARROW_INTS or x.dtype.kind == "b":
         x = x.astype(np.int8)
     elif x.dtype in NARROW_FLOATS:
@@ -88,7 +88,7 @@ def _printed(x: Array, run: Call) -> Array:
     write = _plain if x.dtype.kind == "f" else str
     texts = np.empty(x.size, object)
     for start in range(0, x.size, _ROUND):
-        run.check_time()
+        context.check_time()
         texts[start : start + _ROUND] = [write(each) for each in x.reshape(-1)[start : start + _ROUND]]
     return texts.reshape(x.shape)
 
@@ -99,13 +99,13 @@ def _plain(number: Any) -> str:
     return "NaN" if number != number else "INF" if number > 0 else "-INF"
 
 
-def _parsed(texts: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, run: Call) -> Array:
-    """Give what strings say as numbers; integers beyond the type's range keep the lowest bits."""
+def _parsed(texts: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, context: KernelContext) -> Array:
+    """Return what strings say as numbers; integers beyond the type's range keep the lowest bits."""
     integral = dtype.kind in "iu" or dtype in NARROW_INTS
     read: Any = _integer if integral else _number
     numbers = np.empty(texts.size, np.uint64 if integral else np.float64)
     for start in range(0, texts.size, _ROUND):
-        run.check_time()
+        context.check_time()
         numbers[start : start + _ROUND] = [read(each) for each in texts.reshape(-1)[start : start + _ROUND]]
     return converted(numbers.reshape(texts.shape), dtype, bool(saturate), round_mode)
 

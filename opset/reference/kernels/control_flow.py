@@ -12,7 +12,7 @@ from opset.model.arrays import DTYPES
 from opset.model.types import shape_of
 from opset.reference.numerics.shared import Array, positive_axis, size_of
 from opset.reference.programs import Program
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 Running = Generator[tuple[Program, list[Any]], list[Any], Any]
@@ -20,24 +20,24 @@ Running = Generator[tuple[Program, list[Any]], list[Any], Any]
 
 
 @kernel("If")
-def choose(cond: Array, *, then_branch: Program, else_branch: Program, run: Call) -> Running:
-    """Give the outputs of the graph that the condition chooses."""
+def if_1(cond: Array, *, then_branch: Program, else_branch: Program, context: KernelContext) -> Running:
+    """Return the outputs of the graph that the condition chooses."""
     branch = then_branch if _truth(cond, "C1") else else_branch
-    if len(branch.outputs) < run.outputs:
-        raise Violation("C2", f"it gives {len(branch.outputs)}, and {run.outputs} are asked for")
+    if len(branch.outputs) < context.outputs:
+        raise Violation("C2", f"it gives {len(branch.outputs)}, and {context.outputs} are asked for")
     outputs = yield branch, []
     return tuple(outputs)
 
 
 @kernel("Loop")
-def loop(
-    trips: Array | None = None, cond: Array | None = None, *carried: Any, body: Program, run: Call
+def loop_1(
+    trips: Array | None = None, cond: Array | None = None, *carried: Any, body: Program, context: KernelContext
 ) -> Running:
-    """Give the carried values after the last iteration, then what every iteration gave beside them, stacked."""
+    """Return the carried values after the last iteration, then what every iteration gave beside them, stacked."""
     if trips is not None and trips.size != 1:
         raise Violation("C2", f"M has {trips.size} elements")
     states = len(carried)
-    if len(body.inputs) < states + 2 or len(body.outputs) < max(states + 1, run.outputs + 1):
+    if len(body.inputs) < states + 2 or len(body.outputs) < max(states + 1, context.outputs + 1):
         raise Violation("C3", f"{states} carried values, a body of {len(body.inputs)} inputs and {_given(body)}")
     values, going = list(carried), True if cond is None else _truth(cond, "C1")
     condition: Any = np.array(True) if cond is None else cond
@@ -49,29 +49,29 @@ def loop(
         if not going:
             break
         outputs = yield body, [np.full(shape, number, np.int64), condition, *values]
-        sizes = _carried(outputs[1 : states + 1], sizes, run)
+        sizes = _carried(outputs[1 : states + 1], sizes, context)
         condition, values = outputs[0], _same_types(values, outputs[1 : states + 1], "C4")
         if cond is not None:
             going = _truth(condition, "C1")
         for stack, value in zip(stacks, outputs[states + 1 :], strict=True):
-            _keep(stack, value, run)
+            _keep(stack, value, context)
     declared = body.body.proto.output[states + 1 :]
-    return (*values, *(_stacked(stack, each, 0, run) for stack, each in zip(stacks, declared, strict=True)))
+    return (*values, *(_stacked(stack, each, 0, context) for stack, each in zip(stacks, declared, strict=True)))
 
 
-def _carried(values: Sequence[Any], sizes: Mapping[int, int], run: Call) -> dict[int, int]:
-    """Reserve what is carried to the next iteration; give the size of each value by its identity.
+def _carried(values: Sequence[Any], sizes: Mapping[int, int], context: KernelContext) -> dict[int, int]:
+    """Reserve what is carried to the next iteration; return the size of each value by its identity.
 
     No graph holds these values between two iterations, and each iteration may add one to those that it only hands on.
     `sizes` are those of the values before, which still live, 0 for what came from outside and is counted there.
     """
     found = {id(each): sizes[id(each)] if id(each) in sizes else size_of(each) for each in values}
-    run.reserve(sum(found.values()), np.uint8)
+    context.reserve(sum(found.values()), np.uint8)
     return found
 
 
 def _shape_of_number(body: Program) -> tuple[int, ...]:
-    """Give the shape of the iteration number: a scalar, or [1] where the body declares that."""
+    """Return the shape of the iteration number: a scalar, or [1] where the body declares that."""
     return (1,) if shape_of(body.body.proto.input[0].type) == (1,) else ()
 
 
@@ -86,27 +86,27 @@ def _given(body: Program) -> str:
 
 
 def _same_types(before: Sequence[Any], after: list[Any], label: str) -> list[Any]:
-    """Give the next states, which have the types of the ones before. Raises Violation."""
+    """Return the next states, which have the types of the ones before. Raises Violation."""
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         if isinstance(old, np.ndarray) and (not isinstance(new, np.ndarray) or new.dtype != old.dtype):
             raise Violation(label, f"value {number} was of type {old.dtype}, and is {getattr(new, 'dtype', 'none')}")
     return after
 
 
-def _keep(stack: list[Array], value: Any, run: Call) -> None:
+def _keep(stack: list[Array], value: Any, context: KernelContext) -> None:
     """Keep what an iteration gave. Raises Violation C5 where it does not stack with the ones before."""
     if not isinstance(value, np.ndarray):
         raise Violation("C5", "one of them is no tensor")
     if stack and (stack[0].shape != value.shape or stack[0].dtype != value.dtype):
         raise Violation("C5", f"{stack[0].dtype}{list(stack[0].shape)}, then {value.dtype}{list(value.shape)}")
-    run.hold(value)
+    context.hold(value)
     stack.append(value)
 
 
-def _stacked(stack: list[Array], declared: Any, axis: int, run: Call) -> Array:
-    """Give values put together along a new axis; of none what the graph declares of its output."""
+def _stacked(stack: list[Array], declared: Any, axis: int, context: KernelContext) -> Array:
+    """Return values put together along a new axis; of none what the graph declares of its output."""
     if stack:
-        run.reserve(len(stack) * stack[0].size, stack[0].dtype)
+        context.reserve(len(stack) * stack[0].size, stack[0].dtype)
         return np.stack(stack, axis)
     shape, dtype = _declared(declared)
     shape.insert(axis, 0)
@@ -114,7 +114,7 @@ def _stacked(stack: list[Array], declared: Any, axis: int, run: Call) -> Array:
 
 
 def _declared(output: Any) -> tuple[list[int], np.dtype[Any]]:
-    """Give shape and type of a graph's output as it declares them; a dimension that is not known is 0."""
+    """Return shape and type of a graph's output as it declares them; a dimension that is not known is 0."""
     number = output.type.tensor_type.elem_type
     if number not in DTYPES:
         raise ValueError(f"no iteration is run, and the graph does not declare the type of its output '{output.name}'")
@@ -122,7 +122,7 @@ def _declared(output: Any) -> tuple[list[int], np.dtype[Any]]:
 
 
 @kernel("Scan", since=9)
-def scan(
+def scan_9(
     *inputs: Array,
     body: Program,
     num_scan_inputs: int,
@@ -130,47 +130,47 @@ def scan(
     scan_input_directions: Sequence[int] | None,
     scan_output_axes: Sequence[int] | None,
     scan_output_directions: Sequence[int] | None,
-    run: Call,
+    context: KernelContext,
 ) -> Running:
-    """Give the last states, then what every iteration gave beside them, put together along an axis."""
-    states = _states(inputs, num_scan_inputs, body, run)
+    """Return the last states, then what every iteration gave beside them, put together along an axis."""
+    states = _states(inputs, num_scan_inputs, body, context)
     stacked = len(body.outputs) - states
     axes = _numbers(scan_input_axes, num_scan_inputs, "C2")
-    if run.version < 11 and any(axis < 0 for axis in (*axes, *(scan_output_axes or ()))):
+    if context.version < 11 and any(axis < 0 for axis in (*axes, *(scan_output_axes or ()))):
         raise Violation("C2", "an axis is negative")
     scanned = [
         np.moveaxis(x, positive_axis(axis, x.ndim, "C2"), 0) for x, axis in zip(inputs[states:], axes, strict=True)
     ]
     backwards = _numbers(scan_input_directions, num_scan_inputs, "C3")
     to_axes, to_front = _numbers(scan_output_axes, stacked, "C2"), _numbers(scan_output_directions, stacked, "C3")
-    values, stacks = yield from _scanned(body, list(inputs[:states]), scanned, backwards, len(scanned[0]), run)
+    values, stacks = yield from _scanned(body, list(inputs[:states]), scanned, backwards, len(scanned[0]), context)
     results = []
     for stack, declared, axis, reverse in zip(stacks, body.body.proto.output[states:], to_axes, to_front, strict=True):
         rank = stack[0].ndim if stack else len(_declared(declared)[0])
         if reverse:
             stack.reverse()
-        results.append(_stacked(stack, declared, positive_axis(axis, rank + 1, "C2"), run))
+        results.append(_stacked(stack, declared, positive_axis(axis, rank + 1, "C2"), context))
     return (*values, *results)
 
 
 @kernel("Scan", since=8)
-def scan_of_batch(
+def scan_8(
     lengths: Array | None,
     *inputs: Array,
     body: Program,
     num_scan_inputs: int,
     directions: Sequence[int] | None,
-    run: Call,
+    context: KernelContext,
 ) -> Running:
-    """Give `scan` of each sample along its first dimension, what is past the end of a sample being 0."""
-    states = _states(inputs, num_scan_inputs, body, run)
+    """Return `scan` of each sample along its first dimension, what is past the end of a sample being 0."""
+    states = _states(inputs, num_scan_inputs, body, context)
     backwards = _numbers(directions, num_scan_inputs, "C3")
     if any(x.ndim < 1 + (number >= states) for number, x in enumerate(inputs)):
         raise Violation("C7", "a rank is too low for a batch of sequences")
     batch, longest = inputs[states].shape[:2]
     if any(x.shape[0] != batch for x in inputs):
         raise Violation("C7", f"batches of {[x.shape[0] for x in inputs]}")
-    run.reserve(6 * batch, np.int64)
+    context.reserve(6 * batch, np.int64)
     ends = np.full(batch, longest, np.int64) if lengths is None else lengths
     if ends.shape != (batch,) or ((ends < 0) | (ends > longest)).any():
         raise Violation("C8", f"lengths {ends.tolist()[:9]}, a batch of {batch} with {longest} steps")
@@ -180,25 +180,25 @@ def scan_of_batch(
     samples: list[list[Array]] = [[] for _ in body.outputs[states:]]
     declared = body.body.proto.output
     for sample, end in enumerate(ends.tolist()):
-        run.check_time()
+        context.check_time()
         # The ellipsis keeps scalars arrays.
         first = [x[sample, ...] for x in inputs[:states]]
         scanned = [x[sample, :end] for x in inputs[states:]]
-        values, stacks = yield from _scanned(body, first, scanned, backwards, end, run)
+        values, stacks = yield from _scanned(body, first, scanned, backwards, end, context)
         for final, value in zip(finals, values, strict=True):
-            _keep(final, value, run)
+            _keep(final, value, context)
         for kept, stack, each in zip(samples, stacks, declared[states:], strict=True):
-            _keep(kept, _padded(_stacked(stack, each, 0, run), longest, run), run)
-    results = [_stacked(final, each, 0, run) for final, each in zip(finals, declared, strict=False)]
+            _keep(kept, _padded(_stacked(stack, each, 0, context), longest, context), context)
+    results = [_stacked(final, each, 0, context) for final, each in zip(finals, declared, strict=False)]
     for kept, each in zip(samples, declared[states:], strict=True):
-        results.append(_stacked(kept, each, 0, run) if batch else _no_samples(each, longest))
+        results.append(_stacked(kept, each, 0, context) if batch else _no_samples(each, longest))
     return tuple(results)
 
 
-def _padded(values: Array, count: int, run: Call) -> Array:
+def _padded(values: Array, count: int, context: KernelContext) -> Array:
     if len(values) == count:
         return values
-    run.reserve(count * int(np.prod(values.shape[1:])), values.dtype)
+    context.reserve(count * int(np.prod(values.shape[1:])), values.dtype)
     result = np.full((count, *values.shape[1:]), "" if values.dtype.hasobject else 0, values.dtype)
     result[: len(values)] = values
     return result
@@ -209,17 +209,17 @@ def _no_samples(declared: Any, longest: int) -> Array:
     return np.empty((0, longest, *shape), dtype)
 
 
-def _states(inputs: Sequence[Any], scans: int, body: Program, run: Call) -> int:
-    """Give the number of states. Raises Violation C1 where inputs, outputs and the body do not fit together."""
+def _states(inputs: Sequence[Any], scans: int, body: Program, context: KernelContext) -> int:
+    """Return the number of states. Raises Violation C1 where inputs, outputs and the body do not fit together."""
     states = len(inputs) - scans
-    if scans < 1 or states < 0 or len(body.outputs) < max(states, run.outputs) or len(body.inputs) < len(inputs):
+    if scans < 1 or states < 0 or len(body.outputs) < max(states, context.outputs) or len(body.inputs) < len(inputs):
         scanned = f"{len(inputs)} inputs of which {scans} are scanned"
         raise Violation("C1", f"{scanned}, a body of {len(body.inputs)} inputs and {_given(body)}")
     return states
 
 
 def _numbers(given: Sequence[int] | None, count: int, label: str) -> Sequence[int]:
-    """Give one number for each of `count`, 0 where nothing is said. Raises Violation."""
+    """Return one number for each of `count`, 0 where nothing is said. Raises Violation."""
     if not given:
         return [0] * count
     if len(given) != count or (label == "C3" and not {0, 1}.issuperset(given)):
@@ -228,9 +228,14 @@ def _numbers(given: Sequence[int] | None, count: int, label: str) -> Sequence[in
 
 
 def _scanned(
-    body: Program, values: list[Any], scanned: list[Array], backwards: Sequence[int], length: int, run: Call
+    body: Program,
+    values: list[Any],
+    scanned: list[Array],
+    backwards: Sequence[int],
+    length: int,
+    context: KernelContext,
 ) -> Generator[tuple[Program, list[Any]], list[Any], tuple[list[Any], list[list[Array]]]]:
-    """Give the last states, and what each iteration gave beside them. Raises Violation C4 where lengths differ."""
+    """Return the last states, and what each iteration gave beside them. Raises Violation C4 where lengths differ."""
     if any(len(x) != length for x in scanned):
         raise Violation("C4", f"lengths {[len(x) for x in scanned]}")
     states = len(values)
@@ -240,17 +245,17 @@ def _scanned(
     for number in range(length):
         # The ellipsis keeps scalars arrays.
         outputs = yield body, [*values, *[x[number, ...] for x in views]]
-        sizes = _carried(outputs[:states], sizes, run)
+        sizes = _carried(outputs[:states], sizes, context)
         values = _same_types(values, outputs[:states], "C6")
         for stack, value in zip(stacks, outputs[states:], strict=True):
-            _keep(stack, value, run)
+            _keep(stack, value, context)
     return values, stacks
 
 
 @kernel("SequenceMap", since=17)
-def sequence_map(sequence: list[Any], *others: Any, body: Program, run: Call) -> Running:
-    """Give for each output of the graph the sequence of what it gave for each element."""
-    if len(body.outputs) < run.outputs or len(body.inputs) < 1 + len(others):
+def sequence_map_17(sequence: list[Any], *others: Any, body: Program, context: KernelContext) -> Running:
+    """Return for each output of the graph the sequence of what it gave for each element."""
+    if len(body.outputs) < context.outputs or len(body.inputs) < 1 + len(others):
         raise Violation("C2", f"{1 + len(others)} inputs, a body of {len(body.inputs)} inputs and {_given(body)}")
     for each in others:
         if isinstance(each, list) and len(each) != len(sequence):
@@ -259,6 +264,6 @@ def sequence_map(sequence: list[Any], *others: Any, body: Program, run: Call) ->
     for number, element in enumerate(sequence):
         outputs = yield body, [element, *[each[number] if isinstance(each, list) else each for each in others]]
         for result, value in zip(results, outputs, strict=True):
-            run.hold(value)
+            context.hold(value)
             result.append(value)
     return tuple(results)

@@ -22,7 +22,7 @@ from opset.reference.numerics.windows import (
     window_attributes,
     windows_over,
 )
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 BLOCK = 1 << 20
@@ -31,7 +31,7 @@ BLOCK = 1 << 20
 
 @kernel("Conv")
 @rounded_once
-def conv(
+def conv_1(
     x: Array,
     w: Array,
     b: Array | None = None,
@@ -42,9 +42,9 @@ def conv(
     kernel_shape: Ints,
     pads: Ints,
     strides: Ints,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the sum over input channels and filter elements of X times W, for each filter and place."""
+    """Return the sum over input channels and filter elements of X times W, for each filter and place."""
     filters, channels = _checked(x, w, kernel_shape, group)
     if channels != w.shape[1] * group:
         raise Violation("C5", f"{channels} channels, {w.shape[1]} in a filter, {group} groups")
@@ -52,11 +52,11 @@ def conv(
         raise Violation("C6", f"{filters} filters, {group} groups")
     bias = _bias(b, filters)
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads, auto_pad)
-    return convolved(padded(x, windows.begins, windows.ends, run), w, bias, group, windows, run)
+    return convolved(padded(x, windows.begins, windows.ends, context), w, bias, group, windows, context)
 
 
 def _checked(x: Array, w: Array, kernel_shape: Ints, group: int) -> tuple[int, int]:
-    """Give how many there are of the first dimension of W and of channels of X."""
+    """Return how many there are of the first dimension of W and of channels of X."""
     if x.ndim != w.ndim or x.ndim < 3:
         raise Violation("C1", f"rank {x.ndim}, filters of rank {w.ndim}")
     if kernel_shape and tuple(kernel_shape) != w.shape[2:]:
@@ -72,11 +72,11 @@ def _bias(b: Array | None, filters: int) -> Array | None:
     return b
 
 
-def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windows, run: Call) -> Array:
-    """Give the convolution of a padded tensor."""
+def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windows, context: KernelContext) -> Array:
+    """Return the convolution of a padded tensor."""
     batch, channels = x.shape[:2]
     filters, each, output = w.shape[0], channels // group, windows.output
-    run.reserve(batch * filters * math.prod(output), x.dtype)
+    context.reserve(batch * filters * math.prod(output), x.dtype)
     result = np.empty((batch, group, filters // group, *output), x.dtype)
     if not result.size:
         return result.reshape(batch, filters, *output)
@@ -96,10 +96,10 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
     kernel_axes = (slice(None),) * (2 + len(output))
     buffer = np.empty(0, x.dtype)
     for images, *places in _blocks((batch, *output), max(BLOCK // max(elements, 1), 1)):
-        run.check_time()
+        context.check_time()
         part = view[(images, *kernel_axes, *places)]
         if part.size > buffer.size:
-            run.reserve(part.size, x.dtype)
+            context.reserve(part.size, x.dtype)
             buffer = np.empty(part.size, x.dtype)
         columns = buffer[: part.size]
         np.copyto(columns.reshape(part.shape), part)
@@ -113,7 +113,7 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
 
 
 def _blocks(shape: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
-    """Give parts of an array of this shape, which together are all of it, of at most so many elements each."""
+    """Yield parts of an array of this shape, which together are all of it, of at most so many elements each."""
     steps, room = [1] * len(shape), most
     for axis in reversed(range(len(shape))):
         if not shape[axis]:
@@ -128,7 +128,7 @@ def _blocks(shape: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
 
 @kernel("ConvTranspose")
 @rounded_once
-def conv_transpose(
+def conv_transpose_1(
     x: Array,
     w: Array,
     b: Array | None = None,
@@ -141,9 +141,9 @@ def conv_transpose(
     output_shape: Ints,
     pads: Ints,
     strides: Ints,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the sum of the filters put at the places of X, each times the element there.
+    """Return the sum of the filters put at the places of X, each times the element there.
 
     Version 1 contradicts itself on which side gets the odd element of padding; runtimes do as version 11 says.
     """
@@ -155,13 +155,13 @@ def conv_transpose(
     bias = _bias(b, filters)
     sizes = [begin + size + end for begin, size, end in zip(windows.begins, shape, windows.ends, strict=True)]
     batch = x.shape[0]
-    run.reserve(batch * filters * math.prod(sizes), x.dtype)
-    run.reserve(batch * filters * math.prod(x.shape[2:]), x.dtype)
+    context.reserve(batch * filters * math.prod(sizes), x.dtype)
+    context.reserve(batch * filters * math.prod(x.shape[2:]), x.dtype)
     result = np.zeros((batch, filters, *sizes), x.dtype)
     values = x.reshape(batch, group, channels // group, math.prod(x.shape[2:]))
     turned = w.reshape(group, channels // group, w.shape[1], *w.shape[2:]).swapaxes(1, 2)
     for tap in np.ndindex(windows.kernel) if values.size and turned.size else ():
-        run.check_time()
+        context.check_time()
         part = np.matmul(np.ascontiguousarray(turned[(..., *tap)]), values)
         target = result[places_of_tap(windows, tap)]
         target += part.reshape(target.shape)
@@ -173,7 +173,7 @@ def _spread(
     x: Array, w: Array, auto_pad: str, dilations: Ints, output_padding: Ints, output_shape: Ints, pads: Ints,
     strides: Ints,
 ) -> tuple[Windows, tuple[int, ...]]:  # fmt: skip
-    """Give where the filters lie in the uncut result, and the spatial shape of the cut one.
+    """Return where the filters lie in the uncut result, and the spatial shape of the cut one.
 
     The uncut result has at least as many elements as the pads and the shape together.
     """
@@ -207,10 +207,17 @@ def _spread(
 
 @kernel("Col2Im", since=18)
 @rounded_once
-def col2im(
-    x: Array, image_shape: Array, block_shape: Array, *, dilations: Ints, pads: Ints, strides: Ints, run: Call
+def col2im_18(
+    x: Array,
+    image_shape: Array,
+    block_shape: Array,
+    *,
+    dilations: Ints,
+    pads: Ints,
+    strides: Ints,
+    context: KernelContext,
 ) -> Array:
-    """Give the image whose windows are the columns of x, elements that several windows share added up."""
+    """Return the image whose windows are the columns of x, elements that several windows share added up."""
     image, block = (tuple(sizes_of(each)) for each in (image_shape, block_shape))
     if len(image) != len(block) or not image or min(image) < 0:
         raise Violation("C1", f"image of {image}, blocks of {block}")
@@ -220,21 +227,27 @@ def col2im(
         raise Violation("C3", f"{places} places of blocks of {elements} elements")
     batch, channels = x.shape[0], x.shape[1] // elements
     columns = x.reshape(batch, channels, *block, *windows.output)
-    return add_windows(columns, windows, (batch, channels, *image), run)
+    return add_windows(columns, windows, (batch, channels, *image), context)
 
 
 @kernel("CausalConvWithState", since=27)
 @rounded_once
-def causal_conv_with_state(
-    x: Array, weight: Array, bias: Array | None = None, past: Array | None = None, *, activation: str, run: Call
+def causal_conv_with_state_27(
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    past: Array | None = None,
+    *,
+    activation: str,
+    context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Give each channel convolved with its own filter, which ends at the current position, and the last positions."""
+    """Return each channel convolved with its own filter, which ends at the current position, and the last positions."""
     if x.ndim != 3 or weight.ndim != 3 or weight.shape[:2] != (x.shape[1], 1) or not weight.shape[2]:
         raise Violation("C1", f"input {x.shape}, weight {weight.shape}")
     batch, channels, length = x.shape
     state = weight.shape[2] - 1
     if past is None:
-        run.reserve(batch * channels * (state + length), x.dtype)
+        context.reserve(batch * channels * (state + length), x.dtype)
         past = np.zeros((batch, channels, state), x.dtype)
     if past.shape != (batch, channels, state):
         raise Violation("C2", f"past_state {past.shape}, expected {(batch, channels, state)}")
@@ -247,7 +260,7 @@ def causal_conv_with_state(
     if not length:
         return x, present
     windows = windows_over(whole.shape, weight.shape[2:], None, None, None)
-    result = convolved(whole, weight, bias, channels, windows, run) if x.size else x
+    result = convolved(whole, weight, bias, channels, windows, context) if x.size else x
     if activation != "none":
         result = result / (1 + np.exp(-result))
     return result, present
@@ -255,7 +268,7 @@ def causal_conv_with_state(
 
 @kernel("DeformConv", since=19)
 @rounded_once
-def deform_conv(
+def deform_conv_19(
     x: Array,
     w: Array,
     offset: Array,
@@ -268,9 +281,9 @@ def deform_conv(
     offset_group: int,
     pads: Ints,
     strides: Ints,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the convolution of what each window's points, moved by `offset` and times `mask`, are interpolated to."""
+    """Return the convolution of what each window's points, moved by `offset` and times `mask`, are interpolated to."""
     if x.ndim != w.ndim or x.ndim < 3:
         raise Violation("C1", f"rank {x.ndim}, filters of rank {w.ndim}")
     if kernel_shape and tuple(kernel_shape) != w.shape[2:]:
@@ -292,13 +305,13 @@ def deform_conv(
     if mask is not None and mask.shape != (batch, offset_group * elements, *windows.output):
         raise Violation("C9", f"mask of {mask.shape}, expected {(batch, offset_group * elements, *windows.output)}")
     points = elements * math.prod(windows.output)
-    run.reserve(batch * filters * math.prod(windows.output), x.dtype)
-    run.reserve(channels * points * 2 + (offset_group * points << rank), np.int64)
+    context.reserve(batch * filters * math.prod(windows.output), x.dtype)
+    context.reserve(channels * points * 2 + (offset_group * points << rank), np.int64)
     result = np.empty((batch, group, filters // group, math.prod(windows.output)), x.dtype)
     matrix = w.reshape(group, filters // group, -1)
     for image in range(batch):
         moved = offset[image].reshape(offset_group, elements, rank, *windows.output)
-        columns = _sampled(x[image], moved, windows, run)
+        columns = _sampled(x[image], moved, windows, context)
         if mask is not None:
             columns *= mask[image].reshape(offset_group, 1, elements, *windows.output)
         np.matmul(matrix, columns.reshape(group, matrix.shape[-1], -1), out=result[image])
@@ -307,8 +320,8 @@ def deform_conv(
     return result.reshape(batch, filters, *windows.output)
 
 
-def _sampled(image: Array, moved: Array, windows: Windows, run: Call) -> Array:
-    """Give what an image (C, D1, ..., Dn) is at all points: (offset groups, channels of each, elements, *output)."""
+def _sampled(image: Array, moved: Array, windows: Windows, context: KernelContext) -> Array:
+    """Return what an image (C, D1, ..., Dn) is at all points: (offset groups, channels of each, elements, *output)."""
     groups, elements, rank, *output = moved.shape
     sizes, values = image.shape[1:], image.reshape(groups, image.shape[0] // groups, math.prod(image.shape[1:]))
     lows, parts = [], []
@@ -324,7 +337,7 @@ def _sampled(image: Array, moved: Array, windows: Windows, run: Call) -> Array:
         parts.append(at - lows[-1])
     result = np.zeros((*values.shape[:2], elements, *output), image.dtype)
     for corner in itertools.product((0, 1), repeat=rank):
-        run.check_time()
+        context.check_time()
         place, weight = np.zeros(lows[0].shape, np.int64), np.ones(lows[0].shape, image.dtype)
         for size, low, part, step in zip(sizes, lows, parts, corner, strict=True):
             inside = (low + step >= 0) & (low + step < size)

@@ -11,14 +11,14 @@ import numpy as np
 from opset.model.arrays import DTYPES
 from opset.reference.numerics.conversion import converted
 from opset.reference.numerics.shared import SMALL_FLOATS, Array, sizes_of
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 _DRAWN_AT_ONCE = 1 << 20
 
 
 def _dtype(number: int | None, default: np.dtype[Any], label: str, kinds: str = "fiub") -> np.dtype[Any]:
-    """Give the dtype of a data type's number. Raises Violation of `label` where it is none of these kinds."""
+    """Return the dtype of a data type's number. Raises Violation of `label` where it is none of these kinds."""
     dtype = default if number is None else DTYPES.get(number)
     if dtype is None or (dtype.kind not in kinds and not ("f" in kinds and dtype in SMALL_FLOATS)):
         raise Violation(label, f"dtype {number}" if number is not None else f"the input is of {default}")
@@ -30,7 +30,7 @@ def _dtype(number: int | None, default: np.dtype[Any], label: str, kinds: str = 
 
 # Version 1 lists floats alone, and Reshape 5 takes shapes of int64: models of that time hold them as constants.
 @kernel("Constant", any_type=True)
-def constant(
+def constant_1(
     *,
     value: Array | None,
     sparse_value: Array | None = None,
@@ -41,7 +41,7 @@ def constant(
     value_string: str | None = None,
     value_strings: Sequence[str] | None = None,
 ) -> Array:
-    """Give the one value that is there."""
+    """Return the one value that is there."""
     forms = (
         (value, None),
         (sparse_value, None),
@@ -60,32 +60,32 @@ def constant(
 
 
 @kernel("ConstantOfShape")
-def constant_of_shape(shape: Array, *, value: Array | None, run: Call) -> Array:
-    """Give a tensor of this shape filled with the element of value, or with float zeros."""
+def constant_of_shape_9(shape: Array, *, value: Array | None, context: KernelContext) -> Array:
+    """Return a tensor of this shape filled with the element of value, or with float zeros."""
     filling = np.zeros(1, np.float32) if value is None else value
     if filling.size != 1:
         raise Violation("C2", f"{filling.size} elements")
     dims = sizes_of(shape)
     if shape.ndim != 1 or any(each < 0 for each in dims):
         raise Violation("C1", f"input {dims}")
-    run.reserve(math.prod(dims), filling.dtype)
+    context.reserve(math.prod(dims), filling.dtype)
     return np.full(dims, filling.reshape(()))
 
 
 @kernel("EyeLike")
-def eye_like(x: Array, *, dtype: int | None, k: int, run: Call) -> Array:
-    """Give a matrix of the shape of x with ones on diagonal k."""
+def eye_like_9(x: Array, *, dtype: int | None, k: int, context: KernelContext) -> Array:
+    """Return a matrix of the shape of x with ones on diagonal k."""
     if x.ndim != 2:
         raise Violation("C1", f"rank {x.ndim}")
     kind = _dtype(dtype, x.dtype, "C2")
     rows, columns = x.shape
-    run.reserve(x.size, kind)
+    context.reserve(x.size, kind)
     return np.eye(rows, columns, min(max(k, -rows), columns), kind)
 
 
 @kernel("Range")
-def range_(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, run: Call) -> Array:
-    """Give the numbers from start, by delta, before limit."""
+def range_11(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, context: KernelContext) -> Array:
+    """Return the numbers from start, by delta, before limit."""
     if any(each.size != 1 for each in (start, limit, delta)):
         raise Violation("C1", f"shapes {list(start.shape)}, {list(limit.shape)} and {list(delta.shape)}")
     dtype = kind = start.dtype
@@ -103,7 +103,7 @@ def range_(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, run
         if not math.isfinite(exact):
             raise Violation("C3", f"start {first}, limit {bound}, delta {step}")
         count = max(math.ceil(exact), 0)
-    run.reserve(2 * count, np.int64)
+    context.reserve(2 * count, np.int64)
     numbers = np.arange(count).astype(kind)
     numbers *= kind.type(step)
     numbers += kind.type(first)
@@ -114,83 +114,84 @@ def range_(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, run
 
 
 @kernel("RandomNormal")
-def random_normal(
-    *, dtype: int, mean: float, scale: float, seed: float | None, shape: Sequence[int], run: Call
+def random_normal_1(
+    *, dtype: int, mean: float, scale: float, seed: float | None, shape: Sequence[int], context: KernelContext
 ) -> Array:
     """Draw from a normal distribution."""
-    return _normal(shape, _dtype(dtype, DTYPES[1], "C2", "f"), mean, scale, seed, run)
+    return _normal(shape, _dtype(dtype, DTYPES[1], "C2", "f"), mean, scale, seed, context)
 
 
 @kernel("RandomNormalLike")
-def random_normal_like(
-    x: Array, *, dtype: int | None, mean: float, scale: float, seed: float | None, run: Call
+def random_normal_like_1(
+    x: Array, *, dtype: int | None, mean: float, scale: float, seed: float | None, context: KernelContext
 ) -> Array:
     """Draw `random_normal` in the shape of x, and its type if there is no other."""
-    return _normal(x.shape, _dtype(dtype, x.dtype, "C2", "f"), mean, scale, seed, run)
+    return _normal(x.shape, _dtype(dtype, x.dtype, "C2", "f"), mean, scale, seed, context)
 
 
 def _normal(
-    shape: Sequence[int], dtype: np.dtype[Any], mean: float, scale: float, seed: float | None, run: Call
+    shape: Sequence[int], dtype: np.dtype[Any], mean: float, scale: float, seed: float | None, context: KernelContext
 ) -> Array:
     if not scale >= 0:
         raise Violation("C3", f"scale {scale}")
-    count = _reserved(shape, dtype, run)
-    return _drawn(count, dtype, lambda some: run.rng(seed).normal(mean, scale, some), run).reshape(shape)
+    count = _reserved(shape, dtype, context)
+    return _drawn(count, dtype, lambda some: context.rng(seed).normal(mean, scale, some), context).reshape(shape)
 
 
 @kernel("RandomUniform")
-def random_uniform(
-    *, dtype: int, high: float, low: float, seed: float | None, shape: Sequence[int], run: Call
+def random_uniform_1(
+    *, dtype: int, high: float, low: float, seed: float | None, shape: Sequence[int], context: KernelContext
 ) -> Array:
     """Draw from the uniform distribution between low and high."""
-    return _uniform(shape, _dtype(dtype, DTYPES[1], "C2", "f"), low, high, seed, run)
+    return _uniform(shape, _dtype(dtype, DTYPES[1], "C2", "f"), low, high, seed, context)
 
 
 @kernel("RandomUniformLike")
-def random_uniform_like(
-    x: Array, *, dtype: int | None, high: float, low: float, seed: float | None, run: Call
+def random_uniform_like_1(
+    x: Array, *, dtype: int | None, high: float, low: float, seed: float | None, context: KernelContext
 ) -> Array:
     """Draw `random_uniform` in the shape of x, and its type if there is no other."""
-    return _uniform(x.shape, _dtype(dtype, x.dtype, "C2", "f"), low, high, seed, run)
+    return _uniform(x.shape, _dtype(dtype, x.dtype, "C2", "f"), low, high, seed, context)
 
 
 def _uniform(
-    shape: Sequence[int], dtype: np.dtype[Any], low: float, high: float, seed: float | None, run: Call
+    shape: Sequence[int], dtype: np.dtype[Any], low: float, high: float, seed: float | None, context: KernelContext
 ) -> Array:
-    count = _reserved(shape, dtype, run)
-    return _drawn(count, dtype, lambda some: low + (high - low) * run.rng(seed).random(some), run).reshape(shape)
+    count = _reserved(shape, dtype, context)
+    drawn = _drawn(count, dtype, lambda some: low + (high - low) * context.rng(seed).random(some), context)
+    return drawn.reshape(shape)
 
 
-def _reserved(shape: Sequence[int], dtype: np.dtype[Any], run: Call) -> int:
+def _reserved(shape: Sequence[int], dtype: np.dtype[Any], context: KernelContext) -> int:
     if any(each < 0 for each in shape):
         raise Violation("C1", f"shape {list(shape)}")
     count = math.prod(sizes_of(shape))
-    run.reserve(count, dtype)
+    context.reserve(count, dtype)
     return count
 
 
-def _drawn(count: int, dtype: np.dtype[Any], draw: Any, run: Call) -> Array:
-    """Give so many numbers, drawn in float64 piece by piece, as that would take up to four times the memory."""
+def _drawn(count: int, dtype: np.dtype[Any], draw: Any, context: KernelContext) -> Array:
+    """Return so many numbers, drawn in float64 piece by piece, as that would take up to four times the memory."""
     output = np.empty(count, dtype)
     for start in range(0, count, _DRAWN_AT_ONCE):
-        run.check_time()
+        context.check_time()
         stop = min(start + _DRAWN_AT_ONCE, count)
         output[start:stop] = converted(draw(stop - start), dtype)
     return output
 
 
 @kernel("Bernoulli")
-def bernoulli(x: Array, *, dtype: int | None, seed: float | None, run: Call) -> Array:
+def bernoulli_15(x: Array, *, dtype: int | None, seed: float | None, context: KernelContext) -> Array:
     """Draw ones with the probabilities x, else zeros."""
     if not ((x >= x.dtype.type(0)) & (x <= x.dtype.type(1))).all():
         raise Violation("C1")
     kind = _dtype(dtype, x.dtype, "C2")
-    run.reserve(2 * x.size, np.float64)
-    return converted(run.rng(seed).random(x.shape) < x.astype(np.float64), kind)
+    context.reserve(2 * x.size, np.float64)
+    return converted(context.rng(seed).random(x.shape) < x.astype(np.float64), kind)
 
 
 @kernel("Multinomial")
-def multinomial(x: Array, *, dtype: int, sample_size: int, seed: float | None, run: Call) -> Array:
+def multinomial_7(x: Array, *, dtype: int, sample_size: int, seed: float | None, context: KernelContext) -> Array:
     """Draw class numbers by rows of logarithms of their probabilities."""
     if x.ndim != 2 or (x.shape[0] and not x.shape[1]):
         raise Violation("C1", f"shape {list(x.shape)}")
@@ -198,14 +199,14 @@ def multinomial(x: Array, *, dtype: int, sample_size: int, seed: float | None, r
         raise Violation("C2", f"sample_size {sample_size}")
     if dtype not in (6, 7):
         raise Violation("C3", f"dtype {dtype}")
-    run.reserve((len(x) + 1) * sample_size, np.float64)
+    context.reserve((len(x) + 1) * sample_size, np.float64)
     output = np.empty((len(x), sample_size), DTYPES[dtype])
     for row, logarithms in zip(output, x, strict=True):
-        run.check_time()
+        context.check_time()
         powers = np.exp(logarithms.astype(np.float64) - float(logarithms.max()))
         bounds = powers.cumsum()
         if not bounds[-1] > 0:
             raise Violation("C4", f"{logarithms.tolist()[:8]}")
         # The first class whose bound is above the number drawn; those of probability zero have no numbers of their own.
-        row[:] = np.searchsorted(bounds, run.rng(seed).random(sample_size) * bounds[-1], side="right")
+        row[:] = np.searchsorted(bounds, context.rng(seed).random(sample_size) * bounds[-1], side="right")
     return output

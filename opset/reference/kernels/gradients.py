@@ -36,14 +36,14 @@ from opset.schemas.names import normalised
 class Node:
     """A node that was run: what it took and gave, and the derivatives by what it gave, None for 0.
 
-    `run` is the `Call` that its kernel had.
+    `context` is the `KernelContext` that its kernel had.
     """
 
     step: Step
     inputs: list[Any]
     outputs: list[Any]
     derivatives: list[Any]
-    run: Any
+    context: Any
 
     @property
     def x(self) -> Array:
@@ -69,10 +69,10 @@ class Node:
     @property
     def version(self) -> int:
         """The version of the operator, its since_version."""
-        return self.run.version
+        return self.context.version
 
     def input(self, number: int, name: str = "") -> Any:
-        """Give an input, or the attribute that it was in other versions; None where neither is there."""
+        """Return an input, or the attribute that it was in other versions; None where neither is there."""
         value = self.inputs[number] if number < len(self.inputs) else None
         return self.attributes.get(name) if value is None else value
 
@@ -105,8 +105,10 @@ def _rule_of(step: Step) -> Rule | None:
 
 
 @kernel("Gradient", domain=DOMAIN)
-def gradient(*inputs: Any, xs: Sequence[str], zs: Sequence[str] | None, y: str, graph: Program, run: Any) -> Running:
-    """Give the derivatives of the sum of y by each of xs, at the values of the inputs."""
+def gradient_1(
+    *inputs: Any, xs: Sequence[str], zs: Sequence[str] | None, y: str, graph: Program, context: Any
+) -> Running:
+    """Return the derivatives of the sum of y by each of xs, at the values of the inputs."""
     if len(inputs) != len(graph.inputs):
         raise Violation("C1", f"{len(inputs)} inputs for {len(graph.inputs)} names")
     for name, value in zip(xs, inputs, strict=False):
@@ -114,10 +116,10 @@ def gradient(*inputs: Any, xs: Sequence[str], zs: Sequence[str] | None, y: str, 
             raise Violation("C2", f"'{printable(name)}' is no tensor of floats")
     values = yield graph, list(inputs)
     for value in values:
-        run.hold(value)
+        context.hold(value)
     if not _is_float(values[0]):
         raise Violation("C3", f"'{printable(y)}' is no tensor of floats")
-    derivatives = _backwards(graph, dict(zip(graph.outputs, values, strict=True)), len(xs), run)
+    derivatives = _backwards(graph, dict(zip(graph.outputs, values, strict=True)), len(xs), context)
     return tuple(
         np.zeros_like(x) if slot not in derivatives else derivatives[slot].astype(x.dtype).reshape(x.shape)
         for slot, x in enumerate(inputs[: len(xs)])
@@ -128,8 +130,8 @@ def _is_float(value: Any) -> bool:
     return isinstance(value, np.ndarray) and (value.dtype.kind == "f" or value.dtype in SMALL_FLOATS)
 
 
-def _backwards(graph: Program, values: dict[int, Any], count: int, run: Any) -> dict[int, Array]:
-    """Give the derivatives of the graph's first output by its first `count` inputs, those that are not 0, by slot."""
+def _backwards(graph: Program, values: dict[int, Any], count: int, context: Any) -> dict[int, Array]:
+    """Return the derivatives of the graph's first output by its first `count` inputs, those that are not 0, by slot."""
     active = set(range(count))
     for step in graph.steps:
         if not active.isdisjoint(_reads(step)):
@@ -141,15 +143,15 @@ def _backwards(graph: Program, values: dict[int, Any], count: int, run: Any) -> 
         for slot, value in values.items()
     }
     derivatives = {target: np.ones_like(wide[target])}
-    frame = replace(run.frame, program=graph)
+    frame = replace(context.frame, program=graph)
     for step, function in path:
-        run.check_time()
+        context.check_time()
         node = Node(
             step,
             [wide.get(slot) for slot in step.inputs],
             [wide.get(slot) for slot in step.outputs],
             [derivatives.pop(slot, None) for slot in step.outputs],
-            replace(run, frame=frame, step=step),
+            replace(context, frame=frame, step=step),
         )
         try:
             found = function(node)
@@ -166,13 +168,13 @@ def _backwards(graph: Program, values: dict[int, Any], count: int, run: Any) -> 
 
 
 def _reads(step: Step) -> list[int]:
-    """Give the slots that a step reads, those that its graphs take from around them included."""
+    """Return the slots that a step reads, those that its graphs take from around them included."""
     graphs = [value for value in step.attributes.values() if isinstance(value, Program)]
     return [*step.inputs, *(slot for graph in graphs for slot, _ in graph.captured)]
 
 
 def _path(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rule]]:
-    """Give the steps between inputs and target, the last first, with their rules. Raises RunError R201 without one."""
+    """The steps between inputs and target, the last first, with their rules. Raises RunError R201 without one."""
     wanted, path, findings = {target}, [], []
     for step in reversed(graph.steps):
         reads = _reads(step)
@@ -192,7 +194,7 @@ def _path(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rul
 
 
 def _summed(x: Array, shape: tuple[int, ...]) -> Array:
-    """Give x in another shape: summed where that broadcasts to its own, repeated where its own broadcasts to that."""
+    """Return x in another shape: summed where that broadcasts to its own, repeated where its own broadcasts to that."""
     if x.shape == shape:
         return x
     x = x.sum(tuple(range(x.ndim - len(shape))))
@@ -279,19 +281,19 @@ for _name, _factor in FACTORS.items():
 
 @rule("Identity", "Cast", "CastLike")
 def identity(node: Node) -> Sequence[Any]:
-    """Give the derivative on; changing the type of floats changes no value."""
+    """Return the derivative on; changing the type of floats changes no value."""
     return (node.derivative,)
 
 
 @rule("Ceil", "Floor", "Round", "Sign", "Hardmax")
 def steps(node: Node) -> Sequence[Any]:
-    """Give nothing: the function is constant but for where it jumps."""
+    """Return nothing: the function is constant but for where it jumps."""
     return ()
 
 
 @rule("Clip")
 def clip(node: Node) -> Sequence[Any]:
-    """Give the derivative to what each element is: the operand, or a bound."""
+    """Return the derivative to what each element is: the operand, or a bound."""
     x, y, given = node.x, node.y, node.derivative
     lower, upper = node.input(1, "min"), node.input(2, "max")
     beyond = np.zeros(x.shape, bool) if upper is None else x > upper
@@ -301,7 +303,7 @@ def clip(node: Node) -> Sequence[Any]:
 
 @rule("Dropout", since=7)
 def dropout(node: Node) -> Sequence[Any]:
-    """Give the derivative where elements are kept; needs the mask where some are not."""
+    """Return the derivative where elements are kept; needs the mask where some are not."""
     training = node.version >= 12 and node.input(2) is not None and bool(node.input(2))
     ratio = 0.5 if node.input(1) is None else float(node.input(1))
     if not training or not ratio:
@@ -315,45 +317,45 @@ def dropout(node: Node) -> Sequence[Any]:
 
 
 def _operands(node: Node) -> tuple[Array, Array]:
-    """Give two operands whose shapes broadcast as in numpy, which they did not before version 7."""
+    """Return two operands whose shapes broadcast as in numpy, which they did not before version 7."""
     x, y = node.inputs[:2]
     return x, placed(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
 
 
 def _back(node: Node, by_x: Any, by_y: Array) -> Sequence[Any]:
-    """Give derivatives by operands in the shapes that the inputs have."""
+    """Return derivatives by operands in the shapes that the inputs have."""
     return by_x, _summed(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
 
 
 @rule("Add")
 def add(node: Node) -> Sequence[Any]:
-    """Give the derivative to both."""
+    """Return the derivative to both."""
     return _back(node, node.derivative, node.derivative)
 
 
 @rule("Sub")
 def subtract(node: Node) -> Sequence[Any]:
-    """Give the derivative to both, negative to what is taken off."""
+    """Return the derivative to both, negative to what is taken off."""
     return _back(node, node.derivative, -node.derivative)
 
 
 @rule("Mul")
 def multiply(node: Node) -> Sequence[Any]:
-    """Give to each the derivative times the other."""
+    """Return to each the derivative times the other."""
     x, y = _operands(node)
     return _back(node, node.derivative * y, node.derivative * x)
 
 
 @rule("Div")
 def divide(node: Node) -> Sequence[Any]:
-    """Give the derivatives of a quotient."""
+    """Return the derivatives of a quotient."""
     _, y = _operands(node)
     return _back(node, node.derivative / y, -node.derivative * node.y / y)
 
 
 @rule("Pow")
 def power(node: Node) -> Sequence[Any]:
-    """Give the derivatives of a power; that by the exponent is 0 where the base is."""
+    """Return the derivatives of a power; that by the exponent is 0 where the base is."""
     x, exponent = _operands(node)
     exponent = exponent.astype(x.dtype)
     slope = np.where(exponent == 0, 0, exponent * x ** (exponent - 1))
@@ -362,26 +364,26 @@ def power(node: Node) -> Sequence[Any]:
 
 @rule("PRelu", since=7)
 def leaky_relu_by_tensor(node: Node) -> Sequence[Any]:
-    """Give the derivatives of the operand and of the slope that it has below 0."""
+    """Return the derivatives of the operand and of the slope that it has below 0."""
     x, slope = node.inputs
     return node.derivative * np.where(x < 0, slope, 1), node.derivative * np.where(x < 0, x, 0)
 
 
 @rule("Sum")
 def total(node: Node) -> Sequence[Any]:
-    """Give the derivative to each."""
+    """Return the derivative to each."""
     return [node.derivative] * len(node.inputs)
 
 
 @rule("Mean")
 def mean(node: Node) -> Sequence[Any]:
-    """Give an equal share to each."""
+    """Return an equal share to each."""
     return [node.derivative / len(node.inputs)] * len(node.inputs)
 
 
 @rule("Max", "Min")
 def extreme(node: Node) -> Sequence[Any]:
-    """Give the derivative to those that are the extreme, in equal shares."""
+    """Return the derivative to those that are the extreme, in equal shares."""
     chosen = [each == node.y for each in node.inputs]
     share = node.derivative / np.maximum(sum(each.astype(node.y.dtype) for each in chosen), 1)
     return [share * each for each in chosen]
@@ -394,17 +396,17 @@ def extreme(node: Node) -> Sequence[Any]:
 @rule("GatherND", "Pad", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile")
 @rule("Transpose", "Trilu", "Unsqueeze", "Where")
 def moved(node: Node) -> Sequence[Any]:
-    """Give each element the derivatives of the places where it went, found by moving its number."""
+    """Return each element the derivatives of the places where it went, found by moving its number."""
     first, numbers = 1, []
     for x in node.inputs:
         numbers.append(np.arange(first, first + x.size).reshape(x.shape) if _is_float(x) else x)
         first += x.size if _is_float(x) else 0
-    node.run.reserve(4 * first, np.int64)
+    node.context.reserve(4 * first, np.int64)
     attributes = dict(node.attributes)
     if "value" in attributes:
         attributes["value"] = 0  # of Pad: the number of no element
-    if node.step.takes_run:
-        attributes["run"] = node.run
+    if node.step.takes_context:
+        attributes["context"] = node.context
     assert node.step.function is not None
     places = node.step.function(*numbers, **attributes)
     sums = np.zeros(first)
@@ -419,7 +421,7 @@ def moved(node: Node) -> Sequence[Any]:
 
 
 def _kept(node: Node, *values: Array) -> tuple[tuple[int, ...], list[Array]]:
-    """Give the axes of a reduction, and values of its output's size with these axes kept as 1."""
+    """Return the axes of a reduction, and values of its output's size with these axes kept as 1."""
     given = node.input(1, "axes")
     if given is None or not len(given):
         given = () if node.attributes.get("noop_with_empty_axes") else range(node.x.ndim)
@@ -455,14 +457,14 @@ for _name, _slope in SLOPES.items():
 
 @rule("ReduceMean")
 def reduce_mean(node: Node) -> Sequence[Any]:
-    """Give an equal share to each element."""
+    """Return an equal share to each element."""
     axes, (given,) = _kept(node, node.derivative)
     return (given / max(1, math.prod(node.x.shape[axis] for axis in axes)),)
 
 
 @rule("ReduceMax", "ReduceMin")
 def reduce_extreme(node: Node) -> Sequence[Any]:
-    """Give the derivative to the elements that are the extreme, in equal shares."""
+    """Return the derivative to the elements that are the extreme, in equal shares."""
     axes, (y, given) = _kept(node, node.y, node.derivative)
     chosen = node.x == y
     return (chosen * given / np.maximum(chosen.sum(axes, keepdims=True), 1),)
@@ -470,7 +472,7 @@ def reduce_extreme(node: Node) -> Sequence[Any]:
 
 @rule("ReduceProd")
 def reduce_product(node: Node) -> Sequence[Any]:
-    """Give the derivative times the product of all other elements."""
+    """Return the derivative times the product of all other elements."""
     axes, (given,) = _kept(node, node.derivative)
     zeros = node.x == 0
     others = np.where(zeros, 1, node.x).prod(axes, keepdims=True)
@@ -481,13 +483,13 @@ def reduce_product(node: Node) -> Sequence[Any]:
 
 @rule("GlobalAveragePool")
 def global_average(node: Node) -> Sequence[Any]:
-    """Give an equal share to each place."""
+    """Return an equal share to each place."""
     return (node.derivative / max(1, math.prod(node.x.shape[2:])),)
 
 
 @rule("Softmax", "LogSoftmax")
 def softmax(node: Node) -> Sequence[Any]:
-    """Give the derivative of shares, or of their logarithms, that are taken along an axis, before 13 of whole rows."""
+    """The derivative of shares, or of their logarithms, that are taken along an axis, before 13 of whole rows."""
     shape, y, given = node.x.shape, node.y, node.derivative
     axis = positive_axis(node.attributes["axis"], len(shape), "C1")
     if node.version < 13:
@@ -505,7 +507,7 @@ def softmax(node: Node) -> Sequence[Any]:
 
 @rule("MatMul")
 def matmul(node: Node) -> Sequence[Any]:
-    """Give to each the derivative times the other, turned over; a vector is a matrix of one row or column."""
+    """Return to each the derivative times the other, turned over; a vector is a matrix of one row or column."""
     a, b = node.inputs
     left, right, given = a, b, node.derivative
     if a.ndim == 1:
@@ -521,7 +523,7 @@ def matmul(node: Node) -> Sequence[Any]:
 
 @rule("Gemm")
 def gemm(node: Node) -> Sequence[Any]:
-    """Give the derivatives of a product, scaled, and of what is added."""
+    """Return the derivatives of a product, scaled, and of what is added."""
     a, b = node.inputs[:2]
     left = a.T if node.attributes["transA"] else a
     right = b.T if node.attributes["transB"] else b
@@ -536,7 +538,7 @@ def gemm(node: Node) -> Sequence[Any]:
 
 @rule("Conv")
 def convolution(node: Node) -> Sequence[Any]:
-    """Give the derivatives by images, weights and bias, one place of the kernel after the other."""
+    """Return the derivatives by images, weights and bias, one place of the kernel after the other."""
     x, w = node.inputs[:2]
     given, group = node.derivative, node.attributes["group"]
     if not given.size:
@@ -550,7 +552,7 @@ def convolution(node: Node) -> Sequence[Any]:
     ends = [(out - 1) * stride + each for out, stride, each in zip(given.shape[2:], strides, reach, strict=True)]
     extent = [max(end, begin + size) for end, begin, size in zip(ends, begins, x.shape[2:], strict=True)]
     inside: Any = (..., *(slice(begin, begin + size) for begin, size in zip(begins, x.shape[2:], strict=True)))
-    node.run.reserve(2 * math.prod(x.shape[:2]) * math.prod(extent), x.dtype)
+    node.context.reserve(2 * math.prod(x.shape[:2]) * math.prod(extent), x.dtype)
     padded = np.zeros((*x.shape[:2], *extent), x.dtype)
     padded[inside] = x
     by_padded, by_w = np.zeros_like(padded), np.zeros_like(w)
@@ -559,7 +561,7 @@ def convolution(node: Node) -> Sequence[Any]:
     weights = w.reshape(group, features, channels, *sizes)
     by_weights = by_w.reshape(weights.shape)
     for place in np.ndindex(*sizes):
-        node.run.check_time()
+        node.context.check_time()
         seen: Any = (
             ...,
             *(
@@ -575,7 +577,7 @@ def convolution(node: Node) -> Sequence[Any]:
 
 
 def _begins(node: Node, strides: Sequence[int], reach: Sequence[int]) -> list[int]:
-    """Give how much stands before the image along each dimension."""
+    """Return how much stands before the image along each dimension."""
     mode, pads = node.attributes["auto_pad"], node.attributes["pads"]
     if mode == "VALID" or (mode == "NOTSET" and not pads):
         return [0] * len(strides)

@@ -11,7 +11,7 @@ import numpy as np
 
 from opset.errors import Finding, RunError
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 FORMATS = ("BMP", "JPEG", "JPEG2000", "TIFF", "PNG", "WEBP", "PPM")
@@ -20,8 +20,8 @@ CHANNELS = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
 
 
 @kernel("ImageDecoder", since=20)
-def image_decoder(stream: Array, *, pixel_format: str, run: Call) -> Array:
-    """Give a file's picture as (height, width, channels), an empty one where it cannot be decoded.
+def image_decoder_20(stream: Array, *, pixel_format: str, context: KernelContext) -> Array:
+    """Return a file's picture as (height, width, channels), an empty one where it cannot be decoded.
 
     What decoding would take is reserved by the size that the file claims, before any of it is believed.
     """
@@ -36,7 +36,7 @@ def image_decoder(stream: Array, *, pixel_format: str, run: Call) -> Array:
             warnings.simplefilter("ignore")  # large pictures are for the limit of memory to judge
             with pillow.open(io.BytesIO(stream.tobytes()), formats=FORMATS) as picture:
                 # Four bytes for an element in any mode, twice: as it is stored, and converted.
-                run.reserve(8 * picture.width * picture.height, np.uint8)
+                context.reserve(8 * picture.width * picture.height, np.uint8)
                 decoded = np.array(picture.convert(CHANNELS[pixel_format]))
     except (RunError, MemoryError):
         raise
@@ -50,7 +50,7 @@ def image_decoder(stream: Array, *, pixel_format: str, run: Call) -> Array:
 
 
 def _pillow() -> Any:
-    """Give the module that decodes. Raises RunError R205 where it is not installed."""
+    """Return the module that decodes. Raises RunError R205 where it is not installed."""
     try:
         return importlib.import_module("PIL.Image")
     except ImportError as error:

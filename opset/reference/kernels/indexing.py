@@ -10,7 +10,7 @@ import numpy as np
 
 from opset.reference.numerics.axes import front_axis
 from opset.reference.numerics.shared import SMALL_FLOATS, Array, positive_axis
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 
@@ -25,38 +25,38 @@ def _check_range(indices: Array, size: int, label: str, least: int | None = None
 
 
 @kernel("Gather", since=11)
-def gather(x: Array, indices: Array, *, axis: int, run: Call) -> Array:
-    """Give the slices along axis at the indices."""
+def gather_11(x: Array, indices: Array, *, axis: int, context: KernelContext) -> Array:
+    """Return the slices along axis at the indices."""
     axis = positive_axis(axis, x.ndim, "C1")
     _check_range(indices, x.shape[axis], "C2")
-    return _taken(x, indices, axis, run)
+    return _taken(x, indices, axis, context)
 
 
 @kernel("Gather")
-def gather_from_front(x: Array, indices: Array, *, axis: int, run: Call) -> Array:
-    """Give `gather`, indices counted from the front."""
+def gather_1(x: Array, indices: Array, *, axis: int, context: KernelContext) -> Array:
+    """Return `gather`, indices counted from the front."""
     axis = positive_axis(axis, x.ndim, "C1")
     _check_range(indices, x.shape[axis], "C2", 0)
-    return _taken(x, indices, axis, run)
+    return _taken(x, indices, axis, context)
 
 
-def _taken(x: Array, indices: Array, axis: int, run: Call) -> Array:
+def _taken(x: Array, indices: Array, axis: int, context: KernelContext) -> Array:
     shape = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
-    run.reserve(math.prod(shape), x.dtype)
+    context.reserve(math.prod(shape), x.dtype)
     if not math.prod(shape):  # numpy takes nothing from an empty dimension, and long to take empty slices
         return np.empty(shape, x.dtype)
     return x.take(indices.reshape(-1), axis).reshape(shape)
 
 
 @kernel("GatherElements")
-def gather_elements(x: Array, indices: Array, *, axis: int) -> Array:
-    """Give for each index the element at its own position, with the index in place of the coordinate along axis."""
+def gather_elements_11(x: Array, indices: Array, *, axis: int) -> Array:
+    """Return for each index the element at its own position, with the index in place of the coordinate along axis."""
     axis = _checked_elements(x, indices, axis)
     return x[_places(indices, axis)] if indices.size else np.empty(indices.shape, x.dtype)
 
 
 def _checked_elements(x: Array, indices: Array, axis: int) -> int:
-    """Give the axis counted from the front. Raises Violation C1, C2 or C3 where indices do not fit x."""
+    """Return the axis counted from the front. Raises Violation C1, C2 or C3 where indices do not fit x."""
     axis = positive_axis(axis, x.ndim, "C1")
     sizes = indices.shape[:axis] + indices.shape[axis + 1 :]
     most = x.shape[:axis] + x.shape[axis + 1 :]
@@ -67,15 +67,15 @@ def _checked_elements(x: Array, indices: Array, axis: int) -> int:
 
 
 def _places(indices: Array, axis: int) -> tuple[Array, ...]:
-    """Give coordinates that are each element's own, but indices along the axis."""
+    """Return coordinates that are each element's own, but indices along the axis."""
     places = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
     places[axis] = indices
     return tuple(places)
 
 
 @kernel("GatherND")
-def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0, run: Call) -> Array:
-    """Give the slices at index tuples, within dimensions that both share."""
+def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: KernelContext) -> Array:
+    """Return the slices at index tuples, within dimensions that both share."""
     if not 0 <= batch_dims < min(x.ndim, indices.ndim):
         raise Violation("C1", f"batch_dims {batch_dims}, ranks {x.ndim} and {indices.ndim}")
     if x.shape[:batch_dims] != indices.shape[:batch_dims]:
@@ -84,7 +84,7 @@ def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0, run: Call) -> Ar
     if not 1 <= length <= x.ndim - batch_dims:
         raise Violation("C3", f"tuples of {length}, rank {x.ndim}, batch_dims {batch_dims}")
     tuples = _tuples(x.shape[batch_dims:], indices, "C4")
-    run.reserve(math.prod(indices.shape[:-1]) * math.prod(x.shape[batch_dims + length :]), x.dtype)
+    context.reserve(math.prod(indices.shape[:-1]) * math.prod(x.shape[batch_dims + length :]), x.dtype)
     rank = indices.ndim - 1
     shared = [
         np.arange(size).reshape((-1,) + (1,) * (rank - 1 - axis)) for axis, size in enumerate(x.shape[:batch_dims])
@@ -94,7 +94,7 @@ def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0, run: Call) -> Ar
 
 
 def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ...]:
-    """Give the coordinates that index tuples hold, one array for each. Raises Violation where one is out of range."""
+    """Return the coordinates that index tuples hold, one array for each. Raises Violation where one is out of range."""
     tuples = tuple(indices[..., place] for place in range(indices.shape[-1]))
     for each, size in zip(tuples, shape, strict=False):
         _check_range(each, size, label)
@@ -102,21 +102,21 @@ def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ..
 
 
 @kernel("Compress")
-def compress(x: Array, condition: Array, *, axis: int | None, run: Call) -> Array:
-    """Give the slices along axis, or the elements, for which the condition holds."""
+def compress_9(x: Array, condition: Array, *, axis: int | None, context: KernelContext) -> Array:
+    """Return the slices along axis, or the elements, for which the condition holds."""
     if axis is not None:
         axis = positive_axis(axis, x.ndim, "C1")
     size = x.size if axis is None else x.shape[axis]
     if condition.ndim != 1 or len(condition) > size:
         raise Violation("C2", f"condition of shape {list(condition.shape)} for {size}")
     places = np.flatnonzero(condition)
-    return x.reshape(-1)[places] if axis is None else _taken(x, places, axis, run)
+    return x.reshape(-1)[places] if axis is None else _taken(x, places, axis, context)
 
 
 @kernel("NonZero")
-def non_zero(x: Array, *, run: Call) -> Array:
-    """Give the coordinates of elements that are not zero, a row for each dimension."""
-    run.reserve(2 * int(np.count_nonzero(x)) * x.ndim, np.int64)
+def non_zero_9(x: Array, *, context: KernelContext) -> Array:
+    """Return the coordinates of elements that are not zero, a row for each dimension."""
+    context.reserve(2 * int(np.count_nonzero(x)) * x.ndim, np.int64)
     return np.ascontiguousarray(np.argwhere(x).T, np.int64)
 
 
@@ -125,34 +125,36 @@ def non_zero(x: Array, *, run: Call) -> Array:
 
 @kernel("Scatter", since=11)
 @kernel("ScatterElements")
-def scatter_elements(
-    x: Array, indices: Array, updates: Array, *, axis: int, reduction: str = "none", run: Call
+def scatter_11(
+    x: Array, indices: Array, updates: Array, *, axis: int, reduction: str = "none", context: KernelContext
 ) -> Array:
-    """Give x with each update joined to the element at its position, an index in place of the coordinate along axis."""
+    """X with each update joined to the element at its position, an index in place of the coordinate along axis."""
     axis = _checked_elements(x, indices, axis)
     if updates.shape != indices.shape:
         raise Violation("C4", f"shapes {list(indices.shape)} and {list(updates.shape)}")
-    function = _reduction(reduction, run)
+    function = _reduction(reduction, context)
     return _written(x, _places(indices, axis), updates, function) if indices.size else x
 
 
 @kernel("Scatter")
-def scatter_from_front(x: Array, indices: Array, updates: Array, *, axis: int, run: Call) -> Array:
-    """Give `scatter_elements`, indices counted from the front."""
+def scatter_9(x: Array, indices: Array, updates: Array, *, axis: int, context: KernelContext) -> Array:
+    """Return `scatter_elements`, indices counted from the front."""
     _check_range(indices, x.shape[positive_axis(axis, x.ndim, "C1")], "C3", 0)
-    result: Array = scatter_elements(x, indices, updates, axis=axis, run=run)
+    result: Array = scatter_11(x, indices, updates, axis=axis, context=context)
     return result
 
 
 @kernel("ScatterND")
-def scatter_nd(x: Array, indices: Array, updates: Array, *, reduction: str = "none", run: Call) -> Array:
-    """Give x with each update joined to the slice at its index tuple."""
+def scatter_nd_11(
+    x: Array, indices: Array, updates: Array, *, reduction: str = "none", context: KernelContext
+) -> Array:
+    """Return x with each update joined to the slice at its index tuple."""
     if not x.ndim or not indices.ndim or indices.shape[-1] > x.ndim:
         raise Violation("C1", f"shapes {list(x.shape)} and {list(indices.shape)}")
     if updates.shape != indices.shape[:-1] + x.shape[indices.shape[-1] :]:
         raise Violation("C2", f"shapes {list(x.shape)}, {list(indices.shape)} and {list(updates.shape)}")
     places = _tuples(x.shape, indices, "C3")
-    return _written(x, places, updates, _reduction(reduction, run))
+    return _written(x, places, updates, _reduction(reduction, context))
 
 
 _REDUCTIONS: dict[str, Any] = {
@@ -160,14 +162,14 @@ _REDUCTIONS: dict[str, Any] = {
 }
 
 
-def _reduction(name: str, run: Call) -> Any:
-    if name not in _REDUCTIONS or (name in ("max", "min") and run.version < 18):
+def _reduction(name: str, context: KernelContext) -> Any:
+    if name not in _REDUCTIONS or (name in ("max", "min") and context.version < 18):
         raise Violation("C5", f"reduction {name!r}")
     return _REDUCTIONS[name]
 
 
 def _written(x: Array, places: tuple[Array, ...], updates: Array, reduction: Any) -> Array:
-    """Give a copy of x with updates written to the places, or joined to what is there one after the other."""
+    """Return a copy of x with updates written to the places, or joined to what is there one after the other."""
     if reduction is None:
         output = x.copy()
         output[places] = updates
@@ -183,18 +185,18 @@ def _written(x: Array, places: tuple[Array, ...], updates: Array, reduction: Any
 
 
 @kernel("OneHot", since=11)
-def one_hot(indices: Array, depth: Array, values: Array, *, axis: int, run: Call) -> Array:
-    """Give on values at the indices along a new axis, off values elsewhere; negative indices count from the end."""
+def one_hot_11(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
+    """Return on values at the indices along a new axis, off values elsewhere; negative indices count from the end."""
     axis = positive_axis(axis, indices.ndim + 1, "C1")
     whole = indices.astype(np.int64)
-    return _encoded(np.where(whole < 0, whole + _depth(depth), whole), _depth(depth), values, axis, run)
+    return _encoded(np.where(whole < 0, whole + _depth(depth), whole), _depth(depth), values, axis, context)
 
 
 @kernel("OneHot")
-def one_hot_from_front(indices: Array, depth: Array, values: Array, *, axis: int, run: Call) -> Array:
-    """Give on values at the indices along a new axis, which -1 puts last; off values elsewhere."""
+def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
+    """Return on values at the indices along a new axis, which -1 puts last; off values elsewhere."""
     axis = indices.ndim if axis == -1 else front_axis(axis, indices.ndim + 1, "C1")
-    return _encoded(indices.astype(np.int64), _depth(depth), values, axis, run)
+    return _encoded(indices.astype(np.int64), _depth(depth), values, axis, context)
 
 
 def _depth(depth: Array) -> int:
@@ -206,12 +208,12 @@ def _depth(depth: Array) -> int:
     return count
 
 
-def _encoded(indices: Array, depth: int, values: Array, axis: int, run: Call) -> Array:
+def _encoded(indices: Array, depth: int, values: Array, axis: int, context: KernelContext) -> Array:
     if values.shape != (2,):
         raise Violation("C3", f"shape {list(values.shape)}")
-    run.reserve(depth, np.int64)
-    run.reserve(indices.size * depth, bool)
-    run.reserve(indices.size * depth, values.dtype)
+    context.reserve(depth, np.int64)
+    context.reserve(indices.size * depth, bool)
+    context.reserve(indices.size * depth, values.dtype)
     classes = np.arange(depth).reshape((-1,) + (1,) * (indices.ndim - axis))
     return np.where(np.expand_dims(indices, axis) == classes, values[1:], values[:1])
 
@@ -220,22 +222,22 @@ def _encoded(indices: Array, depth: int, values: Array, axis: int, run: Call) ->
 
 
 @kernel("TopK", since=10)
-def top_k(
-    x: Array, k: Array, *, axis: int, largest: int = 1, sorted: int = 1, run: Call
+def top_k_10(
+    x: Array, k: Array, *, axis: int, largest: int = 1, sorted: int = 1, context: KernelContext
 ) -> tuple[Array, Array]:
-    """Give the k largest or smallest elements along axis and their positions, sorted always."""
+    """Return the k largest or smallest elements along axis and their positions, sorted always."""
     if k.size != 1:
         raise Violation("C3", f"shape {list(k.shape)}")
-    return _top(x, int(k.item()), axis, bool(largest), run)
+    return _top(x, int(k.item()), axis, bool(largest), context)
 
 
 @kernel("TopK")
-def top_k_by_attribute(x: Array, *, k: int, axis: int, run: Call) -> tuple[Array, Array]:
-    """Give the k largest elements along axis and their positions."""
-    return _top(x, k, axis, True, run)
+def top_k_1(x: Array, *, k: int, axis: int, context: KernelContext) -> tuple[Array, Array]:
+    """Return the k largest elements along axis and their positions."""
+    return _top(x, k, axis, True, context)
 
 
-def _top(x: Array, k: int, axis: int, largest: bool, run: Call) -> tuple[Array, Array]:
+def _top(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> tuple[Array, Array]:
     axis = positive_axis(axis, x.ndim, "C1")
     size = x.shape[axis]
     if not 0 <= k <= size:
@@ -243,7 +245,7 @@ def _top(x: Array, k: int, axis: int, largest: bool, run: Call) -> tuple[Array, 
     if not x.size or not k:
         shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
         return np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    run.reserve(3 * x.size, np.int64)
+    context.reserve(3 * x.size, np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
     if largest:
         # Sorted from the last to the first, so that the first of equal elements comes first when turned around.
@@ -255,13 +257,13 @@ def _top(x: Array, k: int, axis: int, largest: bool, run: Call) -> tuple[Array, 
 
 
 @kernel("Unique")
-def unique(x: Array, *, axis: int | None, sorted: int, run: Call) -> tuple[Array, Array, Array, Array]:
-    """Give distinct elements or slices, where each occurs first, which of them is where, and how often each occurs."""
+def unique_11(x: Array, *, axis: int | None, sorted: int, context: KernelContext) -> tuple[Array, Array, Array, Array]:
+    """Distinct elements or slices, where each occurs first, which of them is where, and how often each occurs."""
     if axis is not None:
         axis = positive_axis(axis, x.ndim, "C1")
     if sorted not in (0, 1):
         raise Violation("C2", f"sorted {sorted}")
-    run.reserve(6 * max(x.size, 0 if axis is None else x.shape[axis]), np.int64)
+    context.reserve(6 * max(x.size, 0 if axis is None else x.shape[axis]), np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
     first, inverse, counts = _distinct(keys, axis)
     if not sorted:
@@ -269,12 +271,12 @@ def unique(x: Array, *, axis: int | None, sorted: int, run: Call) -> tuple[Array
         first, counts, rank = first[order], counts[order], np.empty_like(order)
         rank[order] = np.arange(len(order))
         inverse = rank[inverse]
-    values = x.reshape(-1)[first] if axis is None else _taken(x, first, axis, run)
+    values = x.reshape(-1)[first] if axis is None else _taken(x, first, axis, context)
     return values, first.astype(np.int64), inverse.astype(np.int64), counts.astype(np.int64)
 
 
 def _distinct(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
-    """Give where distinct elements or slices occur first, which each is, and how often, in ascending order."""
+    """Return where distinct elements or slices occur first, which each is, and how often, in ascending order."""
     _, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     if axis is None:
         return first, inverse.reshape(-1), counts

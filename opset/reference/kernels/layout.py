@@ -9,41 +9,41 @@ import numpy as np
 
 from opset.reference.numerics.axes import front_axis, zero_of
 from opset.reference.numerics.shared import Array, positive_axis, sizes_of
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 
 # -- shapes --
 @kernel("Shape", since=15)
-def shape(x: Array, *, start: int, end: int | None) -> Array:
-    """Give the dimensions from start up to end, both clamped as Python's slices are."""
+def shape_15(x: Array, *, start: int, end: int | None) -> Array:
+    """Return the dimensions from start up to end, both clamped as Python's slices are."""
     return np.array(x.shape[start:end], np.int64)
 
 
 @kernel("Shape")
-def whole_shape(x: Array) -> Array:
-    """Give all dimensions."""
+def shape_1(x: Array) -> Array:
+    """Return all dimensions."""
     return np.array(x.shape, np.int64)
 
 
 @kernel("Size")
-def size(x: Array) -> Array:
-    """Give the number of elements."""
+def size_1(x: Array) -> Array:
+    """Return the number of elements."""
     return np.array(x.size, np.int64)
 
 
 # -- order --
 @kernel("Transpose")
-def transpose(x: Array, *, perm: Sequence[int] | None) -> Array:
-    """Give x with its dimensions in the order perm, or the reverse order."""
+def transpose_1(x: Array, *, perm: Sequence[int] | None) -> Array:
+    """Return x with its dimensions in the order perm, or the reverse order."""
     if perm is not None and sorted(perm) != list(range(x.ndim)):
         raise Violation("C1", f"perm {list(perm)}, rank {x.ndim}")
     return x.transpose(perm)
 
 
 @kernel("DepthToSpace")
-def depth_to_space(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
-    """Give x with blocks of channels moved to height and width."""
+def depth_to_space_1(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
+    """Return x with blocks of channels moved to height and width."""
     count, channels, height, width = _image(x, blocksize)
     depth, rest = divmod(channels, blocksize * blocksize)
     if rest:
@@ -58,8 +58,8 @@ def depth_to_space(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
 
 
 @kernel("SpaceToDepth")
-def space_to_depth(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
-    """Give x with blocks of height and width moved to the channels."""
+def space_to_depth_1(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
+    """Return x with blocks of height and width moved to the channels."""
     count, channels, height, width = _image(x, blocksize)
     if height % blocksize or width % blocksize:
         raise Violation("C3", f"height {height}, width {width}, blocksize {blocksize}")
@@ -83,8 +83,8 @@ def _image(x: Array, blocksize: int) -> tuple[int, ...]:
 
 
 @kernel("ReverseSequence")
-def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: int, run: Call) -> Array:
-    """Give x with the first elements in time of each sequence reversed, as many as its length says."""
+def reverse_sequence_10(x: Array, lengths: Array, *, batch_axis: int, time_axis: int, context: KernelContext) -> Array:
+    """Return x with the first elements in time of each sequence reversed, as many as its length says."""
     if {batch_axis, time_axis} != {0, 1} or x.ndim < 2:
         raise Violation("C1", f"batch_axis {batch_axis}, time_axis {time_axis}, rank {x.ndim}")
     batch, time = x.shape[batch_axis], x.shape[time_axis]
@@ -94,7 +94,7 @@ def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: in
         raise Violation("C3", f"lengths from {lengths.min()} to {lengths.max()}, dimension of time {time}")
     if not x.size:
         return x
-    run.reserve(3 * batch * time, np.int64)
+    context.reserve(3 * batch * time, np.int64)
     steps = np.arange(time)
     order = np.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
     which = np.arange(batch)
@@ -102,8 +102,8 @@ def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: in
 
 
 @kernel("Trilu")
-def trilu(x: Array, k: Array | None = None, *, upper: int) -> Array:
-    """Give the upper or lower triangle of each matrix, up to and with the diagonal k."""
+def trilu_14(x: Array, k: Array | None = None, *, upper: int) -> Array:
+    """Return the upper or lower triangle of each matrix, up to and with the diagonal k."""
     if x.ndim < 2:
         raise Violation("C1", f"rank {x.ndim}")
     if k is not None and k.size != 1:
@@ -118,56 +118,56 @@ def trilu(x: Array, k: Array | None = None, *, upper: int) -> Array:
 
 # -- parts --
 @kernel("Concat", since=4)
-def concat(*inputs: Array, axis: int, run: Call) -> Array:
-    """Give the inputs joined along axis."""
-    return _joined(inputs, positive_axis(axis, inputs[0].ndim, "C1"), run)
+def concat_4(*inputs: Array, axis: int, context: KernelContext) -> Array:
+    """Return the inputs joined along axis."""
+    return _joined(inputs, positive_axis(axis, inputs[0].ndim, "C1"), context)
 
 
 @kernel("Concat")
-def concat_along_columns(*inputs: Array, axis: int | None, run: Call) -> Array:
-    """Give `concat`, axis 1 where it is left out."""
-    return _joined(inputs, positive_axis(1 if axis is None else axis, inputs[0].ndim, "C1"), run)
+def concat_1(*inputs: Array, axis: int | None, context: KernelContext) -> Array:
+    """Return `concat`, axis 1 where it is left out."""
+    return _joined(inputs, positive_axis(1 if axis is None else axis, inputs[0].ndim, "C1"), context)
 
 
-def _joined(inputs: Sequence[Array], axis: int, run: Call) -> Array:
+def _joined(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array:
     first = inputs[0].shape
     for each in inputs:
         if each.ndim != len(first) or each.shape[:axis] != first[:axis] or each.shape[axis + 1 :] != first[axis + 1 :]:
             raise Violation("C2", f"shapes {list(first)} and {list(each.shape)}, axis {axis}")
-    run.reserve(sum(each.size for each in inputs), inputs[0].dtype)
+    context.reserve(sum(each.size for each in inputs), inputs[0].dtype)
     return np.concatenate(inputs, axis)
 
 
 # -- repetition --
 @kernel("Tile", since=6)
-def tile(x: Array, repeats: Array, *, run: Call) -> Array:
-    """Give x repeated along each dimension."""
-    return _tiled(x, sizes_of(repeats), run)
+def tile_6(x: Array, repeats: Array, *, context: KernelContext) -> Array:
+    """Return x repeated along each dimension."""
+    return _tiled(x, sizes_of(repeats), context)
 
 
 @kernel("Tile")
-def tile_along_axis(x: Array, tiles: Array, axis: Array, *, run: Call) -> Array:
-    """Give x repeated along one dimension; count and dimension are floats that hold integers."""
+def tile_1(x: Array, tiles: Array, axis: Array, *, context: KernelContext) -> Array:
+    """Return x repeated along one dimension; count and dimension are floats that hold integers."""
     count, place = float(tiles.item()), float(axis.item())
     if not count.is_integer() or not place.is_integer():
         raise Violation("C2", f"tiles {count}, axis {place}")
     repeats = [1] * x.ndim
     repeats[front_axis(int(place), x.ndim, "C1")] = int(count)
-    return _tiled(x, repeats, run)
+    return _tiled(x, repeats, context)
 
 
-def _tiled(x: Array, repeats: list[int], run: Call) -> Array:
+def _tiled(x: Array, repeats: list[int], context: KernelContext) -> Array:
     if len(repeats) != x.ndim:
         raise Violation("C1", f"{len(repeats)} repeats, rank {x.ndim}")
     if any(each < 0 for each in repeats):
         raise Violation("C2", f"repeats {repeats}")
-    run.reserve(x.size * math.prod(repeats), x.dtype)
+    context.reserve(x.size * math.prod(repeats), x.dtype)
     return np.tile(x, repeats)
 
 
 @kernel("Expand")
-def expand(x: Array, shape: Array, *, run: Call) -> Array:
-    """Give x broadcast with a shape."""
+def expand_8(x: Array, shape: Array, *, context: KernelContext) -> Array:
+    """Return x broadcast with a shape."""
     dims = sizes_of(shape)
     if any(each < 0 for each in dims):
         raise Violation("C1", f"shape {dims}")
@@ -176,5 +176,5 @@ def expand(x: Array, shape: Array, *, run: Call) -> Array:
     if any(have != want and 1 not in (have, want) for have, want in pairs):
         raise Violation("C2", f"shapes {list(x.shape)} and {dims}")
     result = [want if have == 1 else have for have, want in pairs]
-    run.reserve(math.prod(result), x.dtype)
+    context.reserve(math.prod(result), x.dtype)
     return np.broadcast_to(x, result)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.shared import Array, reserve_reduced, rounded_once
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 EXACT = 2**53
@@ -26,7 +26,7 @@ Labels = Sequence[int | str]
 
 
 def integer_product(a: Array, b: Array) -> Array:
-    """Give the product of integer matrices in their type, where sums wrap; by BLAS where double holds all sums."""
+    """Return the product of integer matrices in their type, where sums wrap; by BLAS where double holds all sums."""
     bound = max(abs(int(a.min())), abs(int(a.max()))) * max(abs(int(b.min())), abs(int(b.max())))
     if bound * a.shape[-1] < EXACT:
         return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype)
@@ -34,7 +34,7 @@ def integer_product(a: Array, b: Array) -> Array:
 
 
 def _product_of_digits(a: Array, b: Array) -> Array:
-    """Give the product of integer matrices of any size, summed up from the products of their digits.
+    """Return the product of integer matrices of any size, summed up from the products of their digits.
 
     BLAS takes all these in a part of the time in which numpy multiplies integers.
     """
@@ -50,7 +50,7 @@ def _product_of_digits(a: Array, b: Array) -> Array:
 
 
 def _digit(x: Array, place: int) -> Array:
-    """Give the digit of integers in two's complement that begins at a bit, as double."""
+    """Return the digit of integers in two's complement that begins at a bit, as double."""
     digit = x.astype(np.uint64)
     digit >>= np.uint64(place)
     digit &= np.uint64((1 << DIGIT) - 1)
@@ -58,7 +58,7 @@ def _digit(x: Array, place: int) -> Array:
 
 
 def matrix_product(a: Array, b: Array) -> Array:
-    """Give the products of matrices as `np.matmul` does, at once where there are no elements."""
+    """Return the products of matrices as `np.matmul` does, at once where there are no elements."""
     if not a.size or not b.size:
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:-1], *b.shape[1:][-1:])
         return np.zeros(shape, np.result_type(a, b))
@@ -67,14 +67,15 @@ def matrix_product(a: Array, b: Array) -> Array:
 
 @kernel("MatMul")
 @rounded_once
-def matmul(a: Array, b: Array, *, run: Call) -> Array:
-    """Give products of the matrices in the last two dimensions; those before broadcast."""
+def mat_mul_1(a: Array, b: Array, *, context: KernelContext) -> Array:
+    """Return products of the matrices in the last two dimensions; those before broadcast."""
     if not a.ndim or not b.ndim:
         raise Violation("C1", f"ranks {a.ndim} and {b.ndim}")
     inner = a.shape[-1]
     if inner != b.shape[-2 if b.ndim > 1 else 0]:
         raise Violation("C2", f"shapes {list(a.shape)} and {list(b.shape)}")
-    run.reserve(prod((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:-1], *b.shape[1:][-1:])), a.dtype)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    context.reserve(prod((*batch, *a.shape[-2:-1], *b.shape[1:][-1:])), a.dtype)
     if a.ndim > 2 and b.ndim == 2 and a.size:
         # One large product is quicker than many small ones.
         return matrix_product(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[-1])
@@ -83,10 +84,18 @@ def matmul(a: Array, b: Array, *, run: Call) -> Array:
 
 @kernel("Gemm", since=7)
 @rounded_once
-def gemm(
-    a: Array, b: Array, c: Array | None = None, *, alpha: float, beta: float, transA: int, transB: int, run: Call
+def gemm_7(
+    a: Array,
+    b: Array,
+    c: Array | None = None,
+    *,
+    alpha: float,
+    beta: float,
+    transA: int,
+    transB: int,
+    context: KernelContext,
 ) -> Array:
-    """Give `alpha * A' * B' + beta * C`, where `C` broadcasts to the product."""
+    """Return `alpha * A' * B' + beta * C`, where `C` broadcasts to the product."""
     if a.ndim != 2 or b.ndim != 2:
         raise Violation("C1", f"ranks {a.ndim} and {b.ndim}")
     a, b = a.T if transA else a, b.T if transB else b
@@ -95,7 +104,7 @@ def gemm(
     shape = (a.shape[0], b.shape[1])
     if c is not None and not broadcasts(c.shape, shape):
         raise Violation("C3", f"shape {list(c.shape)}, and the product has {list(shape)}")
-    run.reserve(shape[0] * shape[1], a.dtype)
+    context.reserve(shape[0] * shape[1], a.dtype)
     y = matrix_product(a, b)
     if y.dtype.kind != "f":
         return _scaled_integers(y, c, alpha, beta)
@@ -107,7 +116,7 @@ def gemm(
 
 
 def _scaled_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Array:
-    """Give `alpha * y + beta * c`, wrapping where both factors are whole, without its fraction elsewhere."""
+    """Return `alpha * y + beta * c`, wrapping where both factors are whole, without its fraction elsewhere."""
     c = np.zeros((), y.dtype) if c is None else c
     if alpha.is_integer() and beta.is_integer():
         whole_alpha, whole_beta = (np.uint64(int(factor) % 2**64).astype(y.dtype) for factor in (alpha, beta))
@@ -116,18 +125,27 @@ def _scaled_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Ar
 
 
 def broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
-    """Say whether a shape broadcasts to another one, which stays as it is."""
+    """Whether a shape broadcasts to another one, which stays as it is."""
     return len(shape) <= len(onto) and all(
         have in (1, want) for have, want in zip(reversed(shape), reversed(onto), strict=False)
     )
 
 
 @kernel("Gemm")
-def gemm_with_flag(
-    a: Array, b: Array, c: Array, *, alpha: float, beta: float, transA: int, transB: int, broadcast: int, run: Call
+def gemm_1(
+    a: Array,
+    b: Array,
+    c: Array,
+    *,
+    alpha: float,
+    beta: float,
+    transA: int,
+    transB: int,
+    broadcast: int,
+    context: KernelContext,
 ) -> Array:
-    """Give `gemm`, for which `C` has the shape of the product unless `broadcast` says otherwise."""
-    y: Array = gemm(a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB, run=run)
+    """Return `gemm`, for which `C` has the shape of the product unless `broadcast` says otherwise."""
+    y: Array = gemm_7(a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB, context=context)
     if not broadcast and c.shape != y.shape:
         raise Violation("C4", f"shape {list(c.shape)}, and the product has {list(y.shape)}")
     return y
@@ -135,17 +153,17 @@ def gemm_with_flag(
 
 @kernel("Det")
 @rounded_once
-def determinant(x: Array, *, run: Call) -> Array:
-    """Give the determinants of the matrices in the last two dimensions."""
+def det_11(x: Array, *, context: KernelContext) -> Array:
+    """Return the determinants of the matrices in the last two dimensions."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise Violation("C1", f"shape {list(x.shape)}")
-    reserve_reduced(x, (x.ndim - 2, x.ndim - 1), run)
+    reserve_reduced(x, (x.ndim - 2, x.ndim - 1), context)
     return np.asarray(np.linalg.det(x.astype(np.float64)), x.dtype)
 
 
 @kernel("Einsum")
 @rounded_once
-def einsum(*inputs: Array, equation: str, run: Call) -> Array:
+def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
     """Multiply operands and sum over labelled dimensions, two operands at a time."""
     terms, wanted = _terms(equation, inputs)
     sizes = _sizes(terms, inputs)
@@ -154,7 +172,7 @@ def einsum(*inputs: Array, equation: str, run: Call) -> Array:
     operands = [_without_repeats(x, labels) for x, labels in zip(inputs, terms, strict=True)]
     uses = Counter(label for _, labels in operands for label in labels)
     while len(operands) > 1:
-        run.check_time()
+        context.check_time()
         pairs: Iterable[tuple[int, int]] = ((0, 1),)
         if len(operands) <= MANY:
             pairs = combinations(range(len(operands)), 2)
@@ -162,16 +180,16 @@ def einsum(*inputs: Array, equation: str, run: Call) -> Array:
         right, left = operands.pop(second), operands.pop(first)
         both = [*left[1], *right[1]]
         uses.subtract(both)
-        joined = _contracted(left, right, {label for label in both if uses[label] or label in wanted}, run)
+        joined = _contracted(left, right, {label for label in both if uses[label] or label in wanted}, context)
         uses.update(joined[1])
         operands.insert(0, joined)
     x, labels = operands[0]
-    x, labels = _summed(x, labels, wanted, run)
+    x, labels = _summed(x, labels, wanted, context)
     return x.transpose([labels.index(label) for label in wanted])
 
 
 def _terms(equation: str, inputs: Sequence[Array]) -> tuple[list[list[int | str]], list[int | str]]:
-    """Give the dimensions of each operand and of the output. Raises Violation where the equation does not fit."""
+    """Return the dimensions of each operand and of the output. Raises Violation where the equation does not fit."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     words = left.split(",")
     letters = "".join(word.replace("...", "", 1) for word in (*words, right))
@@ -201,7 +219,7 @@ def _labels(word: str, dots: list[int]) -> list[int | str]:
 
 
 def _sizes(terms: Sequence[Labels], inputs: Sequence[Array]) -> dict[int | str, int]:
-    """Give the size of each label; those of an ellipsis broadcast."""
+    """Return the size of each label; those of an ellipsis broadcast."""
     sizes: dict[int | str, int] = {}
     for labels, x in zip(terms, inputs, strict=True):
         for label, size in zip(labels, x.shape, strict=True):
@@ -230,7 +248,7 @@ def _without_repeats(x: Array, labels: Labels) -> Operand:
 
 
 def _growth(pair: Sequence[Operand], uses: Counter[int | str], wanted: Labels, sizes: dict[int | str, int]) -> int:
-    """Give by how many elements more there are when two operands have become one."""
+    """Return by how many elements more there are when two operands have become one."""
     both = Counter(label for _, labels in pair for label in labels)
     count = 1
     for label, times in both.items():
@@ -239,10 +257,10 @@ def _growth(pair: Sequence[Operand], uses: Counter[int | str], wanted: Labels, s
     return count - sum(x.size for x, _ in pair)
 
 
-def _contracted(left: Operand, right: Operand, kept: set[int | str], run: Call) -> Operand:
-    """Give the product of two operands, summed over the labels that neither another operand nor the output has."""
-    x, xs = _summed(*left, kept.union(right[1]), run)
-    y, ys = _summed(*right, kept.union(xs), run)
+def _contracted(left: Operand, right: Operand, kept: set[int | str], context: KernelContext) -> Operand:
+    """Return the product of two operands, summed over the labels that neither another operand nor the output has."""
+    x, xs = _summed(*left, kept.union(right[1]), context)
+    y, ys = _summed(*right, kept.union(xs), context)
     batch = [label for label in xs if label in ys and label in kept]
     inner = [label for label in xs if label in ys and label not in kept]
     rows = [label for label in xs if label not in ys]
@@ -251,7 +269,7 @@ def _contracted(left: Operand, right: Operand, kept: set[int | str], run: Call) 
     y = y.transpose([ys.index(label) for label in (*batch, *inner, *columns)])
     shape = np.broadcast_shapes(x.shape[: len(batch)], y.shape[: len(batch)])
     outer = (*shape, *x.shape[len(batch) : len(batch) + len(rows)], *y.shape[len(batch) + len(inner) :])
-    run.reserve(prod(outer), x.dtype)
+    context.reserve(prod(outer), x.dtype)
     if inner:
         depth = prod(y.shape[len(batch) : len(batch) + len(inner)])
         height, width = prod(outer[len(batch) : len(batch) + len(rows)]), prod(outer[len(batch) + len(rows) :])
@@ -265,9 +283,9 @@ def _contracted(left: Operand, right: Operand, kept: set[int | str], run: Call) 
     return product.reshape(outer), [*batch, *rows, *columns]
 
 
-def _summed(x: Array, labels: Labels, kept: Collection[int | str], run: Call) -> Operand:
+def _summed(x: Array, labels: Labels, kept: Collection[int | str], context: KernelContext) -> Operand:
     """Sum over the labels that are not kept."""
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     rest = [label for label in labels if label in kept]
-    reserve_reduced(x, axes, run)
+    reserve_reduced(x, axes, context)
     return (x.sum(axes, x.dtype) if axes else x), rest

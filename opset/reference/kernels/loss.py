@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from opset.reference.numerics.shared import Array, reserve_reduced, rounded_once
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 
 @kernel("NegativeLogLikelihoodLoss", since=12)
 @rounded_once
-def negative_log_likelihood(
+def negative_log_likelihood_loss_12(
     input: Array, target: Array, weight: Array | None = None, *, ignore_index: int | None, reduction: str
 ) -> Array:
-    """Give `-input[n, target[n]] * weight[target[n]]`, joined as `reduction` says."""
+    """Return `-input[n, target[n]] * weight[target[n]]`, joined as `reduction` says."""
     if reduction not in ("none", "sum", "mean"):
         raise Violation("C4", f"'{reduction[:100]}'")
     if input.ndim < 2 or target.shape != (input.shape[0], *input.shape[2:]):
@@ -42,20 +42,20 @@ def negative_log_likelihood(
 
 @kernel("SoftmaxCrossEntropyLoss", since=12)
 @rounded_once
-def softmax_cross_entropy(
+def softmax_cross_entropy_loss_12(
     scores: Array,
     labels: Array,
     weights: Array | None = None,
     *,
     ignore_index: int | None,
     reduction: str,
-    run: Call,
+    context: KernelContext,
 ) -> tuple[Array, Array | None]:
-    """Give the negative log likelihood of the softmax over the classes, and its logarithms."""
+    """Return the negative log likelihood of the softmax over the classes, and its logarithms."""
     if scores.ndim < 2:
         raise Violation("C1", f"shapes {list(scores.shape)} and {list(labels.shape)}")
-    reserve_reduced(scores, (1,), run)
+    reserve_reduced(scores, (1,), context)
     logs = scores - scores.max(1, keepdims=True, initial=-np.inf)
     logs -= np.log(np.exp(logs).sum(1, keepdims=True))
-    loss = negative_log_likelihood(logs, labels, weights, ignore_index=ignore_index, reduction=reduction)
-    return loss, logs if run.wants(1) else None
+    loss = negative_log_likelihood_loss_12(logs, labels, weights, ignore_index=ignore_index, reduction=reduction)
+    return loss, logs if context.wants(1) else None

@@ -9,35 +9,35 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 ML = "ai.onnx.ml"
 
 
 @kernel("ArrayFeatureExtractor", domain=ML)
-def array_feature_extractor(x: Array, y: Array, *, run: Call) -> Array:
-    """Give the entries of the last dimension at the positions `y`."""
+def array_feature_extractor_1(x: Array, y: Array, *, context: KernelContext) -> Array:
+    """Return the entries of the last dimension at the positions `y`."""
     columns = x.shape[-1] if x.ndim else 0
     positions = y.ravel()
     if not positions.size:
         raise Violation("C1", "there are no positions")
     if positions.min() < 0 or positions.max() >= columns:
         raise Violation("C2", f"positions {positions.min()} to {positions.max()}, and {columns} entries")
-    run.reserve(math.prod(x.shape[:-1]) * positions.size, x.dtype)
+    context.reserve(math.prod(x.shape[:-1]) * positions.size, x.dtype)
     chosen = x[..., positions]
     return chosen.reshape(1, -1) if x.ndim == 1 else chosen
 
 
 @kernel("Binarizer", domain=ML)
-def binarizer(x: Array, *, threshold: float) -> Array:
-    """Give 1 where an element exceeds the threshold, else 0."""
+def binarizer_1(x: Array, *, threshold: float) -> Array:
+    """Return 1 where an element exceeds the threshold, else 0."""
     return (x > threshold).astype(x.dtype)
 
 
 @kernel("CastMap", domain=ML)
-def cast_map(x: Mapping[int, Any], *, cast_to: str, map_form: str, max_map: int, run: Call) -> Array:
-    """Give a map's values in order of their keys, or at the positions that are their keys."""
+def cast_map_1(x: Mapping[int, Any], *, cast_to: str, map_form: str, max_map: int, context: KernelContext) -> Array:
+    """Return a map's values in order of their keys, or at the positions that are their keys."""
     if cast_to not in _CASTS or map_form not in ("DENSE", "SPARSE"):
         raise Violation("C1", f"cast_to {cast_to!r}, map_form {map_form!r}")
     convert, dtype = _CASTS[cast_to]
@@ -46,7 +46,7 @@ def cast_map(x: Mapping[int, Any], *, cast_to: str, map_form: str, max_map: int,
         raise Violation("C2", f"keys {keys[0]} to {keys[-1]}, max_map {max_map}")
     places = range(len(keys)) if map_form == "DENSE" else keys
     length = len(keys) if map_form == "DENSE" else max_map
-    run.reserve(length, np.float64)
+    context.reserve(length, np.float64)
     result: Array = np.full(length, "" if dtype is object else 0, dtype)
     for place, key in zip(places, keys, strict=True):
         result[place] = convert(_plain(x[key]))
@@ -58,7 +58,7 @@ def _plain(value: Any) -> Any:
 
 
 def _as_text(value: Any) -> str:
-    """Give a number as text in the shortest form that reads back as the same float."""
+    """Return a number as text in the shortest form that reads back as the same float."""
     if isinstance(value, float):
         shortest = np.format_float_positional(np.float32(value), trim="-")
         return shortest if abs(value) < 1e16 else np.format_float_scientific(np.float32(value), trim="-")
@@ -71,7 +71,7 @@ _CASTS: dict[str, tuple[Callable[[Any], Any], Any]] = {
 
 
 @kernel("CategoryMapper", domain=ML)
-def category_mapper(
+def category_mapper_1(
     x: Array,
     *,
     cats_int64s: tuple[int, ...] | None,
@@ -79,7 +79,7 @@ def category_mapper(
     default_int64: int,
     default_string: str,
 ) -> Array:
-    """Give integers for strings or strings for integers, by two lists in step."""
+    """Return integers for strings or strings for integers, by two lists in step."""
     integers, strings = cats_int64s or (), cats_strings or ()
     if len(integers) != len(strings):
         raise Violation("C1", f"{len(integers)} integers and {len(strings)} strings")
@@ -89,7 +89,7 @@ def category_mapper(
 
 
 def _looked_up(x: Array, table: Mapping[Any, Any], default: Any, dtype: Any) -> Array:
-    """Give what a table has for each element, a default where it has nothing."""
+    """Return what a table has for each element, a default where it has nothing."""
     result: Array = np.empty(x.size, dtype)
     for place, each in enumerate(x.ravel().tolist()):
         result[place] = table.get(each, default)
@@ -97,10 +97,10 @@ def _looked_up(x: Array, table: Mapping[Any, Any], default: Any, dtype: Any) -> 
 
 
 @kernel("DictVectorizer", domain=ML)
-def dict_vectorizer(
+def dict_vectorizer_1(
     x: Mapping[Any, Any], *, int64_vocabulary: tuple[int, ...] | None, string_vocabulary: tuple[str, ...] | None
 ) -> Array:
-    """Give a map's values in the order of a vocabulary, zeros where the map has no such key."""
+    """Return a map's values in the order of a vocabulary, zeros where the map has no such key."""
     if bool(int64_vocabulary) == bool(string_vocabulary):
         raise Violation("C1", "both vocabularies are given" if int64_vocabulary else "no vocabulary is given")
     vocabulary: Sequence[Any] = int64_vocabulary or string_vocabulary or ()
@@ -118,15 +118,15 @@ def dict_vectorizer(
 
 
 @kernel("FeatureVectorizer", domain=ML)
-def feature_vectorizer(*inputs: Array, inputdimensions: tuple[int, ...] | None, run: Call) -> Array:
-    """Give all inputs as floats, joined along the second dimension."""
+def feature_vectorizer_1(*inputs: Array, inputdimensions: tuple[int, ...] | None, context: KernelContext) -> Array:
+    """Return all inputs as floats, joined along the second dimension."""
     if inputdimensions is not None and (len(inputdimensions) != len(inputs) or min(inputdimensions) < 0):
         raise Violation("C1", f"inputdimensions {list(inputdimensions)}, {len(inputs)} inputs")
     parts, total = [], 0
     for number, each in enumerate(inputs):
         rows = each.reshape(1, -1) if each.ndim < 2 else each.reshape(len(each), math.prod(each.shape[1:]))
         total += len(rows) * (rows.shape[1] if inputdimensions is None else inputdimensions[number])
-        run.reserve(3 * total)
+        context.reserve(3 * total)
         if inputdimensions is not None:
             # A longer row is cut, a shorter one filled with zeros, as the number of features asks for.
             missing = inputdimensions[number] - rows.shape[1]
@@ -138,7 +138,7 @@ def feature_vectorizer(*inputs: Array, inputdimensions: tuple[int, ...] | None, 
 
 
 @kernel("Imputer", domain=ML)
-def imputer(
+def imputer_1(
     x: Array,
     *,
     imputed_value_floats: tuple[float, ...] | None,
@@ -146,7 +146,7 @@ def imputer(
     replaced_value_float: float,
     replaced_value_int64: int,
 ) -> Array:
-    """Give x with one value replaced, by one other or by one for each entry of the last dimension."""
+    """Return x with one value replaced, by one other or by one for each entry of the last dimension."""
     floats = x.dtype.kind == "f"
     new = (imputed_value_floats if floats else imputed_value_int64s) or ()
     columns = x.shape[-1] if x.ndim else 1
@@ -158,10 +158,10 @@ def imputer(
 
 
 @kernel("LabelEncoder", domain=ML)
-def label_encoder_of_classes(
+def label_encoder_1(
     x: Array, *, classes_strings: tuple[str, ...] | None, default_int64: int, default_string: str
 ) -> Array:
-    """Give positions in a list of strings for strings, strings for positions."""
+    """Return positions in a list of strings for strings, strings for positions."""
     classes = classes_strings or ()
     if x.dtype.kind == "O":
         return _looked_up(x, {each: place for place, each in enumerate(classes)}, default_int64, np.int64)
@@ -169,7 +169,7 @@ def label_encoder_of_classes(
 
 
 @kernel("LabelEncoder", since=2, domain=ML)
-def label_encoder_of_bits(
+def label_encoder_2(
     x: Array,
     *,
     default_float: float,
@@ -182,7 +182,7 @@ def label_encoder_of_bits(
     values_int64s: tuple[int, ...] | None,
     values_strings: tuple[str, ...] | None,
 ) -> Array:
-    """Give the value at the position of the key with the same bits; of repeated keys the first counts."""
+    """Return the value at the position of the key with the same bits; of repeated keys the first counts."""
     keys = _one_of(keys_floats, keys_int64s, keys_strings)
     values = _one_of(values_floats, values_int64s, values_strings)
     _check_encoder(x, keys, values)
@@ -194,7 +194,7 @@ def label_encoder_of_bits(
 
 
 @kernel("LabelEncoder", since=4, domain=ML)
-def label_encoder(
+def label_encoder_4(
     x: Array,
     *,
     default_float: float,
@@ -210,7 +210,7 @@ def label_encoder(
     values_strings: tuple[str, ...] | None,
     values_tensor: Array | None,
 ) -> Array:
-    """Give the value at the position of the equal key; NaN equals NaN, and of repeated keys the last counts."""
+    """Return the value at the position of the equal key; NaN equals NaN, and of repeated keys the last counts."""
     keys = _one_of(keys_floats, keys_int64s, keys_strings, keys_tensor)
     values = _one_of(values_floats, values_int64s, values_strings, values_tensor)
     _check_encoder(x, keys, values)
@@ -229,7 +229,7 @@ def label_encoder(
 
 
 def _one_of(*forms: Any) -> Array:
-    """Give the one list or tensor that is given, as an array of one dimension."""
+    """Return the one list or tensor that is given, as an array of one dimension."""
     dtypes = (np.float32, np.int64, object, None)
     given = [
         (form, dtype)
@@ -254,15 +254,20 @@ def _check_encoder(x: Array, keys: Array, values: Array) -> None:
 
 
 @kernel("OneHotEncoder", domain=ML)
-def one_hot_encoder(
-    x: Array, *, cats_int64s: tuple[int, ...] | None, cats_strings: tuple[str, ...] | None, zeros: int, run: Call
+def one_hot_encoder_1(
+    x: Array,
+    *,
+    cats_int64s: tuple[int, ...] | None,
+    cats_strings: tuple[str, ...] | None,
+    zeros: int,
+    context: KernelContext,
 ) -> Array:
-    """Give a row of zeros with a 1 at the position of its category for each element."""
+    """Return a row of zeros with a 1 at the position of its category for each element."""
     categories: Sequence[Any] = cats_strings or cats_int64s or ()
     if bool(cats_strings) == bool(cats_int64s) or (x.dtype.kind == "O") != bool(cats_strings):
         raise Violation("C1", f"{len(cats_int64s or ())} integers and {len(cats_strings or ())} strings are given")
     values = x if x.dtype.kind == "O" else x.astype(np.int64)
-    run.reserve(x.size * len(categories))
+    context.reserve(x.size * len(categories))
     places = _looked_up(values, {each: place for place, each in enumerate(categories)}, -1, np.int64).ravel()
     if not zeros and (places < 0).any():
         unknown = x.ravel()[np.flatnonzero(places < 0)[0]]
@@ -274,15 +279,19 @@ def one_hot_encoder(
 
 
 @kernel("ZipMap", domain=ML)
-def zip_map(
-    x: Array, *, classlabels_int64s: tuple[int, ...] | None, classlabels_strings: tuple[str, ...] | None, run: Call
+def zip_map_1(
+    x: Array,
+    *,
+    classlabels_int64s: tuple[int, ...] | None,
+    classlabels_strings: tuple[str, ...] | None,
+    context: KernelContext,
 ) -> list[dict[Any, Any]]:
-    """Give for each row a map from labels to its elements."""
+    """Return for each row a map from labels to its elements."""
     labels: Sequence[Any] = classlabels_strings or classlabels_int64s or ()
     if bool(classlabels_int64s) == bool(classlabels_strings):
         raise Violation("C1", "one list of labels has to be given")
     rows = x.reshape(1, -1) if x.ndim < 2 else x
     if rows.ndim != 2 or rows.shape[1] != len(labels):
         raise Violation("C2", f"{len(labels)} labels for shape {list(x.shape)}")
-    run.reserve(128 * rows.size, np.uint8)
+    context.reserve(128 * rows.size, np.uint8)
     return [dict(zip(labels, row, strict=True)) for row in rows]

@@ -6,7 +6,7 @@ import numpy as np
 
 from opset.reference.numerics.ml_scores import as_floats, class_labels, columns_of, transformed
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 ML = "ai.onnx.ml"
@@ -14,16 +14,16 @@ Floats = tuple[float, ...] | None
 
 
 @kernel("LinearRegressor", domain=ML)
-def linear_regressor(
-    x: Array, *, coefficients: Floats, intercepts: Floats, post_transform: str, targets: int, run: Call
+def linear_regressor_1(
+    x: Array, *, coefficients: Floats, intercepts: Floats, post_transform: str, targets: int, context: KernelContext
 ) -> Array:
-    """Give `x . transpose(coefficients) + intercepts`, after a transform."""
-    scores = _linear(x, coefficients, intercepts, targets, run)
+    """Return `x . transpose(coefficients) + intercepts`, after a transform."""
+    scores = _linear(x, coefficients, intercepts, targets, context)
     return transformed(scores, post_transform, "C3").astype(np.float32)
 
 
 @kernel("LinearClassifier", domain=ML)
-def linear_classifier(
+def linear_classifier_1(
     x: Array,
     *,
     classlabels_ints: tuple[int, ...] | None,
@@ -32,13 +32,13 @@ def linear_classifier(
     intercepts: Floats,
     multi_class: int,
     post_transform: str,
-    run: Call,
+    context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Give the label of the greatest score of each row, and the scores after a transform."""
+    """Return the label of the greatest score of each row, and the scores after a transform."""
     labels = class_labels(classlabels_strings, classlabels_ints, "C4")
     features = columns_of(x, "C1").shape[1]
     rows = len(coefficients) // features if features else len(labels)
-    scores = _linear(x, coefficients, intercepts, rows, run)
+    scores = _linear(x, coefficients, intercepts, rows, context)
     if rows == 1 and len(labels) == 2:
         # One row of coefficients tells two classes apart: its score is that of the second against the first.
         margin = scores[:, 0]
@@ -50,12 +50,12 @@ def linear_classifier(
     return labels[best], transformed(scores, post_transform, "C3").astype(np.float32)
 
 
-def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, run: Call) -> Array:
+def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, context: KernelContext) -> Array:
     values = as_floats(columns_of(x, "C1"))
     flat = np.array(coefficients or (), np.float32)
     if rows < 1 or len(flat) != rows * values.shape[1]:
         raise Violation("C2", f"{len(flat)} coefficients for {rows} rows of {values.shape[1]} features")
-    run.reserve(2 * len(values) * rows, values.dtype)
+    context.reserve(2 * len(values) * rows, values.dtype)
     scores = values @ flat.reshape(rows, -1).T.astype(values.dtype)
     if intercepts:
         if len(intercepts) != rows:
@@ -65,8 +65,8 @@ def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, run: 
 
 
 @kernel("Scaler", domain=ML)
-def scaler(x: Array, *, offset: Floats, scale: Floats) -> Array:
-    """Give `(x - offset) * scale` as floats."""
+def scaler_1(x: Array, *, offset: Floats, scale: Floats) -> Array:
+    """Return `(x - offset) * scale` as floats."""
     columns = x.shape[-1] if x.ndim else 1
     result = as_floats(x)
     for values, combine in ((offset, np.subtract), (scale, np.multiply)):
@@ -78,8 +78,8 @@ def scaler(x: Array, *, offset: Floats, scale: Floats) -> Array:
 
 
 @kernel("Normalizer", domain=ML)
-def normalizer(x: Array, *, norm: str) -> Array:
-    """Give rows divided by their greatest element, sum of absolute values or length; by none that is zero."""
+def normalizer_1(x: Array, *, norm: str) -> Array:
+    """Return rows divided by their greatest element, sum of absolute values or length; by none that is zero."""
     values = as_floats(x)
     if not values.size:
         return values.astype(np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 
 from opset.reference.numerics.ml_scores import class_labels, columns_of, logistic, transformed
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 ML = "ai.onnx.ml"
@@ -18,13 +18,13 @@ BLOCK = 1 << 22
 _CHECKED = 1 << 10  # rows between two looks at the clock
 
 
-def _kernel_values(x: Array, vectors: Array, kind: str, parameters: Floats, run: Call) -> Any:
-    """Give the kernel function of each row with each support vector, in blocks of rows: (rows, values)."""
+def _kernel_values(x: Array, vectors: Array, kind: str, parameters: Floats, context: KernelContext) -> Any:
+    """Return the kernel function of each row with each support vector, in blocks of rows: (rows, values)."""
     gamma, coef0, degree = (*(parameters or ()), 0.0, 0.0, 0.0)[:3]
     block = max(1, BLOCK // max(len(vectors), 1))
-    run.reserve(min(len(x), block) * len(vectors), x.dtype)
+    context.reserve(min(len(x), block) * len(vectors), x.dtype)
     for start in range(0, len(x), block):
-        run.check_time()
+        context.check_time()
         rows = x[start : start + block]
         product = rows @ vectors.T
         if kind == "POLY":
@@ -36,7 +36,7 @@ def _kernel_values(x: Array, vectors: Array, kind: str, parameters: Floats, run:
             product = np.empty_like(product)
             for number, row in enumerate(rows):
                 if not number % _CHECKED:
-                    run.check_time()
+                    context.check_time()
                 product[number] = np.exp(-gamma * ((vectors - row) ** 2).sum(axis=1))
         elif kind != "LINEAR":
             raise Violation("C3", f"kernel_type {kind!r}")
@@ -44,7 +44,7 @@ def _kernel_values(x: Array, vectors: Array, kind: str, parameters: Floats, run:
 
 
 @kernel("SVMRegressor", domain=ML)
-def svm_regressor(
+def svm_regressor_1(
     x: Array,
     *,
     coefficients: Floats,
@@ -55,19 +55,19 @@ def svm_regressor(
     post_transform: str,
     rho: Floats,
     support_vectors: Floats,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the weighted sum of kernel values, plus rho; its sign for a machine of one class."""
+    """Return the weighted sum of kernel values, plus rho; its sign for a machine of one class."""
     values = columns_of(x, "C1").astype(np.float64)
     weights = np.array(coefficients or (), np.float64)
     count = n_supports if n_supports > 0 else values.shape[1]
     if len(weights) != count:
         raise Violation("C2", f"{len(weights)} coefficients for {count} vectors or features")
-    run.reserve(4 * len(values), np.float64)
+    context.reserve(4 * len(values), np.float64)
     score = np.zeros((len(values), 1))
     if n_supports > 0:
         vectors = _vectors(support_vectors, n_supports, values.shape[1])
-        for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, run):
+        for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, context):
             score[rows, 0] = products @ weights
     else:
         score[:, 0] = values @ weights
@@ -85,7 +85,7 @@ def _vectors(flat: Floats, count: int, features: int) -> Array:
 
 
 @kernel("SVMClassifier", domain=ML)
-def svm_classifier(
+def svm_classifier_1(
     x: Array,
     *,
     classlabels_ints: tuple[int, ...] | None,
@@ -99,14 +99,14 @@ def svm_classifier(
     rho: Floats,
     support_vectors: Floats,
     vectors_per_class: tuple[int, ...] | None,
-    run: Call,
+    context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Give labels and scores: votes of the pairs of classes, or one linear model for each class."""
+    """Return labels and scores: votes of the pairs of classes, or one linear model for each class."""
     labels = class_labels(classlabels_strings, classlabels_ints, "C5")
     values = columns_of(x, "C1").astype(np.float64)
     counts = vectors_per_class or ()
     if not sum(counts):
-        return _linear_machine(values, labels, coefficients, rho, post_transform, run)
+        return _linear_machine(values, labels, coefficients, rho, post_transform, context)
     count, classes = sum(counts), len(counts)
     pairs = classes * (classes - 1) // 2
     if classes != len(labels) or min(counts) < 0:
@@ -120,9 +120,9 @@ def svm_classifier(
         raise Violation("C2", f"{len(prob_a or ())} prob_a and {len(prob_b or ())} prob_b for {pairs} pairs")
     weights = weights.reshape(classes - 1, count)
     starts = np.cumsum([0, *counts])
-    run.reserve(3 * len(values) * pairs, np.float64)
+    context.reserve(3 * len(values) * pairs, np.float64)
     decisions = np.zeros((len(values), pairs))
-    for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, run):
+    for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, context):
         number = 0
         for i in range(classes):
             for j in range(i + 1, classes):
@@ -139,7 +139,7 @@ def svm_classifier(
         votes[:, second[number]] += ~won[:, number]
     best = votes.argmax(axis=1)
     if prob_a and prob_b:
-        scores = _coupled(_pairwise(decisions, prob_a, prob_b), classes, run)
+        scores = _coupled(_pairwise(decisions, prob_a, prob_b), classes, context)
     elif pairs == 1:
         # A decision above 0 is for the first of two classes, and yet, as scikit-learn has it, the score of the second.
         scores = np.concatenate([-decisions, decisions], axis=1)
@@ -149,29 +149,29 @@ def svm_classifier(
 
 
 def _linear_machine(
-    values: Array, labels: Array, coefficients: Floats, rho: Floats, post_transform: str, run: Call
+    values: Array, labels: Array, coefficients: Floats, rho: Floats, post_transform: str, context: KernelContext
 ) -> tuple[Array, Array]:
     weights = np.array(coefficients or (), np.float64)
     if not len(labels) or len(weights) != len(labels) * values.shape[1]:
         raise Violation("C2", f"{len(weights)} coefficients for {len(labels)} classes of {values.shape[1]} features")
-    run.reserve(2 * len(values) * len(labels), np.float64)
+    context.reserve(2 * len(values) * len(labels), np.float64)
     scores = values @ weights.reshape(len(labels), -1).T + (rho or (0.0,))[0]
     return labels[scores.argmax(axis=1)], transformed(scores, post_transform, "C4").astype(np.float32)
 
 
 def _pairwise(decisions: Array, prob_a: tuple[float, ...], prob_b: tuple[float, ...]) -> Array:
-    """Give the probability of the first class of each pair, by a sigmoid fitted to the decisions (Platt)."""
+    """Return the probability of the first class of each pair, by a sigmoid fitted to the decisions (Platt)."""
     pairs = decisions.shape[1]
     fitted = decisions * np.array(prob_a[:pairs]) + np.array(prob_b[:pairs])
     return np.clip(logistic(-fitted), 1e-7, 1 - 1e-7)
 
 
-def _coupled(first_wins: Array, classes: int, run: Call) -> Array:
-    """Give probabilities of classes from those of pairs (Wu, Lin and Weng, 2004, second method).
+def _coupled(first_wins: Array, classes: int, context: KernelContext) -> Array:
+    """Return probabilities of classes from those of pairs (Wu, Lin and Weng, 2004, second method).
 
     They minimise the sum over i and j of (r_ji p_i - r_ij p_j)^2 with sum 1, the solution of a linear system.
     """
-    run.reserve(len(first_wins) * (classes + 1) ** 2 * 2, np.float64)
+    context.reserve(len(first_wins) * (classes + 1) ** 2 * 2, np.float64)
     r = np.zeros((len(first_wins), classes, classes))
     first, second = np.triu_indices(classes, 1)
     r[:, first, second] = first_wins

@@ -11,7 +11,7 @@ import numpy as np
 
 from opset.reference.numerics.ml_scores import TRANSFORMS, as_floats, class_labels, columns_of, logistic, transformed
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 ML = "ai.onnx.ml"
@@ -46,8 +46,8 @@ class Forest:
     def __post_init__(self) -> None:
         self.used = [int(mode) for mode in np.unique(self.modes) if mode < MEMBER]
 
-    def leaves(self, x: Array, run: Call) -> Array:
-        """Give the leaf that each row reaches in each tree, of shape [N, trees]. Raises Violation C2 on a cycle."""
+    def leaves(self, x: Array, context: KernelContext) -> Array:
+        """Return the leaf that each row reaches in each tree, of shape [N, trees]. Raises Violation C2 on a cycle."""
         rows, trees = len(x), len(self.roots)
         at = np.tile(self.roots, rows)
         row = np.repeat(np.arange(rows), trees)
@@ -55,7 +55,7 @@ class Forest:
         for _ in range(len(self.modes)):
             if not len(going):
                 break
-            run.check_time()
+            context.check_time()
             node = at[going]
             value = x[row[going], self.features[node]]
             mode = self.modes[node]
@@ -84,25 +84,25 @@ class Members:
     pairs: Array
 
     def contain(self, node: Array, value: Array) -> Array:
-        """Say whether each value is a member of its node's set."""
+        """Return whether each value is a member of its node's set."""
         place = np.minimum(np.searchsorted(self.values, value), len(self.values) - 1)
         pair = node * len(self.values) + place
         found = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
         return (self.values[place] == value) & (self.pairs[found] == pair)
 
 
-def aggregated(forest: Forest, x: Array, count: int, aggregate: str | bytes, run: Call) -> Array:
-    """Give the aggregated votes for each row and target, as doubles; a target without vote has 0."""
+def aggregated(forest: Forest, x: Array, count: int, aggregate: str | bytes, context: KernelContext) -> Array:
+    """Return the aggregated votes for each row and target, as doubles; a target without vote has 0."""
     if aggregate not in AGGREGATES:
         raise Violation("C3", f"aggregate_function {aggregate!r}")
     if len(forest.features) and not 0 <= forest.features.min() <= forest.features.max() < max(x.shape[1], 1):
         raise Violation("C4", f"features {forest.features.min()} to {forest.features.max()}, and {x.shape[1]} columns")
-    run.reserve(len(x) * count, np.float64)
+    context.reserve(len(x) * count, np.float64)
     scores = np.zeros((len(x), count))
     block = max(1, BLOCK // max(len(forest.roots) * int(np.diff(forest.first).max(initial=1)), 1))
     for start in range(0, len(x), block):
         part = x[start : start + block]
-        leaves = forest.leaves(part, run)
+        leaves = forest.leaves(part, context)
         votes = forest.first[leaves + 1] - forest.first[leaves]
         row = np.repeat(np.arange(len(part)), votes.sum(axis=1))
         # The votes of a leaf stand next to each other: count up from the first of each.
@@ -123,7 +123,7 @@ def aggregated(forest: Forest, x: Array, count: int, aggregate: str | bytes, run
 
 
 @kernel("TreeEnsemble", since=5, domain=ML)
-def tree_ensemble(
+def tree_ensemble_5(
     x: Array,
     *,
     aggregate_function: int,
@@ -142,9 +142,9 @@ def tree_ensemble(
     nodes_truenodeids: tuple[int, ...],
     post_transform: int,
     tree_roots: tuple[int, ...],
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the aggregated weights of the leaves that each row reaches, after a transform."""
+    """Return the aggregated weights of the leaves that each row reaches, after a transform."""
     rows = columns_of(x, "C1")
     nodes, leaves = len(nodes_featureids), len(leaf_targetids)
     lengths = {
@@ -182,12 +182,12 @@ def tree_ensemble(
     if not 0 <= aggregate_function < len(AGGREGATES) or not 0 <= post_transform < len(TRANSFORMS):
         raise Violation("C3", f"aggregate_function {aggregate_function}, post_transform {post_transform}")
     values = as_floats(rows)
-    scores = aggregated(forest, values, count, AGGREGATES[aggregate_function], run).astype(values.dtype)
+    scores = aggregated(forest, values, count, AGGREGATES[aggregate_function], context).astype(values.dtype)
     return transformed(scores, TRANSFORMS[post_transform], "C3").astype(x.dtype)
 
 
 def _members(nodes: Array, values: Array | None) -> Members | None:
-    """Give the sets of nodes of mode MEMBER; each ends with a NaN, in the order of the nodes."""
+    """Return the sets of nodes of mode MEMBER; each ends with a NaN, in the order of the nodes."""
     if not len(nodes):
         return None
     flat = as_floats(np.zeros(0, np.float32) if values is None else values.ravel())
@@ -226,7 +226,7 @@ def _forest(
     vote_nodes: tuple[int, ...],
     vote_targets: tuple[int, ...],
 ) -> Forest:
-    """Give the forest of the old attributes, its weights as positions in the list of votes and splits left out.
+    """Return the forest of the old attributes, its weights as positions in the list of votes and splits left out.
 
     It is kept, since to find nodes by their ids takes longer than to go down the trees. The root of a tree is
     its first node, or the only one that no branch leads to.
@@ -277,13 +277,15 @@ def _roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Ar
 
 
 def _numbers(given: Mapping[str, Any], name: str) -> Array:
-    """Give numbers that are an attribute with a list of floats, or one with a tensor."""
+    """Return numbers that are an attribute with a list of floats, or one with a tensor."""
     tensor = given.get(f"{name}_as_tensor")
     return np.array(given[name] or (), np.float32) if tensor is None else tensor.ravel()
 
 
-def _scores(x: Array, votes: str, count: int, aggregate: str, given: Mapping[str, Any], run: Call) -> Array:
-    """Give the aggregated votes of the old attributes, in the type in which the model computes.
+def _scores(
+    x: Array, votes: str, count: int, aggregate: str, given: Mapping[str, Any], context: KernelContext
+) -> Array:
+    """Return the aggregated votes of the old attributes, in the type in which the model computes.
 
     `given` are the attributes, `votes` is how the names of those of the votes begin.
     """
@@ -300,7 +302,7 @@ def _scores(x: Array, votes: str, count: int, aggregate: str, given: Mapping[str
     values = as_floats(columns_of(x, "C1"))
     features = np.where(shape.modes == LEAF, 0, shape.features)
     forest = replace(shape, features=features, splits=splits, weights=weights[shape.weights])
-    scores = aggregated(forest, values, count, aggregate, run).astype(values.dtype)
+    scores = aggregated(forest, values, count, aggregate, context).astype(values.dtype)
     base = _numbers(given, "base_values")
     if len(base) not in (0, count):
         raise Violation("C5", f"{len(base)} base values, and {count} are needed")
@@ -308,28 +310,28 @@ def _scores(x: Array, votes: str, count: int, aggregate: str, given: Mapping[str
 
 
 @kernel("TreeEnsembleRegressor", domain=ML)
-def tree_ensemble_regressor(x: Array, *, run: Call, **given: Any) -> Array:
-    """Give the aggregated votes of the leaves that each row reaches, plus base values, after a transform."""
+def tree_ensemble_regressor_1(x: Array, *, context: KernelContext, **given: Any) -> Array:
+    """Return the aggregated votes of the leaves that each row reaches, plus base values, after a transform."""
     count = given["n_targets"] if given["n_targets"] is not None else max(given["target_ids"] or (0,)) + 1
-    scores = _scores(x, "target", count, given["aggregate_function"], given, run)
+    scores = _scores(x, "target", count, given["aggregate_function"], given, context)
     return transformed(scores, given["post_transform"], "C3").astype(np.float32)
 
 
 @kernel("TreeEnsembleClassifier", domain=ML)
-def tree_ensemble_classifier(x: Array, *, run: Call, **given: Any) -> tuple[Array, Array]:
-    """Give the label of the greatest score of each row, and the scores after a transform."""
+def tree_ensemble_classifier_1(x: Array, *, context: KernelContext, **given: Any) -> tuple[Array, Array]:
+    """Return the label of the greatest score of each row, and the scores after a transform."""
     labels = class_labels(given["classlabels_strings"], given["classlabels_int64s"], "C6")
     ids, transform = given["class_ids"] or (), given["post_transform"]
     if len(labels) == 2 and set(ids) == {0} and len(_numbers(given, "base_values")) < 2:
-        scores = _scores(x, "class", 1, "SUM", given, run)
+        scores = _scores(x, "class", 1, "SUM", given, context)
         signed = bool((_numbers(given, "class_weights") < 0).any())
         return _of_one_score(scores[:, 0], labels, transform, signed)
-    scores = _scores(x, "class", len(labels), "SUM", given, run)
+    scores = _scores(x, "class", len(labels), "SUM", given, context)
     return labels[scores.argmax(axis=1)], transformed(scores, transform, "C3").astype(np.float32)
 
 
 def _of_one_score(score: Array, labels: Array, transform: str, signed: bool) -> tuple[Array, Array]:
-    """Give labels and scores where all votes are for the first of two classes, as exporters of binary ones write.
+    """Return labels and scores where all votes are for the first of two classes, as exporters of binary ones write.
 
     The standard is silent on what the other class then gets. Without negative weights the score is taken for the
     probability of the second class, else for a margin, as the runtimes do.

@@ -10,13 +10,13 @@ import numpy as np
 
 from opset.reference.numerics.shared import Array, reserve_reduced, rounded_once, sizes_of
 from opset.reference.numerics.windows import Ints, Windows, reduce_windows, taps, window_attributes, windows_over
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 
 @kernel("MaxPool")
 @rounded_once
-def max_pool(
+def max_pool_1(
     x: Array,
     *,
     auto_pad: str,
@@ -26,36 +26,36 @@ def max_pool(
     pads: Ints,
     storage_order: int = 0,
     strides: Ints,
-    run: Call,
+    context: KernelContext,
 ) -> Any:
-    """Give the maximum of each window, NaN where there is one, and the place of the first of them in the flat input."""
+    """The maximum of each window, NaN where there is one, and the place of the first of them in the flat input."""
     windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
     if storage_order not in (0, 1):
         raise Violation("C5", f"storage_order {storage_order}")
-    if run.wants(1):
-        return _maxima_and_places(x, windows, storage_order, run)
-    return reduce_windows(np.maximum, x, windows, _least(x.dtype), run)
+    if context.wants(1):
+        return _maxima_and_places(x, windows, storage_order, context)
+    return reduce_windows(np.maximum, x, windows, _least(x.dtype), context)
 
 
 def _least(dtype: Any) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def _maxima_and_places(x: Array, windows: Windows, storage_order: int, run: Call) -> tuple[Array, Array]:
-    """Give maxima and their places, axis by axis from the last, so that the first of equal ones in row order wins."""
+def _maxima_and_places(x: Array, windows: Windows, storage_order: int, context: KernelContext) -> tuple[Array, Array]:
+    """Return maxima and their places, axis by axis from the last, so that the first of equal ones in row order wins."""
     sizes = x.shape[2:]
     count = math.prod(sizes)
-    run.reserve(x.size + count, np.int64)
+    context.reserve(x.size + count, np.int64)
     numbers: Array = np.arange(count).reshape(sizes if storage_order == 0 else sizes[::-1])
     places: Array = np.broadcast_to(numbers if storage_order == 0 else numbers.transpose(), x.shape)
     for axis in reversed(range(2, x.ndim)):
         kernel, stride, dilation, begin, _, count = (each[axis - 2] for each in windows)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-        run.reserve(2 * math.prod(shape), np.int64)
+        context.reserve(2 * math.prod(shape), np.int64)
         best, where = np.full(shape, _least(x.dtype), x.dtype), np.full(shape, -1)
         before: tuple[Any, ...] = (slice(None),) * axis
         for part, seen in taps(x.shape[axis], kernel, stride, dilation, begin, count):
-            run.check_time()
+            context.check_time()
             there, known, chosen = x[(*before, seen)], best[(*before, part)], where[(*before, part)]
             better = (there > known) | (chosen < 0) | ((there != there) & (known == known))
             np.copyto(known, there, where=better)
@@ -67,7 +67,7 @@ def _maxima_and_places(x: Array, windows: Windows, storage_order: int, run: Call
 
 @kernel("AveragePool")
 @rounded_once
-def average_pool(
+def average_pool_1(
     x: Array,
     *,
     auto_pad: str,
@@ -77,12 +77,12 @@ def average_pool(
     kernel_shape: Sequence[int],
     pads: Ints,
     strides: Ints,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the mean of each window; what lies beyond the padding never counts."""
+    """Return the mean of each window; what lies beyond the padding never counts."""
     windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
-    run.reserve(4 * max(windows.output) + math.prod(windows.output), np.int64)
-    sums = reduce_windows(np.add, x, windows, 0, run)
+    context.reserve(4 * max(windows.output) + math.prod(windows.output), np.int64)
+    sums = reduce_windows(np.add, x, windows, 0, context)
     counts = np.ones((), x.dtype)
     for size, extent, stride, dilation, begin, end, count in zip(x.shape[2:], *windows, strict=True):
         starts = np.arange(count) * stride - begin
@@ -97,7 +97,7 @@ def average_pool(
 
 @kernel("LpPool")
 @rounded_once
-def lp_pool(
+def lp_pool_1(
     x: Array,
     *,
     auto_pad: str,
@@ -107,11 +107,11 @@ def lp_pool(
     p: float,
     pads: Ints,
     strides: Ints,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the norm of order p of each window. Version 1 does not say what an absent `kernel_shape` is."""
+    """Return the norm of order p of each window. Version 1 does not say what an absent `kernel_shape` is."""
     windows = windows_over(x.shape, kernel_shape or (), strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
-    return _root(reduce_windows(np.add, _powers(x, p, "C5"), windows, 0, run), p)
+    return _root(reduce_windows(np.add, _powers(x, p, "C5"), windows, 0, context), p)
 
 
 def _powers(x: Array, p: float, label: str) -> Array:
@@ -126,19 +126,19 @@ def _root(sums: Array, p: float) -> Array:
     return root
 
 
-def _channels(x: Array, run: Call) -> tuple[Array, tuple[int, ...]]:
-    """Give each channel as one row, and the shape that a value of each has."""
+def _channels(x: Array, context: KernelContext) -> tuple[Array, tuple[int, ...]]:
+    """Return each channel as one row, and the shape that a value of each has."""
     if x.ndim < 3:
         raise Violation("C1", f"rank {x.ndim}")
-    reserve_reduced(x, range(2, x.ndim), run)
+    reserve_reduced(x, range(2, x.ndim), context)
     return x.reshape(*x.shape[:2], math.prod(x.shape[2:])), (*x.shape[:2], *[1] * (x.ndim - 2))
 
 
 @kernel("GlobalAveragePool")
 @rounded_once
-def global_average_pool(x: Array, *, run: Call) -> Array:
-    """Give the mean of each channel, NaN of an empty one."""
-    rows, shape = _channels(x, run)
+def global_average_pool_1(x: Array, *, context: KernelContext) -> Array:
+    """Return the mean of each channel, NaN of an empty one."""
+    rows, shape = _channels(x, context)
     sums = rows.sum(2)
     sums /= rows.dtype.type(rows.shape[2])
     return sums.reshape(shape)
@@ -146,22 +146,22 @@ def global_average_pool(x: Array, *, run: Call) -> Array:
 
 @kernel("GlobalMaxPool")
 @rounded_once
-def global_max_pool(x: Array, *, run: Call) -> Array:
-    """Give the maximum of each channel, minus infinity of an empty one."""
-    rows, shape = _channels(x, run)
+def global_max_pool_1(x: Array, *, context: KernelContext) -> Array:
+    """Return the maximum of each channel, minus infinity of an empty one."""
+    rows, shape = _channels(x, context)
     return rows.max(2, initial=-np.inf).reshape(shape)
 
 
 @kernel("GlobalLpPool")
 @rounded_once
-def global_lp_pool(x: Array, *, p: float, run: Call) -> Array:
-    """Give the norm of order p of each channel."""
-    rows, shape = _channels(x, run)
+def global_lp_pool_1(x: Array, *, p: float, context: KernelContext) -> Array:
+    """Return the norm of order p of each channel."""
+    rows, shape = _channels(x, context)
     return _root(_powers(rows, p, "C2").sum(2), p).reshape(shape)
 
 
 @kernel("MaxUnpool", since=9)
-def max_unpool(
+def max_unpool_9(
     x: Array,
     indices: Array,
     output_shape: Array | None = None,
@@ -169,9 +169,9 @@ def max_unpool(
     kernel_shape: Sequence[int],
     pads: Ints,
     strides: Ints,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give zeros with the values of x at the places that `indices` names in the flat output."""
+    """Return zeros with the values of x at the places that `indices` names in the flat output."""
     rank = x.ndim - 2
     if rank != len(kernel_shape) or rank < 1:
         raise Violation("C1", f"{len(kernel_shape)} axes in the window, rank {x.ndim}")
@@ -192,7 +192,7 @@ def max_unpool(
     if min(shape) < 0:
         raise Violation("C4", f"the output would be of {shape}")
     count = math.prod(shape)
-    run.reserve(count, x.dtype)
+    context.reserve(count, x.dtype)
     if indices.size and not 0 <= indices.min() <= indices.max() < count:
         raise Violation("C5", f"places from {indices.min()} to {indices.max()}, {count} elements")
     result = np.zeros(count, x.dtype)

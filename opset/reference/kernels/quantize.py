@@ -14,7 +14,7 @@ from opset.reference.kernels.linalg import matrix_product
 from opset.reference.numerics.conversion import FLOAT8, converted
 from opset.reference.numerics.shared import SMALL_FLOATS, Array, positive_axis
 from opset.reference.numerics.windows import Ints, padded, windows_over
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 
@@ -40,7 +40,7 @@ _INT8 = (np.dtype(np.int8), np.dtype(np.uint8))
 
 
 @kernel("QuantizeLinear", since=13)
-def quantize_linear(
+def quantize_linear_13(
     x: Array,
     scale: Array,
     zero_point: Array | None = None,
@@ -51,7 +51,7 @@ def quantize_linear(
     precision: int = 0,
     saturate: int = 1,
 ) -> Array:
-    """Give x divided by its scale, rounded, shifted by the zero point and saturated."""
+    """Return x divided by its scale, rounded, shifted by the zero point and saturated."""
     if zero_point is not None and not _same_shape(zero_point, scale):
         raise Violation("C3", f"shapes {list(zero_point.shape)} and {list(scale.shape)}")
     kind = zero_point.dtype if zero_point is not None else np.dtype(np.uint8)
@@ -77,17 +77,17 @@ def quantize_linear(
 
 
 @kernel("QuantizeLinear", since=10)
-def quantize_linear_by_scalar(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
-    """Give `quantize_linear` with one scale for all."""
+def quantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
+    """Return `quantize_linear` with one scale for all."""
     scale, zero_point = _scalar(scale, "C2"), None if zero_point is None else _scalar(zero_point, "C3")
-    return quantize_linear(x, scale, zero_point, axis=0)
+    return quantize_linear_13(x, scale, zero_point, axis=0)
 
 
 @kernel("DequantizeLinear", since=13)
-def dequantize_linear(
+def dequantize_linear_13(
     x: Array, scale: Array, zero_point: Array | None = None, *, axis: int, block_size: int = 0, output_dtype: int = 0
 ) -> Array:
-    """Give x without its zero point, times its scale."""
+    """Return x without its zero point, times its scale."""
     if zero_point is not None and not _same_shape(zero_point, scale):
         raise Violation("C3", f"shapes {list(zero_point.shape)} and {list(scale.shape)}")
     kind = DTYPES.get(output_dtype) if output_dtype else scale.dtype
@@ -104,15 +104,15 @@ def dequantize_linear(
 
 
 @kernel("DequantizeLinear", since=10)
-def dequantize_linear_by_scalar(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
-    """Give `dequantize_linear` with one scale for all."""
+def dequantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
+    """Return `dequantize_linear` with one scale for all."""
     scale, zero_point = _scalar(scale, "C2"), None if zero_point is None else _scalar(zero_point, "C3")
-    return dequantize_linear(x, scale, zero_point, axis=0)
+    return dequantize_linear_13(x, scale, zero_point, axis=0)
 
 
 @kernel("DynamicQuantizeLinear", since=11)
-def dynamic_quantize_linear(x: Array) -> tuple[Array, Array, Array]:
-    """Give x as uint8, with the scale and the zero point that let its range, widened to hold 0, just fit."""
+def dynamic_quantize_linear_11(x: Array) -> tuple[Array, Array, Array]:
+    """Return x as uint8, with the scale and the zero point that let its range, widened to hold 0, just fit."""
     low, high = x.min(initial=0), x.max(initial=0)
     scale = np.asarray((high - low) / np.float32(255))
     zero_point = np.asarray(np.rint(np.clip(-low / scale, 0, 255)))
@@ -121,19 +121,19 @@ def dynamic_quantize_linear(x: Array) -> tuple[Array, Array, Array]:
 
 
 @kernel("MatMulInteger", since=10)
-def mat_mul_integer(
-    a: Array, b: Array, a_zero_point: Array | None = None, b_zero_point: Array | None = None, *, run: Call
+def mat_mul_integer_10(
+    a: Array, b: Array, a_zero_point: Array | None = None, b_zero_point: Array | None = None, *, context: KernelContext
 ) -> Array:
-    """Give the product of integer matrices without their zero points, modulo 2**32."""
+    """Return the product of integer matrices without their zero points, modulo 2**32."""
     if a_zero_point is not None:
         a_zero_point = _for_rows(a_zero_point, a.shape, "C2")
     if b_zero_point is not None:
         b_zero_point = _for_columns(b_zero_point, b.shape, "C3")
-    return _int32(_product(a, a_zero_point, b, b_zero_point, run))
+    return _int32(_product(a, a_zero_point, b, b_zero_point, context))
 
 
 @kernel("QLinearMatMul", since=10)
-def q_linear_mat_mul(
+def q_linear_mat_mul_10(
     a: Array,
     a_scale: Array,
     a_zero_point: Array,
@@ -143,15 +143,15 @@ def q_linear_mat_mul(
     y_scale: Array,
     y_zero_point: Array,
     *,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the product of quantized matrices, quantized."""
+    """Return the product of quantized matrices, quantized."""
     for scale, zero_point in ((a_scale, a_zero_point), (b_scale, b_zero_point), (y_scale, y_zero_point)):
         if not _same_shape(scale, zero_point):
             raise Violation("C4", f"shapes {list(scale.shape)} and {list(zero_point.shape)}")
     a_zero_point = _for_rows(a_zero_point, a.shape, "C2")
     b_zero_point = _for_columns(b_zero_point, b.shape, "C3")
-    product = _product(a, a_zero_point, b, b_zero_point, run)
+    product = _product(a, a_zero_point, b, b_zero_point, context)
     if a.dtype in _INT8 and b.dtype in _INT8:
         product = _int32(product)
     rows = product.shape if a.ndim > 1 else (1, *product.shape)
@@ -164,22 +164,22 @@ def q_linear_mat_mul(
 
 
 @kernel("ConvInteger", since=10)
-def conv_integer(
+def conv_integer_10(
     x: Array,
     w: Array,
     x_zero_point: Array | None = None,
     w_zero_point: Array | None = None,
     *,
-    run: Call,
+    context: KernelContext,
     **attributes: Any,
 ) -> Array:
-    """Give the convolution of integers without their zero points, modulo 2**32."""
+    """Return the convolution of integers without their zero points, modulo 2**32."""
     x_zero_point = None if x_zero_point is None else _scalar(x_zero_point, "C7")
-    return _convolution(x, x_zero_point, w, w_zero_point, run, **attributes)
+    return _convolution(x, x_zero_point, w, w_zero_point, context, **attributes)
 
 
 @kernel("QLinearConv", since=10)
-def q_linear_conv(
+def q_linear_conv_10(
     x: Array,
     x_scale: Array,
     x_zero_point: Array,
@@ -190,15 +190,15 @@ def q_linear_conv(
     y_zero_point: Array,
     bias: Array | None = None,
     *,
-    run: Call,
+    context: KernelContext,
     **attributes: Any,
 ) -> Array:
-    """Give the convolution of quantized values, quantized."""
+    """Return the convolution of quantized values, quantized."""
     x_scale, x_zero_point = _scalar(x_scale, "C7"), _scalar(x_zero_point, "C7")
     y_scale, y_zero_point = _scalar(y_scale, "C9"), _scalar(y_zero_point, "C9")
     if not _same_shape(w_scale, w_zero_point):
         raise Violation("C8", f"shapes {list(w_scale.shape)} and {list(w_zero_point.shape)}")
-    result = _convolution(x, x_zero_point, w, w_zero_point, run, **attributes)
+    result = _convolution(x, x_zero_point, w, w_zero_point, context, **attributes)
     if bias is not None:
         if bias.shape != w.shape[:1]:
             raise Violation("C10", f"shape(B) = {list(bias.shape)}, shape(w) = {list(w.shape)}")
@@ -210,7 +210,7 @@ def q_linear_conv(
 
 
 def quantized(quotient: Array, zero_point: Array | None, kind: np.dtype[Any], saturate: bool = True) -> Array:
-    """Give quotients, rounded to the nearest with ties to even and shifted by the zero point, in a narrow type.
+    """Return quotients, rounded to the nearest with ties to even and shifted by the zero point, in a narrow type.
 
     What is too large becomes the largest number, and NaN, where the type has none, the least, as implementations do.
     The quotients may be overwritten.
@@ -231,7 +231,7 @@ def quantized(quotient: Array, zero_point: Array | None, kind: np.dtype[Any], sa
 
 
 def _type_of_division(scale: Array) -> np.dtype[Any]:
-    """Give the type of a scale; of one that cannot hold quotients, int32 or powers of two, a wider one."""
+    """Return the type of a scale; of one that cannot hold quotients, int32 or powers of two, a wider one."""
     if scale.dtype in _DIVISIONS:
         return scale.dtype
     return np.dtype(np.float64 if scale.dtype == np.int32 else np.float32)
@@ -242,14 +242,14 @@ def _same_shape(first: Array, second: Array) -> bool:
 
 
 def _scalar(value: Array, label: str) -> Array:
-    """Give an array of one element without dimensions. Raises Violation where it has another number of them."""
+    """Return an array of one element without dimensions. Raises Violation where it has another number of them."""
     if value.size != 1:
         raise Violation(label, f"shape {list(value.shape)}")
     return value.reshape(())
 
 
 def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int) -> Array:
-    """Give scales or zero points so that they broadcast against a tensor of this shape."""
+    """Return scales or zero points so that they broadcast against a tensor of this shape."""
     rank = len(shape)
     if values.size == 1 and values.ndim <= 1:
         return values.reshape(())
@@ -271,7 +271,7 @@ def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int)
 
 
 def _for_rows(values: Array, shape: tuple[int, ...], label: str) -> Array:
-    """Give one value, or one for each row of matrices of this shape, so that it broadcasts against them."""
+    """Return one value, or one for each row of matrices of this shape, so that it broadcasts against them."""
     if values.size == 1:
         return values.reshape(())
     if len(shape) > 1 and values.shape == shape[-2:-1]:
@@ -282,7 +282,7 @@ def _for_rows(values: Array, shape: tuple[int, ...], label: str) -> Array:
 
 
 def _for_columns(values: Array, shape: tuple[int, ...], label: str) -> Array:
-    """Give one value, or one for each column of matrices of this shape, so that it broadcasts against them."""
+    """Return one value, or one for each column of matrices of this shape, so that it broadcasts against them."""
     if values.size == 1:
         return values.reshape(())
     if len(shape) > 1 and values.shape in (shape[-1:], (*shape[:-2], 1, shape[-1])):
@@ -291,7 +291,7 @@ def _for_columns(values: Array, shape: tuple[int, ...], label: str) -> Array:
 
 
 def _for_filters(values: Array, w: Array) -> Array:
-    """Give one value, or one for each filter, so that it broadcasts against the filters."""
+    """Return one value, or one for each filter, so that it broadcasts against the filters."""
     if values.size == 1:
         return values.reshape(())
     if values.shape != w.shape[:1]:
@@ -300,7 +300,7 @@ def _for_filters(values: Array, w: Array) -> Array:
 
 
 def _exact_type(terms: int) -> type[Any]:
-    """Give the float type in which so many products of differences of bytes add up exactly, by BLAS."""
+    """Return the float type in which so many products of differences of bytes add up exactly, by BLAS."""
     return np.float32 if terms * _MOST_OF_A_PRODUCT < 1 << 24 else np.float64
 
 
@@ -312,17 +312,19 @@ def _shifted(values: Array, zero_point: Array | None, kind: type[Any]) -> Array:
 
 
 def _int32(exact: Array) -> Array:
-    """Give whole numbers modulo 2**32, as an accumulator of 32 bits holds them."""
+    """Return whole numbers modulo 2**32, as an accumulator of 32 bits holds them."""
     return exact.astype(np.int64).astype(np.int32)
 
 
-def _product(a: Array, a_zero_point: Array | None, b: Array, b_zero_point: Array | None, run: Call) -> Array:
-    """Give the product of matrices without their zero points, exact for bytes."""
+def _product(
+    a: Array, a_zero_point: Array | None, b: Array, b_zero_point: Array | None, context: KernelContext
+) -> Array:
+    """Return the product of matrices without their zero points, exact for bytes."""
     if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-2:][0]:
         raise Violation("C1", f"shapes {list(a.shape)} and {list(b.shape)}")
     kind = _exact_type(a.shape[-1]) if a.dtype in _INT8 and b.dtype in _INT8 else np.float64
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    run.reserve(prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ()), kind)
+    context.reserve(prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ()), kind)
     return np.asarray(matrix_product(_shifted(a, a_zero_point, kind), _shifted(b, b_zero_point, kind)))
 
 
@@ -331,7 +333,7 @@ def _convolution(
     x_zero_point: Array | None,
     w: Array,
     w_zero_point: Array | None,
-    run: Call,
+    context: KernelContext,
     *,
     group: int,
     kernel_shape: Ints,
@@ -340,7 +342,7 @@ def _convolution(
     pads: Ints,
     auto_pad: str,
 ) -> Array:
-    """Give the convolution of bytes without their zero points, modulo 2**32: that of floats that hold them exactly."""
+    """The convolution of bytes without their zero points, modulo 2**32: that of floats that hold them exactly."""
     if x.ndim != w.ndim or x.ndim < 3:
         raise Violation("C1", f"shapes {list(x.shape)} and {list(w.shape)}")
     if group < 1 or x.shape[1] != group * w.shape[1] or w.shape[0] % group:
@@ -351,6 +353,6 @@ def _convolution(
         w_zero_point = _for_filters(w_zero_point, w)
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads, auto_pad)
     kind = _exact_type(prod(w.shape[1:]))
-    run.reserve(x.size + w.size, kind)
-    values = padded(_shifted(x, x_zero_point, kind), windows.begins, windows.ends, run)
-    return _int32(convolved(values, _shifted(w, w_zero_point, kind), None, group, windows, run))
+    context.reserve(x.size + w.size, kind)
+    values = padded(_shifted(x, x_zero_point, kind), windows.begins, windows.ends, context)
+    return _int32(convolved(values, _shifted(w, w_zero_point, kind), None, group, windows, context))

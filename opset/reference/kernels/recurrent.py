@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.shared import Array, rounded_once
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 Activation = Callable[[Array], Array]
@@ -20,7 +20,7 @@ Cell = Callable[[Array, States], States]
 
 @kernel("RNN")
 @rounded_once
-def rnn(
+def rnn_1(
     x: Array,
     w: Array,
     r: Array,
@@ -36,10 +36,10 @@ def rnn(
     hidden_size: int | None,
     layout: int = 0,
     output_sequence: int = 0,
-    run: Call,
+    context: KernelContext,
 ) -> tuple[Array | None, ...]:
-    """Give the hidden states of a simple recurrence: of all steps, and the last."""
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 1, direction, hidden_size, layout, run)
+    """Return the hidden states of a simple recurrence: of all steps, and the last."""
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 1, direction, hidden_size, layout, context)
     if len(layer.directions) == 1 and len(activations) == 2:
         activations = activations[:1]  # the default is one for each of two directions
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Tanh",))
@@ -48,12 +48,12 @@ def rnn(
         weights, (f,) = layer.recurrence(number), functions[number]
         return lambda gates, states: [f(gates + states[0] @ weights)]
 
-    return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, run)
+    return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, context)
 
 
 @kernel("GRU")
 @rounded_once
-def gru(
+def gru_1(
     x: Array,
     w: Array,
     r: Array,
@@ -70,12 +70,12 @@ def gru(
     layout: int = 0,
     linear_before_reset: int = 0,
     output_sequence: int = 0,
-    run: Call,
+    context: KernelContext,
 ) -> tuple[Array | None, ...]:
-    """Give the hidden states of a gated recurrent unit: of all steps, and the last."""
-    if run.version == 1 and direction == "foward":  # so the default was spelt
+    """Return the hidden states of a gated recurrent unit: of all steps, and the last."""
+    if context.version == 1 and direction == "foward":  # so the default was spelt
         direction = "forward"
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 3, direction, hidden_size, layout, run)
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 3, direction, hidden_size, layout, context)
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh"))
     size = layer.hidden_size
     biases = [layer.bias(number) for number in range(len(layer.directions))]
@@ -103,12 +103,12 @@ def gru(
 
         return reset_after if linear_before_reset else reset_before
 
-    return _outputs(layer, biases, cell, run)
+    return _outputs(layer, biases, cell, context)
 
 
 @kernel("LSTM")
 @rounded_once
-def lstm(
+def lstm_1(
     x: Array,
     w: Array,
     r: Array,
@@ -127,10 +127,10 @@ def lstm(
     input_forget: int,
     layout: int = 0,
     output_sequence: int = 0,
-    run: Call,
+    context: KernelContext,
 ) -> tuple[Array | None, ...]:
-    """Give the hidden states of a long short-term memory: of all steps, and the last; and its last cell state."""
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h, initial_c], 4, direction, hidden_size, layout, run)
+    """Return the hidden states of a long short-term memory: of all steps, and the last; and its last cell state."""
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h, initial_c], 4, direction, hidden_size, layout, context)
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh", "Tanh"))
     size = layer.hidden_size
     if p is not None:
@@ -162,7 +162,7 @@ def lstm(
 
         return peeping
 
-    return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, run)
+    return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, context)
 
 
 @dataclass(frozen=True)
@@ -184,11 +184,11 @@ class _Layer:
         return int(self.r.shape[2])
 
     def recurrence(self, direction: int) -> Array:
-        """Give the weights that states are multiplied by."""
+        """Return the weights that states are multiplied by."""
         return np.ascontiguousarray(self.r[direction].T)
 
     def bias(self, direction: int) -> Array:
-        """Give the sum of both biases of each gate."""
+        """Return the sum of both biases of each gate."""
         if self.b is None:
             return np.zeros(self.r.shape[1], self.x.dtype)
         of_input, of_recurrence = np.split(self.b[direction], 2)
@@ -209,9 +209,9 @@ def _layer(
     direction: str,
     hidden_size: int | None,
     layout: int,
-    run: Call,
+    context: KernelContext,
 ) -> _Layer:
-    """Give the inputs of a layer. Raises Violation C1 to C5 where they do not agree."""
+    """Return the inputs of a layer. Raises Violation C1 to C5 where they do not agree."""
     if direction not in _DIRECTIONS:
         raise Violation("C1", f"direction {direction!r}")
     if layout not in (0, 1):
@@ -229,7 +229,7 @@ def _layer(
     _check_shape("R", r, (len(directions), gates * hidden, hidden), "C3")
     if b is not None:
         _check_shape("B", b, (len(directions), 2 * gates * hidden), "C3")
-    run.reserve(len(initial) * len(directions) * batch * hidden, x.dtype)
+    context.reserve(len(initial) * len(directions) * batch * hidden, x.dtype)
     states = []
     for name, state in zip(("initial_h", "initial_c"), initial, strict=False):
         shape = (len(directions), batch, hidden)
@@ -250,19 +250,21 @@ def _check_shape(name: str, value: Array, shape: tuple[int, ...], label: str) ->
         raise Violation(label, f"shape({name}) = {list(value.shape)} for {list(shape)}, batch in the middle")
 
 
-def _outputs(layer: _Layer, biases: list[Array], cell: Callable[[int], Cell], run: Call) -> tuple[Array | None, ...]:
-    """Give the hidden states of all steps, and the states after the last, of all directions."""
+def _outputs(
+    layer: _Layer, biases: list[Array], cell: Callable[[int], Cell], context: KernelContext
+) -> tuple[Array | None, ...]:
+    """Return the hidden states of all steps, and the states after the last, of all directions."""
     length, batch, features = layer.x.shape
     hidden, count = layer.hidden_size, len(layer.directions)
-    run.reserve(length * batch * (layer.w.shape[1] + count * hidden), layer.x.dtype)
-    sequence = np.zeros((length, count, batch, hidden), layer.x.dtype) if run.wants(0) else None
+    context.reserve(length * batch * (layer.w.shape[1] + count * hidden), layer.x.dtype)
+    sequence = np.zeros((length, count, batch, hidden), layer.x.dtype) if context.wants(0) else None
     last = [np.empty((count, batch, hidden), layer.x.dtype) for _ in layer.states]
     flat = layer.x.reshape(length * batch, features)
     for number, backwards in enumerate(layer.directions):
         gates = (flat @ layer.w[number].T + biases[number]).reshape(length, batch, layer.w.shape[1])
         step, states = cell(number), [state[number] for state in layer.states]
         for time in range(length - 1, -1, -1) if backwards else range(length):
-            run.check_time()
+            context.check_time()
             new = step(gates[time], states)
             if layer.lengths is None:
                 states = new
@@ -305,7 +307,7 @@ def _functions(
     layer: _Layer,
     defaults: tuple[str, ...],
 ) -> list[list[Activation]]:
-    """Give the activations of each direction; those that have an alpha or beta take the next of the lists."""
+    """Return the activations of each direction; those that have an alpha or beta take the next of the lists."""
     count = len(layer.directions)
     names = names or defaults * count
     unknown = [name for name in names if name not in _PARAMETERS]
@@ -331,7 +333,7 @@ def _sigmoid(x: Array) -> Array:
 
 
 def _activation(name: str, alpha: float = 0.0, beta: float = 0.0) -> Activation:
-    """Give an activation by its name in the standard."""
+    """Return an activation by its name in the standard."""
     functions: dict[str, Callable[[Array], Any]] = {
         "Relu": lambda x: np.maximum(x, 0),
         "Tanh": np.tanh,

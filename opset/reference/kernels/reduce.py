@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from opset.reference.numerics.shared import Array, positive_axis, reserve_reduced, rounded_once
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 Axes = tuple[int, ...] | None
@@ -21,12 +21,12 @@ def _fold(combine: Any, x: Array, axes: Axes, keep: bool, **options: Any) -> Arr
 
 
 def sum_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give sums in the type of `x`; integers wrap."""
+    """Return sums in the type of `x`; integers wrap."""
     return _fold(np.add, x, axes, keep, dtype=x.dtype)
 
 
 def mean_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give means; of integers the quotient of an exact sum, without its fraction."""
+    """Return means; of integers the quotient of an exact sum, without its fraction."""
     count = x.size if axes is None else int(np.prod([x.shape[axis] for axis in axes]))
     if x.dtype.kind == "f":
         return np.divide(sum_of(x, axes, keep), x.dtype.type(count))
@@ -37,17 +37,17 @@ def mean_of(x: Array, axes: Axes, keep: bool) -> Array:
 
 
 def product_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give products in the type of `x`; integers wrap."""
+    """Return products in the type of `x`; integers wrap."""
     return _fold(np.multiply, x, axes, keep, dtype=x.dtype)
 
 
 def greatest_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give the greatest elements, NaN where there is one; the least value of the type where there are none."""
+    """Return the greatest elements, NaN where there is one; the least value of the type where there are none."""
     return _fold(np.maximum, x, axes, keep, initial=_limits(x.dtype)[0])
 
 
 def least_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give the least elements, NaN where there is one; the greatest value of the type where there are none."""
+    """Return the least elements, NaN where there is one; the greatest value of the type where there are none."""
     return _fold(np.minimum, x, axes, keep, initial=_limits(x.dtype)[1])
 
 
@@ -61,27 +61,27 @@ def _limits(dtype: np.dtype[Any]) -> tuple[object, object]:
 
 
 def l1_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give sums of absolute values."""
+    """Return sums of absolute values."""
     return sum_of(np.abs(x), axes, keep)
 
 
 def squares_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give sums of squares."""
+    """Return sums of squares."""
     return sum_of(x * x, axes, keep)
 
 
 def l2_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give the roots of sums of squares."""
+    """Return the roots of sums of squares."""
     return _by_floats(x, lambda wide: np.sqrt(squares_of(wide, axes, keep)))
 
 
 def log_sum_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give logarithms of sums."""
+    """Return logarithms of sums."""
     return _by_floats(x, lambda wide: np.log(sum_of(wide, axes, keep)))
 
 
 def log_sum_exp_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Give logarithms of sums of exponentials, from which the maximum is taken off so that nothing overflows."""
+    """Return logarithms of sums of exponentials, from which the maximum is taken off so that nothing overflows."""
 
     def compute(wide: Array) -> Array:
         highest = greatest_of(wide, axes, True)
@@ -100,27 +100,27 @@ def _by_floats(x: Array, compute: Callable[[Array], Array]) -> Array:
 def _register(operator: str, reduction: Reduction, since: int) -> None:
     """Register a reduction: its axes were an attribute, and are an input from `since` on."""
 
-    def reduced(data: Array, axes: Axes, keepdims: int, run: Call) -> Array:
-        reserve_reduced(data, axes, run)
+    def reduced(data: Array, axes: Axes, keepdims: int, context: KernelContext) -> Array:
+        reserve_reduced(data, axes, context)
         return reduction(data, axes, keepdims != 0)
 
     @kernel(operator, since=since)
     @rounded_once
     def by_input(
-        data: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int, run: Call
+        data: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int, context: KernelContext
     ) -> Array:
         if axes is None or not axes.size:
-            return reduced(data, () if noop_with_empty_axes else None, keepdims, run)
+            return reduced(data, () if noop_with_empty_axes else None, keepdims, context)
         if axes.ndim != 1:
             raise Violation("C2", f"its rank is {axes.ndim}")
         chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes.tolist()])
-        return reduced(data, chosen, keepdims, run)
+        return reduced(data, chosen, keepdims, context)
 
     @kernel(operator)
     @rounded_once
-    def by_attribute(data: Array, *, axes: Axes, keepdims: int, run: Call) -> Array:
+    def by_attribute(data: Array, *, axes: Axes, keepdims: int, context: KernelContext) -> Array:
         chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes]) if axes else None
-        return reduced(data, chosen, keepdims, run)
+        return reduced(data, chosen, keepdims, context)
 
 
 _register("ReduceSum", sum_of, 13)
@@ -164,15 +164,15 @@ _register_position("ArgMin", np.argmin)
 
 @kernel("CumSum", since=11)
 @rounded_once
-def running_sum(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
-    """Give each element added to those before it along an axis."""
+def cum_sum_11(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
+    """Return each element added to those before it along an axis."""
     return _running(np.add, 0, x, axis, exclusive, reverse)
 
 
 @kernel("CumProd", since=26)
 @rounded_once
-def running_product(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
-    """Give each element multiplied by those before it along an axis."""
+def cum_prod_26(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
+    """Return each element multiplied by those before it along an axis."""
     return _running(np.multiply, 1, x, axis, exclusive, reverse)
 
 

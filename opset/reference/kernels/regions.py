@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.shared import Array, rounded_once
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 
 @kernel("MaxRoiPool")
 @rounded_once
-def max_roi_pool(x: Array, rois: Array, *, pooled_shape: Sequence[int], spatial_scale: float, run: Call) -> Array:
-    """Give the maximum of each cell of each region, 0 where a cell holds no element.
+def max_roi_pool_1(
+    x: Array, rois: Array, *, pooled_shape: Sequence[int], spatial_scale: float, context: KernelContext
+) -> Array:
+    """Return the maximum of each cell of each region, 0 where a cell holds no element.
 
     A region's corners are rounded to whole elements, halves away from zero, and both belong to it.
     """
@@ -25,19 +27,19 @@ def max_roi_pool(x: Array, rois: Array, *, pooled_shape: Sequence[int], spatial_
     if len(pooled_shape) != 2 or min(pooled_shape) < 1:
         raise Violation("C2", f"pooled_shape {tuple(pooled_shape)}")
     images = _whole(rois[:, 0], x.shape[0])
-    run.reserve(len(rois) * x.shape[1] * math.prod(pooled_shape), x.dtype)
+    context.reserve(len(rois) * x.shape[1] * math.prod(pooled_shape), x.dtype)
     result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
     scaled = _finite(rois[:, 1:] * rois.dtype.type(spatial_scale), "C4")
     corners = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
     if not result.size:
         return result
-    run.reserve(128 * sum(pooled_shape), np.uint8)
+    context.reserve(128 * sum(pooled_shape), np.uint8)
     for number, image in enumerate(images):
         left, top, right, bottom = map(int, corners[number])
         rows = _cells(top, bottom, pooled_shape[0], x.shape[2], x.dtype)
         columns = _cells(left, right, pooled_shape[1], x.shape[3], x.dtype)
         for row, (first, stop) in enumerate(rows):
-            run.check_time()
+            context.check_time()
             if first >= stop:
                 continue
             tallest = x[image, :, first:stop].max(1)
@@ -48,7 +50,7 @@ def max_roi_pool(x: Array, rois: Array, *, pooled_shape: Sequence[int], spatial_
 
 
 def _cells(first: int, last: int, count: int, size: int, dtype: np.dtype[Any]) -> list[tuple[int, int]]:
-    """Give where each of the cells from `first` to `last` begins and ends, as far as it is within the image."""
+    """Return where each of the cells from `first` to `last` begins and ends, as far as it is within the image."""
     step = dtype.type(max(last - first + 1, 1)) / dtype.type(count)
     edges = np.arange(count + 1, dtype=dtype) * step
     begins, ends = np.floor(edges[:-1]) + first, np.ceil(edges[1:]) + first
@@ -56,14 +58,14 @@ def _cells(first: int, last: int, count: int, size: int, dtype: np.dtype[Any]) -
 
 
 def _whole(images: Array, batch: int) -> list[int]:
-    """Give indices of images. Raises Violation C3."""
+    """Return indices of images. Raises Violation C3."""
     if not np.all((images >= 0) & (images < batch)):
         raise Violation("C3", f"indices {images.tolist()[:8]}, {batch} images")
     return [int(image) for image in images]
 
 
 def _finite(corners: Array, label: str) -> Array:
-    """Give the corners back. Raises Violation where one is infinite or no number."""
+    """Return the corners back. Raises Violation where one is infinite or no number."""
     if not np.isfinite(corners).all():
         raise Violation(label, f"corners {corners.ravel()[:8].tolist()}")
     return corners
@@ -72,7 +74,7 @@ def _finite(corners: Array, label: str) -> Array:
 @kernel("RoiAlign", since=16)
 @kernel("RoiAlign", since=10)
 @rounded_once
-def roi_align(
+def roi_align_16(
     x: Array,
     rois: Array,
     batch_indices: Array,
@@ -83,9 +85,9 @@ def roi_align(
     output_width: int,
     sampling_ratio: int,
     spatial_scale: float,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the mean or maximum of points sampled in each cell of each region.
+    """Return the mean or maximum of points sampled in each cell of each region.
 
     Points more than an element outside the image are 0, those less far outside are moved to its edge. Regions that are
     not moved by half an element are at least one element wide and high. The maximum is that of all four elements beside
@@ -98,18 +100,18 @@ def roi_align(
     if mode not in ("avg", "max") or coordinate_transformation_mode not in ("half_pixel", "output_half_pixel"):
         raise Violation("C5", f"mode {mode}, coordinate_transformation_mode {coordinate_transformation_mode}")
     images = _whole(batch_indices, x.shape[0])
-    run.reserve(len(rois) * x.shape[1] * output_height * output_width, x.dtype)
+    context.reserve(len(rois) * x.shape[1] * output_height * output_width, x.dtype)
     result = np.zeros((len(rois), x.shape[1], output_height, output_width), x.dtype)
     half = coordinate_transformation_mode == "half_pixel"
     scaled = _finite(rois * rois.dtype.type(spatial_scale), "C4") - rois.dtype.type(0.5 if half else 0)
     for number, image in enumerate(images):
-        run.check_time()
+        context.check_time()
         left, top, right, bottom = scaled[number]
-        rows = _points(top, bottom, half, output_height, sampling_ratio, x.shape[2], run)
-        columns = _points(left, right, half, output_width, sampling_ratio, x.shape[3], run)
+        rows = _points(top, bottom, half, output_height, sampling_ratio, x.shape[2], context)
+        columns = _points(left, right, half, output_width, sampling_ratio, x.shape[3], context)
         if not rows[0].size or not columns[0].size or not x.shape[1]:
             continue
-        result[number] = _aligned(x[image], rows, columns, mode, run)
+        result[number] = _aligned(x[image], rows, columns, mode, context)
     return result
 
 
@@ -117,14 +119,20 @@ Points = tuple[Array, Array, Array, Array]
 
 
 def _points(
-    first: np.floating[Any], last: np.floating[Any], half: bool, cells: int, ratio: int, size: int, run: Call
+    first: np.floating[Any],
+    last: np.floating[Any],
+    half: bool,
+    cells: int,
+    ratio: int,
+    size: int,
+    context: KernelContext,
 ) -> Points:
-    """Give for the points of each cell along an axis: the two elements beside it and their weights, (cells, points)."""
+    """For the points of each cell along an axis: the two elements beside it and their weights, (cells, points)."""
     kind = first.dtype.type
     length = last - first if half else max(last - first, kind(1))
     step = length / kind(cells)
     count = ratio or max(math.ceil(step), 0)
-    run.reserve(cells * count * 4, np.int64)
+    context.reserve(cells * count * 4, np.int64)
     at = (np.arange(count, dtype=first.dtype) + kind(0.5)) * (step / kind(max(count, 1)))
     at = first + np.arange(cells, dtype=first.dtype)[:, None] * step + at
     inside = (at >= -1) & (at <= size)
@@ -135,15 +143,15 @@ def _points(
     return low, high, np.where(inside, 1 - part, 0).astype(at.dtype), np.where(inside, part, 0).astype(at.dtype)
 
 
-def _aligned(image: Array, rows: Points, columns: Points, mode: str, run: Call) -> Array:
-    """Give the cells (C, rows, columns) of one region of an image (C, H, W)."""
+def _aligned(image: Array, rows: Points, columns: Points, mode: str, context: KernelContext) -> Array:
+    """Return the cells (C, rows, columns) of one region of an image (C, H, W)."""
     channels, count = len(image), rows[0].shape[1] * columns[0].shape[1]
     if mode == "avg":
         # The mean of products is the product of means: one matrix for each axis.
         up, across = (_matrix(points, size) for points, size in zip((rows, columns), image.shape[1:], strict=True))
-        run.reserve(channels * up.shape[0] * image.shape[2], image.dtype)
+        context.reserve(channels * up.shape[0] * image.shape[2], image.dtype)
         return up @ image @ across.T
-    run.reserve(channels * len(rows[0]) * len(columns[0]) * count, image.dtype)
+    context.reserve(channels * len(rows[0]) * len(columns[0]) * count, image.dtype)
     greatest = np.full((channels, len(rows[0]), len(columns[0]), count), -np.inf, image.dtype)
     for place, weight in ((rows[0], rows[2]), (rows[1], rows[3])):
         for across_place, across_weight in ((columns[0], columns[2]), (columns[1], columns[3])):
@@ -154,7 +162,7 @@ def _aligned(image: Array, rows: Points, columns: Points, mode: str, run: Call) 
 
 
 def _matrix(points: Points, size: int) -> Array:
-    """Give the mean of each cell's points as weights of the elements along the axis, (cells, size)."""
+    """Return the mean of each cell's points as weights of the elements along the axis, (cells, size)."""
     low, high, low_weight, high_weight = points
     result = np.zeros((len(low), size), low_weight.dtype)
     cells = np.arange(len(low))[:, None]
@@ -165,7 +173,7 @@ def _matrix(points: Points, size: int) -> Array:
 
 
 @kernel("NonMaxSuppression", since=10)
-def non_max_suppression(
+def non_max_suppression_10(
     boxes: Array,
     scores: Array,
     max_output_boxes_per_class: Array | None = None,
@@ -173,9 +181,9 @@ def non_max_suppression(
     score_threshold: Array | None = None,
     *,
     center_point_box: int,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give (batch, class, box) of the boxes that are taken, by falling score; of equal scores the first box."""
+    """Return (batch, class, box) of the boxes that are taken, by falling score; of equal scores the first box."""
     if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape != (scores.shape[0], scores.shape[2], 4):
         raise Violation("C1", f"boxes of {boxes.shape}, scores of {scores.shape}")
     most = _single(max_output_boxes_per_class, 0)
@@ -192,13 +200,13 @@ def non_max_suppression(
         low, high = corners[:, :2], corners[:, 2:]
         areas = np.prod(high - low, axis=1)
         for label, score in enumerate(scores[batch]):
-            run.check_time()
+            context.check_time()
             order = np.argsort(-score, kind="stable")
             order = order[score[order] >= least]
             chosen = 0
             while len(order) and chosen < most:
-                run.check_time()
-                run.reserve(128 * len(taken), np.uint8)
+                context.check_time()
+                context.reserve(128 * len(taken), np.uint8)
                 best, order = order[0], order[1:]
                 taken.append((batch, label, int(best)))
                 chosen += 1
@@ -209,7 +217,7 @@ def non_max_suppression(
 
 
 def _single(value: Array | None, default: float) -> float:
-    """Give the value of an input that holds one number. Raises Violation C2."""
+    """Return the value of an input that holds one number. Raises Violation C2."""
     if value is None:
         return default
     if value.size != 1:
@@ -218,7 +226,7 @@ def _single(value: Array | None, default: float) -> float:
 
 
 def _corners(boxes: Array, center_point_box: int) -> Array:
-    """Give boxes as (low, low, high, high)."""
+    """Return boxes as (low, low, high, high)."""
     if center_point_box:
         middle, half = boxes[..., :2], boxes[..., 2:] / 2
         return np.concatenate((middle - half, middle + half), axis=-1)

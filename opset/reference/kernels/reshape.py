@@ -13,20 +13,20 @@ from opset.schemas.constraints import Violation
 
 
 @kernel("Identity")
-def identity(x: Any) -> Any:
-    """Give x."""
+def identity_1(x: Any) -> Any:
+    """Return x."""
     return x
 
 
 @kernel("Reshape", since=5)
-def reshape(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
-    """Give the elements in another shape, in which one dimension may be left to find and others taken over."""
+def reshape_5(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
+    """Return the elements in another shape, in which one dimension may be left to find and others taken over."""
     return _reshaped(x, sizes_of(shape), bool(allowzero))
 
 
 @kernel("Reshape")
-def reshape_by_attribute(x: Array, *, shape: Sequence[int] | None) -> Array:
-    """Give `reshape`, the shape an attribute; an absent one is the same as an empty one."""
+def reshape_1(x: Array, *, shape: Sequence[int] | None) -> Array:
+    """Return `reshape`, the shape an attribute; an absent one is the same as an empty one."""
     return _reshaped(x, sizes_of(shape or ()), False)
 
 
@@ -54,8 +54,8 @@ def _reshaped(x: Array, dims: list[int], zeros: bool) -> Array:
 
 
 @kernel("Flatten", since=11)
-def flatten(x: Array, *, axis: int) -> Array:
-    """Give a matrix, its rows the dimensions before axis."""
+def flatten_11(x: Array, *, axis: int) -> Array:
+    """Return a matrix, its rows the dimensions before axis."""
     if not -x.ndim <= axis <= x.ndim:
         raise Violation("C1", f"axis {axis}, rank {x.ndim}")
     axis += x.ndim * (axis < 0)
@@ -63,27 +63,27 @@ def flatten(x: Array, *, axis: int) -> Array:
 
 
 @kernel("Flatten")
-def flatten_from_front(x: Array, *, axis: int) -> Array:
-    """Give `flatten`, axis counted from the front."""
+def flatten_1(x: Array, *, axis: int) -> Array:
+    """Return `flatten`, axis counted from the front."""
     front_axis(axis, x.ndim + 1, "C1")
-    return flatten(x, axis=axis)
+    return flatten_11(x, axis=axis)
 
 
 @kernel("Squeeze", since=13)
-def squeeze(x: Array, axes: Array | None = None) -> Array:
-    """Give x without the dimensions `axes`, or without any of size one."""
+def squeeze_13(x: Array, axes: Array | None = None) -> Array:
+    """Return x without the dimensions `axes`, or without any of size one."""
     return _squeezed(x, None if axes is None else positive_axes(axes.reshape(-1).tolist(), x.ndim, "C1"))
 
 
 @kernel("Squeeze", since=11)
-def squeeze_by_attribute(x: Array, *, axes: Sequence[int] | None) -> Array:
-    """Give `squeeze`, axes an attribute."""
+def squeeze_11(x: Array, *, axes: Sequence[int] | None) -> Array:
+    """Return `squeeze`, axes an attribute."""
     return _squeezed(x, None if axes is None else positive_axes(axes, x.ndim, "C1"))
 
 
 @kernel("Squeeze")
-def squeeze_from_front(x: Array, *, axes: Sequence[int] | None) -> Array:
-    """Give `squeeze`, axes an attribute and counted from the front."""
+def squeeze_1(x: Array, *, axes: Sequence[int] | None) -> Array:
+    """Return `squeeze`, axes an attribute and counted from the front."""
     return _squeezed(x, None if axes is None else [front_axis(axis, x.ndim, "C1") for axis in axes])
 
 
@@ -95,21 +95,21 @@ def _squeezed(x: Array, axes: Iterable[int] | None) -> Array:
 
 
 @kernel("Unsqueeze", since=13)
-def unsqueeze(x: Array, axes: Array) -> Array:
-    """Give x with dimensions of one at the places `axes` of the result."""
+def unsqueeze_13(x: Array, axes: Array) -> Array:
+    """Return x with dimensions of one at the places `axes` of the result."""
     rank = x.ndim + axes.size
     return _unsqueezed(x, positive_axes(axes.reshape(-1).tolist(), rank, "C1"))
 
 
 @kernel("Unsqueeze", since=11)
-def unsqueeze_by_attribute(x: Array, *, axes: Sequence[int]) -> Array:
-    """Give `unsqueeze`, axes an attribute."""
+def unsqueeze_11(x: Array, *, axes: Sequence[int]) -> Array:
+    """Return `unsqueeze`, axes an attribute."""
     return _unsqueezed(x, positive_axes(axes, x.ndim + len(axes), "C1"))
 
 
 @kernel("Unsqueeze")
-def unsqueeze_from_front(x: Array, *, axes: Sequence[int]) -> Array:
-    """Give `unsqueeze`, axes an attribute and counted from the front."""
+def unsqueeze_1(x: Array, *, axes: Sequence[int]) -> Array:
+    """Return `unsqueeze`, axes an attribute and counted from the front."""
     rank = x.ndim + len(axes)
     return _unsqueezed(x, [front_axis(axis, rank, "C1") for axis in axes])
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from opset.reference.kernels.sampling import cubic
 from opset.reference.numerics.shared import Array, rounded_once
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 F32 = np.float32
@@ -45,37 +45,37 @@ class Axis(NamedTuple):
 
 @kernel("Upsample")
 @rounded_once
-def upsample_images(x: Array, *, height_scale: float, mode: str, width_scale: float, run: Call) -> Array:
-    """Give images enlarged in height and width."""
+def upsample_1(x: Array, *, height_scale: float, mode: str, width_scale: float, context: KernelContext) -> Array:
+    """Return images enlarged in height and width."""
     if x.ndim != 4:
         raise Violation("C5", f"rank {x.ndim}")
     method = "linear" if mode == "bilinear" else mode
-    return _by_division(x, (1.0, 1.0, height_scale, width_scale), method, True, run)
+    return _by_division(x, (1.0, 1.0, height_scale, width_scale), method, True, context)
 
 
 @kernel("Upsample", since=7)
 @rounded_once
-def upsample_by_attribute(x: Array, *, mode: str, scales: Sequence[float], run: Call) -> Array:
-    """Give a tensor enlarged in all dimensions."""
-    return _by_division(x, scales, mode, True, run)
+def upsample_7(x: Array, *, mode: str, scales: Sequence[float], context: KernelContext) -> Array:
+    """Return a tensor enlarged in all dimensions."""
+    return _by_division(x, scales, mode, True, context)
 
 
 @kernel("Upsample", since=9)
 @rounded_once
-def upsample(x: Array, scales: Array, *, mode: str, run: Call) -> Array:
-    """Give a tensor enlarged in all dimensions."""
-    return _by_division(x, scales.reshape(-1).tolist(), mode, True, run)
+def upsample_9(x: Array, scales: Array, *, mode: str, context: KernelContext) -> Array:
+    """Return a tensor enlarged in all dimensions."""
+    return _by_division(x, scales.reshape(-1).tolist(), mode, True, context)
 
 
 @kernel("Resize", since=10)
 @rounded_once
-def resize_by_scales(x: Array, scales: Array, *, mode: str, run: Call) -> Array:
-    """Give a tensor resized in all dimensions."""
-    return _by_division(x, scales.reshape(-1).tolist(), mode, False, run)
+def resize_10(x: Array, scales: Array, *, mode: str, context: KernelContext) -> Array:
+    """Return a tensor resized in all dimensions."""
+    return _by_division(x, scales.reshape(-1).tolist(), mode, False, context)
 
 
-def _by_division(x: Array, scales: Sequence[float], mode: str, only_larger: bool, run: Call) -> Array:
-    """Give x resized as before version 11: coordinates are divided by the scale.
+def _by_division(x: Array, scales: Sequence[float], mode: str, only_larger: bool, context: KernelContext) -> Array:
+    """Return x resized as before version 11: coordinates are divided by the scale.
 
     The nearest element is the one below where an axis grows, and the one above where it shrinks, by the standard's own
     test cases.
@@ -92,13 +92,13 @@ def _by_division(x: Array, scales: Sequence[float], mode: str, only_larger: bool
     for down in (True, False):
         rounding = "ceil" if down else "floor"
         chosen = [axis for axis in axes if (axis.scale < 1) == down]
-        x = _resized(x, chosen, Method(mode, "asymmetric", rounding, 0.0, 0, 0.0, 0), run)
+        x = _resized(x, chosen, Method(mode, "asymmetric", rounding, 0.0, 0, 0.0, 0), context)
     return x
 
 
 @kernel("Resize", since=11)
 @rounded_once
-def resize(
+def resize_11(
     x: Array,
     roi: Array | None = None,
     scales: Array | None = None,
@@ -113,9 +113,9 @@ def resize(
     keep_aspect_ratio_policy: str = "stretch",
     mode: str,
     nearest_mode: str,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give x resized along each of `axes`, by `scales` or to `sizes`; version 11 says by empty inputs which it is."""
+    """Return x resized along each of `axes`, by `scales` or to `sizes`; version 11 says by empty inputs which it is."""
     method = Method(
         mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, exclude_outside, extrapolation_value,
         antialias,
@@ -151,11 +151,11 @@ def resize(
         Axis(number, length, output, scale, start, end)
         for number, length, (output, scale), (start, end) in zip(numbers, lengths, pairs, bounds, strict=True)
     ]
-    return _resized(x, resized, method, run)
+    return _resized(x, resized, method, context)
 
 
 def _sized(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[tuple[int, float]]:
-    """Give output sizes and scales for the sizes that are wanted."""
+    """Return output sizes and scales for the sizes that are wanted."""
     if policy != "stretch" and all(lengths):
         ratios = [F32(want) / F32(length) for want, length in zip(wanted, lengths, strict=True)]
         common = min(ratios) if policy == "not_larger" else max(ratios)
@@ -163,8 +163,8 @@ def _sized(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[t
     return [(want, want / length if length else 1.0) for want, length in zip(wanted, lengths, strict=True)]
 
 
-def _resized(x: Array, axes: Sequence[Axis], method: Method, run: Call) -> Array:
-    """Give x resized along the axes, those that shrink most first."""
+def _resized(x: Array, axes: Sequence[Axis], method: Method, context: KernelContext) -> Array:
+    """Return x resized along the axes, those that shrink most first."""
     crop = method.coordinates == "tf_crop_and_resize"
     axes = [axis for axis in axes if axis.output != axis.size or axis.scale != 1 or crop]
     if any(axis.size == 0 < axis.output for axis in axes):
@@ -172,7 +172,7 @@ def _resized(x: Array, axes: Sequence[Axis], method: Method, run: Call) -> Array
     shape = list(x.shape)
     for axis in axes:
         shape[axis.number] = axis.output
-    run.reserve(math.prod(shape), x.dtype)
+    context.reserve(math.prod(shape), x.dtype)
     if not math.prod(shape):
         return np.zeros(shape, x.dtype)
     kind, source = x.dtype, x
@@ -183,7 +183,7 @@ def _resized(x: Array, axes: Sequence[Axis], method: Method, run: Call) -> Array
         # Integers are cut off at the end, so what is exact has to stay so.
         x = x.astype(np.float64 if kind.kind in "iu" else kind, copy=False)
     for axis in sorted(axes, key=lambda axis: axis.output / axis.size):
-        run.reserve(axis.output * 16, F32)
+        context.reserve(axis.output * 16, F32)
         at = _coordinates(axis, method.coordinates)
         if crop:
             beyond = (at < 0) | (at > axis.size - 1)
@@ -192,7 +192,7 @@ def _resized(x: Array, axes: Sequence[Axis], method: Method, run: Call) -> Array
         if method.mode == "nearest":
             x = x.take(_nearest(at, axis.size, method.nearest_mode), axis.number)
         else:
-            x = _interpolated(x, axis, at, method, run)
+            x = _interpolated(x, axis, at, method, context)
     if outside is not None and outside.any():
         x = np.where(outside, np.asarray(method.extrapolation_value).astype(x.dtype), x)
     if x.dtype != kind and kind.kind in "iu":
@@ -202,7 +202,7 @@ def _resized(x: Array, axes: Sequence[Axis], method: Method, run: Call) -> Array
 
 
 def _coordinates(axis: Axis, mode: str) -> Array:
-    """Give the coordinate in the input of each element of the output."""
+    """Return the coordinate in the input of each element of the output."""
     _, size, count, ratio, start, end = axis
     places, scale = np.arange(count, dtype=F32), F32(ratio)
     last = F32(size - 1)
@@ -239,9 +239,9 @@ def _nearest(at: Array, size: int, rounding: str) -> Array:
     return np.clip(at, 0, size - 1).astype(np.int64)
 
 
-def _interpolated(x: Array, axis: Axis, at: Array, method: Method, run: Call) -> Array:
-    """Give x interpolated along an axis at these coordinates, by a linear or cubic kernel."""
-    places, weights = _kernel(at, axis, method, run)
+def _interpolated(x: Array, axis: Axis, at: Array, method: Method, context: KernelContext) -> Array:
+    """Return x interpolated along an axis at these coordinates, by a linear or cubic kernel."""
+    places, weights = _kernel(at, axis, method, context)
     outside = (places < 0) | (places >= axis.size)
     if method.exclude_outside:
         weights = np.where(outside, 0, weights)
@@ -250,26 +250,26 @@ def _interpolated(x: Array, axis: Axis, at: Array, method: Method, run: Call) ->
     places = np.clip(places, 0, axis.size - 1)
     weights = weights.astype(np.float64 if x.dtype.itemsize > 4 and x.dtype.kind != "c" else F32)
     shape = (*x.shape[: axis.number], axis.output, *x.shape[axis.number + 1 :])
-    run.reserve(2 * math.prod(shape) + 2 * x.size, x.dtype)
+    context.reserve(2 * math.prod(shape) + 2 * x.size, x.dtype)
     result = np.zeros(shape, x.dtype)
     if len(places) > axis.output:
         for number in range(axis.output):
-            run.check_time()
+            context.check_time()
             part = x.take(places[:, number], axis.number)
             target = result.swapaxes(0, axis.number)[number]
             target += np.tensordot(part.swapaxes(0, axis.number), weights[:, number], (0, 0))
         return result
     trailing = [1] * (x.ndim - 1 - axis.number)
     for place, weight in zip(places, weights, strict=True):
-        run.check_time()
+        context.check_time()
         part = x.take(place, axis.number)
         part *= weight.reshape(-1, *trailing)
         result += part
     return result
 
 
-def _kernel(at: Array, axis: Axis, method: Method, run: Call) -> tuple[Array, Array]:
-    """Give for each coordinate the elements that count and their weights, both (elements, coordinates)."""
+def _kernel(at: Array, axis: Axis, method: Method, context: KernelContext) -> tuple[Array, Array]:
+    """Return for each coordinate the elements that count and their weights, both (elements, coordinates)."""
     at = at.astype(np.float64)
     shrinks = bool(method.antialias) and axis.scale < 1
     stretch = axis.scale if shrinks else 1.0
@@ -277,7 +277,7 @@ def _kernel(at: Array, axis: Axis, method: Method, run: Call) -> tuple[Array, Ar
     reach = math.ceil(radius / stretch)
     # Beyond the reach of the kernel everything is the edge.
     at = np.clip(at, -2.0 * reach, axis.size + 2.0 * reach)
-    run.reserve(2 * reach * len(at) * 4, np.float64)
+    context.reserve(2 * reach * len(at) * 4, np.float64)
     low = np.floor(at)
     places = low.astype(np.int64) + np.arange(1 - reach, reach + 1)[:, None]
     distance = np.abs(places - at) * stretch

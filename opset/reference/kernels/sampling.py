@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from opset.reference.numerics.shared import Array, rounded_once, sizes_of
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 CUBIC = -0.75
@@ -17,13 +17,15 @@ CUBIC = -0.75
 
 @kernel("GridSample", since=16)
 @rounded_once
-def grid_sample(x: Array, grid: Array, *, align_corners: int, mode: str, padding_mode: str, run: Call) -> Array:
-    """Give the values of x at the places of `grid`, interpolated."""
+def grid_sample_16(
+    x: Array, grid: Array, *, align_corners: int, mode: str, padding_mode: str, context: KernelContext
+) -> Array:
+    """Return the values of x at the places of `grid`, interpolated."""
     rank = x.ndim - 2
     fits = grid.ndim == x.ndim and grid.shape[-1] == rank and grid.shape[0] == x.shape[0]
-    if rank < 1 or not fits or (run.version < 20 and rank != 2):
+    if rank < 1 or not fits or (context.version < 20 and rank != 2):
         raise Violation("C1", f"X of {x.shape}, grid of {grid.shape}")
-    modes = ("bilinear", "nearest", "bicubic") if run.version < 20 else ("linear", "nearest", "cubic")
+    modes = ("bilinear", "nearest", "bicubic") if context.version < 20 else ("linear", "nearest", "cubic")
     if mode not in modes:
         raise Violation("C2", f"mode '{mode}'")
     if padding_mode not in ("zeros", "border", "reflection"):
@@ -34,9 +36,9 @@ def grid_sample(x: Array, grid: Array, *, align_corners: int, mode: str, padding
     output = grid.shape[1:-1]
     count = math.prod(output)
     taps = {"nearest": 1, "linear": 2, "bilinear": 2}.get(mode, 4)
-    run.reserve(batch * channels * count, x.dtype)
-    run.reserve(count * (rank + 1) * taps + channels * count, np.float64)
-    run.reserve(count * taps**rank, np.int8)  # bounds the loop over neighbours, too, whose number grows with the rank
+    context.reserve(batch * channels * count, x.dtype)
+    context.reserve(count * (rank + 1) * taps + channels * count, np.float64)
+    context.reserve(count * taps**rank, np.int8)  # bounds the loop over neighbours, too
     kind = np.result_type(x.dtype, np.float32 if x.dtype.itemsize <= 4 else np.float64)
     result = np.zeros((batch, channels, count), x.dtype if mode == "nearest" else kind)
     if x.dtype == object:
@@ -54,7 +56,7 @@ def grid_sample(x: Array, grid: Array, *, align_corners: int, mode: str, padding
         ]
         values = x[image].reshape(channels, -1)
         for corner in itertools.product(range(taps), repeat=rank):
-            run.check_time()
+            context.check_time()
             place, inside, weight = np.zeros(count, np.int64), np.ones(count, bool), None
             for size, step, (places, weights, valid) in zip(sizes, corner, axes, strict=True):
                 place = place * size + places[step]
@@ -75,7 +77,7 @@ def grid_sample(x: Array, grid: Array, *, align_corners: int, mode: str, padding
 
 
 def _neighbours(at: Array, size: int, taps: int, align_corners: int, padding_mode: str) -> tuple[Array, Array, Array]:
-    """Give for positions from -1 to 1 the elements beside them along an axis, their weights, and which there are.
+    """Return for positions from -1 to 1 the elements beside them along an axis, their weights, and which there are.
 
     Each is (taps, positions).
     """
@@ -108,7 +110,7 @@ def _neighbours(at: Array, size: int, taps: int, align_corners: int, padding_mod
 
 
 def _reflected(at: Array, low: float, high: float) -> Array:
-    """Give positions reflected at `low` and `high` until they lie between them."""
+    """Return positions reflected at `low` and `high` until they lie between them."""
     length = high - low
     if not length:
         return np.full_like(at, low)
@@ -119,13 +121,13 @@ def _reflected(at: Array, low: float, high: float) -> Array:
 
 
 def cubic_weights(part: Array, a: float) -> Array:
-    """Give the weights of the four elements around points that lie `part` behind the second of them (Keys 1981)."""
+    """Return the weights of the four elements around points that lie `part` behind the second of them (Keys 1981)."""
     steps = np.stack((part + 1, part, 1 - part, 2 - part))
     return cubic(steps, a).astype(part.dtype)
 
 
 def cubic(distance: Array, a: float) -> Array:
-    """Give the cubic convolution kernel with coefficient a at distances from its centre, none of them negative."""
+    """Return the cubic convolution kernel with coefficient a at distances from its centre, none of them negative."""
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
     result: Array = np.where(distance <= 1, near, np.where(distance < 2, far, 0))
@@ -134,8 +136,8 @@ def cubic(distance: Array, a: float) -> Array:
 
 @kernel("AffineGrid", since=20)
 @rounded_once
-def affine_grid(theta: Array, size: Array, *, align_corners: int, run: Call) -> Array:
-    """Give each position of an even grid over [-1, 1], innermost dimension first, extended by 1, times `theta`."""
+def affine_grid_20(theta: Array, size: Array, *, align_corners: int, context: KernelContext) -> Array:
+    """Return each position of an even grid over [-1, 1], innermost dimension first, extended by 1, times `theta`."""
     shape = tuple(sizes_of(size))
     rank = len(shape) - 2
     if rank not in (2, 3) or min(shape) < 0:
@@ -143,7 +145,7 @@ def affine_grid(theta: Array, size: Array, *, align_corners: int, run: Call) -> 
     if theta.shape != (shape[0], rank, rank + 1):
         raise Violation("C2", f"theta of {theta.shape}, size {shape}")
     count = math.prod(shape[2:])
-    run.reserve((shape[0] + 1) * count * (rank + 1), theta.dtype)
+    context.reserve((shape[0] + 1) * count * (rank + 1), theta.dtype)
     axes = [_even(length, bool(align_corners), theta.dtype) for length in shape[:1:-1]]
     places = np.ones((count, rank + 1), theta.dtype)
     for axis, at in enumerate(axes):
@@ -153,7 +155,7 @@ def affine_grid(theta: Array, size: Array, *, align_corners: int, run: Call) -> 
 
 
 def _even(count: int, align_corners: bool, dtype: np.dtype) -> Array:
-    """Give the positions of `count` elements in [-1, 1]: its ends and between, or the middles of equal parts."""
+    """Return the positions of `count` elements in [-1, 1]: its ends and between, or the middles of equal parts."""
     steps = np.arange(count, dtype=dtype) * 2
     if align_corners:
         return steps / dtype.type(max(count - 1, 1)) - 1

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.shared import Array, Tensors, positive_axis, size_of
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 _ENTRY = np.dtype("V128")  # what an array in a list takes beside its elements, about
@@ -16,40 +16,40 @@ _CHECKED = 1 << 16  # parts between two looks at the clock
 
 
 @kernel("SequenceConstruct", since=11)
-def construct(*tensors: Array) -> list[Array]:
-    """Give the inputs as a sequence."""
+def sequence_construct_11(*tensors: Array) -> list[Array]:
+    """Return the inputs as a sequence."""
     return list(tensors)
 
 
 @kernel("SequenceEmpty", since=11)
-def empty(*, dtype: int | None) -> list[Array]:
-    """Give a sequence without tensors."""
+def sequence_empty_11(*, dtype: int | None) -> list[Array]:
+    """Return a sequence without tensors."""
     return []
 
 
 @kernel("SequenceLength", since=11)
-def length(sequence: list[Array]) -> Array:
-    """Give the number of tensors."""
+def sequence_length_11(sequence: list[Array]) -> Array:
+    """Return the number of tensors."""
     return np.array(len(sequence), np.int64)
 
 
 @kernel("SequenceAt", since=11)
-def at(sequence: list[Array], position: Array) -> Array:
-    """Give the tensor at a position."""
+def sequence_at_11(sequence: list[Array], position: Array) -> Array:
+    """Return the tensor at a position."""
     return sequence[_position(position, len(sequence), len(sequence) - 1)]
 
 
 @kernel("SequenceErase", since=11)
-def erase(sequence: list[Array], position: Array | None = None) -> list[Array]:
-    """Give the sequence without one tensor, the last where nothing is said."""
+def sequence_erase_11(sequence: list[Array], position: Array | None = None) -> list[Array]:
+    """Return the sequence without one tensor, the last where nothing is said."""
     count = len(sequence)
     where = _position(np.array(-1) if position is None else position, count, count - 1)
     return Tensors([*sequence[:where], *sequence[where + 1 :]], size_of(sequence) - size_of(sequence[where]))
 
 
 @kernel("SequenceInsert", since=11)
-def insert(sequence: list[Array], tensor: Array, position: Array | None = None) -> list[Array]:
-    """Give the sequence with a tensor put in before a position, at the end where nothing is said."""
+def sequence_insert_11(sequence: list[Array], tensor: Array, position: Array | None = None) -> list[Array]:
+    """Return the sequence with a tensor put in before a position, at the end where nothing is said."""
     if sequence and sequence[0].dtype != tensor.dtype:
         raise Violation("C2", f"{tensor.dtype} does not go into a sequence of {sequence[0].dtype}")
     count = len(sequence)
@@ -58,7 +58,7 @@ def insert(sequence: list[Array], tensor: Array, position: Array | None = None) 
 
 
 def _position(given: Array, count: int, last: int) -> int:
-    """Give a position counted from the front. Raises Violation C1 where it is not in [-count, last]."""
+    """Return a position counted from the front. Raises Violation C1 where it is not in [-count, last]."""
     if given.size != 1:
         raise Violation("C1", f"it has {given.size} elements")
     where = int(given.item())
@@ -68,8 +68,8 @@ def _position(given: Array, count: int, last: int) -> int:
 
 
 @kernel("ConcatFromSequence", since=11)
-def concat(sequence: list[Array], *, axis: int, new_axis: int, run: Call) -> Array:
-    """Give the tensors joined along an axis, or stacked along a new one."""
+def concat_from_sequence_11(sequence: list[Array], *, axis: int, new_axis: int, context: KernelContext) -> Array:
+    """Return the tensors joined along an axis, or stacked along a new one."""
     if new_axis not in (0, 1):
         raise Violation("C1", f"new_axis {new_axis}")
     if not sequence:
@@ -80,18 +80,20 @@ def concat(sequence: list[Array], *, axis: int, new_axis: int, run: Call) -> Arr
     for each in sequence:
         if each.dtype != first.dtype or each.ndim != first.ndim or _without(each.shape, axis, new_axis) != beside:
             raise Violation("C4", f"{each.dtype}{list(each.shape)} beside {first.dtype}{list(first.shape)}")
-    run.reserve(sum(each.size for each in sequence), first.dtype)
+    context.reserve(sum(each.size for each in sequence), first.dtype)
     return np.stack(sequence, axis) if new_axis else np.concatenate(sequence, axis)
 
 
 def _without(shape: tuple[int, ...], axis: int, new_axis: int) -> tuple[int, ...]:
-    """Give the dimensions that have to be equal."""
+    """Return the dimensions that have to be equal."""
     return shape if new_axis else shape[:axis] + shape[axis + 1 :]
 
 
 @kernel("SplitToSequence", since=11)
-def split(x: Array, lengths: Array | None = None, *, axis: int, keepdims: int, run: Call) -> list[Array]:
-    """Give parts along an axis: of one length, of given lengths, or of length 1."""
+def split_to_sequence_11(
+    x: Array, lengths: Array | None = None, *, axis: int, keepdims: int, context: KernelContext
+) -> list[Array]:
+    """Return parts along an axis: of one length, of given lengths, or of length 1."""
     axis = positive_axis(axis, x.ndim, "C1")
     size = x.shape[axis]
     front: tuple[Any, ...] = (slice(None),) * axis
@@ -100,38 +102,38 @@ def split(x: Array, lengths: Array | None = None, *, axis: int, keepdims: int, r
         if step <= 0:
             raise Violation("C2", f"parts of length {step}")
         ends = range(0, size, step)
-        run.reserve(len(ends), _ENTRY)
+        context.reserve(len(ends), _ENTRY)
         drop = lengths is None and keepdims == 0
         parts: list[Array] = []
         for number, begin in enumerate(ends):
             if not number % _CHECKED:
-                run.check_time()
+                context.check_time()
             parts.append(x[(*front, begin, ...)] if drop else x[(*front, slice(begin, begin + step))])
         return parts
     if lengths.ndim != 1 or (lengths < 0).any() or sum(map(int, lengths)) != size:
         raise Violation("C3", f"lengths {lengths.reshape(-1)[:9].tolist()} of a dimension of {size}")
-    run.reserve(lengths.size, _ENTRY)
+    context.reserve(lengths.size, _ENTRY)
     bounds = [0, *np.cumsum(lengths, dtype=np.int64).tolist()]
     return [x[(*front, slice(begin, end))] for begin, end in itertools.pairwise(bounds)]
 
 
 @kernel("Optional", since=15)
-def optional(value: Any = None, *, type: Any) -> Any:
-    """Give a value as an optional one, nothing where there is none."""
+def optional_15(value: Any = None, *, type: Any) -> Any:
+    """Return a value as an optional one, nothing where there is none."""
     if value is None and type is None:
         raise Violation("C1")
     return value
 
 
 @kernel("OptionalHasElement", since=15)
-def has_element(value: Any = None) -> Array:
-    """Say whether there is a value."""
+def optional_has_element_15(value: Any = None) -> Array:
+    """Return whether there is a value."""
     return np.array(value is not None)
 
 
 @kernel("OptionalGetElement", since=15)
-def get_element(value: Any) -> Any:
-    """Give the value of an optional one."""
+def optional_get_element_15(value: Any) -> Any:
+    """Return the value of an optional one."""
     if value is None:
         raise Violation("C1")
     return value

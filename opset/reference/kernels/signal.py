@@ -9,27 +9,35 @@ import numpy as np
 
 from opset.model.arrays import DTYPES
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 
 @kernel("DFT", since=20)
-def dft(
-    x: Array, dft_length: Array | None = None, axis: Array | None = None, *, inverse: int, onesided: int, run: Call
+def dft_20(
+    x: Array,
+    dft_length: Array | None = None,
+    axis: Array | None = None,
+    *,
+    inverse: int,
+    onesided: int,
+    context: KernelContext,
 ) -> Array:
-    """Give the discrete Fourier transform along an axis, the last but one by default."""
-    return _transform(x, dft_length, -2 if axis is None else _scalar(axis, "C4"), inverse, onesided, run)
+    """Return the discrete Fourier transform along an axis, the last but one by default."""
+    return _transform(x, dft_length, -2 if axis is None else _scalar(axis, "C4"), inverse, onesided, context)
 
 
 @kernel("DFT", since=17)
-def dft_by_attribute(
-    x: Array, dft_length: Array | None = None, *, axis: int, inverse: int, onesided: int, run: Call
+def dft_17(
+    x: Array, dft_length: Array | None = None, *, axis: int, inverse: int, onesided: int, context: KernelContext
 ) -> Array:
-    """Give the discrete Fourier transform along the axis that an attribute names."""
-    return _transform(x, dft_length, axis, inverse, onesided, run)
+    """Return the discrete Fourier transform along the axis that an attribute names."""
+    return _transform(x, dft_length, axis, inverse, onesided, context)
 
 
-def _transform(x: Array, dft_length: Array | None, axis: int, inverse: int, onesided: int, run: Call) -> Array:
+def _transform(
+    x: Array, dft_length: Array | None, axis: int, inverse: int, onesided: int, context: KernelContext
+) -> Array:
     parts = _parts(x, 2)
     rank = x.ndim
     if not -rank <= axis < rank or axis % rank == rank - 1:
@@ -43,7 +51,7 @@ def _transform(x: Array, dft_length: Array | None, axis: int, inverse: int, ones
         raise Violation("C3", f"length {length}")
     if onesided and not inverse and parts == 2:
         raise Violation("C5", f"shape {list(x.shape)}")
-    run.reserve(prod(x.shape[:axis] + x.shape[axis + 1 :]) * length * 2, np.float64)
+    context.reserve(prod(x.shape[:axis] + x.shape[axis + 1 :]) * length * 2, np.float64)
     signal = _complex(x)
     if not onesided:
         transform = np.fft.ifft if inverse else np.fft.fft
@@ -54,20 +62,20 @@ def _transform(x: Array, dft_length: Array | None, axis: int, inverse: int, ones
 
 
 def _parts(x: Array, least: int) -> int:
-    """Give the size of the last dimension: 1 of real values, 2 of complex ones."""
+    """Return the size of the last dimension: 1 of real values, 2 of complex ones."""
     if x.ndim < least or x.shape[-1] not in (1, 2):
         raise Violation("C1", f"shape {list(x.shape)}")
     return x.shape[-1]
 
 
 def _complex(x: Array) -> Array:
-    """Give real values, or pairs of a real and an imaginary part, as numbers without the last dimension."""
+    """Return real values, or pairs of a real and an imaginary part, as numbers without the last dimension."""
     wide = x.astype(np.float64)
     return wide[..., 0] if x.shape[-1] == 1 else wide.view(np.complex128)[..., 0]
 
 
 def _pairs(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Give complex numbers as pairs of real and imaginary part."""
+    """Return complex numbers as pairs of real and imaginary part."""
     return np.stack([x.real, x.imag], -1).astype(dtype)
 
 
@@ -78,16 +86,16 @@ def _scalar(x: Array, label: str) -> Any:
 
 
 @kernel("STFT", since=17)
-def stft(
+def stft_17(
     x: Array,
     frame_step: Array,
     window: Array | None = None,
     frame_length: Array | None = None,
     *,
     onesided: int,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the transforms of frames of a signal, each multiplied by a window."""
+    """Return the transforms of frames of a signal, each multiplied by a window."""
     parts = _parts(x, 3)
     if x.ndim != 3:
         raise Violation("C1", f"shape {list(x.shape)}")
@@ -103,7 +111,7 @@ def stft(
     if window is not None and window.shape != (length,):
         raise Violation("C2", f"shape {list(window.shape)}, frames of {length} samples")
     count = (x.shape[1] - length) // step + 1
-    run.reserve(x.shape[0] * count * length * 2, np.float64)
+    context.reserve(x.shape[0] * count * length * 2, np.float64)
     frames = np.lib.stride_tricks.sliding_window_view(_complex(x), length, 1)[:, ::step]
     if window is not None:
         frames = frames * window.astype(np.float64)
@@ -111,25 +119,27 @@ def stft(
 
 
 @kernel("HannWindow", since=17)
-def hann_window(size: Array, *, output_datatype: int, periodic: int, run: Call) -> Array:
-    """Give `0.5 - 0.5 * cos(2 * pi * n / M)`."""
-    return _window((0, 1, 0), size, output_datatype, periodic, run)
+def hann_window_17(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
+    """Return `0.5 - 0.5 * cos(2 * pi * n / M)`."""
+    return _window((0, 1, 0), size, output_datatype, periodic, context)
 
 
 @kernel("HammingWindow", since=17)
-def hamming_window(size: Array, *, output_datatype: int, periodic: int, run: Call) -> Array:
-    """Give `a - (1 - a) * cos(2 * pi * n / M)` with `a = 25 / 46`."""
-    return _window((4 / 46, 42 / 46, 0), size, output_datatype, periodic, run)
+def hamming_window_17(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
+    """Return `a - (1 - a) * cos(2 * pi * n / M)` with `a = 25 / 46`."""
+    return _window((4 / 46, 42 / 46, 0), size, output_datatype, periodic, context)
 
 
 @kernel("BlackmanWindow", since=17)
-def blackman_window(size: Array, *, output_datatype: int, periodic: int, run: Call) -> Array:
-    """Give `0.42 - 0.5 * cos(2 * pi * n / M) + 0.08 * cos(4 * pi * n / M)`."""
-    return _window((0, 0.36, 0.64), size, output_datatype, periodic, run)
+def blackman_window_17(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
+    """Return `0.42 - 0.5 * cos(2 * pi * n / M) + 0.08 * cos(4 * pi * n / M)`."""
+    return _window((0, 0.36, 0.64), size, output_datatype, periodic, context)
 
 
-def _window(factors: tuple[float, float, float], size: Array, output_datatype: int, periodic: int, run: Call) -> Array:
-    """Give the polynomial of these factors in `s = sin(pi * n / M) ** 2`; a symmetric window of one value is 1.
+def _window(
+    factors: tuple[float, float, float], size: Array, output_datatype: int, periodic: int, context: KernelContext
+) -> Array:
+    """Return the polynomial of these factors in `s = sin(pi * n / M) ** 2`; a symmetric window of one value is 1.
 
     By `cos(2 * x) = 1 - 2 * s` it is the sum of cosines, without subtracting what is nearly equal; its peak is 1.
     """
@@ -137,7 +147,7 @@ def _window(factors: tuple[float, float, float], size: Array, output_datatype: i
     if count < 0:
         raise Violation("C1", f"size {count}")
     dtype = _output_type(output_datatype)
-    run.reserve(4 * count, np.float64)
+    context.reserve(4 * count, np.float64)
     if count == 1 and not periodic:
         return np.ones(1, dtype)
     place, whole = np.arange(count), count if periodic else count - 1
@@ -147,7 +157,7 @@ def _window(factors: tuple[float, float, float], size: Array, output_datatype: i
 
 
 def _output_type(number: int) -> np.dtype[Any]:
-    """Give the element type that `output_datatype` names: an integer or a float of at least 16 bits."""
+    """Return the element type that `output_datatype` names: an integer or a float of at least 16 bits."""
     if number not in NUMERIC:
         raise Violation("C2", f"output_datatype {number}")
     return DTYPES[number]
@@ -158,7 +168,7 @@ NUMERIC = frozenset((1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 16))
 
 
 @kernel("MelWeightMatrix", since=17)
-def mel_weight_matrix(
+def mel_weight_matrix_17(
     num_mel_bins: Array,
     dft_length: Array,
     sample_rate: Array,
@@ -166,9 +176,9 @@ def mel_weight_matrix(
     upper_edge_hertz: Array,
     *,
     output_datatype: int,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give triangles over the values of a spectrum, one column for each band.
+    """Return triangles over the values of a spectrum, one column for each band.
 
     The `num_mel_bins + 2` edges are `lower + k * (upper - lower) / (num_mel_bins + 2)` on the mel scale, each rounded
     down to a value of the spectrum; band `k` rises from edge `k` to 1 at edge `k + 1` and falls to edge `k + 2`.
@@ -179,7 +189,7 @@ def mel_weight_matrix(
         raise Violation("C1", f"{bands} bands, length {length}, rate {rate}, edges {lower:g} and {upper:g}")
     dtype = _output_type(output_datatype)
     count = length // 2 + 1
-    run.reserve(4 * (count + 4) * (bands + 4), np.float64)
+    context.reserve(4 * (count + 4) * (bands + 4), np.float64)
     low, high = (2595 * np.log10(1 + edge / 700) for edge in (lower, upper))
     mels = low + np.arange(bands + 2) * ((high - low) / (bands + 2))
     edges = np.floor((length + 1) * 700 * (10 ** (mels / 2595) - 1) / rate)

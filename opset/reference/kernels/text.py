@@ -11,7 +11,7 @@ import numpy as np
 
 from opset.errors import Finding, RunError
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call, kernel
+from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 _CHECKED = 1 << 20  # bytes of strings between two looks at the clock, about
@@ -22,13 +22,13 @@ Text = str | bytes
 """An element: bytes where it is not valid UTF-8."""
 
 
-def _texts(x: Array, run: Call) -> Iterator[Text]:
-    """Give the elements in order, and look at the clock between them."""
+def _texts(x: Array, context: KernelContext) -> Iterator[Text]:
+    """Yield the elements in order, and look at the clock between them."""
     left = 0
     for each in x.ravel():
         left -= _PART + len(each)
         if left < 0:
-            run.check_time()
+            context.check_time()
             left = _CHECKED
         yield each
 
@@ -38,8 +38,8 @@ def _encoded(text: Text) -> bytes:
 
 
 @kernel("StringConcat", since=20)
-def concat(x: Array, y: Array, *, run: Call) -> Array:
-    """Give x followed by y, element by element, with broadcasting."""
+def string_concat_20(x: Array, y: Array, *, context: KernelContext) -> Array:
+    """Return x followed by y, element by element, with broadcasting."""
     try:
         shape = np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
@@ -47,7 +47,7 @@ def concat(x: Array, y: Array, *, run: Call) -> Array:
     count = int(np.prod(shape, dtype=object))
     for each in (x, y):
         if each.size:
-            run.reserve(sum(map(sys.getsizeof, each.ravel())) * (count // each.size), np.uint8)
+            context.reserve(sum(map(sys.getsizeof, each.ravel())) * (count // each.size), np.uint8)
     joined: Callable[[Array, Array], Any] = np.frompyfunc(_joined, 2, 1)
     return np.asarray(joined(x, y), object)
 
@@ -59,7 +59,7 @@ def _joined(x: Text, y: Text) -> Text:
 
 
 def _decoded(text: bytes) -> Text:
-    """Give a str again where two halves of a character came together."""
+    """Return a str again where two halves of a character came together."""
     try:
         return text.decode()
     except UnicodeDecodeError:
@@ -67,17 +67,19 @@ def _decoded(text: bytes) -> Text:
 
 
 @kernel("StringSplit", since=20)
-def split(x: Array, *, delimiter: Text | None, maxsplit: int | None, run: Call) -> tuple[Array, Array]:
-    """Give the parts of each string, filled up with empty strings, and how many each has."""
+def string_split_20(
+    x: Array, *, delimiter: Text | None, maxsplit: int | None, context: KernelContext
+) -> tuple[Array, Array]:
+    """Return the parts of each string, filled up with empty strings, and how many each has."""
     most = sys.maxsize if maxsplit is None or maxsplit < 0 else min(maxsplit, sys.maxsize)
     parts, begun = [], 0
-    for text in _texts(x, run):
+    for text in _texts(x, context):
         begun += _PART * (1 + min(most, _separators(text, delimiter)))
-        run.reserve(begun, np.uint8)
+        context.reserve(begun, np.uint8)
         parts.append(_split(text, delimiter, most))
     counts: Array = np.fromiter(map(len, parts), np.int64, len(parts))
     widest = max(map(len, parts), default=0)
-    run.reserve(x.size * widest, object)
+    context.reserve(x.size * widest, object)
     result = np.full((len(parts), widest), "", object)
     # Row by row, the places that are filled are those of the parts in order.
     result[np.arange(widest) < counts[:, None]] = [part for each in parts for part in each]
@@ -85,7 +87,7 @@ def split(x: Array, *, delimiter: Text | None, maxsplit: int | None, run: Call) 
 
 
 def _separators(text: Text, delimiter: Text | None) -> int:
-    """Give how often a text may be split at most."""
+    """Return how often a text may be split at most."""
     if delimiter:
         return text.count(delimiter) if isinstance(text, str) and isinstance(delimiter, str) else len(text)
     return len(text) // 2
@@ -101,7 +103,7 @@ def _split(text: Text, delimiter: Text | None, most: int) -> Sequence[Text]:
 
 
 @kernel("RegexFullMatch", since=20)
-def full_match(x: Array, *, pattern: Text | None, run: Call) -> Array:
+def regex_full_match_20(x: Array, *, pattern: Text | None, context: KernelContext) -> Array:
     """Say of each string whether a regular expression of RE2 matches all of it."""
     if pattern is None:
         raise Violation("C1")
@@ -117,21 +119,21 @@ def full_match(x: Array, *, pattern: Text | None, run: Call) -> Array:
     except re2.error as error:
         why = error.args[0] if error.args else ""
         raise Violation("C2", why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from error
-    found = (matches(_encoded(text)) is not None for text in _texts(x, run))
+    found = (matches(_encoded(text)) is not None for text in _texts(x, context))
     return np.fromiter(found, np.bool_, x.size).reshape(x.shape)
 
 
 @kernel("StringNormalizer", since=10)
-def normalized(
+def string_normalizer_10(
     x: Array,
     *,
     case_change_action: str,
     is_case_sensitive: int,
     locale: str | None,
     stopwords: Sequence[Text] | None,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give the strings that are no stop words, in the case that is asked for; one empty string where none is left."""
+    """Return the strings that are no stop words, in the case that is asked for; one empty string where none is left."""
     if case_change_action not in ("NONE", "LOWER", "UPPER"):
         raise Violation("C1", f"{case_change_action!r:.80}")
     if x.ndim not in (1, 2) or (x.ndim == 2 and len(x) != 1):
@@ -139,13 +141,13 @@ def normalized(
     lower, upper = _cases(locale)
     compared = (lambda text: text) if is_case_sensitive else lower
     dropped = {compared(each) for each in stopwords or ()}
-    kept: Iterable[Text] = (each for each in _texts(x, run) if compared(each) not in dropped)
+    kept: Iterable[Text] = (each for each in _texts(x, context) if compared(each) not in dropped)
     if case_change_action != "NONE":
         kept = map(lower if case_change_action == "LOWER" else upper, kept)
     left, held = [], 0
     for each in kept:
         held += sys.getsizeof(each)
-        run.reserve(held, np.uint8)
+        context.reserve(held, np.uint8)
         left.append(each)
     left = left or [""]
     result = np.empty(len(left), object)
@@ -154,7 +156,7 @@ def normalized(
 
 
 def _cases(locale: str | None) -> tuple[Callable[[Text], Text], Callable[[Text], Text]]:
-    """Give what makes lower and upper case by Unicode's rules, in Turkish and Azeri with a dotless i beside the i."""
+    """Return what makes lower and upper case by Unicode's rules, in Turkish and Azeri with a dotless i beside the i."""
     if (locale or "").replace("-", "_").split("_")[0].lower() in ("tr", "az"):
         to_lower, to_upper = str.maketrans("I\u0130", "\u0131i"), str.maketrans("i", "\u0130")
         return (
@@ -165,7 +167,7 @@ def _cases(locale: str | None) -> tuple[Callable[[Text], Text], Callable[[Text],
 
 
 @kernel("TfIdfVectorizer", since=9)
-def tf_idf(
+def tf_idf_vectorizer_9(
     x: Array,
     *,
     max_gram_length: int,
@@ -177,9 +179,9 @@ def tf_idf(
     pool_int64s: Sequence[int] | None,
     pool_strings: Sequence[Text] | None,
     weights: Sequence[float] | None,
-    run: Call,
+    context: KernelContext,
 ) -> Array:
-    """Give for each row how often it has the n-grams of a pool, their weights, or both multiplied."""
+    """Return for each row how often it has the n-grams of a pool, their weights, or both multiplied."""
     if mode not in ("TF", "IDF", "TFIDF"):
         raise Violation("C1", f"{mode!r:.80}")
     if not 1 <= min_gram_length <= max_gram_length or max_skip_count < 0:
@@ -198,11 +200,11 @@ def tf_idf(
         raise Violation("C6", f"{grams} n-grams, coordinates {list(ngram_indexes)[:9]}")
     if weights and len(weights) != grams:
         raise Violation("C7", f"{grams} n-grams, {len(weights)} weights")
-    words, vocabulary = _numbered(x.reshape(1, -1) if x.ndim == 1 else x, pool, run)
+    words, vocabulary = _numbered(x.reshape(1, -1) if x.ndim == 1 else x, pool, context)
     width = max(ngram_indexes, default=-1) + 1
     rows = len(words)
-    run.reserve(rows * (width + 2 * grams), np.float64)
-    counts = _counted(words, vocabulary, sizes, range(min_gram_length, max_gram_length + 1), max_skip_count, run)
+    context.reserve(rows * (width + 2 * grams), np.float64)
+    counts = _counted(words, vocabulary, sizes, range(min_gram_length, max_gram_length + 1), max_skip_count, context)
     values = (counts > 0).astype(np.float32) if mode == "IDF" else counts.astype(np.float32)
     if mode != "TF" and weights:
         values *= np.array(weights, np.float32)
@@ -212,12 +214,12 @@ def tf_idf(
     return result[0] if x.ndim == 1 else result
 
 
-def _numbered(x: Array, pool: Sequence[Any], run: Call) -> tuple[Array, Array]:
-    """Give both with equal elements as equal numbers, -1 for those of x that the pool does not have."""
+def _numbered(x: Array, pool: Sequence[Any], context: KernelContext) -> tuple[Array, Array]:
+    """Return both with equal elements as equal numbers, -1 for those of x that the pool does not have."""
     if x.dtype.hasobject:
         known: dict[Any, int] = {}
         numbers = [known.setdefault(each, len(known)) for each in pool]
-        found = np.fromiter((known.get(each, -1) for each in _texts(x, run)), np.int64, x.size)
+        found = np.fromiter((known.get(each, -1) for each in _texts(x, context)), np.int64, x.size)
         return found.reshape(x.shape), np.array(numbers, np.int64)
     distinct, places = np.unique(np.array(pool, np.int64), return_inverse=True)
     where = np.minimum(np.searchsorted(distinct, x), len(distinct) - 1)
@@ -225,9 +227,9 @@ def _numbered(x: Array, pool: Sequence[Any], run: Call) -> tuple[Array, Array]:
 
 
 def _counted(
-    words: Array, pool: Array, sizes: Sequence[int], lengths: range, max_skip: int, run: Call
+    words: Array, pool: Array, sizes: Sequence[int], lengths: range, max_skip: int, context: KernelContext
 ) -> Array:
-    """Give how often each row of words has each n-gram of the pool.
+    """Return how often each row of words has each n-gram of the pool.
 
     An n-gram is followed word by word: the number of what was read so far and the next word make one key, which
     stands in a sorted table or leads nowhere. Each step takes all places of all rows at once.
@@ -248,7 +250,7 @@ def _counted(
         # Skipping makes no difference to single words, and what does not fit into a row occurs nowhere.
         steps = 1 if length == 1 else min(max_skip + 1, (width - 1) // (length - 1))
         for step in range(1, steps + 1):
-            run.check_time()
+            context.check_time()
             at_row, state = _followed(words, row, column, step, tables, kinds)
             counts += np.bincount(at_row * states + state, minlength=len(counts))
         found.append(counts.reshape(rows, states)[:, state_of_gram])
@@ -256,7 +258,7 @@ def _counted(
 
 
 def _tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:
-    """Give for each place in n-grams the sorted keys that may stand there, and where each n-gram ends in the last."""
+    """Return for each place in n-grams the sorted keys that may stand there, and where each n-gram ends in the last."""
     tables, state = [], np.zeros(len(grams), np.int64)
     for words in grams.T:
         table, state = np.unique(state * kinds + words, return_inverse=True)
@@ -267,7 +269,7 @@ def _tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:
 def _followed(
     words: Array, row: Array, column: Array, step: int, tables: Sequence[Array], kinds: int
 ) -> tuple[Array, Array]:
-    """Give the row and the last key's number of all n-grams that begin at these places."""
+    """Return the row and the last key's number of all n-grams that begin at these places."""
     state = np.zeros(len(row), np.int64)
     for place, table in enumerate(tables):
         if place:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from opset.inference.gradient_graphs import DOMAIN
-from opset.reference.kernels.gradients import gradient as gradient  # registered by its import
+from opset.reference.kernels.gradients import gradient_1 as gradient_1  # registered by its import
 from opset.reference.numerics.shared import Array
 from opset.reference.registration import kernel
 from opset.schemas.constraints import Violation
@@ -16,7 +16,7 @@ from opset.schemas.constraints import Violation
 def _updated(
     inputs: Sequence[Array], parts: int, update: Callable[..., tuple[Array, ...]]
 ) -> tuple[Array, ...]:
-    """Give the new values of all tensors, then the new second part of all, and so on.
+    """Return the new values of all tensors, then the new second part of all, and so on.
 
     The inputs are all tensors, all gradients and all of each other part. Raises Violation C2 and C3.
     """
@@ -38,10 +38,10 @@ def _number(value: Array, name: str) -> float:
 
 
 @kernel("Adagrad", domain=DOMAIN)
-def adagrad(
+def adagrad_1(
     rate: Array, time: Array, *inputs: Array, decay_factor: float, epsilon: float, norm_coefficient: float
 ) -> tuple[Array, ...]:
-    """Give tensors and sums of squared gradients after one step of Adagrad."""
+    """Return tensors and sums of squared gradients after one step of Adagrad."""
     r = _number(rate, "R") / (1 + _number(time, "T") * decay_factor)
 
     def update(x: Array, g: Array, h: Array) -> tuple[Array, ...]:
@@ -53,7 +53,7 @@ def adagrad(
 
 
 @kernel("Adam", domain=DOMAIN)
-def adam(
+def adam_1(
     rate: Array,
     time: Array,
     *inputs: Array,
@@ -63,7 +63,7 @@ def adam(
     norm_coefficient: float,
     norm_coefficient_post: float,
 ) -> tuple[Array, ...]:
-    """Give tensors and running averages of gradients and their squares after one step of Adam."""
+    """Return tensors and running averages of gradients and their squares after one step of Adam."""
     r, t = _number(rate, "R"), _number(time, "T")
     if t > 0:
         r *= np.sqrt(1 - np.float64(beta) ** t) / (1 - np.float64(alpha) ** t)
@@ -79,10 +79,10 @@ def adam(
 
 
 @kernel("Momentum", domain=DOMAIN)
-def momentum(
+def momentum_1(
     rate: Array, time: Array, *inputs: Array, alpha: float, beta: float, mode: str, norm_coefficient: float
 ) -> tuple[Array, ...]:
-    """Give tensors and momenta after one step of gradient descent with momentum."""
+    """Return tensors and momenta after one step of gradient descent with momentum."""
     if mode not in ("standard", "nesterov"):
         raise Violation("C4", f"{mode!r:.80}")
     r = _number(rate, "R")

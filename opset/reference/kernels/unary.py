@@ -56,16 +56,16 @@ for _name, _ufunc in _UFUNCS.items():
 
 @kernel("Erf")
 @rounded_once
-def error_function(x: Array) -> Array:
-    """Give the error function; that of integers, which versions before 13 took, without its fraction."""
+def erf_9(x: Array) -> Array:
+    """Return the error function; that of integers, which versions before 13 took, without its fraction."""
     if x.dtype.kind in "iu":
         return erf(x.astype(np.float64)).astype(x.dtype)
     return erf(x)
 
 
 @kernel("IsInf")
-def is_infinite(x: Array, *, detect_negative: int, detect_positive: int) -> Array:
-    """Give where an infinity is, of the signs asked for."""
+def is_inf_10(x: Array, *, detect_negative: int, detect_positive: int) -> Array:
+    """Return where an infinity is, of the signs asked for."""
     found = np.isinf(x)
     if not detect_negative:
         found = found & ~np.signbit(x)
@@ -75,8 +75,8 @@ def is_infinite(x: Array, *, detect_negative: int, detect_positive: int) -> Arra
 
 
 @kernel("Clip", since=11)
-def clip(x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
-    """Give min(upper, max(x, lower)); a bound that is left out is the last finite value of the type."""
+def clip_11(x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
+    """Return min(upper, max(x, lower)); a bound that is left out is the last finite value of the type."""
     for name, bound in (("min", lower), ("max", upper)):
         if bound is not None and bound.ndim:
             raise Violation("C1", f"{name} has the shape {list(bound.shape)}")
@@ -87,8 +87,8 @@ def clip(x: Array, lower: Array | None = None, upper: Array | None = None) -> Ar
 
 
 @kernel("Clip")
-def clip_by_attributes(x: Array, *, min: float | None, max: float | None) -> Array:
-    """Give `clip` by bounds that are float32 whatever the type is."""
+def clip_1(x: Array, *, min: float | None, max: float | None) -> Array:
+    """Return `clip` by bounds that are float32 whatever the type is."""
     lowest, highest = _finite_range(x.dtype)
     return np.clip(x, lowest if min is None else x.dtype.type(min), highest if max is None else x.dtype.type(max))
 

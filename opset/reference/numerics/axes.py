@@ -12,17 +12,17 @@ from opset.schemas.constraints import Violation
 
 
 def front_axis(axis: int, rank: int, label: str) -> int:
-    """Give an axis of versions that count from the front only. Raises Violation of `label` where there is none."""
+    """Return an axis of versions that count from the front only. Raises Violation of `label` where there is none."""
     if not 0 <= axis < rank:
         raise Violation(label, f"axis {axis}, rank {rank}")
     return axis
 
 
 def positive_axes(axes: Iterable[int], rank: int, label: str) -> list[int]:
-    """Give axes counted from the front. Raises Violation of `label` where the tensor has no such axis."""
+    """Return axes counted from the front. Raises Violation of `label` where the tensor has no such axis."""
     return [positive_axis(axis, rank, label) for axis in axes]
 
 
 def zero_of(dtype: np.dtype[Any]) -> Array:
-    """Give a scalar of zero, false or the empty string."""
+    """Return a scalar of zero, false or the empty string."""
     return np.array("", object) if dtype.kind == "O" else np.zeros((), dtype)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call, Function
+from opset.reference.registration import Function, KernelContext
 from opset.schemas.constraints import Violation
 
 
-def fit(run: Call, *operands: Array, dtype: Any = None) -> None:
+def fit(context: KernelContext, *operands: Array, dtype: Any = None) -> None:
     """Reserve a result of the shape that all operands broadcast to, and the last one's type or `dtype`.
 
     Two short vectors may come to a large matrix. Raises Violation C1 where there is no such shape.
@@ -23,25 +23,25 @@ def fit(run: Call, *operands: Array, dtype: Any = None) -> None:
         count = np.broadcast(*operands).size
     except ValueError:
         raise Violation("C1", f"the shapes are {_shapes(*operands)}") from None
-    run.reserve(count, dtype or operands[-1].dtype)
+    context.reserve(count, dtype or operands[-1].dtype)
 
 
 def broadcast(function: Function, dtype: Any = None) -> Function:
-    """Give the kernel that applies a function to two operands whose shapes broadcast as in numpy.
+    """Return the kernel that applies a function to two operands whose shapes broadcast as in numpy.
 
     Its results are of the operands' type, or of `dtype`.
     """
 
-    def broadcasting(a: Array, b: Array, *, run: Call) -> Array:
+    def broadcasting(a: Array, b: Array, *, context: KernelContext) -> Array:
         if a.shape != b.shape:
-            fit(run, a, b, dtype=dtype)
+            fit(context, a, b, dtype=dtype)
         return function(a, b)
 
     return broadcasting
 
 
 def broadcast_from_axis(function: Function) -> Function:
-    """Give the kernel that applies a function to two operands, the second of which has its place in the first."""
+    """Return the kernel that applies a function to two operands, the second of which has its place in the first."""
 
     def placing(a: Array, b: Array, *, axis: int | None, broadcast: int) -> Array:
         return function(a, placed(a, b, axis) if broadcast else same(a, b))
@@ -50,14 +50,14 @@ def broadcast_from_axis(function: Function) -> Function:
 
 
 def same(a: Array, b: Array) -> Array:
-    """Give the second operand. Raises Violation C1 where it has not the shape of the first."""
+    """Return the second operand. Raises Violation C1 where it has not the shape of the first."""
     if a.shape != b.shape:
         raise Violation("C1", f"the shapes are {_shapes(a, b)}")
     return b
 
 
 def placed(a: Array, b: Array, axis: int | None) -> Array:
-    """Give `b` with a shape that broadcasts as in numpy to that of `a`: its dimensions are those of `a` from `axis` on.
+    """`b` with a shape that broadcasts as in numpy to that of `a`: its dimensions are those of `a` from `axis` on.
 
     Without an axis they are the last ones; a single element goes everywhere. Raises Violation C1 where `b` does not
     fit. The text of the time knew neither dimensions of 1 that are stretched nor negative axes; models of the time have

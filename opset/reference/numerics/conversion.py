@@ -30,7 +30,7 @@ _WIDE = frozenset(np.dtype(kind) for kind in (np.float64, np.int32, np.uint32, n
 
 
 def converted(x: Array, dtype: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Array:
-    """Give numbers as another numeric type or bool.
+    """Return numbers as another numeric type or bool.
 
     - integers and bool to integers keep the lowest bits; floats to integers are cut toward zero, and what is out of
       range, of which the standard says nothing, is as numpy has it;
@@ -65,7 +65,7 @@ def _form(dtype: np.dtype[Any]) -> Any:
 
 
 def _as_double(x: Array) -> Array:
-    """Give numbers as float64. Integers that it cannot hold keep a bit that says so, for the rounding that follows."""
+    """Numbers as float64. Integers that it cannot hold keep a bit that says so, for the rounding that follows."""
     if x.dtype.itemsize < 8 or x.dtype.kind == "f":
         return x.astype(np.float64)
     # The lower 12 bits of what has more than 53 are joined in one: it is never rounded, and keeps ties from being seen.
@@ -76,14 +76,14 @@ def _as_double(x: Array) -> Array:
 
 
 def _rounded(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Give float64 numbers rounded to the precision that a narrow float has there, whatever its range."""
+    """Return float64 numbers rounded to the precision that a narrow float has there, whatever its range."""
     form = _form(dtype)
     exponent = np.maximum(np.frexp(x)[1] - 1, int(form.minexp)) - int(form.nmant)
     return np.where(np.isfinite(x), np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent), x)
 
 
 def _as_power(x: Array, saturate: bool, round_mode: str) -> Array:
-    """Give float64 numbers as float8e8m0, powers of two from 2**-127 to 2**127.
+    """Return float64 numbers as float8e8m0, powers of two from 2**-127 to 2**127.
 
     What lies outside, zero and infinity included, is the nearest of these if `saturate`, else NaN; so are negative
     numbers, of which the standard says nothing.

@@ -39,7 +39,7 @@ _FITTED: dict[str, tuple[tuple[float, ...], tuple[float, ...], float]] = {
 
 
 def erf(x: Array) -> Array:
-    """Give 2/sqrt(pi) times the integral of exp(-t*t) from 0 to each element of a float32 or double array."""
+    """Return 2/sqrt(pi) times the integral of exp(-t*t) from 0 to each element of a float32 or double array."""
     result = np.empty(x.shape, x.dtype)
     values, results = x.reshape(-1), result.reshape(-1)
     for start in range(0, values.size, _BLOCK):
@@ -64,7 +64,7 @@ def _of_block(x: Array, near: tuple[float, ...], far: tuple[float, ...], end: fl
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
-    """Give the polynomial's values, by Horner's rule."""
+    """Return the polynomial's values, by Horner's rule."""
     result = x * coefficients[-1]
     for coefficient in coefficients[-2:0:-1]:
         result += coefficient

@@ -16,7 +16,7 @@ TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
 def transformed(scores: Array, transform: str | bytes, label: str) -> Array:
-    """Give scores of shape [N, K] after a transform along K. Raises Violation of `label` where it is not known."""
+    """Return scores of shape [N, K] after a transform along K. Raises Violation of `label` where it is not known."""
     if transform == "NONE" or not scores.size:
         if transform not in TRANSFORMS:
             raise Violation(label, f"post_transform {transform!r}")
@@ -37,13 +37,13 @@ def transformed(scores: Array, transform: str | bytes, label: str) -> Array:
 
 
 def logistic(scores: Array) -> Array:
-    """Give 1 / (1 + exp(-x)), without overflow."""
+    """Return 1 / (1 + exp(-x)), without overflow."""
     powers = np.exp(-np.abs(scores))
     return np.where(scores >= 0, 1, powers) / (1 + powers)
 
 
 def probit(p: Array) -> Array:
-    """Give the x at which the standard normal distribution function is p; NaN outside of 0 to 1.
+    """Return the x at which the standard normal distribution function is p; NaN outside of 0 to 1.
 
     A rational first guess in sqrt(-2 log(p)) (Abramowitz and Stegun, 26.2.23, within 4.5e-4), then three steps of
     Halley's method on the distribution function, each of which triples the number of right digits.
@@ -61,7 +61,7 @@ def probit(p: Array) -> Array:
 def class_labels(
     strings: Sequence[str | bytes] | None, integers: Sequence[int] | None, label: str
 ) -> Array:
-    """Give the labels of a classifier, from the one list of the two that is given."""
+    """Return the labels of a classifier, from the one list of the two that is given."""
     if strings and integers:
         raise Violation(label, "both lists of labels are given")
     if strings:
@@ -74,7 +74,7 @@ def class_labels(
 
 
 def columns_of(x: Array, label: str) -> Array:
-    """Give rows of features: [N, C] as it is, [C] as one row."""
+    """Return rows of features: [N, C] as it is, [C] as one row."""
     if x.ndim == 1:
         return x.reshape(1, -1)
     if x.ndim != 2:
@@ -83,5 +83,5 @@ def columns_of(x: Array, label: str) -> Array:
 
 
 def as_floats(x: Array) -> Any:
-    """Give features in the type in which models compute: double for double, else float."""
+    """Return features in the type in which models compute: double for double, else float."""
     return x if x.dtype == np.float64 else x.astype(np.float32)

@@ -11,7 +11,7 @@ _WHOLE = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def select(condition: Array, x: Array, y: Array) -> Array:
-    """Give elements of `x` where the condition is true, of `y` elsewhere; shapes broadcast, `x` and `y` have one type.
+    """Elements of `x` where the condition is true, of `y` elsewhere; shapes broadcast, `x` and `y` have one type.
 
     It is `np.where`, which jumps at every element, so that a condition without pattern costs it several times as much
     as the bits of both, masked and put together.

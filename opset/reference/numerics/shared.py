@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from opset.reference.registration import Call, Function
+from opset.reference.registration import Function, KernelContext
 from opset.schemas.constraints import Violation
 
 Array = NDArray[Any]
@@ -32,14 +32,14 @@ MOST_DIMENSIONS = 64
 
 
 def positive_axis(axis: int, rank: int, label: str) -> int:
-    """Give an axis counted from the front. Raises Violation of `label` where the tensor has no such axis."""
+    """Return an axis counted from the front. Raises Violation of `label` where the tensor has no such axis."""
     if not -rank <= axis < rank:
         raise Violation(label, f"axis {axis}, rank {rank}")
     return axis % rank
 
 
 def sizes_of(given: Array | Sequence[int]) -> list[int]:
-    """Give the sizes of dimensions. Raises ValueError where they are more than the dimensions that an array can have.
+    """Return the sizes of dimensions. Raises ValueError where they are more than the dimensions that an array can have.
 
     Products and messages of a million sizes would take long, and no limit would have been asked.
     """
@@ -49,10 +49,10 @@ def sizes_of(given: Array | Sequence[int]) -> list[int]:
     return [int(each) for each in np.ravel(given)] if isinstance(given, np.ndarray) else list(given)
 
 
-def reserve_reduced(x: Array, axes: Collection[int] | None, run: Call) -> None:
+def reserve_reduced(x: Array, axes: Collection[int] | None, context: KernelContext) -> None:
     """Reserve what a reduction along axes gives: of an empty tensor it may be more elements than there are."""
     if not x.size and axes is not None:
-        run.reserve(2 * math.prod(size for axis, size in enumerate(x.shape) if axis not in axes), np.float64)
+        context.reserve(2 * math.prod(size for axis, size in enumerate(x.shape) if axis not in axes), np.float64)
 
 
 def rounded_once(function: Function) -> Function:
@@ -97,7 +97,7 @@ class Tensors(list[Array]):
 
 
 def size_of(value: Any) -> int:
-    """Give the bytes of a value's arrays and texts; a map counts 64 for each entry."""
+    """Return the bytes of a value's arrays and texts; a map counts 64 for each entry."""
     if value.__class__ is np.ndarray:
         return value.nbytes + sum(map(sys.getsizeof, value.ravel())) if value.dtype.hasobject else value.nbytes
     if isinstance(value, list):

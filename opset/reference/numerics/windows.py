@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from opset.reference.numerics.shared import Array
-from opset.reference.registration import Call
+from opset.reference.registration import KernelContext
 from opset.schemas.constraints import Violation
 
 Ints = Sequence[int] | None
@@ -46,7 +46,7 @@ def windows_over(
     *,
     ceil_mode: int = 0,
 ) -> Windows:
-    """Give the windows over a tensor of this shape, batch and channels first.
+    """Return the windows over a tensor of this shape, batch and channels first.
 
     A last window of `ceil_mode` that starts in the padding at the end is left out. Only the pools of version 22 say so;
     by the formula of those before it is kept, but neither runtimes nor the standard's test cases do that.
@@ -80,7 +80,7 @@ def windows_over(
 def window_attributes(
     kernel: Sequence[int], strides: Ints, dilations: Ints, pads: Ints
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Give strides, dilations and pads, those that are absent with their defaults. Raises Violation C2."""
+    """Return strides, dilations and pads, those that are absent with their defaults. Raises Violation C2."""
     rank = len(kernel)
     strides, dilations = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
     pads = tuple(pads or (0,) * (2 * rank))
@@ -92,24 +92,24 @@ def window_attributes(
 
 
 def same_pads(total: int, auto_pad: str) -> tuple[int, int]:
-    """Give a total of padding as begin and end; SAME_UPPER has the odd element at the end."""
+    """Return a total of padding as begin and end; SAME_UPPER has the odd element at the end."""
     half = total // 2
     return (half, total - half) if auto_pad == "SAME_UPPER" else (total - half, half)
 
 
-def padded(x: Array, begins: Sequence[int], ends: Sequence[int], run: Call) -> Array:
-    """Give a tensor with zeros around its spatial axes."""
+def padded(x: Array, begins: Sequence[int], ends: Sequence[int], context: KernelContext) -> Array:
+    """Return a tensor with zeros around its spatial axes."""
     if not any(begins) and not any(ends):
         return x
     shape = (*x.shape[:2], *(b + size + e for b, size, e in zip(begins, x.shape[2:], ends, strict=True)))
-    run.reserve(math.prod(shape), x.dtype)
+    context.reserve(math.prod(shape), x.dtype)
     result = np.zeros(shape, x.dtype)
     result[inner(begins, x.shape[2:])] = x
     return result
 
 
 def view_of_windows(x: Array, windows: Windows) -> Array:
-    """Give a view of a padded tensor as (N, C, *kernel, *output)."""
+    """Return a view of a padded tensor as (N, C, *kernel, *output)."""
     spatial = x.strides[2:]
     within = [stride * dilation for stride, dilation in zip(spatial, windows.dilations, strict=True)]
     between = [stride * step for stride, step in zip(spatial, windows.strides, strict=True)]
@@ -117,19 +117,19 @@ def view_of_windows(x: Array, windows: Windows) -> Array:
     return as_strided(x, shape, (*x.strides[:2], *within, *between), writeable=False)
 
 
-def reduce_windows(ufunc: np.ufunc, x: Array, windows: Windows, start: Any, run: Call) -> Array:
-    """Give `start` and all elements of each window joined by a ufunc such as `np.maximum`, axis by axis."""
+def reduce_windows(ufunc: np.ufunc, x: Array, windows: Windows, start: Any, context: KernelContext) -> Array:
+    """Return `start` and all elements of each window joined by a ufunc such as `np.maximum`, axis by axis."""
     for axis, (kernel, stride, dilation, begin, end, count) in enumerate(zip(*windows, strict=True), 2):
         if kernel == stride == 1 and not begin and not end:
             continue
         size, source = x.shape[axis], x
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-        run.reserve(math.prod(shape), x.dtype)
+        context.reserve(math.prod(shape), x.dtype)
         x = np.full(shape, start, x.dtype)
         before: tuple[Any, ...] = (slice(None),) * axis
         if count <= kernel:
             for place in range(count):
-                run.check_time()
+                context.check_time()
                 first = place * stride - begin
                 stop = min(first + (kernel - 1) * dilation + 1, size)
                 first = first if first >= 0 else first % dilation
@@ -139,14 +139,14 @@ def reduce_windows(ufunc: np.ufunc, x: Array, windows: Windows, start: Any, run:
                     ufunc(target, whole, out=target)
             continue
         for windows_part, seen in taps(size, kernel, stride, dilation, begin, count):
-            run.check_time()
+            context.check_time()
             target = x[(*before, windows_part)]
             ufunc(target, source[(*before, seen)], out=target)
     return x
 
 
 def taps(size: int, kernel: int, stride: int, dilation: int, begin: int, count: int) -> Iterator[tuple[slice, slice]]:
-    """Give for each element of the window, in order, which windows see something there, and what of the input.
+    """Yield for each element of the window, in order, which windows see something there, and what of the input.
 
     Elements that are padding to all windows are passed over, so that a window much larger than the input costs no more.
     """
@@ -159,7 +159,7 @@ def taps(size: int, kernel: int, stride: int, dilation: int, begin: int, count: 
 
 
 def _seeing(size: int, kernel: int, stride: int, dilation: int, begin: int, count: int) -> Iterator[int]:
-    """Give the elements of the window that lie within the input for any of its places."""
+    """Yield the elements of the window that lie within the input for any of its places."""
     done = 0
     for place in reversed(range(count)):
         start = place * stride - begin
@@ -168,20 +168,20 @@ def _seeing(size: int, kernel: int, stride: int, dilation: int, begin: int, coun
         done = max(done, stop)
 
 
-def add_windows(columns: Array, windows: Windows, shape: Sequence[int], run: Call) -> Array:
-    """Give a tensor of this shape, without padding, to which windows (N, C, *kernel, *output) are added in place."""
+def add_windows(columns: Array, windows: Windows, shape: Sequence[int], context: KernelContext) -> Array:
+    """Return a tensor of this shape, without padding, to which windows (N, C, *kernel, *output) are added in place."""
     sizes = [b + size + e for b, size, e in zip(windows.begins, shape[2:], windows.ends, strict=True)]
-    run.reserve(math.prod(sizes) * math.prod(shape[:2]), columns.dtype)
+    context.reserve(math.prod(sizes) * math.prod(shape[:2]), columns.dtype)
     result = np.zeros((*shape[:2], *sizes), columns.dtype)
     for tap in np.ndindex(windows.kernel) if columns.size else ():
-        run.check_time()
+        context.check_time()
         target = result[places_of_tap(windows, tap)]
         target += columns[(slice(None), slice(None), *tap)]
     return result[inner(windows.begins, shape[2:])]
 
 
 def places_of_tap(windows: Windows, tap: Sequence[int]) -> tuple[Any, ...]:
-    """Give where in the padded tensor an element of the window lies, for all windows."""
+    """Return where in the padded tensor an element of the window lies, for all windows."""
     parts = (
         slice(at * dilation, at * dilation + (count - 1) * stride + 1 if count else at * dilation, stride)
         for at, stride, dilation, count in zip(tap, windows.strides, windows.dilations, windows.output, strict=True)
@@ -190,5 +190,5 @@ def places_of_tap(windows: Windows, tap: Sequence[int]) -> tuple[Any, ...]:
 
 
 def inner(begins: Sequence[int], sizes: Sequence[int]) -> tuple[Any, ...]:
-    """Give the index of the spatial part that starts at `begins` and has these sizes."""
+    """Return the index of the spatial part that starts at `begins` and has these sizes."""
     return (..., *(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True)))

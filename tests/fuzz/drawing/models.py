@@ -70,7 +70,7 @@ class Builder:
         self.feeds: list[dict[str, Any]] = [{}, {}]
 
     def value_info(self, name: str, element: str, arrays: Sequence[np.ndarray]) -> onnx.ValueInfoProto:
-        """Give a declaration that the arrays of both runs fit, as far as that can be."""
+        """Return a declaration that the arrays of both runs fit, as far as that can be."""
         shape: list[Any] = []
         for sizes in zip(*(a.shape for a in arrays), strict=True):
             known = sizes[0] == sizes[1] and (self.declare == "mixed" and self.rng.random() < 0.7)
@@ -196,7 +196,7 @@ class Builder:
         return self.wrap(node), self.feeds
 
     def wrap(self, node: onnx.NodeProto) -> onnx.ModelProto:
-        """Give the model with the node in it, in a branch, a loop, a function, or none of them."""
+        """Return the model with the node in it, in a branch, a loop, a function, or none of them."""
         outputs = [name for name in node.output if name]
         bare = self.model([*self.before, node], [onnx.ValueInfoProto(name=name) for name in outputs], [])
         inferred = onnx.shape_inference.infer_shapes(bare)
@@ -273,7 +273,7 @@ class Builder:
         return model
 
     def declared(self, node: onnx.NodeProto, name: str) -> str:
-        """Give the element type that the schema alone says an output has, "" where it does not."""
+        """Return the element type that the schema alone says an output has, "" where it does not."""
         formal = self.schema.outputs[min(list(node.output).index(name), len(self.schema.outputs) - 1)]
         elements = {
             argument.element
@@ -302,12 +302,12 @@ def value_info(name: str, kind: onnx.TypeProto, shape: bool) -> onnx.ValueInfoPr
 
 
 def attribute_of(schema: onnx.defs.OpSchema, name: str, value: Any) -> onnx.AttributeProto:
-    """Give an AttributeProto of the type that the schema declares, for empty lists too."""
+    """Return an AttributeProto of the type that the schema declares, for empty lists too."""
     return helper.make_attribute(name, value, attr_type=int(schema.attributes[name].type.value))
 
 
 def make_case(name: str) -> Case:
-    """Give the case of a name, "domain/operator/version/seed". Raises LookupError where it cannot be drawn."""
+    """Return the case of a name, "domain/operator/version/seed". Raises LookupError where it cannot be drawn."""
     domain, operator, version, _ = name.split("/")
     domain = "" if domain == "ai.onnx" else domain
     model, feeds = Builder(domain, operator, int(version), name).build()

@@ -25,7 +25,7 @@ def blocks(d: Draw) -> list[Argument | None]:
 
 
 def window(d: Draw, axes: int, kernel: list[int], ceil: bool = True) -> list[int]:
-    """State strides, dilations and padding of a window; give the least size that the input needs along each axis."""
+    """State strides, dilations and padding of a window; return the least size that the input needs along each axis."""
     strides = [d.pick(1, 1, 2, 3, 4) for _ in range(axes)]
     dilations = [d.pick(1, 1, 2, 3) for _ in range(axes)]
     d.attr("strides", strides)

@@ -99,7 +99,7 @@ class Draw:
         return self.structure.choice(options)
 
     def size(self, least: int = 1, most: int = 5) -> int:
-        """Give a size; sometimes 0 where that is allowed."""
+        """Return a size; sometimes 0 where that is allowed."""
         size = self.sizes.randint(least, most)
         zero = self.structure.random() < 0.3
         return 0 if self.empty and zero and least <= 1 else size
@@ -109,7 +109,7 @@ class Draw:
         return [self.size() for _ in range(rank)]
 
     def element(self, position: int, *preferred: str) -> str:
-        """Give an element type that the input of the schema may have; the same for all inputs of one type variable."""
+        """An element type that the input of the schema may have; the same for all inputs of one type variable."""
         inputs = self.schema.inputs
         formal = inputs[min(position, len(inputs) - 1)]
         if formal.type_str in self.bound and formal.is_homogeneous:
@@ -124,7 +124,7 @@ class Draw:
         return chosen
 
     def array(self, element: str, shape: list[int], low: int | None = None, high: int | None = None) -> np.ndarray:
-        """Give values of a type: small whole and broken numbers, and now and then extremes."""
+        """Return values of a type: small whole and broken numbers, and now and then extremes."""
         size, rng = int(np.prod(shape)), self.values
         if element == "string":
             words = ["", "a", "b", "Ab", "ü", "x y", "1", "a"]
@@ -160,7 +160,7 @@ class Draw:
         return Argument(self.array(element, shape), element)
 
     def tame(self, position: int, shape: list[int], *preferred: str) -> Argument:
-        """Give data without extremes, for operators that sum them up."""
+        """Return data without extremes, for operators that sum them up."""
         special, self.special = self.special, False
         found = self.data(position, shape, *preferred)
         self.special = special
@@ -212,7 +212,7 @@ def draws(*operators: str) -> Callable[[Drawer], Drawer]:
 
 
 def draft(schema: onnx.defs.OpSchema, opset: int, seed: str, again: int) -> Draft:
-    """Give a node of the schema. Raises LookupError where no type fits."""
+    """Return a node of the schema. Raises LookupError where no type fits."""
     draw = Draw(schema, opset, seed, again)
     drawer = DRAWS.get(schema.name, generic)
     inputs = drawer(draw)
@@ -220,7 +220,7 @@ def draft(schema: onnx.defs.OpSchema, opset: int, seed: str, again: int) -> Draf
 
 
 def broadcastable(d: Draw, count: int) -> list[list[int]]:
-    """Give shapes that broadcast to one."""
+    """Return shapes that broadcast to one."""
     whole = d.shape()
     shapes = []
     for _ in range(count):
@@ -232,7 +232,7 @@ def broadcastable(d: Draw, count: int) -> list[list[int]]:
 
 
 def generic(d: Draw) -> list[Argument | None]:
-    """Give inputs that broadcast, and each attribute near its default; optional inputs are sometimes left out."""
+    """Return inputs that broadcast, and each attribute near its default; optional inputs are sometimes left out."""
     formals = list(d.schema.inputs)
     many = [formals[-1]] * d.structure.randint(0, 2) if formals and formals[-1].option.name == "Variadic" else []
     formals += many

@@ -14,7 +14,7 @@ FLOATS = ("float", "double", "float16")
 
 
 def listed(d: Draw, least: int = 0, alike: bool = False) -> tuple[Listed, list[int]]:
-    """Give a sequence of tensors, of one shape if they are to be alike, and the shape of the first."""
+    """Return a sequence of tensors, of one shape if they are to be alike, and the shape of the first."""
     element = d.structure.choice(list(PLAIN))
     shape = d.shape(None, 1, 3)
     count = d.structure.randint(least, 4)
@@ -90,7 +90,7 @@ def optional_element(d: Draw) -> list[Given]:
 
 
 def constant_graph(name: str, arrays: list[np.ndarray]) -> GraphProto:
-    """Give a graph that gives constants."""
+    """Return a graph that gives constants."""
     nodes, outputs = [], []
     for number, array in enumerate(arrays):
         tensor = numpy_helper.from_array(array)
