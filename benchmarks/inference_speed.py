@@ -11,7 +11,6 @@ The exit status is 1 when a target does not hold.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.speed import Run, asked, make_inline, run, summary
+from benchmarks.speed import Run, compiled_once, make_inline, options_of, run, summary, verdict
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -156,23 +155,22 @@ def report(name: str, size: int, runs: dict[str, dict[str, Run]]) -> tuple[list[
         lines.append(f"  {who:<6} {cost.seconds:8.3f} s {cost.megabytes:8,.0f} MB{ratio}   {cost.failure}".rstrip())
     good = not ours.failure
     for what, value, most in targets(name, runs) if size == bench.size else ():
-        holds = not ours.failure and value <= most
-        lines.append(f"  {'holds' if holds else 'FAILS'}: {value:.3f}, at most {most:.3f} {what}")
+        line, holds = verdict(value, most, what)
+        lines.append(line)
         good &= holds or "wished" in what
     return lines, good
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit status."""
-    options = asked(arguments, "python -m benchmarks.inference_speed", __doc__ or "", list(BENCHES), runs=3, room=3)
+    program = "python -m benchmarks.inference_speed"
+    options = options_of(arguments, program, __doc__ or "", list(BENCHES), runs=3, room=3)
     if options.make:
         name, size, path = options.make
         BENCHES[name].make(Path(path), int(size))
         return 0
     good, runs = True, {}
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        os.environ["PYTHONPYCACHEPREFIX"] = folder
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder, compiled_once():
         measure("nodes", BLOCK, 1, Path(folder))
         for name in options.only:
             size = BENCHES[name].size // 10 if options.quick else BENCHES[name].size
