@@ -103,7 +103,7 @@ def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
 
 @down("EyeLike", since=22)
 def eye_like_22_down(op: Builder, node: Node) -> Result:
-    """Of the input only the shape counts, and FLOAT holds the ones and zeros."""
+    """Only the shape of the input counts, and FLOAT holds the ones and zeros."""
     given, stated = node.element(0), node.attr("dtype")
     made = element_name(stated) if stated is not None else given
     if "bfloat16" not in (given, made):
@@ -117,7 +117,7 @@ def eye_like_22_down(op: Builder, node: Node) -> Result:
 
 @down("Range", since=27)
 def range_27_down(op: Builder, node: Node) -> Result:
-    """Of the newer types a range is computed in `stash_type` and cast back; the others do not look at it."""
+    """Ranges of the newer types are computed in `stash_type` and cast back; the others ignore it."""
     element, stash = node.need_element(0), node.attr("stash_type")
     if element not in ("float16", "bfloat16"):
         return op.copy(node, drop=["stash_type"]) if node.has("stash_type") else None

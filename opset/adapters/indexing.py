@@ -36,7 +36,7 @@ def gather_11_down(op: Builder, node: Node) -> Result:
 
 @down("GatherND", since=12)
 def gather_nd_12_down(op: Builder, node: Node) -> Result:
-    """Of the leading dimensions that indices and data share, the index itself is put before the indices."""
+    """Put the index of each leading dimension that indices and data share before the indices."""
     batches = node.attr("batch_dims")
     if not batches:
         return None

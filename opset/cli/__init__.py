@@ -112,7 +112,7 @@ def _open_closed_streams() -> None:
 
 
 def _close_stdout() -> None:
-    """Lead stdout nowhere: what Python flushes at exit would fail once more."""
+    """Redirect stdout to the null device: what Python flushes at exit would fail once more."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

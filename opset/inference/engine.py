@@ -486,7 +486,7 @@ class Engine:
         return Call(node, meaning.schema, given, attribute, data)
 
     def _asked(self, call: Call, node: Any, meaning: OperatorInference, live: Any) -> Outcome:
-        """Ask an operator's rule, and then for elements where those of small outputs can be followed."""
+        """Call an operator's rule, and then follow the elements of small outputs where that is possible."""
         assert meaning.rule is not None
         assert meaning.schema is not None
         problems = self._misfits(meaning.schema, node, call.types)

@@ -189,7 +189,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _truths(call: Call) -> list[bool] | None:
-    """Say of each element whether it is not zero; None where that is not known of one."""
+    """Return for each element whether it is not zero; None where that is not known of one."""
     found = []
     for element in call.constant(0) or ():
         zero = equal(element, 0) if isinstance(element, Dim) else None if element is None else not element
@@ -382,7 +382,7 @@ def top_k_1(call: Call) -> list[Shape]:
 
 @infer("Unique")
 def unique_11(call: Call) -> list[Shape | None]:
-    """As many slices along `axis`, or elements without it, as are distinct; data decides, unless there is one."""
+    """Count the distinct slices along `axis`, or elements without it; data decides, unless there is one."""
     shape, axis = call.shape(0), call.attribute("axis")
     check_choice(call, "sorted", (0, 1), "C2")
     if shape is not None and axis is not None:

@@ -297,7 +297,7 @@ def _copy(origin: int, offset: int, count: int, target: int, name: str, flushed:
 
 
 def _begin_flush(descriptor: int, flushed: int) -> int:
-    """Have what was written after `flushed` brought to the disk meanwhile, once it is much; give up to where that is.
+    """Start to write what follows `flushed` to the disk, once it is much; return the offset up to which that is done.
 
     Linux does so for pages that are said not to be needed, and little is left to wait for at the end.
     """

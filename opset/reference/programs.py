@@ -350,7 +350,7 @@ def _known(place: str, values: Mapping[str, Any], known: frozenset[str]) -> dict
 
 
 class _Compiler:
-    """Gives the slots of one body's values, and its steps."""
+    """The slots of one body's values, and its steps."""
 
     def __init__(
         self,

@@ -167,7 +167,7 @@ def _flat(data: Any) -> tuple[tuple[int, ...], list[Any]]:
 
 
 def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
-    """Tell at once whether all are elements as they are, which those of most tensors are."""
+    """Whether all are elements as they are, which those of most tensors are."""
     kinds = {*map(type, values)}
     match _family(dtype):
         case "b":

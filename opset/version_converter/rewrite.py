@@ -340,7 +340,7 @@ class Builder:
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def release(self, *names: str) -> None:
-        """Say that inputs of the node are no longer used; constants that nothing else uses then go."""
+        """Release inputs of the node that are no longer used; constants that nothing else uses are removed."""
         self.released.extend(name for name in names if name)
 
 

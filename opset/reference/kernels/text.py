@@ -104,7 +104,7 @@ def _split(text: Text, delimiter: Text | None, most: int) -> Sequence[Text]:
 
 @kernel("RegexFullMatch", since=20)
 def regex_full_match_20(x: Array, *, pattern: Text | None, context: KernelContext) -> Array:
-    """Say of each string whether a regular expression of RE2 matches all of it."""
+    """Return for each string whether a regular expression of RE2 matches all of it."""
     if pattern is None:
         raise Violation("C1")
     try:

@@ -1,0 +1,166 @@
+"""Plain English that an engineer reads once: first words of docstrings and phrases; and the size of functions.
+
+PENDING and LARGE list what was there when these tests were written. They only shrink: an entry that holds no longer has
+to be removed, and none is ever added.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import opset
+
+PACKAGE = Path(opset.__file__).parent
+ROOT = PACKAGE.parent
+MODULES = {path.relative_to(ROOT).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+TEXTS = [
+    *MODULES.values(),
+    *sorted(PACKAGE.rglob("*.yaml")),
+    *sorted(PACKAGE.rglob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY", "examples/README")),
+]
+PENDING = Path(__file__).with_name("language_pending.txt").read_text(encoding="utf-8").splitlines()
+
+# First words that no docstring begins with, and what to write instead. A function's begins with "Return", "Yield",
+# "Raise" or "Whether", with the imperative of a plain verb, or is a noun phrase; those of modules and classes may say
+# what they do ("Reads a file's nodes").
+FIRST_WORDS = {
+    **dict.fromkeys(("Give", "Gives", "Get", "Gets", "Say", "Says", "Tell", "Tells"), "Return, Yield, Whether, Report"),
+    **dict.fromkeys(("Ask", "Asks", "Have", "Has", "Lead"), "the verb for what is done: Call, Keep, Redirect"),
+    **dict.fromkeys(("As", "Of", "That", "This", "It"), "a sentence that begins with its subject"),
+}
+OF_FUNCTIONS = {
+    **dict.fromkeys(("Returns", "Yields", "Raises", "Adds", "Checks", "Makes", "Reads", "Runs", "Writes"), "no s"),
+}
+
+# Phrases that a reader stumbles over (regular expressions), and what to write instead.
+PHRASES = {
+    r"stands? twice": "is a duplicate, occurs twice",
+    r"of which the|as of which|either of which": "whose; a new sentence",
+    r"tells?|told": "says, shows, reports, determines",
+    r"c[ao]me late|what came late": "was added in a later version",
+    r"where knowledge ends": "where inference stops",
+    r"asked for": "required, requested",
+    r"said of": "applies to, is stated about",
+    r"if not said": "by default",
+    r"look(s|ed)? at": "is checked, is read",
+    r"sp(eaks?|oke) of": "covers, lists, names",
+    r"held (to|against)|holds? (it|them|the \w+|a \w+)( of \w+)? (to|against)": "is checked against, is compared with",
+    r"what (comes|came) out": "the result, the outputs",
+    r"strangers": "untrusted",
+    r"(is|are) off": "is invalid",
+    r"(is|are) apt": "is suitable",
+    r"believe[sd]?": "trusts, takes as correct",
+    r"called (as|after)": "named after",
+    r"(the )?far side": "the target version",
+    r"turn to turn|some turns|turns give|takes? turns": "iterations",
+    r"(goes|went) away": "is removed, was closed",
+    r"anew": "again",
+    r"nothing but": "only",
+    r"ever different": "always different",
+    r"of so many": "of this size, of `count` elements",
+    r"(is|be) had": "is available",
+    r"all of each other": "derivatives of each other",
+    r"lies? (in|beside|below|within)": "is in, is beside",
+    r"(one|those|what) that (came|went)": "an added or removed one",
+    r"that brought": "that introduced",
+    r"stands? (at|behind|before|beside|newest|by|within|after)": "is at, follows, precedes",
+    r"gives? back": "returns",
+    r"by itself alone|for itself alone": "only",
+}
+STUMBLES = {phrase: re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE) for phrase in PHRASES}
+
+# Functions of more than 80 lines or more than four levels of blocks.
+LARGE = {
+    "opset/adapters/ml_trees:_written",
+    "opset/cli/configuration:_offered",
+    "opset/cli/processes:spread",
+    "opset/model/wire:_walk",
+    "opset/model/writing:_write",
+    "opset/reference/kernels/attention:attention_23",
+    "opset/version_converter/conversion:_Conversion._body",
+}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match, ast.AsyncFor, ast.AsyncWith)
+
+
+def functions(name):
+    """Every function of a module with its dotted name."""
+
+    def walk(node, inside):
+        for child in ast.iter_child_nodes(node):
+            named = isinstance(child, (*FUNCTIONS, ast.ClassDef))
+            below = (*inside, child.name) if named else inside
+            if named and not isinstance(child, ast.ClassDef):
+                yield f"{name.removesuffix('.py')}:{'.'.join(below)}", child
+            yield from walk(child, below)
+
+    return walk(TREES[name], ())
+
+
+def depth(node):
+    """How many blocks are nested in a function; elif is one with its if, and inner functions count for themselves."""
+    deepest = 0
+    for field, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST) or isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+                continue
+            is_elif = isinstance(node, ast.If) and field == "orelse" and isinstance(child, ast.If) and len(value) == 1
+            deepest = max(deepest, depth(child) + (isinstance(child, BLOCKS) and not is_elif))
+    return deepest
+
+
+def prose(path):
+    """A file's text with its lines joined: those of a comment or of adjacent string literals, too."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        text = re.sub(r"[\"']\s*\n\s*[rf]?[\"'](?![\"'])", "", text)
+        return re.sub(r"\s*\n\s*(?:# ?)?", " ", text)
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings_begin_plainly(name):
+    documented = (ast.Module, ast.ClassDef, *FUNCTIONS)
+    bad = {}
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, documented) and (text := ast.get_docstring(node)):
+            avoided = FIRST_WORDS | OF_FUNCTIONS if isinstance(node, FUNCTIONS) else FIRST_WORDS
+            if (word := text.split()[0]) in avoided:
+                bad[f"line {getattr(node, 'lineno', 1)}: {word}"] = avoided[word]
+    assert bad == {}
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_nothing_makes_a_reader_stumble(path):
+    text = prose(path)
+    found = {
+        text[max(0, match.start() - 40) : match.end() + 20]: PHRASES[phrase]
+        for phrase, pattern in STUMBLES.items()
+        for match in pattern.finditer(text)
+    }
+    if path.relative_to(ROOT).as_posix() in PENDING:
+        assert found, "nothing is left to do here: remove the line of this file from tests/language_pending.txt"
+    else:
+        assert found == {}
+
+
+def test_every_pending_file_exists():
+    assert sorted(PENDING) == PENDING
+    assert set(PENDING) <= {path.relative_to(ROOT).as_posix() for path in TEXTS}
+
+
+def test_functions_are_short_and_flat():
+    assert TREES
+    large = {
+        where: f"{node.end_lineno - node.lineno + 1} lines, {depth(node)} levels"
+        for name in MODULES
+        for where, node in functions(name)
+        if node.end_lineno - node.lineno >= 80 or depth(node) > 4
+    }
+    assert set(large) - LARGE == set(), {where: large[where] for where in set(large) - LARGE}
+    assert LARGE - set(large) == set(), "these are short and flat now: remove them from LARGE"
