@@ -47,7 +47,7 @@ PHRASES = {
     r"asked for": "required, requested",
     r"said of": "applies to, is stated about",
     r"if not said": "by default",
-    r"look(s|ed)? at": "is checked, is read",
+    r"look(s|ed) at": "is checked, is read",
     r"sp(eaks?|oke) of": "covers, lists, names",
     r"held (to|against)|holds? (it|them|the \w+|a \w+)( of \w+)? (to|against)": "is checked against, is compared with",
     r"what (comes|came) out": "the result, the outputs",

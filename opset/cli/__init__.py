@@ -1,4 +1,4 @@
-"""The command line: one module a verb, imported when the verb is used; here is what all verbs share of their fate.
+"""The command line: one module for each verb, imported when the verb is used; exit statuses are decided here.
 
 Exit status: 0 done; 1 findings, a conversion refused, or an evaluation that failed; 2 usage or configuration; 3 input
 unreadable or unsafe; 70 internal error; 130 interrupted, 143 terminated, 141 when the reader of a pipe went away.
@@ -35,7 +35,7 @@ USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE, TERMINATED = 2, 70, 130, 141, 143
 
 
 class Verbs(click.Group):
-    """The group of verbs, each imported when it is used; turns what escapes a verb into an exit status."""
+    """The group of verbs, each imported when it is used; turns exceptions into an exit status."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order in which help shows them."""
@@ -49,7 +49,7 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verbs with their lines, without importing any."""
+        """Write the verbs with one line each, without importing any."""
         with formatter.section("Verbs"):
             formatter.write_dl([*VERBS.items()])
 

@@ -1,4 +1,4 @@
-"""Work on many models, one after the other or in processes: a report each, a summary of all, the worst status."""
+"""Work on many models, in sequence or in processes: one report each, a summary, the worst exit status."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def writing(where: str) -> Callable[[Command], Command]:
         click.option("--in-place", is_flag=True, help="Put the result in the input's place."),
         click.option("--force", is_flag=True, help="Overwrite an output that exists."),
         click.option("--external-data", "external", type=click.Choice(MODES), default="auto", show_default=True,
-                     help="What becomes of weights in files of their own."),
+                     help="How weights in external files are handled."),
         click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
-                     help="Another folder that external data may lie in. Repeatable."),
+                     help="Another folder in which external data is allowed. Repeatable."),
         schemas_option,
         click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N",
-                     help="Processes, for many inputs."),
-        click.option("-q", "--quiet", is_flag=True, help="Write no report, errors alone."),
+                     help="Number of processes for many inputs."),
+        click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors."),
         output.format_option,
     )  # fmt: skip
 
@@ -56,7 +56,7 @@ def writing(where: str) -> Callable[[Command], Command]:
 def reports_of(
     models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str, show: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
-    """Return the report of every model, and show each when it is there.
+    """Return the report of every model, and show each as soon as it is complete.
 
     `start` gives the function that works on one, in every process anew; `undone` says of a model whose process died
     what was not done.
@@ -90,7 +90,7 @@ def _guarding(start: Callable[[], Work]) -> Work:
 
 
 def _guarded(work: Work, model: Input) -> dict[str, Any]:
-    """Return what the work on one model gives; errors are part of the report."""
+    """Return the report of the work on one model, errors included."""
     try:
         return work(model)
     except OpsetError as error:
@@ -115,7 +115,7 @@ def _failed(path: str, findings: Iterable[Finding], exit_status: int) -> dict[st
 
 
 def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:
-    """Return how many models came to which status, and the worst exit status."""
+    """Return how many models ended with each status, and the worst exit status."""
     counts = Counter(data["status"] for data in reports)
     return {
         "models": len(reports),
@@ -127,7 +127,7 @@ def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> d
 def conclude(
     reports: Sequence[dict[str, Any]], words: Mapping[str, str], form: str, quiet: bool, stream: IO[str]
 ) -> int:
-    """Write what all reports come to, in `words` for each status, and as JSON the reports; return the exit status."""
+    """Write the summary of all reports, in `words` for each status, or the reports as JSON; return the exit status."""
     summary = _summary(reports, words)
     if form == "json" and not quiet:
         output.write_product({"models": reports, "summary": summary}, list, form, stream)
@@ -145,7 +145,7 @@ def refuse_terminal(where: Output) -> None:
 
 
 def save(model: Model, path: str, where: Output, external: str, force: bool, notes: list[str]) -> None:
-    """Write a result to where it goes."""
+    """Write a result to its destination."""
     if path == STREAM:
         write_stream(model, sys.stdout.buffer, external=external)
         if external != "inline" and any(map(is_external, tensors(model.proto))):

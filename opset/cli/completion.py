@@ -1,4 +1,4 @@
-"""`opset completion`: what makes a shell complete verbs and options."""
+"""`opset completion`: shell completion of verbs and options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opset.cli import cli, output
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @output.format_option
 def command(shell: str, form: str) -> int:
-    """Print the script that makes a shell complete the command line.
+    """Print the shell completion script.
 
     For bash, put this into ~/.bashrc: eval "$(opset completion bash)"
     """

@@ -1,4 +1,4 @@
-"""`opset convert`: moves models to other operator set versions, or says what stands in the way."""
+"""`opset convert`: converts models to other operator set versions, or reports what prevents it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What is asked of every model."""
+    """The settings for every model."""
 
     target: Target
     output: Output
@@ -50,7 +50,7 @@ class Settings:
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--to", multiple=True, metavar="VERSION", help="Opset 21, or a domain's: ai.onnx.ml=3. Repeatable.")
 @click.option("--release", metavar="RELEASE", help="The versions of an ONNX release: 1.15.")
-@click.option("--for", "runtime", metavar="RUNTIME", help="What a runtime takes: onnxruntime==1.17.")
+@click.option("--for", "runtime", metavar="RUNTIME", help="The versions that a runtime accepts: onnxruntime==1.17.")
 @click.option("--ir-version", type=int, metavar="N", help="IR version; without it, as high as needed and no higher.")
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @writing("Where to; beside the input if not said.")
@@ -59,7 +59,7 @@ def command(
     given: str | None, in_place: bool, force: bool, plan_only: bool, external: str, roots: tuple[Path, ...],
     folders: tuple[Path, ...], jobs: int, quiet: bool, form: str,
 ) -> int:  # fmt: skip
-    """Move models to other operator set versions, all or nothing.
+    """Convert models to other operator set versions, all or nothing.
 
     INPUT is a file, a folder (all *.onnx below it), a pattern, or - for stdin. The result is written beside the input
     as <name>-opset<version>.onnx unless -o or --in-place says otherwise. A model that cannot be converted without
@@ -115,7 +115,7 @@ def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, 
 
 
 def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> None:
-    """Write the report of one model as text: what happened to `stream`, what went wrong to stderr."""
+    """Write the report of one model as text: actions to `stream`, errors to stderr."""
     name = "stdin" if data["input"] == STREAM else printable(data["input"])
     errors = stream if plan_only and data["status"] == "refused" else sys.stderr
     if not quiet and data["status"] != "failed" and (plan_only or data["status"] != "refused"):

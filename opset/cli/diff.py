@@ -1,4 +1,4 @@
-"""`opset diff`: what changed between two versions of an operator, and what that means for a model that moves."""
+"""`opset diff`: what changed between two versions of an operator, and what it means for a conversion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from opset.text import styled, wrapped
 @schemas_option
 @output.format_option
 def command(operator: str, before: int, after: int, domain: str | None, folders: tuple[Path, ...], form: str) -> int:
-    """Return what changed in an operator between versions A and B of its operator set.
+    """Show what changed in an operator between versions A and B of its operator set.
 
     Each transition stands with its difference, what it changed in meaning, and who moves a node across it, up and down:
     nothing to do, a derived adapter, a written one, or why it is impossible.

@@ -18,7 +18,7 @@ PAGES = Path(opset.__file__).parent / "explain"
 @click.argument("codes", nargs=-1, metavar="[CODE]...")
 @output.format_option
 def command(codes: tuple[str, ...], form: str) -> int:
-    """Explain error codes: what each means, an example that has it, and what to do. Without one, list them all."""
+    """Explain error codes: what each means, a bad and a good example, and what to do. Without a code, list them all."""
     wanted = [code.upper() for code in codes]
     unknown = [
         Finding("U105", f"there is no error code '{code}'", help=_near(code))

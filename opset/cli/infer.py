@@ -1,4 +1,4 @@
-"""`opset infer`: tells the types and shapes of a model's values, how far they can be known, and writes them."""
+"""`opset infer`: reports the types and shapes of a model's values, and where inference stops, and writes them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from opset.text import columns, styled
 SUFFIX = "inferred"
 WORDS = {"inferred": "inferred", "contradicted": "with contradictions", "failed": "failed"}
 FEW = 10
-"""Gaps that are told without --report."""
+"""Number of gaps reported without --report."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is asked of every model."""
+    """The settings for every model."""
 
     output: Output | None
     dims: dict[str, int]
@@ -46,11 +46,11 @@ class Settings:
 
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--dim", "dims", multiple=True, metavar="NAME=N", help="A number for a dimension variable. Repeatable.")
-@click.option("--report", is_flag=True, help="Tell the type of every value, node by node, and every gap.")
-@click.option("--check-types", is_flag=True, help="Hold the inputs of nodes to the types that their operators take.")
-@click.option("--overwrite", is_flag=True, help="Do not believe the value_info that is there; replace it.")
-@click.option("--strict", is_flag=True, help="Write nothing where anything contradicts.")
+@click.option("--dim", "dims", multiple=True, metavar="NAME=N", help="Number for a dim_param. Repeatable.")
+@click.option("--report", is_flag=True, help="Report the type of every value, node by node, and every gap.")
+@click.option("--check-types", is_flag=True, help="Check inputs of nodes against the types that operators accept.")
+@click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
+@click.option("--strict", is_flag=True, help="Write nothing if anything contradicts.")
 @writing("Write the model with value_info there.")
 def command(
     inputs: tuple[str, ...], dims: tuple[str, ...], given: str | None, in_place: bool, folders: tuple[Path, ...],

@@ -1,4 +1,4 @@
-"""Which models a command line means, and what their converted files are called."""
+"""The models that a command line names, and the names of the files that are written."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Output:
 
 
 def suffix(opsets: Mapping[str, int]) -> str:
-    """Return what tells a converted file's name from the original's: "opset21", or "ai.onnx.ml3"."""
+    """Return the suffix of a converted file's name: "opset21", or "ai.onnx.ml3"."""
     if "" in opsets:
         return f"opset{opsets['']}"
     return "-".join(f"{domain}{version}" for domain, version in sorted(opsets.items()))

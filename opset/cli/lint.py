@@ -1,4 +1,4 @@
-"""`opset lint`: every rule that operator YAML keeps, and the lock of released versions."""
+"""`opset lint`: every rule for operator YAML, and the lock of released versions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from opset.version_converter import registration as adapters
 @click.option("--lock", is_flag=True, help="Then lock the versions that are not locked yet, as released.")
 @output.format_option
 def command(folders: tuple[Path, ...], lock: bool, form: str) -> int:
-    """Check operator YAML: that it reads, and that it keeps every rule.
+    """Check operator YAML: that it can be read and follows every rule.
 
     DIR holds <domain>/<Operator>.yaml. Without one, the folders of [tool.opset] in ./pyproject.toml and of installed
     packages are checked, or the standard's operators where there are none.

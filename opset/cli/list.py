@@ -22,7 +22,7 @@ THINGS = ["operators", "domains", "releases", "runtimes"]
 @click.command()
 @click.argument("things", type=click.Choice(THINGS), default="operators")
 @click.option("--domain", metavar="DOMAIN", help="Only operators of this domain.")
-@click.option("--opset", "version", type=int, metavar="N", help="As of this version (of ai.onnx without --domain).")
+@click.option("--opset", "version", type=int, metavar="N", help="At this version (of ai.onnx without --domain).")
 @click.option("--family", metavar="FAMILY", help="Only operators of this family.")
 @schemas_option
 @output.format_option

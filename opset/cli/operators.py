@@ -1,4 +1,4 @@
-"""Operators as the command line shows them: found by name, their signatures and changes as data and as text."""
+"""Operators on the command line: found by name, their signatures and changes as data and as text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def versions_of(registry: Registry, name: str, domain: str | None = None) -> tup
 
 
 def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int) -> OpSchema:
-    """Return what an operator is at a version of its operator set. Raises UsageError U105 where it is nothing."""
+    """Return what an operator is at a version of its operator set. Raises UsageError U105 where there is none."""
     newest = versions[-1]
     last = registry.domains[newest.domain]
     where = f"{shown(newest.domain)} {version}"
@@ -89,7 +89,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
 
 
 def schema_lines(data: dict[str, Any]) -> list[str]:
-    """Return the text of what `schema_data` gives."""
+    """Return `schema_data` as text."""
     lines = []
     if data["deprecated"]:
         use = f"; use {data['replacement']}" if data["replacement"] else ""
@@ -114,7 +114,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) -> list[str]:
-    """Return a title and below it the entries: aligned cells, each with its phrase on lines of its own."""
+    """Return a title and the entries below it: aligned cells, each followed by its description."""
     if not entries:
         return []
     lines = ["", title]
@@ -186,7 +186,7 @@ def change_lines(change: dict[str, Any]) -> list[str]:
 
 
 def worst(works: list[str]) -> str:
-    """Return what stands for several adapters in a row: impossible if one is, written if one is, and so on."""
+    """Return the verdict on several adapters in a row: impossible if one is, else written if one is, else derived."""
     for work in (IMPOSSIBLE, WRITTEN, DERIVED):
         if found := next((each for each in works if each.startswith(work)), None):
             return found

@@ -1,4 +1,4 @@
-"""What every verb writes: its product as text or JSON on stdout, errors on stderr."""
+"""Output of every verb: the product as text or JSON on stdout, errors on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work spread over several processes, none of which outlives the command or takes it down with it."""
+"""Work in several processes: none outlives the command, and a crash of one does not end it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`opset run`: computes a model on the reference kernels, and compares the outputs with what is expected."""
+"""`opset run`: evaluates a model with the reference kernels, and compares the outputs with expected ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is asked of the evaluation: where inputs come from, what is computed, what becomes of it."""
+    """The settings of an evaluation: inputs, values to compute, and what to do with the outputs."""
 
     inputs: tuple[str, ...]
     literals: tuple[str, ...]
@@ -65,7 +65,7 @@ class Settings:
 
 @dataclass
 class Report:
-    """What came out, as data; text is made of it."""
+    """The results as data, from which the text is made."""
 
     model: str
     data: dict[str, Any] = field(default_factory=dict)
@@ -76,34 +76,34 @@ class Report:
 @click.argument("model")
 @click.argument("inputs", nargs=-1, metavar="[VALUES]...")
 @click.option("--set", "literals", multiple=True, metavar="NAME=JSON", help="The value of an input. Repeatable.")
-@click.option("--random", is_flag=True, help="Draw the inputs that are not given.")
+@click.option("--random", is_flag=True, help="Draw random values for inputs that are not given.")
 @click.option("--dim", "dims", multiple=True, metavar="NAME=N",
-              help="Size of a dimension that is drawn: of a variable, or x.0 of input x. Repeatable.")
+              help="Size of a random input's dimension: of a variable, or x.0 of input x. Repeatable.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-              help="Where all that is random begins.")
+              help="Seed of all random numbers.")
 @click.option("--value", "names", multiple=True, metavar="NAME", help="Compute this value of the graph. Repeatable.")
-@click.option("--trace", is_flag=True, help="Tell of each value as it is computed.")
+@click.option("--trace", is_flag=True, help="Show each value as it is computed.")
 @click.option("--compare", "expected", metavar="EXPECTED", help="Compare the outputs with those in a file or folder.")
-@click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance; that of the element type if not said.")
+@click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance; by default that of the element type.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance.")
 @click.option("-o", "--output", "target", metavar="FILE|DIR/", help="Write the outputs: .npz, .json, or a folder.")
 @click.option("--save-inputs", is_flag=True, help="Write the inputs, too.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")
 @click.option("--max-steps", type=click.IntRange(min=1), default=Limits().max_steps, show_default=True, metavar="N",
-              help="Nodes that may be run.")
-@click.option("--max-bytes", callback=_size, metavar="SIZE", help="Memory that values may take: 512M, 2G.")
+              help="Greatest number of nodes to run.")
+@click.option("--max-bytes", callback=_size, metavar="SIZE", help="Greatest memory for values: 512M, 2G.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="Time that it may take.")
+              help="Greatest time in seconds.")
 @click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
-              help="Another folder that external data may lie in. Repeatable.")
+              help="Another folder in which external data is allowed. Repeatable.")
 @schemas_option
-@click.option("-q", "--quiet", is_flag=True, help="Write no report, errors alone.")
+@click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
 @output.format_option
 def command(
     model: str, max_steps: int, max_bytes: int | None, timeout: float | None, roots: tuple[Path, ...],
     folders: tuple[Path, ...], quiet: bool, form: str, dims: tuple[str, ...], **asked: Any,
 ) -> int:  # fmt: skip
-    """Run a model on the reference kernels.
+    """Evaluate a model with the reference kernels.
 
     VALUES are the inputs: files .npz, .json, .pb or .npy, folders of test data (input_0.pb ...), or - for JSON on
     stdin. NAME=FILE says which input a .npy or .pb file is for. --set takes precedence over files.

@@ -1,4 +1,4 @@
-"""`opset show`: what an operator is at a version, or what a model holds."""
+"""`opset show`: what an operator is at a version, or what a model contains."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from opset.text import columns, styled
 @schemas_option
 @output.format_option
 def command(what: str, version: int | None, domain: str | None, folders: tuple[Path, ...], form: str) -> int:
-    """Return what an operator is, or what a model holds.
+    """Show what an operator is, or what a model contains.
 
     OPERATOR is a name, Softmax or ai.onnx.ml.Scaler, and VERSION a version of its operator set, the newest if not said.
     MODEL is a file, or - for stdin.
@@ -64,7 +64,7 @@ def _operator_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _model_data(path: str, registry: Registry) -> dict[str, Any]:
-    """Return what a model holds; raises ModelError where it is malformed."""
+    """Return what a model contains; raises ModelError where it is malformed."""
     model = load(sys.stdin.buffer if path == "-" else path)
     proto = model.proto
     check_model_head(proto)

@@ -234,7 +234,7 @@ class FreshNames:
 def call_order(functions: Iterable[Any]) -> list[Any]:
     """Return a model's functions, callers before those that they call.
 
-    Raises ModelError M114 where functions call each other in a circle (IR specification, Functions).
+    Raises ModelError M114 where functions call each other in a cycle (IR specification, Functions).
     """
     by_key = {function_key(function): function for function in functions}
     callees = {key: _called(function, by_key) for key, function in by_key.items()}
@@ -253,7 +253,7 @@ def call_order(functions: Iterable[Any]) -> list[Any]:
                 ready.append(target)
     if len(ordered) < len(by_key):
         circle = sorted(".".join(map(printable, key[:2])) for key, count in waiting.items() if count)
-        raise ModelError(Finding("M114", "functions call each other in a circle", ", ".join(circle)))
+        raise ModelError(Finding("M114", "functions call each other in a cycle", ", ".join(circle)))
     return ordered
 
 

@@ -465,7 +465,7 @@ class Evaluation:
         if time.monotonic() > self.deadline:
             raise RunError(
                 Finding(
-                    "R303", "the evaluation was stopped: time is up", frame.program.place(step),
+                    "R303", "the evaluation was stopped: time limit reached", frame.program.place(step),
                     f"it may take {self.limits.timeout:g} seconds", "allow more: --timeout, or Limits(timeout=…)",
                 )
             )

@@ -377,7 +377,7 @@ def attributes_set(operator: Operator, around: Surroundings) -> Iterator[Finding
 
 
 def examples_differ(operator: Operator, around: Surroundings) -> Iterator[Finding]:
-    """No two examples say the same (S223)."""
+    """No two examples are the same (S223)."""
     first: dict[str, str] = {}
     for position, example in enumerate(operator.examples):
         content = repr(replace(example, name="", doc=""))
