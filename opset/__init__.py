@@ -1,4 +1,4 @@
-"""What ONNX operators mean at a version, and how a model moves from one version to another.
+"""ONNX operator sets: what operators mean at a version, and conversion of models between versions.
 
     import opset
     opset.convert("model.onnx", 21).save("model-21.onnx")

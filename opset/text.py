@@ -1,4 +1,4 @@
-"""Plain text for people: aligned columns, wrapped prose, terminal styles. Needs nothing but the standard library."""
+"""Plain text for people: aligned columns, wrapped prose, terminal styles. Needs the standard library only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The command line: one module for each verb, imported when the verb is used; exit statuses are decided here.
 
 Exit status: 0 done; 1 findings, a conversion refused, or an evaluation that failed; 2 usage or configuration; 3 input
-unreadable or unsafe; 70 internal error; 130 interrupted, 143 terminated, 141 when the reader of a pipe went away.
+unreadable or unsafe; 70 internal error; 130 interrupted, 143 terminated, 141 when a pipe is broken.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from opset.errors import Finding, OpsetError, SchemaError
 
 # Once the verb `list` is imported, that name is its module here.
 VERBS = {
-    "convert": "Move models to other operator set versions.",
+    "convert": "Convert models to other operator set versions.",
     "infer": "Infer the types and shapes of a model's values.",
-    "run": "Run a model on the reference kernels.",
-    "show": "Tell what an operator is, or what a model holds.",
+    "run": "Evaluate a model with the reference kernels.",
+    "show": "Show what an operator is, or what a model contains.",
     "list": "List operators, domains, releases or runtimes.",
-    "diff": "Tell what changed between two versions of an operator.",
+    "diff": "Show what changed between two versions of an operator.",
     "lint": "Check operator YAML.",
     "explain": "Explain an error code, with examples.",
     "completion": "Print a shell's completion script.",
@@ -89,7 +89,7 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="opset", message="%(prog)s %(version)s")
 def cli() -> None:
-    """What ONNX operators mean at a version, and how a model moves from one version to another.
+    """ONNX operator sets: what operators mean at a version, and conversion of models between versions.
 
     Try: opset convert model.onnx --to 21
     """

@@ -58,8 +58,8 @@ def reports_of(
 ) -> list[dict[str, Any]]:
     """Return the report of every model, and show each as soon as it is complete.
 
-    `start` gives the function that works on one, in every process anew; `undone` says of a model whose process died
-    what was not done.
+    `start` returns the function that works on one model; each process calls it once. `undone` is what is reported as
+    not done when a process died.
     """
     found: list[dict[str, Any]] = []
     jobs = min(jobs, len(models)) if Input(STREAM) not in models else 1  # other processes have no stdin

@@ -71,7 +71,7 @@ def _send(worker: Connection, item: object) -> None:
     try:
         worker.send(item)
     except OSError:
-        return  # it died; receiving from it tells
+        return  # it died, which shows when its result is received
 
 
 def _leave(number: int, frame: object) -> None:

@@ -31,7 +31,7 @@ from opset.text import columns, styled
 def command(what: str, version: int | None, domain: str | None, folders: tuple[Path, ...], form: str) -> int:
     """Show what an operator is, or what a model contains.
 
-    OPERATOR is a name, Softmax or ai.onnx.ml.Scaler, and VERSION a version of its operator set, the newest if not said.
+    OPERATOR is a name, Softmax or ai.onnx.ml.Scaler, and VERSION a version of its operator set, the newest by default.
     MODEL is a file, or - for stdin.
     """
     registry = registry_for(folders)
