@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opset.inference.registration import data, infer
     from opset.inference.types import Type, tensor
     from opset.reference.comparison import differences
-    from opset.reference.numerics.shared import rounded_once
+    from opset.reference.numerics.small_floats import rounded_once
     from opset.reference.registration import KernelContext as KernelContext
     from opset.reference.registration import kernel
     from opset.schemas.constraints import Violation
@@ -41,7 +41,7 @@ _HOMES = {
     "down": "opset.version_converter.registration",
     "infer": "opset.inference.registration",
     "kernel": "opset.reference.registration",
-    "rounded_once": "opset.reference.numerics.shared",
+    "rounded_once": "opset.reference.numerics.small_floats",
     "tensor": "opset.inference.types",
     "up": "opset.version_converter.registration",
     "variable": "opset.inference.dimensions",

@@ -21,7 +21,7 @@ from opset.errors import Finding, OpsetError, RunError, UsageError, printable
 from opset.model import load
 from opset.reference.comparison import differences
 from opset.reference.evaluator import Declared, Limits, ReferenceEvaluator, type_of
-from opset.reference.numerics.shared import size_of
+from opset.reference.numerics.memory import nbytes
 from opset.tensor_io import json_values as literals
 from opset.tensor_io.files import check_form, form_of, read_values, typed, values_in_json, write_values
 from opset.tensor_io.random_inputs import random_inputs
@@ -239,7 +239,7 @@ def _given(settings: Settings, inputs: Sequence[Declared], limit: int) -> dict[s
         for name in values.keys() & found.keys():
             why = f"{origin[name]} and {argument} both hold it"
             findings.append(Finding("U103", f"the input '{printable(name)}' is given twice", why=why))
-        limit = max(limit - sum(map(size_of, values.values())), 0)
+        limit = max(limit - sum(map(nbytes, values.values())), 0)
         found |= values
         origin |= dict.fromkeys(values, argument)
     known = {each.name: each for each in inputs}

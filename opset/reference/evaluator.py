@@ -25,7 +25,7 @@ from opset.model.graph import bodies, call_order, verify
 from opset.model.types import ELEMENTS, Shape, shape_of, type_string
 from opset.opsets.imports import check_model_head
 from opset.opsets.registry import Registry, default_registry
-from opset.reference.numerics.shared import size_of
+from opset.reference.numerics.memory import nbytes
 from opset.reference.programs import ABSENT, Program, Programs, Step
 from opset.schemas.constraints import Violation
 from opset.schemas.signature import check_constraints
@@ -433,7 +433,7 @@ class Evaluation:
             if value.__class__ is not np.ndarray and isinstance(value, np.generic):
                 value = np.asarray(value)
             slots[slot] = value
-            live += size_of(value)
+            live += nbytes(value)
             if self.trace is not None:
                 self.trace(frame.program.place(step), frame.program.names[slot], value)
         if self.live + live > self.max_bytes:
@@ -442,7 +442,7 @@ class Evaluation:
         for slot in step.frees:
             value = slots[slot]
             if value is not None:
-                live -= size_of(value)
+                live -= nbytes(value)
                 slots[slot] = None
         self.live += live
         frame.live += live
@@ -597,7 +597,7 @@ class CallOfStep:
 
     def hold(self, value: Any) -> None:
         """Count a value as live until the node is done. Raises RunError R302 beyond the limit."""
-        size = size_of(value) + _OVERHEAD
+        size = nbytes(value) + _OVERHEAD
         self.run.live += size
         self.frame.live += size
         self.frame.held += size

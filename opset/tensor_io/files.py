@@ -24,7 +24,7 @@ from opset.model.arrays import MESSAGES, decoded, dtype_of_element, encoded, mes
 from opset.model.source import NO_WAIT, OPEN
 from opset.model.writing import write_files
 from opset.reference.evaluator import Declared, type_of
-from opset.reference.numerics.shared import size_of
+from opset.reference.numerics.memory import nbytes
 from opset.tensor_io import json_values as literals
 from opset.tensor_io import npz as archives
 
@@ -120,7 +120,7 @@ def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str, l
             if name in found:
                 raise ValueError("it stands there twice, with and without a prefix")
             found[name] = typed(data[key], known[name], limit) if name in known else data[key]
-            limit -= size_of(found[name])
+            limit -= nbytes(found[name])
         except ValueError as error:
             wrong.append(f"'{printable(name)}': {error}")
     if wrong:
@@ -133,7 +133,7 @@ def typed(data: Any, declared: Declared, limit: int) -> Any:
     if declared.type is None:
         raise ValueError("the model does not say of which type it is: give it as .npz or .pb")
     value = literals.value_of(data, declared.type)
-    if (size := size_of(value)) > limit:  # until here, the bound on the text is one on memory, too
+    if (size := nbytes(value)) > limit:  # until here, the bound on the text is one on memory, too
         raise ValueError(f"it takes {size:,} bytes, and no more than {limit:,} were to be read")
     return value
 
@@ -192,7 +192,7 @@ def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> d
     for file in files:
         try:
             read = read_values(os.path.join(path, file), declared, limit, role)
-            limit = max(limit - sum(map(size_of, read.values())), 0)
+            limit = max(limit - sum(map(nbytes, read.values())), 0)
             found.update(read)
         except RunError as error:
             findings += error.findings

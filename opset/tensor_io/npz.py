@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from opset.model.arrays import TEXT_SIZE
 from opset.model.source import CHUNK
 from opset.model.tensor import text_of
-from opset.reference.numerics.shared import size_of
+from opset.reference.numerics.memory import nbytes
 
 Array = NDArray[Any]
 
@@ -140,7 +140,7 @@ def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapp
                 if called in found:
                     raise ValueError(f"'{called[:100]}' stands in it twice, with and without a prefix")
                 found[called] = _member(archive, members[name], limit)
-                limit -= size_of(found[called])
+                limit -= nbytes(found[called])
             return found
     except _DAMAGED as error:
         raise ValueError(f"it is no archive as numpy writes them, or damaged: {error}") from error

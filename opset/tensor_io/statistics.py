@@ -9,7 +9,7 @@ import numpy as np
 
 from opset.errors import printable
 from opset.reference.evaluator import type_of
-from opset.reference.numerics.shared import size_of
+from opset.reference.numerics.memory import nbytes
 from opset.tensor_io import json_values as literals
 
 SMALL = 24
@@ -36,7 +36,7 @@ def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
     data["shape"] = [*value.shape]
     if value.size and value.dtype.kind not in "ObcSU":
         data |= _statistics(value)
-    small = 0 < value.size <= SMALL and size_of(value) <= _SMALL_BYTES
+    small = 0 < value.size <= SMALL and nbytes(value) <= _SMALL_BYTES
     return {**data, "value": literals.json_of(value)} if small else data
 
 

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.axes import normalised_axis
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.selection import select
-from opset.reference.numerics.shared import Array, positive_axis, rounded_once
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import Function, kernel
 from opset.schemas.constraints import Violation
 
@@ -215,7 +217,7 @@ def _along_axis(function: Function) -> Function:
     """Return the kernel that works along one dimension."""
 
     def along(x: Array, *, axis: int) -> Array:
-        axis = positive_axis(axis, x.ndim, "C1")
+        axis = normalised_axis(axis, x.ndim, "C1")
         return function(x, axis=axis) if x.size else x
 
     return rounded_once(along)
@@ -228,7 +230,7 @@ def _along_rows(function: Function) -> Function:
     """
 
     def along(x: Array, *, axis: int) -> Array:
-        axis = positive_axis(axis, x.ndim, "C1")
+        axis = normalised_axis(axis, x.ndim, "C1")
         return function(x.reshape(math.prod(x.shape[:axis]), -1), axis=1).reshape(x.shape) if x.size else x
 
     return rounded_once(along)

@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy as np
 
 from opset.reference.kernels.linalg import matrix_product
-from opset.reference.numerics.shared import SMALL_FLOATS, Array, rounded_once
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.small_floats import SMALL_FLOATS, rounded_once
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.numerics.broadcasting import broadcast, broadcast_from_axis, fit, same
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.broadcasting import broadcast, broadcast_from_axis, reserve_broadcast, same_shape
 from opset.reference.numerics.selection import select
-from opset.reference.numerics.shared import Array, rounded_once
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import Function, KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -88,7 +89,7 @@ def mod_28(a: Array, b: Array, *, fmod: int, context: KernelContext) -> Array:
         raise Violation("C3", f"fmod is {fmod}")
     _check_divisor(b)
     if a.shape != b.shape:
-        fit(context, a, b)
+        reserve_broadcast(context, a, b)
     return np.fmod(a, b) if fmod else np.remainder(a, b)
 
 
@@ -106,7 +107,7 @@ def bit_shift_11(x: Array, y: Array, *, direction: str, context: KernelContext) 
     if direction not in ("LEFT", "RIGHT"):
         raise Violation("C2", f"direction is {direction!r}")
     if x.shape != y.shape:
-        fit(context, x, y)
+        reserve_broadcast(context, x, y)
     return np.left_shift(x, y) if direction == "LEFT" else np.right_shift(x, y)
 
 
@@ -114,7 +115,7 @@ def bit_shift_11(x: Array, y: Array, *, direction: str, context: KernelContext) 
 def where_9(condition: Array, x: Array, y: Array, *, context: KernelContext) -> Array:
     """Return elements of `x` where the condition is true, of `y` elsewhere."""
     if not condition.shape == x.shape == y.shape:
-        fit(context, condition, x, y)
+        reserve_broadcast(context, condition, x, y)
     return select(condition, x, y)
 
 
@@ -125,7 +126,7 @@ def _of_all(ufunc: Any) -> Function:
         result = operands[0]
         for operand in operands[1:]:
             if result.shape != operand.shape:
-                fit(context, result, operand)
+                reserve_broadcast(context, result, operand)
             result = ufunc(result, operand)
         return result
 
@@ -153,7 +154,7 @@ def _of_one_shape(function: Function) -> Function:
 
     def of_one_shape(*operands: Array, context: KernelContext) -> Array:
         for operand in operands:
-            same(operands[0], operand)
+            same_shape(operands[0], operand)
         return function(*operands, context=context)
 
     return of_one_shape

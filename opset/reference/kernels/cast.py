@@ -10,8 +10,8 @@ import numpy as np
 
 from opset.model.arrays import DTYPES
 from opset.model.elements import ELEMENTS
+from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.conversion import NARROW_FLOATS, NARROW_INTS, converted
-from opset.reference.numerics.shared import Array
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 

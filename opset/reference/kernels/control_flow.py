@@ -10,7 +10,9 @@ import numpy as np
 
 from opset.model.arrays import DTYPES
 from opset.model.types import shape_of
-from opset.reference.numerics.shared import Array, positive_axis, size_of
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.axes import normalised_axis
+from opset.reference.numerics.memory import nbytes
 from opset.reference.programs import Program
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
@@ -65,7 +67,7 @@ def _carried(values: Sequence[Any], sizes: Mapping[int, int], context: KernelCon
     No graph holds these values between two iterations, and each iteration may add one to those that it only hands on.
     `sizes` are those of the values before, which still live, 0 for what came from outside and is counted there.
     """
-    found = {id(each): sizes[id(each)] if id(each) in sizes else size_of(each) for each in values}
+    found = {id(each): sizes[id(each)] if id(each) in sizes else nbytes(each) for each in values}
     context.reserve(sum(found.values()), np.uint8)
     return found
 
@@ -139,7 +141,7 @@ def scan_9(
     if context.version < 11 and any(axis < 0 for axis in (*axes, *(scan_output_axes or ()))):
         raise Violation("C2", "an axis is negative")
     scanned = [
-        np.moveaxis(x, positive_axis(axis, x.ndim, "C2"), 0) for x, axis in zip(inputs[states:], axes, strict=True)
+        np.moveaxis(x, normalised_axis(axis, x.ndim, "C2"), 0) for x, axis in zip(inputs[states:], axes, strict=True)
     ]
     backwards = _numbers(scan_input_directions, num_scan_inputs, "C3")
     to_axes, to_front = _numbers(scan_output_axes, stacked, "C2"), _numbers(scan_output_directions, stacked, "C3")
@@ -149,7 +151,7 @@ def scan_9(
         rank = stack[0].ndim if stack else len(_declared(declared)[0])
         if reverse:
             stack.reverse()
-        results.append(_stacked(stack, declared, positive_axis(axis, rank + 1, "C2"), context))
+        results.append(_stacked(stack, declared, normalised_axis(axis, rank + 1, "C2"), context))
     return (*values, *results)
 
 

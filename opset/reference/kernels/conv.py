@@ -8,18 +8,20 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from opset.reference.numerics.shared import Array, rounded_once, sizes_of
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.shapes import dims_of
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.numerics.windows import (
     AUTO_PADS,
     Ints,
     Windows,
     add_windows,
-    inner,
+    interior,
     padded,
-    places_of_tap,
     same_pads,
-    view_of_windows,
+    tap_index,
     window_attributes,
+    window_view,
     windows_over,
 )
 from opset.reference.registration import KernelContext, kernel
@@ -84,13 +86,13 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
     addend = None if bias is None else bias.reshape(group, -1, 1)
     if math.prod(windows.kernel) == 1:
         # What a window of one element sees needs no columns, at most a copy without the elements between strides.
-        seen = x[places_of_tap(windows, (0,) * len(output))].reshape(batch, group, each, -1)
+        seen = x[tap_index(windows, (0,) * len(output))].reshape(batch, group, each, -1)
         flat = result.reshape(batch, group, filters // group, -1)
         np.matmul(matrix, seen, out=flat)
         if addend is not None:
             flat += addend
         return flat.reshape(batch, filters, *output)
-    view = view_of_windows(x, windows)
+    view = window_view(x, windows)
     view = view.reshape(batch, group, each, *view.shape[2:]) if group > 1 else view[:, None]
     elements = channels * math.prod(windows.kernel)
     kernel_axes = (slice(None),) * (2 + len(output))
@@ -163,9 +165,9 @@ def conv_transpose_1(
     for tap in np.ndindex(windows.kernel) if values.size and turned.size else ():
         context.check_time()
         part = np.matmul(np.ascontiguousarray(turned[(..., *tap)]), values)
-        target = result[places_of_tap(windows, tap)]
+        target = result[tap_index(windows, tap)]
         target += part.reshape(target.shape)
-    result = result[inner(windows.begins, shape)]
+    result = result[interior(windows.begins, shape)]
     return result if bias is None else result + bias.reshape(-1, *[1] * len(shape))
 
 
@@ -218,7 +220,7 @@ def col2im_18(
     context: KernelContext,
 ) -> Array:
     """Return the image whose windows are the columns of x, elements that several windows share added up."""
-    image, block = (tuple(sizes_of(each)) for each in (image_shape, block_shape))
+    image, block = (tuple(dims_of(each)) for each in (image_shape, block_shape))
     if len(image) != len(block) or not image or min(image) < 0:
         raise Violation("C1", f"image of {image}, blocks of {block}")
     windows = windows_over((0, 0, *image), block, strides, dilations, pads)

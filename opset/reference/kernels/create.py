@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from opset.model.arrays import DTYPES
+from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.conversion import converted
-from opset.reference.numerics.shared import SMALL_FLOATS, Array, sizes_of
+from opset.reference.numerics.shapes import dims_of
+from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -65,7 +67,7 @@ def constant_of_shape_9(shape: Array, *, value: Array | None, context: KernelCon
     filling = np.zeros(1, np.float32) if value is None else value
     if filling.size != 1:
         raise Violation("C2", f"{filling.size} elements")
-    dims = sizes_of(shape)
+    dims = dims_of(shape)
     if shape.ndim != 1 or any(each < 0 for each in dims):
         raise Violation("C1", f"input {dims}")
     context.reserve(math.prod(dims), filling.dtype)
@@ -165,7 +167,7 @@ def _uniform(
 def _reserved(shape: Sequence[int], dtype: np.dtype[Any], context: KernelContext) -> int:
     if any(each < 0 for each in shape):
         raise Violation("C1", f"shape {list(shape)}")
-    count = math.prod(sizes_of(shape))
+    count = math.prod(dims_of(shape))
     context.reserve(count, dtype)
     return count
 

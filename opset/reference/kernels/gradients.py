@@ -23,9 +23,11 @@ import numpy as np
 from opset.errors import Finding, OpsetError, RunError, printable
 from opset.inference.gradient_graphs import DOMAIN
 from opset.reference.kernels.control_flow import Running
-from opset.reference.numerics.broadcasting import placed
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.axes import normalised_axis
+from opset.reference.numerics.broadcasting import aligned_at_axis
 from opset.reference.numerics.error_function import erf
-from opset.reference.numerics.shared import SMALL_FLOATS, Array, positive_axis
+from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.programs import Program, Step
 from opset.reference.registration import kernel
 from opset.schemas.constraints import Violation
@@ -319,7 +321,7 @@ def dropout(node: Node) -> Sequence[Any]:
 def _operands(node: Node) -> tuple[Array, Array]:
     """Return two operands whose shapes broadcast as in numpy, which they did not before version 7."""
     x, y = node.inputs[:2]
-    return x, placed(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
+    return x, aligned_at_axis(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
 
 
 def _back(node: Node, by_x: Any, by_y: Array) -> Sequence[Any]:
@@ -425,7 +427,7 @@ def _kept(node: Node, *values: Array) -> tuple[tuple[int, ...], list[Array]]:
     given = node.input(1, "axes")
     if given is None or not len(given):
         given = () if node.attributes.get("noop_with_empty_axes") else range(node.x.ndim)
-    axes = tuple(positive_axis(int(axis), node.x.ndim, "C1") for axis in given)
+    axes = tuple(normalised_axis(int(axis), node.x.ndim, "C1") for axis in given)
     shape = [1 if axis in axes else size for axis, size in enumerate(node.x.shape)]
     return axes, [each.reshape(shape) for each in values]
 
@@ -491,7 +493,7 @@ def global_average(node: Node) -> Sequence[Any]:
 def softmax(node: Node) -> Sequence[Any]:
     """The derivative of shares, or of their logarithms, that are taken along an axis, before 13 of whole rows."""
     shape, y, given = node.x.shape, node.y, node.derivative
-    axis = positive_axis(node.attributes["axis"], len(shape), "C1")
+    axis = normalised_axis(node.attributes["axis"], len(shape), "C1")
     if node.version < 13:
         rows = (math.prod(shape[:axis]), math.prod(shape[axis:]))
         y, given, axis = y.reshape(rows), given.reshape(rows), 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opset.errors import Finding, RunError
-from opset.reference.numerics.shared import Array
+from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.numerics.axes import front_axis
-from opset.reference.numerics.shared import SMALL_FLOATS, Array, positive_axis
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.axes import nonnegative_axis, normalised_axis
+from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -27,7 +28,7 @@ def _check_range(indices: Array, size: int, label: str, least: int | None = None
 @kernel("Gather", since=11)
 def gather_11(x: Array, indices: Array, *, axis: int, context: KernelContext) -> Array:
     """Return the slices along axis at the indices."""
-    axis = positive_axis(axis, x.ndim, "C1")
+    axis = normalised_axis(axis, x.ndim, "C1")
     _check_range(indices, x.shape[axis], "C2")
     return _taken(x, indices, axis, context)
 
@@ -35,7 +36,7 @@ def gather_11(x: Array, indices: Array, *, axis: int, context: KernelContext) ->
 @kernel("Gather")
 def gather_1(x: Array, indices: Array, *, axis: int, context: KernelContext) -> Array:
     """Return `gather`, indices counted from the front."""
-    axis = positive_axis(axis, x.ndim, "C1")
+    axis = normalised_axis(axis, x.ndim, "C1")
     _check_range(indices, x.shape[axis], "C2", 0)
     return _taken(x, indices, axis, context)
 
@@ -57,7 +58,7 @@ def gather_elements_11(x: Array, indices: Array, *, axis: int) -> Array:
 
 def _checked_elements(x: Array, indices: Array, axis: int) -> int:
     """Return the axis counted from the front. Raises Violation C1, C2 or C3 where indices do not fit x."""
-    axis = positive_axis(axis, x.ndim, "C1")
+    axis = normalised_axis(axis, x.ndim, "C1")
     sizes = indices.shape[:axis] + indices.shape[axis + 1 :]
     most = x.shape[:axis] + x.shape[axis + 1 :]
     if indices.ndim != x.ndim or any(size > limit for size, limit in zip(sizes, most, strict=True)):
@@ -105,7 +106,7 @@ def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ..
 def compress_9(x: Array, condition: Array, *, axis: int | None, context: KernelContext) -> Array:
     """Return the slices along axis, or the elements, for which the condition holds."""
     if axis is not None:
-        axis = positive_axis(axis, x.ndim, "C1")
+        axis = normalised_axis(axis, x.ndim, "C1")
     size = x.size if axis is None else x.shape[axis]
     if condition.ndim != 1 or len(condition) > size:
         raise Violation("C2", f"condition of shape {list(condition.shape)} for {size}")
@@ -139,7 +140,7 @@ def scatter_11(
 @kernel("Scatter")
 def scatter_9(x: Array, indices: Array, updates: Array, *, axis: int, context: KernelContext) -> Array:
     """Return `scatter_elements`, indices counted from the front."""
-    _check_range(indices, x.shape[positive_axis(axis, x.ndim, "C1")], "C3", 0)
+    _check_range(indices, x.shape[normalised_axis(axis, x.ndim, "C1")], "C3", 0)
     result: Array = scatter_11(x, indices, updates, axis=axis, context=context)
     return result
 
@@ -187,7 +188,7 @@ def _written(x: Array, places: tuple[Array, ...], updates: Array, reduction: Any
 @kernel("OneHot", since=11)
 def one_hot_11(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
     """Return on values at the indices along a new axis, off values elsewhere; negative indices count from the end."""
-    axis = positive_axis(axis, indices.ndim + 1, "C1")
+    axis = normalised_axis(axis, indices.ndim + 1, "C1")
     whole = indices.astype(np.int64)
     return _encoded(np.where(whole < 0, whole + _depth(depth), whole), _depth(depth), values, axis, context)
 
@@ -195,7 +196,7 @@ def one_hot_11(indices: Array, depth: Array, values: Array, *, axis: int, contex
 @kernel("OneHot")
 def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
     """Return on values at the indices along a new axis, which -1 puts last; off values elsewhere."""
-    axis = indices.ndim if axis == -1 else front_axis(axis, indices.ndim + 1, "C1")
+    axis = indices.ndim if axis == -1 else nonnegative_axis(axis, indices.ndim + 1, "C1")
     return _encoded(indices.astype(np.int64), _depth(depth), values, axis, context)
 
 
@@ -238,7 +239,7 @@ def top_k_1(x: Array, *, k: int, axis: int, context: KernelContext) -> tuple[Arr
 
 
 def _top(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> tuple[Array, Array]:
-    axis = positive_axis(axis, x.ndim, "C1")
+    axis = normalised_axis(axis, x.ndim, "C1")
     size = x.shape[axis]
     if not 0 <= k <= size:
         raise Violation("C2", f"K {k}, dimension {size}")
@@ -260,7 +261,7 @@ def _top(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> 
 def unique_11(x: Array, *, axis: int | None, sorted: int, context: KernelContext) -> tuple[Array, Array, Array, Array]:
     """Distinct elements or slices, where each occurs first, which of them is where, and how often each occurs."""
     if axis is not None:
-        axis = positive_axis(axis, x.ndim, "C1")
+        axis = normalised_axis(axis, x.ndim, "C1")
     if sorted not in (0, 1):
         raise Violation("C2", f"sorted {sorted}")
     context.reserve(6 * max(x.size, 0 if axis is None else x.shape[axis]), np.int64)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from opset.reference.numerics.axes import front_axis, zero_of
-from opset.reference.numerics.shared import Array, positive_axis, sizes_of
+from opset.reference.numerics.arrays import Array, zero_of
+from opset.reference.numerics.axes import nonnegative_axis, normalised_axis
+from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -120,13 +121,13 @@ def trilu_14(x: Array, k: Array | None = None, *, upper: int) -> Array:
 @kernel("Concat", since=4)
 def concat_4(*inputs: Array, axis: int, context: KernelContext) -> Array:
     """Return the inputs joined along axis."""
-    return _joined(inputs, positive_axis(axis, inputs[0].ndim, "C1"), context)
+    return _joined(inputs, normalised_axis(axis, inputs[0].ndim, "C1"), context)
 
 
 @kernel("Concat")
 def concat_1(*inputs: Array, axis: int | None, context: KernelContext) -> Array:
     """Return `concat`, axis 1 where it is left out."""
-    return _joined(inputs, positive_axis(1 if axis is None else axis, inputs[0].ndim, "C1"), context)
+    return _joined(inputs, normalised_axis(1 if axis is None else axis, inputs[0].ndim, "C1"), context)
 
 
 def _joined(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array:
@@ -142,7 +143,7 @@ def _joined(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array
 @kernel("Tile", since=6)
 def tile_6(x: Array, repeats: Array, *, context: KernelContext) -> Array:
     """Return x repeated along each dimension."""
-    return _tiled(x, sizes_of(repeats), context)
+    return _tiled(x, dims_of(repeats), context)
 
 
 @kernel("Tile")
@@ -152,7 +153,7 @@ def tile_1(x: Array, tiles: Array, axis: Array, *, context: KernelContext) -> Ar
     if not count.is_integer() or not place.is_integer():
         raise Violation("C2", f"tiles {count}, axis {place}")
     repeats = [1] * x.ndim
-    repeats[front_axis(int(place), x.ndim, "C1")] = int(count)
+    repeats[nonnegative_axis(int(place), x.ndim, "C1")] = int(count)
     return _tiled(x, repeats, context)
 
 
@@ -168,7 +169,7 @@ def _tiled(x: Array, repeats: list[int], context: KernelContext) -> Array:
 @kernel("Expand")
 def expand_8(x: Array, shape: Array, *, context: KernelContext) -> Array:
     """Return x broadcast with a shape."""
-    dims = sizes_of(shape)
+    dims = dims_of(shape)
     if any(each < 0 for each in dims):
         raise Violation("C1", f"shape {dims}")
     rank = max(x.ndim, len(dims))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from opset.reference.numerics.shared import Array, reserve_reduced, rounded_once
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.memory import reserve_reduced
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 

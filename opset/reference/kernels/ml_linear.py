@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from opset.reference.numerics.ml_scores import as_floats, class_labels, columns_of, transformed
-from opset.reference.numerics.shared import Array
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.ml_scores import as_floats, class_labels, feature_rows, transformed
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -36,7 +36,7 @@ def linear_classifier_1(
 ) -> tuple[Array, Array]:
     """Return the label of the greatest score of each row, and the scores after a transform."""
     labels = class_labels(classlabels_strings, classlabels_ints, "C4")
-    features = columns_of(x, "C1").shape[1]
+    features = feature_rows(x, "C1").shape[1]
     rows = len(coefficients) // features if features else len(labels)
     scores = _linear(x, coefficients, intercepts, rows, context)
     if rows == 1 and len(labels) == 2:
@@ -51,7 +51,7 @@ def linear_classifier_1(
 
 
 def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, context: KernelContext) -> Array:
-    values = as_floats(columns_of(x, "C1"))
+    values = as_floats(feature_rows(x, "C1"))
     flat = np.array(coefficients or (), np.float32)
     if rows < 1 or len(flat) != rows * values.shape[1]:
         raise Violation("C2", f"{len(flat)} coefficients for {rows} rows of {values.shape[1]} features")

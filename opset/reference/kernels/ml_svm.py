@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.numerics.ml_scores import class_labels, columns_of, logistic, transformed
-from opset.reference.numerics.shared import Array
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.ml_scores import class_labels, feature_rows, logistic, transformed
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -58,7 +58,7 @@ def svm_regressor_1(
     context: KernelContext,
 ) -> Array:
     """Return the weighted sum of kernel values, plus rho; its sign for a machine of one class."""
-    values = columns_of(x, "C1").astype(np.float64)
+    values = feature_rows(x, "C1").astype(np.float64)
     weights = np.array(coefficients or (), np.float64)
     count = n_supports if n_supports > 0 else values.shape[1]
     if len(weights) != count:
@@ -103,7 +103,7 @@ def svm_classifier_1(
 ) -> tuple[Array, Array]:
     """Return labels and scores: votes of the pairs of classes, or one linear model for each class."""
     labels = class_labels(classlabels_strings, classlabels_ints, "C5")
-    values = columns_of(x, "C1").astype(np.float64)
+    values = feature_rows(x, "C1").astype(np.float64)
     counts = vectors_per_class or ()
     if not sum(counts):
         return _linear_machine(values, labels, coefficients, rho, post_transform, context)

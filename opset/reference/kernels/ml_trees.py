@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.numerics.ml_scores import TRANSFORMS, as_floats, class_labels, columns_of, logistic, transformed
-from opset.reference.numerics.shared import Array
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.ml_scores import TRANSFORMS, as_floats, class_labels, feature_rows, logistic, transformed
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -145,7 +145,7 @@ def tree_ensemble_5(
     context: KernelContext,
 ) -> Array:
     """Return the aggregated weights of the leaves that each row reaches, after a transform."""
-    rows = columns_of(x, "C1")
+    rows = feature_rows(x, "C1")
     nodes, leaves = len(nodes_featureids), len(leaf_targetids)
     lengths = {
         len(nodes_falseleafs), len(nodes_falsenodeids), nodes, nodes_modes.size, nodes_splits.size,
@@ -299,7 +299,7 @@ def _scores(
         raise Violation("C2", "there is not one value for each node, or not one weight for each vote")
     if len(shape.targets) and not 0 <= shape.targets.min() <= shape.targets.max() < count:
         raise Violation("C2", f"votes for {shape.targets.min()} to {shape.targets.max()}, and there are {count}")
-    values = as_floats(columns_of(x, "C1"))
+    values = as_floats(feature_rows(x, "C1"))
     features = np.where(shape.modes == LEAF, 0, shape.features)
     forest = replace(shape, features=features, splits=splits, weights=weights[shape.weights])
     scores = aggregated(forest, values, count, aggregate, context).astype(values.dtype)

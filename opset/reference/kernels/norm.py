@@ -9,7 +9,10 @@ import numpy as np
 
 from opset.model.arrays import DTYPES
 from opset.reference.kernels.linalg import broadcasts
-from opset.reference.numerics.shared import SMALL_FLOATS, Array, positive_axis, reserve_reduced, rounded_once
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.axes import normalised_axis
+from opset.reference.numerics.memory import reserve_reduced
+from opset.reference.numerics.small_floats import SMALL_FLOATS, rounded_once
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -261,7 +264,7 @@ def layer_normalization_17(
     context: KernelContext,
 ) -> tuple[Array, Array, Array]:
     """Normalise over all dimensions from `axis` on in the type that `stash_type` names."""
-    axes = tuple(range(positive_axis(axis, x.ndim, "C1"), x.ndim))
+    axes = tuple(range(normalised_axis(axis, x.ndim, "C1"), x.ndim))
     for each in (scale, bias):
         if each is not None and not broadcasts(each.shape, x.shape):
             raise Violation("C2", f"shape {list(each.shape)}, and the input has {list(x.shape)}")
@@ -274,7 +277,7 @@ def rms_normalization_23(
     x: Array, scale: Array, *, axis: int, epsilon: float, stash_type: int, context: KernelContext
 ) -> Array:
     """Divide by the root of the mean of squares over all dimensions from `axis` on."""
-    axes = tuple(range(positive_axis(axis, x.ndim, "C1"), x.ndim))
+    axes = tuple(range(normalised_axis(axis, x.ndim, "C1"), x.ndim))
     if not broadcasts(scale.shape, x.shape):
         raise Violation("C2", f"shape {list(scale.shape)}, and the input has {list(x.shape)}")
     stash = _stash(stash_type, "C3")
@@ -333,7 +336,7 @@ def _neighbours(x: Array, before: int, after: int, context: KernelContext) -> Ar
 @rounded_once
 def lp_normalization_1(x: Array, *, axis: int, p: int, context: KernelContext) -> Array:
     """Divide by the L1 or L2 norm along an axis; zero where that is zero."""
-    axis = positive_axis(axis, x.ndim, "C1")
+    axis = normalised_axis(axis, x.ndim, "C1")
     if p not in (1, 2):
         raise Violation("C2", f"p is {p}")
     reserve_reduced(x, (axis,), context)
@@ -348,7 +351,7 @@ def lp_normalization_1(x: Array, *, axis: int, p: int, context: KernelContext) -
 @rounded_once
 def mean_variance_normalization_9(x: Array, *, axes: tuple[int, ...], context: KernelContext) -> Array:
     """Return `(x - mean) / (sqrt(variance) + 1e-9)` along some dimensions."""
-    chosen = tuple([positive_axis(axis, x.ndim, "C1") for axis in axes])
+    chosen = tuple([normalised_axis(axis, x.ndim, "C1") for axis in axes])
     if len(set(chosen)) < len(chosen):
         raise ValueError("a dimension is named twice")
     mean, variance = _moments(x, chosen, context)

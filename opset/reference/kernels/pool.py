@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.numerics.shared import Array, reserve_reduced, rounded_once, sizes_of
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.memory import reserve_reduced
+from opset.reference.numerics.shapes import dims_of
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.numerics.windows import Ints, Windows, reduce_windows, taps, window_attributes, windows_over
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
@@ -186,7 +189,7 @@ def max_unpool_9(
     )
     shape = (*x.shape[:2], *inferred)
     if output_shape is not None:
-        shape = tuple(sizes_of(output_shape))
+        shape = tuple(dims_of(output_shape))
         if len(shape) != x.ndim or shape[:2] != x.shape[:2]:
             raise Violation("C4", f"output_shape {shape}, values of {x.shape}")
     if min(shape) < 0:

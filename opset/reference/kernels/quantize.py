@@ -11,8 +11,10 @@ import numpy as np
 from opset.model.arrays import DTYPES
 from opset.reference.kernels.conv import convolved
 from opset.reference.kernels.linalg import matrix_product
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.axes import normalised_axis
 from opset.reference.numerics.conversion import FLOAT8, converted
-from opset.reference.numerics.shared import SMALL_FLOATS, Array, positive_axis
+from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.numerics.windows import Ints, padded, windows_over
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
@@ -254,7 +256,7 @@ def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int)
     if values.size == 1 and values.ndim <= 1:
         return values.reshape(())
     # A tensor of one dimension may state an axis that it does not have.
-    axis = positive_axis(axis, rank, "C1") if rank != 1 else 0
+    axis = normalised_axis(axis, rank, "C1") if rank != 1 else 0
     if block_size < 0:
         raise Violation("C5", f"block_size {block_size}")
     said = f"shape(x) = {list(shape)}, axis {axis}, block_size {block_size}, and the scale is {list(values.shape)}"

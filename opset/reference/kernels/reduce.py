@@ -8,7 +8,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opset.reference.numerics.shared import Array, positive_axis, reserve_reduced, rounded_once
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.axes import normalised_axis
+from opset.reference.numerics.memory import reserve_reduced
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -113,13 +116,13 @@ def _register(operator: str, reduction: Reduction, since: int) -> None:
             return reduced(data, () if noop_with_empty_axes else None, keepdims, context)
         if axes.ndim != 1:
             raise Violation("C2", f"its rank is {axes.ndim}")
-        chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes.tolist()])
+        chosen = tuple([normalised_axis(axis, data.ndim, "C1") for axis in axes.tolist()])
         return reduced(data, chosen, keepdims, context)
 
     @kernel(operator)
     @rounded_once
     def by_attribute(data: Array, *, axes: Axes, keepdims: int, context: KernelContext) -> Array:
-        chosen = tuple([positive_axis(axis, data.ndim, "C1") for axis in axes]) if axes else None
+        chosen = tuple([normalised_axis(axis, data.ndim, "C1") for axis in axes]) if axes else None
         return reduced(data, chosen, keepdims, context)
 
 
@@ -151,11 +154,11 @@ def _register_position(operator: str, find: Callable[..., Array]) -> None:
 
     @kernel(operator, since=12)
     def with_choice(data: Array, *, axis: int, keepdims: int, select_last_index: int) -> Array:
-        return position(data, positive_axis(axis, data.ndim, "C1"), keepdims, select_last_index != 0)
+        return position(data, normalised_axis(axis, data.ndim, "C1"), keepdims, select_last_index != 0)
 
     @kernel(operator)
     def first(data: Array, *, axis: int, keepdims: int) -> Array:
-        return position(data, positive_axis(axis, data.ndim, "C1"), keepdims)
+        return position(data, normalised_axis(axis, data.ndim, "C1"), keepdims)
 
 
 _register_position("ArgMax", np.argmax)
@@ -179,7 +182,7 @@ def cum_prod_26(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array
 def _running(combine: np.ufunc, start: int, x: Array, axis: Array, exclusive: int, reverse: int) -> Array:
     if axis.size != 1:
         raise Violation("C2", f"its shape is {list(axis.shape)}")
-    along = positive_axis(int(axis.item()), x.ndim, "C1")
+    along = normalised_axis(int(axis.item()), x.ndim, "C1")
     ahead = np.flip(x, along) if reverse else x
     if exclusive:
         runs = np.full_like(x, start)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.numerics.shared import Array, rounded_once
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opset.reference.numerics.axes import front_axis, positive_axes
-from opset.reference.numerics.shared import Array, sizes_of
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.axes import nonnegative_axis, normalised_axes
+from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import kernel
 from opset.schemas.constraints import Violation
 
@@ -21,13 +22,13 @@ def identity_1(x: Any) -> Any:
 @kernel("Reshape", since=5)
 def reshape_5(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
     """Return the elements in another shape, in which one dimension may be left to find and others taken over."""
-    return _reshaped(x, sizes_of(shape), bool(allowzero))
+    return _reshaped(x, dims_of(shape), bool(allowzero))
 
 
 @kernel("Reshape")
 def reshape_1(x: Array, *, shape: Sequence[int] | None) -> Array:
     """Return `reshape`, the shape an attribute; an absent one is the same as an empty one."""
-    return _reshaped(x, sizes_of(shape or ()), False)
+    return _reshaped(x, dims_of(shape or ()), False)
 
 
 def _reshaped(x: Array, dims: list[int], zeros: bool) -> Array:
@@ -65,26 +66,26 @@ def flatten_11(x: Array, *, axis: int) -> Array:
 @kernel("Flatten")
 def flatten_1(x: Array, *, axis: int) -> Array:
     """Return `flatten`, axis counted from the front."""
-    front_axis(axis, x.ndim + 1, "C1")
+    nonnegative_axis(axis, x.ndim + 1, "C1")
     return flatten_11(x, axis=axis)
 
 
 @kernel("Squeeze", since=13)
 def squeeze_13(x: Array, axes: Array | None = None) -> Array:
     """Return x without the dimensions `axes`, or without any of size one."""
-    return _squeezed(x, None if axes is None else positive_axes(axes.reshape(-1).tolist(), x.ndim, "C1"))
+    return _squeezed(x, None if axes is None else normalised_axes(axes.reshape(-1).tolist(), x.ndim, "C1"))
 
 
 @kernel("Squeeze", since=11)
 def squeeze_11(x: Array, *, axes: Sequence[int] | None) -> Array:
     """Return `squeeze`, axes an attribute."""
-    return _squeezed(x, None if axes is None else positive_axes(axes, x.ndim, "C1"))
+    return _squeezed(x, None if axes is None else normalised_axes(axes, x.ndim, "C1"))
 
 
 @kernel("Squeeze")
 def squeeze_1(x: Array, *, axes: Sequence[int] | None) -> Array:
     """Return `squeeze`, axes an attribute and counted from the front."""
-    return _squeezed(x, None if axes is None else [front_axis(axis, x.ndim, "C1") for axis in axes])
+    return _squeezed(x, None if axes is None else [nonnegative_axis(axis, x.ndim, "C1") for axis in axes])
 
 
 def _squeezed(x: Array, axes: Iterable[int] | None) -> Array:
@@ -98,20 +99,20 @@ def _squeezed(x: Array, axes: Iterable[int] | None) -> Array:
 def unsqueeze_13(x: Array, axes: Array) -> Array:
     """Return x with dimensions of one at the places `axes` of the result."""
     rank = x.ndim + axes.size
-    return _unsqueezed(x, positive_axes(axes.reshape(-1).tolist(), rank, "C1"))
+    return _unsqueezed(x, normalised_axes(axes.reshape(-1).tolist(), rank, "C1"))
 
 
 @kernel("Unsqueeze", since=11)
 def unsqueeze_11(x: Array, *, axes: Sequence[int]) -> Array:
     """Return `unsqueeze`, axes an attribute."""
-    return _unsqueezed(x, positive_axes(axes, x.ndim + len(axes), "C1"))
+    return _unsqueezed(x, normalised_axes(axes, x.ndim + len(axes), "C1"))
 
 
 @kernel("Unsqueeze")
 def unsqueeze_1(x: Array, *, axes: Sequence[int]) -> Array:
     """Return `unsqueeze`, axes an attribute and counted from the front."""
     rank = x.ndim + len(axes)
-    return _unsqueezed(x, [front_axis(axis, rank, "C1") for axis in axes])
+    return _unsqueezed(x, [nonnegative_axis(axis, rank, "C1") for axis in axes])
 
 
 def _unsqueezed(x: Array, axes: Sequence[int]) -> Array:

@@ -7,7 +7,9 @@ import math
 
 import numpy as np
 
-from opset.reference.numerics.shared import Array, rounded_once, sizes_of
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.shapes import dims_of
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -138,7 +140,7 @@ def cubic(distance: Array, a: float) -> Array:
 @rounded_once
 def affine_grid_20(theta: Array, size: Array, *, align_corners: int, context: KernelContext) -> Array:
     """Return each position of an even grid over [-1, 1], innermost dimension first, extended by 1, times `theta`."""
-    shape = tuple(sizes_of(size))
+    shape = tuple(dims_of(size))
     rank = len(shape) - 2
     if rank not in (2, 3) or min(shape) < 0:
         raise Violation("C1", f"size {shape}")

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.numerics.shared import Array, Tensors, positive_axis, size_of
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.axes import normalised_axis
+from opset.reference.numerics.memory import TensorSequence, nbytes
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -44,7 +46,7 @@ def sequence_erase_11(sequence: list[Array], position: Array | None = None) -> l
     """Return the sequence without one tensor, the last where nothing is said."""
     count = len(sequence)
     where = _position(np.array(-1) if position is None else position, count, count - 1)
-    return Tensors([*sequence[:where], *sequence[where + 1 :]], size_of(sequence) - size_of(sequence[where]))
+    return TensorSequence([*sequence[:where], *sequence[where + 1 :]], nbytes(sequence) - nbytes(sequence[where]))
 
 
 @kernel("SequenceInsert", since=11)
@@ -54,7 +56,7 @@ def sequence_insert_11(sequence: list[Array], tensor: Array, position: Array | N
         raise Violation("C2", f"{tensor.dtype} does not go into a sequence of {sequence[0].dtype}")
     count = len(sequence)
     where = count if position is None else _position(position, count, count)
-    return Tensors([*sequence[:where], tensor, *sequence[where:]], size_of(sequence) + size_of(tensor))
+    return TensorSequence([*sequence[:where], tensor, *sequence[where:]], nbytes(sequence) + nbytes(tensor))
 
 
 def _position(given: Array, count: int, last: int) -> int:
@@ -75,7 +77,7 @@ def concat_from_sequence_11(sequence: list[Array], *, axis: int, new_axis: int, 
     if not sequence:
         raise Violation("C2")
     first = sequence[0]
-    axis = positive_axis(axis, first.ndim + new_axis, "C3")
+    axis = normalised_axis(axis, first.ndim + new_axis, "C3")
     beside = _without(first.shape, axis, new_axis)
     for each in sequence:
         if each.dtype != first.dtype or each.ndim != first.ndim or _without(each.shape, axis, new_axis) != beside:
@@ -94,7 +96,7 @@ def split_to_sequence_11(
     x: Array, lengths: Array | None = None, *, axis: int, keepdims: int, context: KernelContext
 ) -> list[Array]:
     """Return parts along an axis: of one length, of given lengths, or of length 1."""
-    axis = positive_axis(axis, x.ndim, "C1")
+    axis = normalised_axis(axis, x.ndim, "C1")
     size = x.shape[axis]
     front: tuple[Any, ...] = (slice(None),) * axis
     if lengths is None or not lengths.ndim:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.numerics.axes import positive_axes, zero_of
-from opset.reference.numerics.shared import Array, positive_axis, sizes_of
+from opset.reference.numerics.arrays import Array, zero_of
+from opset.reference.numerics.axes import normalised_axes, normalised_axis
+from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -19,7 +20,7 @@ def split_18(
     x: Array, sizes: Array | None = None, *, axis: int, num_outputs: int | None, context: KernelContext
 ) -> tuple[Array, ...]:
     """X cut along axis into parts of these sizes, or into num_outputs parts of which the last is the smallest."""
-    axis = positive_axis(axis, x.ndim, "C1")
+    axis = normalised_axis(axis, x.ndim, "C1")
     if (sizes is None) == (num_outputs is None):
         raise Violation("C3", "neither is" if sizes is None else "both are")
     if num_outputs is None:
@@ -38,7 +39,7 @@ def split_18(
 @kernel("Split", since=13)
 def split_13(x: Array, sizes: Array | None = None, *, axis: int, context: KernelContext) -> tuple[Array, ...]:
     """Return x cut along axis into parts of these sizes, or into as many equal parts as there are outputs."""
-    return _cut(x, sizes, positive_axis(axis, x.ndim, "C1"), context)
+    return _cut(x, sizes, normalised_axis(axis, x.ndim, "C1"), context)
 
 
 @kernel("Split")
@@ -46,7 +47,7 @@ def split_1(
     x: Array, sizes: Array | None = None, *, axis: int | None, split: Sequence[int] | None, context: KernelContext
 ) -> tuple[Array, ...]:
     """Return `split_by_outputs`, the sizes an attribute or an input of version 1, axis 0 if left out."""
-    return _cut(x, sizes if split is None else split, positive_axis(axis or 0, x.ndim, "C1"), context)
+    return _cut(x, sizes if split is None else split, normalised_axis(axis or 0, x.ndim, "C1"), context)
 
 
 def _cut(x: Array, sizes: Array | Sequence[int] | None, axis: int, context: KernelContext) -> tuple[Array, ...]:
@@ -70,7 +71,7 @@ def _parts(x: Array, sizes: list[int], axis: int, context: KernelContext) -> tup
 @kernel("Slice", since=10)
 def slice_10(x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None) -> Array:
     """Return the elements from starts up to ends by steps."""
-    places = positive_axes(range(starts.size) if axes is None else _list(axes), x.ndim, "C2")
+    places = normalised_axes(range(starts.size) if axes is None else _list(axes), x.ndim, "C2")
     return _sliced(x, _list(starts), _list(ends), places, None if steps is None else _list(steps))
 
 
@@ -79,7 +80,7 @@ def slice_1(
     x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None
 ) -> Array:
     """Return the elements from starts up to ends, along the first dimensions where no axes are given."""
-    places = positive_axes(range(len(starts)) if axes is None else axes, x.ndim, "C2")
+    places = normalised_axes(range(len(starts)) if axes is None else axes, x.ndim, "C2")
     return _sliced(x, starts, ends, places, None)
 
 
@@ -119,8 +120,8 @@ def _bounded(start: int, end: int, step: int, size: int) -> slice:
 @kernel("CenterCropPad")
 def center_crop_pad_18(x: Array, shape: Array, *, axes: Sequence[int] | None, context: KernelContext) -> Array:
     """Return x cropped and padded with zeros about its centre."""
-    sizes = sizes_of(shape)
-    places = range(x.ndim) if axes is None else positive_axes(axes, x.ndim, "C2")
+    sizes = dims_of(shape)
+    places = range(x.ndim) if axes is None else normalised_axes(axes, x.ndim, "C2")
     if len(sizes) != len(places):
         raise Violation("C1", f"{len(sizes)} sizes for {len(places)} axes")
     if len(set(places)) < len(places):
@@ -150,7 +151,7 @@ def pad_11(
     x: Array, pads: Array, value: Array | None = None, axes: Array | None = None, *, mode: str, context: KernelContext
 ) -> Array:
     """Return x with elements added at both ends of axes, or removed."""
-    places = range(x.ndim) if axes is None else positive_axes(axes.reshape(-1).tolist(), x.ndim, "C2")
+    places = range(x.ndim) if axes is None else normalised_axes(axes.reshape(-1).tolist(), x.ndim, "C2")
     if mode not in _MODES and (mode != "wrap" or context.version < 19):
         raise Violation("C4", f"mode {mode!r}")
     if value is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from opset.inference.gradient_graphs import DOMAIN
 from opset.reference.kernels.gradients import gradient_1 as gradient_1  # registered by its import
-from opset.reference.numerics.shared import Array
+from opset.reference.numerics.arrays import Array
 from opset.reference.registration import kernel
 from opset.schemas.constraints import Violation
 

@@ -8,8 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.error_function import erf
-from opset.reference.numerics.shared import Array, rounded_once
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import Function, kernel
 from opset.schemas.constraints import Violation
 

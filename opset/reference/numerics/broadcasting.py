@@ -1,6 +1,6 @@
-"""How the shapes of operands are made one: as in numpy since opset 7, by the attribute `axis` before.
+"""Broadcasting of operands: as in numpy since opset 7, by the attribute `axis` before.
 
-Operands that do not fit break C1 of their operator.
+Operands whose shapes do not broadcast break C1 of their operator.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.numerics.shared import Array
+from opset.reference.numerics.arrays import Array
 from opset.reference.registration import Function, KernelContext
 from opset.schemas.constraints import Violation
 
 
-def fit(context: KernelContext, *operands: Array, dtype: Any = None) -> None:
-    """Reserve a result of the shape that all operands broadcast to, and the last one's type or `dtype`.
+def reserve_broadcast(context: KernelContext, *operands: Array, dtype: Any = None) -> None:
+    """Reserve a result of the shape that all operands broadcast to, of the last one's type or `dtype`.
 
-    Two short vectors may come to a large matrix. Raises Violation C1 where there is no such shape.
+    Two short vectors may broadcast to a large matrix. Raises Violation C1 where there is no such shape.
     """
     try:
         count = np.broadcast(*operands).size
@@ -34,34 +34,34 @@ def broadcast(function: Function, dtype: Any = None) -> Function:
 
     def broadcasting(a: Array, b: Array, *, context: KernelContext) -> Array:
         if a.shape != b.shape:
-            fit(context, a, b, dtype=dtype)
+            reserve_broadcast(context, a, b, dtype=dtype)
         return function(a, b)
 
     return broadcasting
 
 
 def broadcast_from_axis(function: Function) -> Function:
-    """Return the kernel that applies a function to two operands, the second of which has its place in the first."""
+    """Return the kernel that applies a function to two operands, the second aligned with the first at an axis."""
 
-    def placing(a: Array, b: Array, *, axis: int | None, broadcast: int) -> Array:
-        return function(a, placed(a, b, axis) if broadcast else same(a, b))
+    def aligning(a: Array, b: Array, *, axis: int | None, broadcast: int) -> Array:
+        return function(a, aligned_at_axis(a, b, axis) if broadcast else same_shape(a, b))
 
-    return placing
+    return aligning
 
 
-def same(a: Array, b: Array) -> Array:
+def same_shape(a: Array, b: Array) -> Array:
     """Return the second operand. Raises Violation C1 where it has not the shape of the first."""
     if a.shape != b.shape:
         raise Violation("C1", f"the shapes are {_shapes(a, b)}")
     return b
 
 
-def placed(a: Array, b: Array, axis: int | None) -> Array:
-    """`b` with a shape that broadcasts as in numpy to that of `a`: its dimensions are those of `a` from `axis` on.
+def aligned_at_axis(a: Array, b: Array, axis: int | None) -> Array:
+    """Return `b` in a shape that broadcasts as in numpy to that of `a`: its dimensions are those of `a` from `axis` on.
 
-    Without an axis they are the last ones; a single element goes everywhere. Raises Violation C1 where `b` does not
-    fit. The text of the time knew neither dimensions of 1 that are stretched nor negative axes; models of the time have
-    the first, and of the second the one that means the last dimensions.
+    Without an axis they are the last ones; a single element broadcasts to any shape. Raises Violation C1 where `b` does
+    not fit. The standard then had neither dimensions of 1 that are stretched nor negative axes; models of that time use
+    the first, and the one negative axis that means the last dimensions.
     """
     if b.size == 1 and b.ndim <= a.ndim:
         return b.reshape(())

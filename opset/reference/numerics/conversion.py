@@ -1,7 +1,7 @@
-"""Numbers as another element type, by the rules of Cast, for every kernel that converts.
+"""Conversion between numeric element types by the rules of Cast, for every kernel that converts.
 
-numpy and ml_dtypes convert between most types as the standard says; here is what they leave out: saturation to float 8,
-one rounding from 64 bits to narrow floats, float8e8m0, and pairs of narrow types.
+numpy and ml_dtypes convert between most types as the standard says. This module adds what they lack: saturation to
+float 8, one rounding from 64 bits to narrow floats, float8e8m0, and pairs of narrow types.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opset.reference.numerics.shared import SMALL_FLOATS, Array
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.small_floats import SMALL_FLOATS
 
 FLOAT8 = frozenset(
     np.dtype(kind)
@@ -32,11 +33,11 @@ _WIDE = frozenset(np.dtype(kind) for kind in (np.float64, np.int32, np.uint32, n
 def converted(x: Array, dtype: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Array:
     """Return numbers as another numeric type or bool.
 
-    - integers and bool to integers keep the lowest bits; floats to integers are cut toward zero, and what is out of
-      range, of which the standard says nothing, is as numpy has it;
-    - to floats is rounded to nearest, ties to even; out of range is infinite, or the largest value in types without;
+    - integers and bool to integers keep the lowest bits; floats to integers are truncated toward zero, and the result
+      of one that is out of range, which the standard leaves open, is numpy's;
+    - to floats rounds to nearest, ties to even; out of range becomes infinite, or the largest value of a type without;
     - to float 8 types, out of range and infinite become the largest value if `saturate`, else infinite or NaN;
-    - to float8e8m0 see `_as_power`.
+    - to float8e8m0: see `_as_power`.
 
     `round_mode` is up, down or nearest. Strings are not numbers: see opset.reference.kernels.cast.
     """
@@ -65,10 +66,10 @@ def _form(dtype: np.dtype[Any]) -> Any:
 
 
 def _as_double(x: Array) -> Array:
-    """Numbers as float64. Integers that it cannot hold keep a bit that says so, for the rounding that follows."""
+    """Return numbers as float64; integers that it cannot represent keep a sticky bit for the rounding that follows."""
     if x.dtype.itemsize < 8 or x.dtype.kind == "f":
         return x.astype(np.float64)
-    # The lower 12 bits of what has more than 53 are joined in one: it is never rounded, and keeps ties from being seen.
+    # The lower 12 bits of integers with more than 53 become one sticky bit, so that truncation makes no tie.
     low = x & x.dtype.type(2 * _STICKY - 1)
     joined = x - low + (low != 0).astype(x.dtype) * x.dtype.type(_STICKY)
     exact = (x >> x.dtype.type(53)) + (x.dtype.kind == "i") * (x < 0) == 0
@@ -76,7 +77,7 @@ def _as_double(x: Array) -> Array:
 
 
 def _rounded(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Return float64 numbers rounded to the precision that a narrow float has there, whatever its range."""
+    """Return float64 numbers rounded to the precision of a narrow float, without regard to its range."""
     form = _form(dtype)
     exponent = np.maximum(np.frexp(x)[1] - 1, int(form.minexp)) - int(form.nmant)
     return np.where(np.isfinite(x), np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent), x)
@@ -85,8 +86,8 @@ def _rounded(x: Array, dtype: np.dtype[Any]) -> Array:
 def _as_power(x: Array, saturate: bool, round_mode: str) -> Array:
     """Return float64 numbers as float8e8m0, powers of two from 2**-127 to 2**127.
 
-    What lies outside, zero and infinity included, is the nearest of these if `saturate`, else NaN; so are negative
-    numbers, of which the standard says nothing.
+    Numbers outside, zero and infinity included, become the nearest of these if `saturate`, else NaN. Negative numbers,
+    which the standard leaves open, become NaN.
     """
     assert round_mode in _MODES
     least, largest = 2.0**-127, 2.0**127

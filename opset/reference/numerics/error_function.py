@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from opset.reference.numerics.shared import Array
+from opset.reference.numerics.arrays import Array
 
 _BORDER = 1.25
-_BLOCK = 1 << 14  # elements worked on at once: what they need stays in the processor's cache
+_BLOCK = 1 << 14  # elements computed at a time, so that temporaries stay in the processor's cache
 
 # By type: P and Q from the constant term on, and where the result is 1 when rounded.
 _FITTED: dict[str, tuple[tuple[float, ...], tuple[float, ...], float]] = {

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.error_function import erf
-from opset.reference.numerics.shared import Array
 from opset.schemas.constraints import Violation
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-"""By the numbers that TreeEnsemble gives them."""
+"""In the order of the numbers that TreeEnsemble has for them."""
 
 
 def transformed(scores: Array, transform: str | bytes, label: str) -> Array:
-    """Return scores of shape [N, K] after a transform along K. Raises Violation of `label` where it is not known."""
+    """Return scores of shape [N, K] after a transform along K. Raises Violation of `label` where it is unknown."""
     if transform == "NONE" or not scores.size:
         if transform not in TRANSFORMS:
             raise Violation(label, f"post_transform {transform!r}")
@@ -61,7 +61,7 @@ def probit(p: Array) -> Array:
 def class_labels(
     strings: Sequence[str | bytes] | None, integers: Sequence[int] | None, label: str
 ) -> Array:
-    """Return the labels of a classifier, from the one list of the two that is given."""
+    """Return the labels of a classifier, of which exactly one list is given."""
     if strings and integers:
         raise Violation(label, "both lists of labels are given")
     if strings:
@@ -73,7 +73,7 @@ def class_labels(
     raise Violation(label, "no list of labels is given")
 
 
-def columns_of(x: Array, label: str) -> Array:
+def feature_rows(x: Array, label: str) -> Array:
     """Return rows of features: [N, C] as it is, [C] as one row."""
     if x.ndim == 1:
         return x.reshape(1, -1)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from opset.reference.numerics.shared import Array
+from opset.reference.numerics.arrays import Array
 
-_SMALL = 2048  # elements below which one call is cheaper than several
+_SMALL = 2048  # elements below which one call of np.where is cheaper than several calls
 _WHOLE = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def select(condition: Array, x: Array, y: Array) -> Array:
-    """Elements of `x` where the condition is true, of `y` elsewhere; shapes broadcast, `x` and `y` have one type.
+    """Return elements of `x` where the condition is true, of `y` elsewhere; shapes broadcast, the types are the same.
 
-    It is `np.where`, which jumps at every element, so that a condition without pattern costs it several times as much
-    as the bits of both, masked and put together.
+    The result is that of `np.where`, which branches at every element: a condition without pattern costs it several
+    times as much as masking and combining the bits of both.
     """
     if condition.size < _SMALL or x.dtype.hasobject or x.dtype.itemsize not in _WHOLE:
         return np.where(condition, x, y)

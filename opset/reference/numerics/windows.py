@@ -1,4 +1,4 @@
-"""Windows that slide over spatial axes: where they stand, what they see, and sums or maxima over them.
+"""Windows that slide over spatial axes: their positions, the elements in them, and sums or maxima over them.
 
 Constraints that these functions report, for every operator whose YAML declares them by these labels:
 
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from opset.reference.numerics.shared import Array
+from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext
 from opset.schemas.constraints import Violation
 
@@ -26,7 +26,7 @@ AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 class Windows(NamedTuple):
-    """Where windows stand; every field has one value for each spatial axis."""
+    """The geometry of sliding windows; every field has one value for each spatial axis."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -48,8 +48,8 @@ def windows_over(
 ) -> Windows:
     """Return the windows over a tensor of this shape, batch and channels first.
 
-    A last window of `ceil_mode` that starts in the padding at the end is left out. Only the pools of version 22 say so;
-    by the formula of those before it is kept, but neither runtimes nor the standard's test cases do that.
+    With `ceil_mode`, a last window that starts in the padding at the end is left out. Only the pools of version 22 say
+    so; the formula of earlier versions keeps it, but neither runtimes nor the standard's test cases do.
     """
     sizes, rank = shape[2:], len(kernel)
     if rank != len(sizes) or not rank:
@@ -80,7 +80,7 @@ def windows_over(
 def window_attributes(
     kernel: Sequence[int], strides: Ints, dilations: Ints, pads: Ints
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return strides, dilations and pads, those that are absent with their defaults. Raises Violation C2."""
+    """Return strides, dilations and pads, with defaults for those that are absent. Raises Violation C2."""
     rank = len(kernel)
     strides, dilations = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
     pads = tuple(pads or (0,) * (2 * rank))
@@ -92,7 +92,7 @@ def window_attributes(
 
 
 def same_pads(total: int, auto_pad: str) -> tuple[int, int]:
-    """Return a total of padding as begin and end; SAME_UPPER has the odd element at the end."""
+    """Return padding divided into begin and end; SAME_UPPER puts the odd element at the end."""
     half = total // 2
     return (half, total - half) if auto_pad == "SAME_UPPER" else (total - half, half)
 
@@ -104,11 +104,11 @@ def padded(x: Array, begins: Sequence[int], ends: Sequence[int], context: Kernel
     shape = (*x.shape[:2], *(b + size + e for b, size, e in zip(begins, x.shape[2:], ends, strict=True)))
     context.reserve(math.prod(shape), x.dtype)
     result = np.zeros(shape, x.dtype)
-    result[inner(begins, x.shape[2:])] = x
+    result[interior(begins, x.shape[2:])] = x
     return result
 
 
-def view_of_windows(x: Array, windows: Windows) -> Array:
+def window_view(x: Array, windows: Windows) -> Array:
     """Return a view of a padded tensor as (N, C, *kernel, *output)."""
     spatial = x.strides[2:]
     within = [stride * dilation for stride, dilation in zip(spatial, windows.dilations, strict=True)]
@@ -118,7 +118,7 @@ def view_of_windows(x: Array, windows: Windows) -> Array:
 
 
 def reduce_windows(ufunc: np.ufunc, x: Array, windows: Windows, start: Any, context: KernelContext) -> Array:
-    """Return `start` and all elements of each window joined by a ufunc such as `np.maximum`, axis by axis."""
+    """Return the elements of each window reduced from `start` by a ufunc such as `np.maximum`, axis by axis."""
     for axis, (kernel, stride, dilation, begin, end, count) in enumerate(zip(*windows, strict=True), 2):
         if kernel == stride == 1 and not begin and not end:
             continue
@@ -128,29 +128,29 @@ def reduce_windows(ufunc: np.ufunc, x: Array, windows: Windows, start: Any, cont
         x = np.full(shape, start, x.dtype)
         before: tuple[Any, ...] = (slice(None),) * axis
         if count <= kernel:
-            for place in range(count):
+            for window in range(count):
                 context.check_time()
-                first = place * stride - begin
+                first = window * stride - begin
                 stop = min(first + (kernel - 1) * dilation + 1, size)
                 first = first if first >= 0 else first % dilation
                 if first < stop:
                     whole = ufunc.reduce(source[(*before, slice(first, stop, dilation))], axis)
-                    target = x[(*before, place)]
+                    target = x[(*before, window)]
                     ufunc(target, whole, out=target)
             continue
-        for windows_part, seen in taps(size, kernel, stride, dilation, begin, count):
+        for windows_part, inputs_part in taps(size, kernel, stride, dilation, begin, count):
             context.check_time()
             target = x[(*before, windows_part)]
-            ufunc(target, source[(*before, seen)], out=target)
+            ufunc(target, source[(*before, inputs_part)], out=target)
     return x
 
 
 def taps(size: int, kernel: int, stride: int, dilation: int, begin: int, count: int) -> Iterator[tuple[slice, slice]]:
-    """Yield for each element of the window, in order, which windows see something there, and what of the input.
+    """Yield for each tap, a position in the window, the windows whose tap is within the input, and the input there.
 
-    Elements that are padding to all windows are passed over, so that a window much larger than the input costs no more.
+    Taps that are in the padding for all windows are skipped, so that a window much larger than the input costs no more.
     """
-    for tap in range(kernel) if kernel <= count else _seeing(size, kernel, stride, dilation, begin, count):
+    for tap in range(kernel) if kernel <= count else _taps_within(size, kernel, stride, dilation, begin, count):
         offset = tap * dilation - begin
         first, stop = max(0, -(offset // stride)), min(count, (size - 1 - offset) // stride + 1)
         if first < stop:
@@ -158,30 +158,30 @@ def taps(size: int, kernel: int, stride: int, dilation: int, begin: int, count: 
             yield slice(first, stop), slice(start, start + (stop - first - 1) * stride + 1, stride)
 
 
-def _seeing(size: int, kernel: int, stride: int, dilation: int, begin: int, count: int) -> Iterator[int]:
-    """Yield the elements of the window that lie within the input for any of its places."""
+def _taps_within(size: int, kernel: int, stride: int, dilation: int, begin: int, count: int) -> Iterator[int]:
+    """Yield the taps that are within the input for at least one window."""
     done = 0
-    for place in reversed(range(count)):
-        start = place * stride - begin
+    for window in reversed(range(count)):
+        start = window * stride - begin
         stop = min(kernel, (size - 1 - start) // dilation + 1)
         yield from range(max(done, -(start // dilation)), stop)
         done = max(done, stop)
 
 
 def add_windows(columns: Array, windows: Windows, shape: Sequence[int], context: KernelContext) -> Array:
-    """Return a tensor of this shape, without padding, to which windows (N, C, *kernel, *output) are added in place."""
+    """Return a tensor of this shape, without padding, with windows (N, C, *kernel, *output) added up in it."""
     sizes = [b + size + e for b, size, e in zip(windows.begins, shape[2:], windows.ends, strict=True)]
     context.reserve(math.prod(sizes) * math.prod(shape[:2]), columns.dtype)
     result = np.zeros((*shape[:2], *sizes), columns.dtype)
     for tap in np.ndindex(windows.kernel) if columns.size else ():
         context.check_time()
-        target = result[places_of_tap(windows, tap)]
+        target = result[tap_index(windows, tap)]
         target += columns[(slice(None), slice(None), *tap)]
-    return result[inner(windows.begins, shape[2:])]
+    return result[interior(windows.begins, shape[2:])]
 
 
-def places_of_tap(windows: Windows, tap: Sequence[int]) -> tuple[Any, ...]:
-    """Return where in the padded tensor an element of the window lies, for all windows."""
+def tap_index(windows: Windows, tap: Sequence[int]) -> tuple[Any, ...]:
+    """Return the index, in the padded tensor, of one tap of all windows."""
     parts = (
         slice(at * dilation, at * dilation + (count - 1) * stride + 1 if count else at * dilation, stride)
         for at, stride, dilation, count in zip(tap, windows.strides, windows.dilations, windows.output, strict=True)
@@ -189,6 +189,6 @@ def places_of_tap(windows: Windows, tap: Sequence[int]) -> tuple[Any, ...]:
     return (..., *parts)
 
 
-def inner(begins: Sequence[int], sizes: Sequence[int]) -> tuple[Any, ...]:
+def interior(begins: Sequence[int], sizes: Sequence[int]) -> tuple[Any, ...]:
     """Return the index of the spatial part that starts at `begins` and has these sizes."""
     return (..., *(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True)))
