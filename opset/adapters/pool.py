@@ -1,4 +1,4 @@
-"""Pooling: windows that begin in the padding, orders of norms that are whole, and types that grew."""
+"""Pooling: windows that begin in the padding, norms of integer order, and types that were added."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ down("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "MaxUnpool", since=22
 down("MaxPool", since=12)(emulate({"int8": "float", "uint8": "float"}))
 
 
-def _counts(node: Node) -> list[tuple[int, int]] | None:
-    """Return for each axis how many windows `ceil_mode` 1 makes, and how many of them do not begin in the end padding.
+def _window_counts(node: Node) -> list[tuple[int, int]] | None:
+    """Return for each axis the number of windows with `ceil_mode` 1, and of those that do not begin in the end padding.
 
-    None where the two are the same whatever the shape: a window of at least stride + end padding, or no explicit pads.
+    None where the two are equal for every shape: no window is smaller than stride + end padding, or pads are automatic.
     """
     if not node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
         return None
@@ -41,24 +41,24 @@ def _counts(node: Node) -> list[tuple[int, int]] | None:
 
 @up("AveragePool", "LpPool", "MaxPool", since=22)
 def average_pool_22_up(op: Builder, node: Node) -> Result:
-    """A last window that begins in the end padding is left out now; before, `ceil_mode` 1 kept it."""
-    if any(before != after for before, after in _counts(node) or ()):
-        raise Refusal("C204", "with 'ceil_mode' 1, a last window in nothing but padding is left out from version 22 on")
+    """From version 22 on, a last window that begins in the end padding is left out; before, `ceil_mode` 1 kept it."""
+    if any(before != after for before, after in _window_counts(node) or ()):
+        raise Refusal("C204", "with 'ceil_mode' 1, a last window that holds only padding is dropped from version 22 on")
     return None
 
 
 @down("AveragePool", "LpPool", "MaxPool", since=22)
 def average_pool_22_down(op: Builder, node: Node) -> Result:
-    """A last window that begins in the end padding was kept by `ceil_mode` 1, and left out by 0. BFLOAT16 is new."""
-    counts = _counts(node) or ()
+    """Before version 22, `ceil_mode` 1 kept a last window that begins in the end padding, and 0 left it out."""
+    counts = _window_counts(node) or ()
     if all(before == after for before, after in counts):
         return emulate(BFLOAT16)(op, node)
     shape, strides = node.need_shape(0)[2:], node.attr("strides", [1] * len(counts))
     pads, dilations = node.attr("pads", [0] * (2 * len(counts))), node.attr("dilations", [1] * len(counts))
-    for axis, (_, wanted) in enumerate(counts):
+    for axis, (_, expected) in enumerate(counts):
         reach = (node.attr("kernel_shape")[axis] - 1) * dilations[axis] + 1
-        if wanted != (shape[axis] + pads[axis] + pads[axis + len(counts)] - reach) // strides[axis] + 1:
-            raise Refusal("C204", "with 'ceil_mode' 1, a last window in nothing but padding is kept before version 22")
+        if expected != (shape[axis] + pads[axis] + pads[axis + len(counts)] - reach) // strides[axis] + 1:
+            raise Refusal("C204", "with 'ceil_mode' 1, a last window that holds only padding is kept before version 22")
     if node.need_element(0) == "bfloat16":
         raise Refusal("C202", "before version 22 there is no BFLOAT16", "cast the input to FLOAT")
     return op.copy(node, ceil_mode=0)
@@ -67,20 +67,20 @@ def average_pool_22_down(op: Builder, node: Node) -> Result:
 @down("AveragePool", "MaxPool", since=10)
 @down("LpPool", since=18)
 def average_pool_10_down(op: Builder, node: Node) -> Result:
-    """There was no `ceil_mode`: more padding at the end, by a stride less one, makes as many windows.
+    """There was no `ceil_mode`: end padding that is larger by `stride - 1` makes as many windows.
 
-    Padding counts for nothing, unless an average is told to count it. Dilations are new too.
+    Padding does not change the result, unless an average counts it. Dilations are new as well.
     """
     dilations = node.attr("dilations", [])
     if any(dilation != 1 for dilation in dilations):
         raise Refusal("C204", f"'dilations' is {dilations}; before, windows have no gaps")
-    gone = ["ceil_mode", "dilations"] if node.op_type != "AveragePool" else ["ceil_mode"]
+    dropped = ["ceil_mode", "dilations"] if node.op_type != "AveragePool" else ["ceil_mode"]
     if not node.attr("ceil_mode") or node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
-        return op.copy(node, drop=gone) if any(node.has(name) for name in gone) else None
+        return op.copy(node, drop=dropped) if any(node.has(name) for name in dropped) else None
     if node.attr("auto_pad") == "VALID":
-        raise Refusal("C204", "what 'ceil_mode' 1 does under VALID is not the same to all runtimes", "set it to 0")
+        raise Refusal("C204", "runtimes differ in what 'ceil_mode' 1 does with auto_pad VALID", "set it to 0")
     if node.op_type == "AveragePool" and node.attr("count_include_pad"):
-        raise Refusal("C204", "with 'ceil_mode' 1, a window may end behind the padding, which then does not count")
+        raise Refusal("C204", "with 'ceil_mode' 1, a window may reach beyond the padding, where elements do not count")
     kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
     strides, pads = node.attr("strides", [1] * axes), list(node.attr("pads", [0] * (2 * axes)))
     if len(strides) != axes or len(pads) != 2 * axes:
@@ -88,42 +88,42 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
     for axis, (size, stride) in enumerate(zip(kernel, strides, strict=True)):
         pads[axes + axis] += stride - 1
         if size <= pads[axes + axis]:
-            raise Refusal("C204", "with 'ceil_mode' 1, a last window may have nothing but padding")
-    return op.copy(node, drop=gone, pads=pads)
+            raise Refusal("C204", "with 'ceil_mode' 1, a last window may hold only padding")
+    return op.copy(node, drop=dropped, pads=pads)
 
 
-def _whole_order(op: Builder, node: Node) -> Result:
-    """The order of the norm is whole; before, it could have a fraction."""
+def _order_to_int(op: Builder, node: Node) -> Result:
+    """The order of the norm became an integer; before, it was a float."""
     order = node.attr("p")
     if not 1 <= order < 2**31 or order != int(order):
-        raise Refusal("C204", f"the order of the norm is {order}, and version 2 takes whole ones")
+        raise Refusal("C204", f"the order of the norm is {order}, and version 2 takes integers only")
     return op.copy(node, p=int(order))
 
 
-def _order_as_float(op: Builder, node: Node) -> Result:
-    """The order of the norm was a float."""
+def _order_to_float(op: Builder, node: Node) -> Result:
+    """The order of the norm was a float before it became an integer."""
     if float32(node.attr("p")) != node.attr("p"):
-        raise Refusal("C204", f"the order of the norm is {node.attr('p')}, which no FLOAT is")
+        raise Refusal("C204", f"the order of the norm is {node.attr('p')}, which no FLOAT equals")
     return op.copy(node, p=float(node.attr("p")))
 
 
-up("GlobalLpPool", since=2)(_whole_order)
-down("GlobalLpPool", since=2)(_order_as_float)
+up("GlobalLpPool", since=2)(_order_to_int)
+down("GlobalLpPool", since=2)(_order_to_float)
 
 
 def _of_spatial_axes(then: Adapter) -> Adapter:
-    """Return an adapter that first makes sure that the window has spatial axes only, which version 1 does not say."""
+    """Return an adapter that first checks that the window has only spatial axes, which version 1 does not say."""
 
     def adapter(op: Builder, node: Node) -> Result:
         kernel = node.attr("kernel_shape")
         if kernel is None or node.need_rank(0) != len(kernel) + 2:
             raise Refusal(
-                "C204", f"'kernel_shape' is {printable(kernel)}, and what version 1 means by that is not said"
+                "C204", f"'kernel_shape' is {printable(kernel)}, and version 1 does not say what that means"
             )
         return then(op, node)
 
     return adapter
 
 
-up("LpPool", since=2)(_of_spatial_axes(_whole_order))
-down("LpPool", since=2)(_of_spatial_axes(_order_as_float))
+up("LpPool", since=2)(_of_spatial_axes(_order_to_int))
+down("LpPool", since=2)(_of_spatial_axes(_order_to_float))

@@ -1,4 +1,4 @@
-"""Reductions: axes counted from the end, axes as an input, positions of the last extreme, and types that came late."""
+"""Reductions: negative axes, axes as an input, the index of the last extreme, and types that were added."""
 
 from __future__ import annotations
 
@@ -8,56 +8,56 @@ from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 LATER = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
-"""Reductions that took axes as an input at version 18; Sum did at 13."""
+"""Reductions that take axes as an input since version 18; ReduceSum does since 13."""
 OTHERS = tuple(f"Reduce{name}" for name in LATER)
 PLAIN = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
-"""Reductions that give a single element as it is."""
+"""Reductions that return a single element unchanged."""
 LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
 
 down("ArgMax", "ArgMin", since=11)(nonnegative("axis"))
 down("ReduceSum", *OTHERS, since=11)(nonnegative("axes"))
 down("CumSum", since=14)(emulate(BFLOAT16))
-# A byte holds both truth values, and has the same extremes as they do where nothing is reduced.
+# uint8 holds both truth values in their order; of no elements, its limits are cast to those of bool.
 down("ReduceMax", "ReduceMin", since=20)(emulate({"bool": "uint8"}))
 
 
 @up("ReduceSum", since=13)
 @up(*OTHERS, since=18)
 def reduce_sum_13_up(op: Builder, node: Node) -> Result:
-    """An empty list is all axes as an input, and as an attribute it was never said what it is."""
+    """An empty list of axes means all axes as an input; as an attribute, its meaning was not defined."""
     if node.attr("axes") == []:
-        raise Refusal("C204", "'axes' is an empty list, which was not defined", "leave it out to reduce all axes")
+        raise Refusal("C204", "'axes' is an empty list, which had no defined meaning", "leave it out to reduce all")
     return None
 
 
 @down("ReduceSum", since=13)
 @down(*OTHERS, since=18)
 def reduce_sum_13_down(op: Builder, node: Node) -> Result:
-    """No axes stand for all, or with `noop_with_empty_axes` for none: an added axis of one element does as much.
+    """Absent axes mean all, or none with `noop_with_empty_axes`: then an added axis of size 1 is reduced instead.
 
-    The one axis of a vector is known even where a run computes it.
+    The only axis of a vector is known even where the axes are computed at run time.
     """
-    x, gone = node.input(0), ["noop_with_empty_axes"]
-    count = _count(node)
+    x, dropped = node.input(0), ["noop_with_empty_axes"]
+    count = _axis_count(node)
     if count == 0 and node.attr("noop_with_empty_axes"):
         node.need_element(0)
         if node.op_type in PLAIN:
             return x
-        return op.copy(node, inputs=[unsqueeze(op, x, [0])], drop=gone, axes=[0], keepdims=0)
+        return op.copy(node, inputs=[unsqueeze(op, x, [0])], drop=dropped, axes=[0], keepdims=0)
     if count == 0 and not node.input(1):
         return None
     constant = node.constant(1)
     if count == 0 or (count == 1 and constant is None and node.rank(0) == 1):
         node.need_element(0)
-        return op.copy(node, inputs=[x], drop=gone)
+        return op.copy(node, inputs=[x], drop=dropped)
     if constant is not None and node.attr("noop_with_empty_axes"):
         node.need_element(0)
-        return op.copy(node, inputs=[x], drop=gone, axes=list(constant.values))
+        return op.copy(node, inputs=[x], drop=dropped, axes=list(constant.values))
     return None
 
 
-def _count(node: Node) -> int | None:
-    """Return how many axes the input of that name holds, 0 where it is absent, None where it is not known."""
+def _axis_count(node: Node) -> int | None:
+    """Return the number of axes in the second input, 0 where it is absent, None where it is not known."""
     if not node.input(1):
         return 0
     constant, shape = node.constant(1), node.shape(1)
@@ -68,18 +68,18 @@ def _count(node: Node) -> int | None:
 
 @down("ArgMax", "ArgMin", since=12)
 def arg_max_12_down(op: Builder, node: Node) -> Result:
-    """The last of several equal elements is the first one from behind."""
+    """The last of several equal elements is the first one of the reversed input."""
     if not node.attr("select_last_index"):
         return None
     x, axis = node.input(0), node.attr("axis")
-    behind = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
-    (y,) = op.copy(node, inputs=[behind], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
+    reversed_x = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
+    (y,) = op.copy(node, inputs=[reversed_x], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
     return op.Sub(op.Sub(dimension(op, node, 0, axis), op.const(1)), y)
 
 
 @down("ReduceMax", "ReduceMin", since=12)
 def reduce_max_12_down(op: Builder, node: Node) -> Result:
-    """FLOAT holds the integers of 8 bits; the infinity that nothing reduces to becomes the limit of the type."""
+    """FLOAT holds the 8-bit integers; the infinity that no elements reduce to becomes the limit of the type."""
     element = node.element(0)
     if element not in LIMITS:
         return None

@@ -1,4 +1,4 @@
-"""Operators that look at boxes of an image: types that later versions allow."""
+"""MaxRoiPool and RoiAlign: a type that later versions allow."""
 
 from __future__ import annotations
 

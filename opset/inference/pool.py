@@ -1,4 +1,4 @@
-"""Pools that are undone."""
+"""Output shape of MaxUnpool; the pools themselves have rules in `rules/windows.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opset.schemas.constraints import Violation
 
 @infer("MaxUnpool")
 def max_unpool_9(call: Call) -> Shape:
-    """Return `output_shape`, or what the windows of the pool covered."""
+    """Return `output_shape`, or the sizes that the windows of the pool covered."""
     kernel = call.attribute("kernel_shape") or ()
     windows, rank = windows_of(call, kernel), len(kernel)
     if not kernel:
@@ -25,13 +25,16 @@ def max_unpool_9(call: Call) -> Shape:
             return (*shape[:2], *[None] * rank)
         if len(sizes) != rank + 2 or any(less(size, 0) for size in sizes):
             raise Violation("C4", f"output_shape {', '.join(map(str, sizes))}, rank {rank + 2}")
-        both = zip(shape[:2], sizes, strict=False)
-        return (*[call.same(size, wanted, "C4", "a size of X and output_shape") for size, wanted in both], *sizes[2:])
+        leading = [
+            call.same(size, stated, "C4", "a size of X and output_shape")
+            for size, stated in zip(shape[:2], sizes, strict=False)
+        ]
+        return (*leading, *sizes[2:])
 
     def covered(size: Size, extent: int, stride: int, begin: int, end: int) -> Size:
         result = (size - 1) * stride + extent - begin - end
         if less(result, 0):
-            raise Violation("C4", f"{result} elements remain of {size}")
+            raise Violation("C4", f"the windows over {size} positions cover {result} elements")
         return result
 
     axes = zip(shape[2:], kernel, windows.strides, windows.begins, windows.ends, strict=True)

@@ -1,4 +1,4 @@
-"""Running sums and products, and the elements of reductions."""
+"""Cumulative sums and products, and the elements of reductions whose inputs are known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opset.inference.types import Shape
 
 Fold = Callable[[Sequence[Any], "str | None"], Element]
 _FLOATS = ("float", "double", "float16")
-_EXACT = 1 << 24  # up to here, floats add and multiply whole numbers in any order
+_EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any order
 
 
 @infer("CumSum", "CumProd")
@@ -31,17 +31,17 @@ def cum_sum_11(call: Call) -> Shape:
 
 @data("CumSum")
 def cum_sum_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return each element added to those before it."""
-    return _running(call, _sum, 0)
+    """Return cumulative sums."""
+    return _accumulated(call, _sum, 0)
 
 
 @data("CumProd")
 def cum_prod_26_data(call: Call) -> tuple[Element, ...] | None:
-    """Return each element multiplied by those before it."""
-    return _running(call, _product, 1)
+    """Return cumulative products."""
+    return _accumulated(call, _product, 1)
 
 
-def _running(call: Call, fold: Fold, start: int) -> tuple[Element, ...] | None:
+def _accumulated(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] | None:
     given, axis = call.data(0), one_element(call, 1, "C2")
     if given is None or not isinstance(axis, int):
         return None
@@ -52,16 +52,16 @@ def _running(call: Call, fold: Fold, start: int) -> tuple[Element, ...] | None:
         if first // max(inner, 1) % size:
             continue
         line = range(first, first + inner * size, inner)
-        total: Element = rounded(start, type_)
-        for place in reversed(line) if call.attribute("reverse") else line:
-            after = _folded(fold, (total, given.elements[place]), type_)
-            result[place] = total if call.attribute("exclusive") else after
+        total: Element = rounded(identity, type_)
+        for index in reversed(line) if call.attribute("reverse") else line:
+            after = _folded(fold, (total, given.elements[index]), type_)
+            result[index] = total if call.attribute("exclusive") else after
             total = after
     return tuple(result)
 
 
 def _folded(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
-    """Return what a reduction makes of elements, as their type holds it."""
+    """Return elements reduced to one, rounded to their type."""
     return applied(lambda *known: rounded(fold(known, type_), type_), *elements)
 
 
@@ -80,7 +80,7 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the quotient of the sum; of integers, it is cut towards zero."""
+    """Return the mean; for integers, truncated towards zero."""
     total = _sum(elements, type_)
     if type_ in _FLOATS:
         return total if len(elements) == 1 else None if not isinstance(total, int) else total / len(elements)
@@ -99,7 +99,7 @@ _FOLDS: dict[str, Fold] = {
 
 
 def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of a reduction."""
+    """Return the elements of a reduction, None where they are not known."""
     given, axes = call.data(0), stated_axes(call)
     if given is None or axes is None:
         return None
@@ -114,15 +114,15 @@ def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
 
 
 def _groups(given: Data, axes: set[int]) -> list[list[Element]]:
-    """Return the elements that are reduced to one, for each of the result."""
+    """Return for each element of the result those that are reduced to it."""
     count = 1
     strides = [0] * len(given.shape)
     for axis in reversed(range(len(given.shape))):
         if axis not in axes:
             strides[axis], count = count, count * given.shape[axis]
     groups: list[list[Element]] = [[] for _ in range(count)]
-    for place, element in zip(places_of(given.shape, strides), given.elements, strict=True):
-        groups[place].append(element)
+    for index, element in zip(places_of(given.shape, strides), given.elements, strict=True):
+        groups[index].append(element)
     return groups
 
 

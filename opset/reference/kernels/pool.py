@@ -1,4 +1,4 @@
-"""Kernels of pooling: maxima, means and norms over windows, the whole output at once for each element of a window."""
+"""Kernels of pooling: maxima, means and norms of sliding windows or of whole channels."""
 
 from __future__ import annotations
 
@@ -31,41 +31,43 @@ def max_pool_1(
     strides: Ints,
     context: KernelContext,
 ) -> Any:
-    """The maximum of each window, NaN where there is one, and the place of the first of them in the flat input."""
+    """Return the maximum of each window, NaN where it holds one, and the flat index of the first maximum."""
     windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
-    if storage_order not in (0, 1):
-        raise Violation("C5", f"storage_order {storage_order}")
     if context.wants(1):
-        return _maxima_and_places(x, windows, storage_order, context)
-    return reduce_windows(np.maximum, x, windows, _least(x.dtype), context)
+        return _maxima_and_indices(x, windows, storage_order, context)
+    return reduce_windows(np.maximum, x, windows, _lowest(x.dtype), context)
 
 
-def _least(dtype: Any) -> Any:
+def _lowest(dtype: Any) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def _maxima_and_places(x: Array, windows: Windows, storage_order: int, context: KernelContext) -> tuple[Array, Array]:
-    """Return maxima and their places, axis by axis from the last, so that the first of equal ones in row order wins."""
-    sizes = x.shape[2:]
-    count = math.prod(sizes)
+def _maxima_and_indices(x: Array, windows: Windows, storage_order: int, context: KernelContext) -> tuple[Array, Array]:
+    """Return the maxima and their flat indices, -1 for a window without elements.
+
+    The axes are reduced one by one from the last, so that the first of equal maxima in row-major order wins.
+    """
+    spatial = x.shape[2:]
+    count = math.prod(spatial)
     context.reserve(x.size + count, np.int64)
-    numbers: Array = np.arange(count).reshape(sizes if storage_order == 0 else sizes[::-1])
-    places: Array = np.broadcast_to(numbers if storage_order == 0 else numbers.transpose(), x.shape)
+    numbers: Array = np.arange(count).reshape(spatial if storage_order == 0 else spatial[::-1])
+    indices: Array = np.broadcast_to(numbers if storage_order == 0 else numbers.transpose(), x.shape)
     for axis in reversed(range(2, x.ndim)):
         kernel, stride, dilation, begin, _, count = (each[axis - 2] for each in windows)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
         context.reserve(2 * math.prod(shape), np.int64)
-        best, where = np.full(shape, _least(x.dtype), x.dtype), np.full(shape, -1)
-        before: tuple[Any, ...] = (slice(None),) * axis
-        for part, seen in taps(x.shape[axis], kernel, stride, dilation, begin, count):
+        maxima, maxima_indices = np.full(shape, _lowest(x.dtype), x.dtype), np.full(shape, -1)
+        leading: tuple[Any, ...] = (slice(None),) * axis
+        for some_windows, elements in taps(x.shape[axis], kernel, stride, dilation, begin, count):
             context.check_time()
-            there, known, chosen = x[(*before, seen)], best[(*before, part)], where[(*before, part)]
-            better = (there > known) | (chosen < 0) | ((there != there) & (known == known))
-            np.copyto(known, there, where=better)
-            np.copyto(chosen, places[(*before, seen)], where=better)
-        x, places = best, where
-    first = np.arange(math.prod(x.shape[:2])).reshape(*x.shape[:2], *[1] * len(sizes)) * math.prod(sizes)
-    return x, np.where(places < 0, -1, places + first)
+            value = x[(*leading, elements)]
+            best, best_index = maxima[(*leading, some_windows)], maxima_indices[(*leading, some_windows)]
+            better = (value > best) | (best_index < 0) | (np.isnan(value) & ~np.isnan(best))
+            np.copyto(best, value, where=better)
+            np.copyto(best_index, indices[(*leading, elements)], where=better)
+        x, indices = maxima, maxima_indices
+    channel_starts = np.arange(math.prod(x.shape[:2])).reshape(*x.shape[:2], *[1] * len(spatial)) * math.prod(spatial)
+    return x, np.where(indices < 0, -1, indices + channel_starts)
 
 
 @kernel("AveragePool")
@@ -82,17 +84,17 @@ def average_pool_1(
     strides: Ints,
     context: KernelContext,
 ) -> Array:
-    """Return the mean of each window; what lies beyond the padding never counts."""
+    """Return the mean of each window; elements beyond the padding never count."""
     windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
     context.reserve(4 * max(windows.output) + math.prod(windows.output), np.int64)
     sums = reduce_windows(np.add, x, windows, 0, context)
     counts = np.ones((), x.dtype)
     for size, extent, stride, dilation, begin, end, count in zip(x.shape[2:], *windows, strict=True):
         starts = np.arange(count) * stride - begin
-        least, most = (-begin, size + end) if count_include_pad else (0, size)
-        # Elements at start + n * dilation that are not before `least` and before `most`.
-        first = np.maximum(-((starts - least) // dilation), 0)
-        stop = np.minimum(-((starts - most) // dilation), extent)
+        low, high = (-begin, size + end) if count_include_pad else (0, size)
+        # The n of the window's elements for which low <= start + n * dilation < high.
+        first = np.maximum(-((starts - low) // dilation), 0)
+        stop = np.minimum(-((starts - high) // dilation), extent)
         counts = np.multiply.outer(counts, np.maximum(stop - first, 0).astype(x.dtype))
     means: Array = sums / counts
     return means
@@ -112,25 +114,25 @@ def lp_pool_1(
     strides: Ints,
     context: KernelContext,
 ) -> Array:
-    """Return the norm of order p of each window. Version 1 does not say what an absent `kernel_shape` is."""
+    """Return the p-norm of each window. Version 1 does not say what an absent `kernel_shape` means."""
     windows = windows_over(x.shape, kernel_shape or (), strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
-    return _root(reduce_windows(np.add, _powers(x, p, "C5"), windows, 0, context), p)
+    return _root(reduce_windows(np.add, _powers(x, p), windows, 0, context), p)
 
 
-def _powers(x: Array, p: float, label: str) -> Array:
-    if not p > 0:
-        raise Violation(label, f"p {p}")
+def _powers(x: Array, p: float) -> Array:
+    """Return `abs(x) ** p`."""
     powers: Array = np.abs(x) if p == 1 else np.square(x) if p == 2 else np.abs(x) ** x.dtype.type(p)
     return powers
 
 
 def _root(sums: Array, p: float) -> Array:
+    """Return `sums ** (1 / p)`."""
     root: Array = sums if p == 1 else np.sqrt(sums) if p == 2 else sums ** sums.dtype.type(1 / p)
     return root
 
 
 def _channels(x: Array, context: KernelContext) -> tuple[Array, tuple[int, ...]]:
-    """Return each channel as one row, and the shape that a value of each has."""
+    """Return the elements of each channel as one row, and the shape of an output with one value for each channel."""
     if x.ndim < 3:
         raise Violation("C1", f"rank {x.ndim}")
     reserve_reduced(x, range(2, x.ndim), context)
@@ -142,9 +144,8 @@ def _channels(x: Array, context: KernelContext) -> tuple[Array, tuple[int, ...]]
 def global_average_pool_1(x: Array, *, context: KernelContext) -> Array:
     """Return the mean of each channel, NaN of an empty one."""
     rows, shape = _channels(x, context)
-    sums = rows.sum(2)
-    sums /= rows.dtype.type(rows.shape[2])
-    return sums.reshape(shape)
+    means: Array = rows.sum(2) / rows.dtype.type(rows.shape[2])
+    return means.reshape(shape)
 
 
 @kernel("GlobalMaxPool")
@@ -158,9 +159,9 @@ def global_max_pool_1(x: Array, *, context: KernelContext) -> Array:
 @kernel("GlobalLpPool")
 @rounded_once
 def global_lp_pool_1(x: Array, *, p: float, context: KernelContext) -> Array:
-    """Return the norm of order p of each channel."""
+    """Return the p-norm of each channel."""
     rows, shape = _channels(x, context)
-    return _root(_powers(rows, p, "C2").sum(2), p).reshape(shape)
+    return _root(_powers(rows, p).sum(2), p).reshape(shape)
 
 
 @kernel("MaxUnpool", since=9)
@@ -174,12 +175,12 @@ def max_unpool_9(
     strides: Ints,
     context: KernelContext,
 ) -> Array:
-    """Return zeros with the values of x at the places that `indices` names in the flat output."""
+    """Return zeros, but the values of x at the positions of the flat output that `indices` lists."""
     rank = x.ndim - 2
     if rank != len(kernel_shape) or rank < 1:
         raise Violation("C1", f"{len(kernel_shape)} axes in the window, rank {x.ndim}")
     if indices.shape != x.shape:
-        raise Violation("C3", f"values of {x.shape}, places of {indices.shape}")
+        raise Violation("C3", f"values of {x.shape}, indices of {indices.shape}")
     strides, _, pads = window_attributes(kernel_shape, strides, None, pads)
     inferred = tuple(
         (size - 1) * stride + window - begin - end
@@ -197,7 +198,7 @@ def max_unpool_9(
     count = math.prod(shape)
     context.reserve(count, x.dtype)
     if indices.size and not 0 <= indices.min() <= indices.max() < count:
-        raise Violation("C5", f"places from {indices.min()} to {indices.max()}, {count} elements")
+        raise Violation("C5", f"indices from {indices.min()} to {indices.max()}, {count} elements")
     result = np.zeros(count, x.dtype)
     result[indices.reshape(-1)] = x.reshape(-1)
     return result.reshape(shape)

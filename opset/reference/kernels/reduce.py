@@ -1,4 +1,4 @@
-"""Kernels of reductions: sums, products, extremes and their positions, along some or all dimensions."""
+"""Kernels of reductions along axes: sums, products, extremes and their indices; and of running sums and products."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ Axes = tuple[int, ...] | None
 Reduction = Callable[[Array, Axes, bool], Array]
 
 
-def _fold(combine: Any, x: Array, axes: Axes, keep: bool, **options: Any) -> Array:
-    return combine.reduce(x, axes, keepdims=keep, **options)
+def _reduced(ufunc: Any, x: Array, axes: Axes, keep: bool, **options: Any) -> Array:
+    return ufunc.reduce(x, axes, keepdims=keep, **options)
 
 
 def sum_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return sums in the type of `x`; integers wrap."""
-    return _fold(np.add, x, axes, keep, dtype=x.dtype)
+    """Return sums in the type of `x`; integers wrap around."""
+    return _reduced(np.add, x, axes, keep, dtype=x.dtype)
 
 
 def mean_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return means; of integers the quotient of an exact sum, without its fraction."""
+    """Return means; for integers, the quotient of the exact sum, truncated towards zero."""
     count = x.size if axes is None else int(np.prod([x.shape[axis] for axis in axes]))
     if x.dtype.kind == "f":
         return np.divide(sum_of(x, axes, keep), x.dtype.type(count))
     wide = np.uint64 if x.dtype.kind == "u" else np.int64
-    total, divisor = _fold(np.add, x, axes, keep, dtype=wide), wide(count)
-    upwards = (total < 0) & (total % divisor != 0)
-    return (total // divisor + upwards).astype(x.dtype)
+    total, divisor = _reduced(np.add, x, axes, keep, dtype=wide), wide(count)
+    round_up = (total < 0) & (total % divisor != 0)
+    return (total // divisor + round_up).astype(x.dtype)
 
 
-def product_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return products in the type of `x`; integers wrap."""
-    return _fold(np.multiply, x, axes, keep, dtype=x.dtype)
+def prod_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Return products in the type of `x`; integers wrap around."""
+    return _reduced(np.multiply, x, axes, keep, dtype=x.dtype)
 
 
-def greatest_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return the greatest elements, NaN where there is one; the least value of the type where there are none."""
-    return _fold(np.maximum, x, axes, keep, initial=_limits(x.dtype)[0])
+def max_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Return maxima, NaN where there is one; the lowest value of the type where there are no elements."""
+    return _reduced(np.maximum, x, axes, keep, initial=_limits(x.dtype)[0])
 
 
-def least_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return the least elements, NaN where there is one; the greatest value of the type where there are none."""
-    return _fold(np.minimum, x, axes, keep, initial=_limits(x.dtype)[1])
+def min_of(x: Array, axes: Axes, keep: bool) -> Array:
+    """Return minima, NaN where there is one; the highest value of the type where there are no elements."""
+    return _reduced(np.minimum, x, axes, keep, initial=_limits(x.dtype)[1])
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[object, object]:
@@ -68,14 +68,14 @@ def l1_of(x: Array, axes: Axes, keep: bool) -> Array:
     return sum_of(np.abs(x), axes, keep)
 
 
-def squares_of(x: Array, axes: Axes, keep: bool) -> Array:
+def sum_of_squares(x: Array, axes: Axes, keep: bool) -> Array:
     """Return sums of squares."""
     return sum_of(x * x, axes, keep)
 
 
 def l2_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return the roots of sums of squares."""
-    return _by_floats(x, lambda wide: np.sqrt(squares_of(wide, axes, keep)))
+    """Return the square roots of sums of squares."""
+    return _by_floats(x, lambda wide: np.sqrt(sum_of_squares(wide, axes, keep)))
 
 
 def log_sum_of(x: Array, axes: Axes, keep: bool) -> Array:
@@ -84,10 +84,10 @@ def log_sum_of(x: Array, axes: Axes, keep: bool) -> Array:
 
 
 def log_sum_exp_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return logarithms of sums of exponentials, from which the maximum is taken off so that nothing overflows."""
+    """Return logarithms of sums of exponentials; the maximum is subtracted first, so that nothing overflows."""
 
     def compute(wide: Array) -> Array:
-        highest = greatest_of(wide, axes, True)
+        highest = max_of(wide, axes, True)
         highest = np.where(np.isfinite(highest), highest, wide.dtype.type(0))
         result = np.log(sum_of(np.exp(wide - highest), axes, keep))
         return result + highest.reshape(result.shape)
@@ -96,12 +96,12 @@ def log_sum_exp_of(x: Array, axes: Axes, keep: bool) -> Array:
 
 
 def _by_floats(x: Array, compute: Callable[[Array], Array]) -> Array:
-    """Compute in floats; results of integers lose their fraction."""
+    """Return what `compute` returns, for integers computed in double and truncated."""
     return compute(x) if x.dtype.kind == "f" else compute(x.astype(np.float64)).astype(x.dtype)
 
 
 def _register(operator: str, reduction: Reduction, since: int) -> None:
-    """Register a reduction: its axes were an attribute, and are an input from `since` on."""
+    """Register a reduction, whose axes became an input with version `since`; before, they were an attribute."""
 
     def reduced(data: Array, axes: Axes, keepdims: int, context: KernelContext) -> Array:
         reserve_reduced(data, axes, context)
@@ -122,72 +122,66 @@ def _register(operator: str, reduction: Reduction, since: int) -> None:
     @kernel(operator)
     @rounded_once
     def by_attribute(data: Array, *, axes: Axes, keepdims: int, context: KernelContext) -> Array:
-        chosen = tuple([normalised_axis(axis, data.ndim, "C1") for axis in axes]) if axes else None
+        chosen = tuple([axis % data.ndim for axis in axes]) if axes else None
         return reduced(data, chosen, keepdims, context)
 
 
 _register("ReduceSum", sum_of, 13)
 _register("ReduceMean", mean_of, 18)
-_register("ReduceProd", product_of, 18)
-_register("ReduceMax", greatest_of, 18)
-_register("ReduceMin", least_of, 18)
+_register("ReduceProd", prod_of, 18)
+_register("ReduceMax", max_of, 18)
+_register("ReduceMin", min_of, 18)
 _register("ReduceL1", l1_of, 18)
 _register("ReduceL2", l2_of, 18)
-_register("ReduceSumSquare", squares_of, 18)
+_register("ReduceSumSquare", sum_of_squares, 18)
 _register("ReduceLogSum", log_sum_of, 18)
 _register("ReduceLogSumExp", log_sum_exp_of, 18)
 
 
-def _register_position(operator: str, find: Callable[..., Array]) -> None:
-    """Register a search for the position of an extreme; NaN counts as one."""
+def _register_index(operator: str, find: Callable[..., Array]) -> None:
+    """Register a search for the index of an extreme; NaN counts as one."""
 
-    def position(data: Array, axis: int, keepdims: int, last: bool = False) -> Array:
+    @kernel(operator)
+    def index_of_extreme(data: Array, *, axis: int, keepdims: int, select_last_index: int = 0) -> Array:
+        axis %= data.ndim
         if not data.shape[axis]:
             raise Violation("C2", f"shape {list(data.shape)}, axis {axis}")
-        if data.dtype == ml_dtypes.bfloat16:  # numpy takes NaN for no extreme there
+        if data.dtype == ml_dtypes.bfloat16:  # numpy does not count NaN as an extreme there
             data = data.astype(np.float32)
-        if last:
+        if select_last_index:
             found = data.shape[axis] - 1 - find(np.flip(data, axis), axis)
         else:
             found = find(data, axis)
         return np.asarray(np.expand_dims(found, axis) if keepdims else found, np.int64)
 
-    @kernel(operator, since=12)
-    def with_choice(data: Array, *, axis: int, keepdims: int, select_last_index: int) -> Array:
-        return position(data, normalised_axis(axis, data.ndim, "C1"), keepdims, select_last_index != 0)
 
-    @kernel(operator)
-    def first(data: Array, *, axis: int, keepdims: int) -> Array:
-        return position(data, normalised_axis(axis, data.ndim, "C1"), keepdims)
-
-
-_register_position("ArgMax", np.argmax)
-_register_position("ArgMin", np.argmin)
+_register_index("ArgMax", np.argmax)
+_register_index("ArgMin", np.argmin)
 
 
 @kernel("CumSum", since=11)
 @rounded_once
 def cum_sum_11(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
-    """Return each element added to those before it along an axis."""
-    return _running(np.add, 0, x, axis, exclusive, reverse)
+    """Return cumulative sums along an axis."""
+    return _accumulated(np.add, 0, x, axis, exclusive, reverse)
 
 
 @kernel("CumProd", since=26)
 @rounded_once
 def cum_prod_26(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
-    """Return each element multiplied by those before it along an axis."""
-    return _running(np.multiply, 1, x, axis, exclusive, reverse)
+    """Return cumulative products along an axis."""
+    return _accumulated(np.multiply, 1, x, axis, exclusive, reverse)
 
 
-def _running(combine: np.ufunc, start: int, x: Array, axis: Array, exclusive: int, reverse: int) -> Array:
+def _accumulated(ufunc: np.ufunc, identity: int, x: Array, axis: Array, exclusive: int, reverse: int) -> Array:
     if axis.size != 1:
         raise Violation("C2", f"its shape is {list(axis.shape)}")
     along = normalised_axis(int(axis.item()), x.ndim, "C1")
-    ahead = np.flip(x, along) if reverse else x
+    ordered = np.flip(x, along) if reverse else x
     if exclusive:
-        runs = np.full_like(x, start)
-        front = (slice(None),) * along
-        combine.accumulate(ahead[(*front, slice(0, -1))], along, x.dtype, out=runs[(*front, slice(1, None))])
+        results = np.full_like(x, identity)
+        leading = (slice(None),) * along
+        ufunc.accumulate(ordered[(*leading, slice(0, -1))], along, x.dtype, out=results[(*leading, slice(1, None))])
     else:
-        runs = combine.accumulate(ahead, along, x.dtype)
-    return np.flip(runs, along) if reverse else runs
+        results = ufunc.accumulate(ordered, along, x.dtype)
+    return np.flip(results, along) if reverse else results
