@@ -89,7 +89,7 @@ def warmed(engine: str) -> None:
         from opset.reference import kernels, registration
 
         for module in pkgutil.iter_modules(kernels.__path__):
-            registration.load(module.name)
+            registration.LAYER.load(module.name)
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]
     graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "one", values[:1], values[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

@@ -107,6 +107,7 @@ CODES: dict[str, str] = {
     "C102": "the operator does not exist at the model's own version",
     "C103": "the node does not fit its operator's signature",
     "C104": "the model imports a version that is not known",
+    "C105": "adapters cannot be loaded",
     "C201": "the operator does not exist at the target version",
     "C202": "the type is not allowed at the target version",
     "C203": "a type must be known and is not",

@@ -10,8 +10,9 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import all_folders
-from opset.errors import Finding, UsageError
+from opset.errors import ConversionError, Finding, UsageError
 from opset.inference import registration as inference
+from opset.opsets.hooks import Table
 from opset.reference import registration as kernels
 from opset.schemas import lint
 from opset.schemas.index import FOLDER
@@ -33,13 +34,27 @@ def command(folders: tuple[Path, ...], lock: bool, form: str) -> int:
     folders = folders or all_folders(()) or (FOLDER,)
     families = list(lint.FAMILIES)
     inferred = lint.Inferred(inference.written(families), inference.misnamed)
-    findings = lint.lint(folders, adapters.written(families), kernels.written(families), inferred)
+    findings: list[Finding] = []
+    for folder in folders:
+        written = None
+        try:
+            written = adapters.written(families, _adapters_beside(folder))
+        except ConversionError as error:
+            findings += error.findings
+        findings += lint.lint([folder], written, kernels.written(families), inferred)
     locked = [name for folder in folders for name in _lock(folder)] if lock and not findings else []
     data = {"findings": [asdict(finding) for finding in findings], "locked": locked}
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
     output.write_product(data, lambda: _lines(len(findings), locked), form)
     return 1 if findings else 0
+
+
+def _adapters_beside(folder: Path) -> Table:
+    """Return the adapters of a folder's domains. Raises ConversionError C105 where their files cannot be run."""
+    return adapters.LAYER.of_files(
+        each for each in sorted(folder.glob(f"*/{adapters.LAYER.file}")) if each.is_file()
+    )
 
 
 def _lines(findings: int, locked: list[str]) -> list[str]:

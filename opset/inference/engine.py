@@ -32,7 +32,7 @@ from opset.inference.outcomes import (
     stated_dims,
     told,
 )
-from opset.inference.registration import HOOKS, Hook, find, find_data
+from opset.inference.registration import RuleLookup
 from opset.inference.renaming import renamed, replaced, variables_of, with_sizes
 from opset.inference.types import Type, is_rankless, mapped, meet, of_proto, tensor
 from opset.model.attributes import attribute_value
@@ -40,7 +40,7 @@ from opset.model.container import Model
 from opset.model.graph import Body, bodies, call_order, function_key, subgraphs, verify
 from opset.model.tensor import tensor_values
 from opset.model.types import element_name
-from opset.opsets.hooks import Table
+from opset.opsets.hooks import Hook
 from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.registry import Registry
 from opset.schemas.constraints import Violation
@@ -137,7 +137,7 @@ class Engine:
         self._numbers: Counter[str] = Counter()
         self._meanings: dict[tuple[tuple[str, int], ...], dict[tuple[str, str], OperatorInference]] = {}
         self._sizes: dict[str, Size | None] = {}
-        self._own: dict[str, Table[Hook]] = {}
+        self._rules = RuleLookup(registry)
         self._alone: dict[OpSchema, OperatorInference] = {}
         self._followed = 0
         self._left = 0
@@ -377,22 +377,9 @@ class Engine:
             if where not in self.registry.domains:
                 return OperatorInference(None, why=f"there are no schemas of the domain {printable(shown(where))}")
             return OperatorInference(None, why=f"{printable(shown(where))} {version} has no operator {name}")
-        own = self._own_hooks(schema)
-        rule = find(schema, own)
+        rule = self._rules.find(schema)
         why = "" if rule is not None else f"nothing says how the shapes of {name} {schema.since_version} follow"
-        return OperatorInference(schema, rule, find_data(schema, own) if self.data_prop else None, why)
-
-    def _own_hooks(self, schema: OpSchema) -> Table[Hook] | None:
-        """Return the functions that users' files hold for an operator's domain, None for an operator of the standard.
-
-        Raises InferenceError I301.
-        """
-        domain = schema.domain
-        if self.registry.is_standard(schema.name, domain):
-            return None
-        if domain not in self._own:
-            self._own[domain] = HOOKS.of_files(self.registry.files(domain, HOOKS.file))
-        return self._own[domain]
+        return OperatorInference(schema, rule, self._rules.find_data(schema) if self.data_prop else None, why)
 
     # Nodes
 
@@ -406,7 +393,7 @@ class Engine:
         if schema is None:
             return (None,) * len(node.output)
         if schema not in self._alone:
-            self._alone[schema] = OperatorInference(schema, find(schema, self._own_hooks(schema)))
+            self._alone[schema] = OperatorInference(schema, self._rules.find(schema))
         meaning = self._alone[schema]
         if meaning.rule is None or meaning.rule.is_generator:
             return bases_of(meaning, node, given)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from opset.inference.call import MAX_DATA, Call, Data, Element, Unknown
 from opset.inference.dimensions import TooComplex, upper
-from opset.inference.registration import Hook
 from opset.inference.types import MAX_RANK, Shape, Type, mapped, of_text
 from opset.inference.types import shown as shown_shape
+from opset.opsets.hooks import Hook
 from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema
 

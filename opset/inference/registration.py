@@ -30,52 +30,33 @@ is run when an inference first meets an operator of it; what it registers is see
 from __future__ import annotations
 
 import importlib
-import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from opset.errors import Finding, InferenceError
-from opset.opsets.hooks import Hooks, Table
+from opset.opsets.hooks import Function, Hook, Layer, Lookup
+from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
 
-__all__ = ["Hook", "data", "find", "find_data", "infer", "misnamed", "named", "rule", "written"]
+__all__ = ["LAYER", "RuleLookup", "data", "infer", "misnamed", "named", "rule", "written"]
 
-Function = Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """A function that infers outputs, or their elements; `is_generator` where it asks for graphs to be inferred."""
-
-    function: Function
-    is_generator: bool
-    origin: str = ""
-
-
-HOOKS: Hooks[Hook] = Hooks("inference.py", "function", "opset.inference", InferenceError, "I301", "docs/inference.md")
+LAYER = Layer("inference.py", "opset.inference", "function", InferenceError, "I301", "docs/inference.md")
 _rules: dict[str, Function] = {}
 
 
 def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
-    """Register how outputs of operators are inferred from version `since` on, from the first on if nothing is said.
+    """Register how outputs of operators are inferred from version `since` on; without it, from the first on.
 
     Raises InferenceError I301 where there are two, and for an operator of the standard.
     """
-    return HOOKS.register("infer", operators, since, domain, _described)
+    return LAYER.register("infer", operators, since, domain)
 
 
 def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
     """Register how elements of outputs follow from those of inputs, as `infer` does for types."""
-    return HOOKS.register("data", operators, since, domain, _described)
-
-
-def _described(function: Function, origin: str) -> Hook:
-    return Hook(function, inspect.isgeneratorfunction(inspect.unwrap(function)), origin)
+    return LAYER.register("data", operators, since, domain)
 
 
 def rule(name: str) -> Callable[[Function], Function]:
@@ -91,32 +72,33 @@ def rule(name: str) -> Callable[[Function], Function]:
     return register
 
 
-def find(schema: OpSchema, own: Table[Hook] | None = None) -> Hook | None:
-    """Return how an operator's outputs are inferred: by what its YAML names, or a registered function; None if neither.
+class RuleLookup:
+    """How the operators of a registry are inferred: by the rule that their YAML names, or by a registered function."""
 
-    `own` are the functions of users' files. Raises InferenceError I302 for a rule that is not there, I301 where a
-    function is registered twice.
-    """
-    if schema.shape:
+    def __init__(self, registry: Registry) -> None:
+        self._lookup = Lookup(LAYER, registry)
+
+    def find(self, schema: OpSchema) -> Hook | None:
+        """Return how an operator's outputs are inferred, None if nothing says it.
+
+        Raises InferenceError I302 for a rule that is not there, I301 where the functions of users cannot be loaded.
+        """
+        if not schema.shape:
+            return self._of("infer", schema)
         try:
-            return Hook(named(schema), False)
+            return Hook(named(schema), "", False)
         except LookupError as error:
             message = f"the rule for the outputs of {schema.name} {schema.since_version} cannot be used"
             place = f"{shown(schema.domain)}/{schema.name}.yaml"
             finding = Finding("I302", message, place, str(error.args[0]), "correct it: opset lint")
             raise InferenceError(finding) from error
-    return _of(schema, "infer", own)
 
+    def find_data(self, schema: OpSchema) -> Hook | None:
+        """Return how elements of an operator's outputs follow from those of its inputs, None if nothing says it."""
+        return self._of("data", schema)
 
-def find_data(schema: OpSchema, own: Table[Hook] | None = None) -> Hook | None:
-    """Return how elements of an operator's outputs follow from those of its inputs, None if nothing is said."""
-    return _of(schema, "data", own)
-
-
-def _of(schema: OpSchema, decorator: str, own: Table[Hook] | None) -> Hook | None:
-    if own is None:  # an operator of the standard; the family of another imports nothing
-        _load(schema.family)
-    return HOOKS.find(decorator, schema.domain, schema.name, schema.since_version, own)
+    def _of(self, kind: str, schema: OpSchema) -> Hook | None:
+        return self._lookup.find(kind, schema.domain, schema.name, schema.since_version, schema.family)
 
 
 _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
@@ -160,24 +142,9 @@ def named(schema: OpSchema) -> Function:
     return outputs
 
 
-@lru_cache(maxsize=64)
-def _load(family: str) -> None:
-    """Import a family's functions, if it has any."""
-    name = f"opset.inference.{family}"
-    if family.isidentifier() and find_spec(name) is not None:
-        importlib.import_module(name)
-
-
-def written(families: list[str]) -> frozenset[tuple[str, str, int]]:
+def written(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
     """Return the (domain, operator, since) of every function of the families that infers outputs."""
-    for family in families:
-        _load(family)
-    return frozenset(
-        (domain, name, since)
-        for (decorator, domain, name), versions in HOOKS.table.items()
-        if decorator == "infer"
-        for since in versions
-    )
+    return LAYER.registered("infer", families)
 
 
 def misnamed(schema: OpSchema) -> str:

@@ -1,125 +1,133 @@
-"""Functions that belong to operators: registered by decorator, in this package and in files beside users' YAML.
+"""Functions that belong to operators: kernels, inference, adapters, gradients. They are registered by decorator.
 
-A function holds from a version of its operator on, until a later one is registered. What a file `<domain>/<file>` of a
-user's folder registers is seen by those alone who use that folder, and only for operators of that domain.
+One table holds those of this package: by kind (the decorator's name), domain and operator, then by version. A `Layer`
+says where functions of some kinds are found: in modules of a package, one for each family, and in files of one name
+beside users' YAML. What such a file registers goes into a table of its own: it is seen by those alone who use its
+folder, and only for operators of its domain.
+
+Nothing here imports a layer: a family's module is imported, and a file run, when a function of it is first looked up.
 """
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib.util import find_spec
 from operator import index
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
 from opset.errors import Finding, OpsetError
-from opset.opsets.registry import default_registry
+from opset.opsets.registry import Registry, default_registry
 from opset.schemas.names import normalised, shown
 
-
-class Entry(Protocol):
-    """What is kept of a function: `origin` is file:line of where it was registered."""
-
-    @property
-    def function(self) -> Callable[..., object]:
-        """The function."""
-
-    @property
-    def origin(self) -> str:
-        """Where it was registered."""
+Function = Callable[..., Any]
 
 
-T = TypeVar("T", bound=Entry)
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A function of an operator; `origin` is file:line of its definition."""
+
+    function: Function
+    origin: str
+    is_generator: bool
+
+
 Key = tuple[str, str, str]
-"""The decorator's name, domain and operator."""
-Table = dict[Key, dict[int, T]]
-"""Functions by key, then by the version from which each holds."""
-_running = RLock()
+"""Kind, domain and operator."""
+Table = dict[Key, dict[int, Any]]
+"""Hooks by key, then by the version that each is registered for."""
+Describe = Callable[[Function, str, bool], Hook]
+"""Makes a hook of a function, its origin, and whether it is a generator."""
 
 
-class Hooks(Generic[T]):
-    """The functions of one layer. `file` is what a user's file of them is called, `what` what each of them is."""
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Where hooks of some kinds are found, and how a message calls them: `noun`, `error`, `code`, and the `guide`.
 
-    def __init__(self, file: str, what: str, package: str, error: type[OpsetError], code: str, guide: str) -> None:
-        self.file, self.what, self.package = file, what, package
-        self.error, self.code, self.guide = error, code, guide
-        self.table: Table[T] = {}
-        self._of_modules: dict[str, Table[T]] = {}
-        """What files of users register, by the name that their module has in sys.modules."""
-        self._sources: dict[str, bytes] = {}
+    A function holds from its version on, until a later one is registered; if `exact`, for its version alone.
+    """
+
+    file: str
+    package: str
+    noun: str
+    error: type[OpsetError]
+    code: str
+    guide: str
+    exact: bool = False
 
     def register(
-        self, decorator: str, operators: tuple[str, ...], since: int, domain: str,
-        describe: Callable[[Callable[..., object], str], T],
-    ) -> Callable[[Callable[..., object]], Callable[..., object]]:
-        """Return the decorator proper, for the caller's caller; `describe` makes an entry of a function and its origin.
+        self, kind: str, operators: tuple[str, ...], since: int, domain: str, describe: Describe = Hook
+    ) -> Callable[[Function], Function]:
+        """Return the decorator that registers a function for operators from version `since` on.
 
         Registering a function again, as a notebook does, replaces it. Raises `error` where there are two, and for an
-        operator of the standard, which has its function.
+        operator of the standard, whose functions are all in this package.
         """
-        caller = sys._getframe(2)
-        module = caller.f_globals.get("__name__", "")
-        origin = f"{caller.f_code.co_filename}:{caller.f_lineno}"
-        table = self._of_modules.get(module, self.table)
         domain, since = normalised(domain), index(since)
-        if not f"{module}.".startswith(f"{self.package}."):
-            self._check_own(decorator, operators, domain, origin)
 
-        def register(function: Callable[..., object]) -> Callable[..., object]:
-            entry = describe(function, origin)
+        def register(function: Function) -> Function:
+            plain = _plain(function)
+            hook = describe(function, _origin(plain), inspect.isgeneratorfunction(plain))
+            standard = [each for each in operators if default_registry().is_standard(each, domain)]
+            if standard and not _is_ours(plain):
+                raise self.error(self._fixed(kind, each, domain, hook.origin) for each in standard)
+            file = None if standard else _running.get()
+            if file is not None:
+                file.check(self, kind, operators, hook.origin)
+            table = _TABLE if file is None else file.table
             for operator in operators:
-                versions = table.setdefault((decorator, domain, operator), {})
+                versions = table.setdefault((kind, domain, operator), {})
                 if since in versions and _name(versions[since].function) != _name(function):
-                    raise self.error(self._two(domain, operator, since, versions[since], entry))
-                versions[since] = entry
+                    raise self.error(self._two(domain, operator, since, versions[since], hook))
+                versions[since] = hook
             return function
 
         return register
 
-    def _check_own(self, decorator: str, operators: Iterable[str], domain: str, origin: str) -> None:
-        taken = [each for each in operators if each in default_registry().operators(domain)]
-        if taken:
-            help = f'name the domain that yours is of: @{decorator}("{taken[0]}", domain="com.example")'
-            raise self.error(
-                Finding(
-                    self.code, f"a {self.what} is registered for {each} of {shown(domain)}", origin,
-                    "it is an operator of the standard, whose meaning is fixed", help,
-                )
-                for each in taken
-            )
+    def find(self, kind: str, domain: str, operator: str, since: int, own: Table | None = None) -> Any | None:
+        """Return the hook of an operator at a version, None if there is none; `own` are those of users' files.
 
-    def _two(self, domain: str, operator: str, since: int, first: T, second: T) -> Finding:
-        start = f"version {since}" if since else "the first version"
-        message = f"two {self.what}s are registered for {operator} of {shown(domain)}, from {start} on"
-        return Finding(self.code, message, second.origin, f"the other is at {first.origin}", "keep one of them")
-
-    def find(
-        self, decorator: str, domain: str, operator: str, since: int, own: Table[T] | None = None
-    ) -> T | None:
-        """Return the function of an operator at a version, None if there is none; `own` are those of users' files.
-
-        Raises `error` where one of `own` was registered otherwise, too.
+        Raises `error` where one of `own` was registered in Python, too.
         """
-        key = (decorator, domain, operator)
-        versions = self.table.get(key, {})
+        key = (kind, domain, operator)
+        versions = _TABLE.get(key, {})
         if own:
             added = own.get(key, {})
             if twice := sorted(versions.keys() & added.keys()):
                 raise self.error(self._two(domain, operator, each, versions[each], added[each]) for each in twice)
             versions = {**versions, **added}
+        if self.exact:
+            return versions.get(since)
         known = sorted(versions)
         position = bisect_right(known, since) - 1
         return versions[known[position]] if position >= 0 else None
 
-    def of_files(self, files: Iterable[Path]) -> Table[T]:
+    def load(self, family: str) -> None:
+        """Import a family's module of this layer, if it has one."""
+        if family.isidentifier():  # a user's family may have any name
+            _import(f"{self.package}.{family}")
+
+    def registered(self, kind: str, families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
+        """Return the (domain, operator, version) of every hook of a kind in modules of the families and in Python."""
+        for family in families:
+            self.load(family)
+        return versions_of(kind, _TABLE)
+
+    def of_files(self, files: Iterable[Path]) -> Table:
         """Return what users' files register. A file is run once, and again when its text has changed.
 
         Raises `error` with all files that cannot be run, and where two register the same.
         """
-        merged: Table[T] = {}
+        merged: Table = {}
         findings: list[Finding] = []
         for file in files:
             try:
@@ -138,43 +146,60 @@ class Hooks(Generic[T]):
             raise self.error(findings)
         return merged
 
-    def _of_file(self, file: Path) -> Table[T]:
+    def _of_file(self, file: Path) -> Table:
         name = str(file.resolve())  # no module that is imported can have this name
-        with _running:
+        with _one_at_a_time:
             try:
                 source = file.read_bytes()
             except OSError as error:
                 raise self.error(self._unusable(file, error)) from error
-            if self._sources.get(name) != source:
-                self._run(name, file, source)
-            return self._of_modules[name]
+            known = _files.get(name)
+            if known is None or known.source != source:
+                known = self._run(name, file, source)
+            return known.table
 
-    def _run(self, name: str, file: Path, source: bytes) -> None:
+    def _run(self, name: str, path: Path, source: bytes) -> _File:
         """Run a file as a module that registers functions of its own. Raises `error`, and then nothing is kept."""
         module = sys.modules[name] = ModuleType(name)  # dataclasses, among others, look their module up
-        module.__file__ = str(file)
-        self._of_modules[name] = {}
-        self._sources[name] = source
+        module.__file__ = str(path)
+        file = _File(self, path, source, {})
+        token = _running.set(file)
         try:
-            exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
-            self._check_domain(shown(normalised(file.parent.name)), self._of_modules[name])
+            exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
+            self._check_domain(shown(normalised(path.parent.name)), file.table)
         except BaseException as error:
-            del sys.modules[name], self._of_modules[name], self._sources[name]
+            sys.modules.pop(name, None)
+            _files.pop(name, None)
             if isinstance(error, self.error) or not isinstance(error, Exception | SystemExit):
                 raise
-            raise self.error(self._unusable(file, error)) from error
+            raise self.error(self._unusable(path, error)) from error
+        finally:
+            _running.reset(token)
+        _files[name] = file
+        return file
 
-    def _check_domain(self, folder: str, table: Table[T]) -> None:
+    def _fixed(self, kind: str, operator: str, domain: str, origin: str) -> Finding:
+        message = f"a {self.noun} is registered for {operator} of {shown(domain)}"
+        why = "it is an operator of the standard, whose meaning is fixed"
+        return Finding(self.code, message, origin, why, f'use a domain of your own: @{kind}(…, domain="com.example")')
+
+    def _check_domain(self, folder: str, table: Table) -> None:
         """Raise `error` where a file has functions of other domains than its folder's: nobody would find them."""
         findings = [
-            Finding(self.code, f"a {self.what} is registered for {operator} of {shown(domain)}", each.origin,
-                    f"the file is for {folder}", f'name its domain: @{decorator}("{operator}", domain="{folder}")')
-            for (decorator, domain, operator), versions in table.items()
+            Finding(self.code, f"a {self.noun} is registered for {operator} of {shown(domain)}", each.origin,
+                    f"the file is for {folder}", f'name its domain: @{kind}("{operator}", domain="{folder}")')
+            for (kind, domain, operator), versions in table.items()
             if shown(domain) != folder
             for each in versions.values()
         ]  # fmt: skip
         if findings:
             raise self.error(findings)
+
+    def _two(self, domain: str, operator: str, since: int, first: Hook, second: Hook) -> Finding:
+        version = f"version {since}" if since else "the first version"
+        which = f"for {version}" if self.exact else f"from {version} on"
+        message = f"two {self.noun}s are registered for {operator} of {shown(domain)}, {which}"
+        return Finding(self.code, message, second.origin, f"the other is at {first.origin}", "keep one of them")
 
     def _unusable(self, file: Path, error: BaseException) -> Finding:
         """Return the finding of an error that a file raised, with the last line of the file that was run."""
@@ -185,11 +210,108 @@ class Hooks(Generic[T]):
                 line = trace.tb_lineno
             trace = trace.tb_next
         said = error.msg if isinstance(error, SyntaxError) else str(error)
-        place = f"{file}:{line}" if line else str(file)
+        where = f"{file}:{line}" if line else str(file)
         why = f"{type(error).__name__}: {said[:500]}"
-        message = f"the {self.what}s of {file.parent.name} cannot be loaded"
-        return Finding(self.code, message, place, why, f"correct the file, or leave its folder out: {self.guide}")
+        message = f"the {self.noun}s of {file.parent.name} cannot be loaded"
+        return Finding(self.code, message, where, why, f"correct the file, or leave its folder out: {self.guide}")
 
 
-def _name(function: Callable[..., object]) -> tuple[str | None, str | None]:
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A user's file that was run: its text, and what it registers."""
+
+    layer: Layer
+    path: Path
+    source: bytes
+    table: Table
+
+    def check(self, layer: Layer, kind: str, operators: tuple[str, ...], origin: str) -> None:
+        """Raise the layer's error where hooks of another layer are registered: nobody would look for them here."""
+        if layer != self.layer:
+            message = f"a {layer.noun} is registered for {', '.join(operators)} in {self.path.name}"
+            why = f"@{kind} is looked up in {layer.file} alone"
+            help = f"move it to {self.path.with_name(layer.file)}"
+            raise self.layer.error(Finding(self.layer.code, message, origin, why, help))
+
+
+class Lookup:
+    """The hooks of a layer for the operators of a registry; files of users are run when they are first needed."""
+
+    def __init__(self, layer: Layer, registry: Registry) -> None:
+        self._layer, self._registry = layer, registry
+        self._own: dict[str, Table | OpsetError] = {}
+
+    def find(self, kind: str, domain: str, operator: str, since: int, family: str = "") -> Any | None:
+        """Return the hook of an operator at a version, None if there is none.
+
+        Raises the layer's error where the files of the operator's domain cannot be run, or register one twice.
+        """
+        own: Table | None = None
+        if self._registry.is_standard(operator, domain):
+            self._layer.load(family)
+        else:
+            own = self._of_domain(domain)
+        return self._layer.find(kind, domain, operator, since, own)
+
+    def _of_domain(self, domain: str) -> Table:
+        if domain not in self._own:
+            try:
+                self._own[domain] = self._layer.of_files(self._registry.files(domain, self._layer.file))
+            except self._layer.error as error:
+                self._own[domain] = error
+        found = self._own[domain]
+        if isinstance(found, OpsetError):
+            raise self._layer.error(found.findings) from found
+        return found
+
+
+_TABLE: Table = {}
+"""What the modules of this package register, and what users register in Python."""
+_files: dict[str, _File] = {}
+"""Users' files by the name that their module has in sys.modules."""
+_running: ContextVar[_File | None] = ContextVar("_running", default=None)
+"""The user's file that is being run, whose table takes what is registered."""
+_one_at_a_time = RLock()
+
+
+def versions_of(kind: str, table: Table) -> frozenset[tuple[str, str, int]]:
+    """Return the (domain, operator, version) of every hook of a kind in a table."""
+    return frozenset((*key[1:], since) for key, versions in table.items() if key[0] == kind for since in versions)
+
+
+def forget(kind: str, domain: str, operator: str) -> None:
+    """Remove what was registered in Python for an operator, as a test does with its own."""
+    _TABLE.pop((kind, normalised(domain), operator), None)
+
+
+def _plain(function: Function) -> Function:
+    """Return the function inside of decorators and partials."""
+    while True:
+        inner = inspect.unwrap(function)
+        inner = inner.func if isinstance(inner, partial) else inner
+        if inner is function:
+            return getattr(function, "__func__", function)
+        function = inner
+
+
+def _is_ours(function: Function) -> bool:
+    """Whether a function is one of this package: only those can be of the standard's operators."""
+    return str(getattr(function, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]
+
+
+def _origin(function: Function) -> str:
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        return f"{code.co_filename}:{code.co_firstlineno}"
+    owner = function if hasattr(function, "__qualname__") else type(function)  # a builtin, or an object to call
+    return f"{owner.__module__}.{owner.__qualname__}"
+
+
+def _name(function: Function) -> tuple[str | None, str | None]:
     return getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+
+
+@lru_cache(maxsize=256)
+def _import(module: str) -> None:
+    if find_spec(module) is not None:
+        importlib.import_module(module)

@@ -20,7 +20,7 @@ from opset.model.arrays import array_of, dense_of
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.container import Model
 from opset.model.graph import Body, bodies_below, function_key, subgraphs
-from opset.opsets.hooks import Table
+from opset.opsets.hooks import Lookup
 from opset.opsets.imports import imports_of
 from opset.opsets.registry import Registry
 from opset.reference import registration
@@ -121,7 +121,7 @@ class Programs:
         self._arrays: dict[int, tuple[Any, Any]] = {}
         self._held = 0
         self._meanings: dict[tuple[str, str, int], ResolvedKernel] = {}
-        self._own: dict[str, Table[registration.Kernel] | RunError] = {}
+        self._kernels = Lookup(registration.LAYER, registry)
 
     def main(self, outputs: Iterable[str]) -> Program:
         """Return the program that computes these values of the main graph, which need not be its outputs."""
@@ -243,10 +243,8 @@ class Programs:
         if key not in self._meanings:
             schema = self.registry.schema(node.op_type, version, domain)
             since = schema.since_version if schema is not None else version
-            if schema is not None and self.registry.is_standard(node.op_type, domain):
-                kernel = registration.find(domain, node.op_type, since, schema.family)
-            else:
-                kernel = registration.find(domain, node.op_type, since, own=self._own_kernels(domain))
+            family = schema.family if schema is not None else ""
+            kernel = self._kernels.find("kernel", domain, node.op_type, since, family)
             if kernel is None or (schema is None and domain in self.registry.domains):
                 raise RunError(self._unknown(body.place(index), node, domain, imports, schema))
             formal = schema.attributes if schema is not None else {}
@@ -266,18 +264,6 @@ class Programs:
                 any(each.constraint for each in formal.values()),
             )
         return self._meanings[key]
-
-    def _own_kernels(self, domain: str) -> Table[registration.Kernel]:
-        """Return the kernels that users' files hold for a domain; they are asked for once. Raises RunError R201."""
-        if domain not in self._own:
-            try:
-                self._own[domain] = registration.HOOKS.of_files(self.registry.files(domain, registration.HOOKS.file))
-            except RunError as error:
-                self._own[domain] = error
-        found = self._own[domain]
-        if isinstance(found, RunError):
-            raise RunError(found.findings) from found
-        return found
 
     def _unknown(
         self, place: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None

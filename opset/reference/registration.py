@@ -25,21 +25,19 @@ run when an evaluation first needs an operator of it; what it registers is seen 
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from opset.errors import RunError
-from opset.opsets.hooks import Hooks, Table
+from opset.opsets.hooks import Function as Function
+from opset.opsets.hooks import Hook, Layer
 
 if TYPE_CHECKING:
     import numpy as np
 
-Function = Callable[..., Any]
 IGNORED = frozenset(("consumed_inputs",))
 """Attributes of the first versions that named buffers to reuse and never had a meaning."""
 
@@ -74,70 +72,52 @@ class KernelContext(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
-    """A kernel's function and what it takes beside the inputs: attributes, and whether the `context`.
+class Kernel(Hook):
+    """A kernel, and what it takes beside the inputs: attributes, any if `any_attributes`, and whether the `context`.
 
-    `origin` is file:line of where it was registered; with `any_type`, types of outputs are not checked.
+    With `any_type`, types of outputs are not checked.
     """
 
-    function: Function
     attributes: frozenset[str]
     any_attributes: bool
     takes_context: bool
-    is_generator: bool
-    origin: str
     any_type: bool
 
 
-_KERNELS = "opset.reference.kernels"
-HOOKS: Hooks[Kernel] = Hooks("kernels.py", "kernel", _KERNELS, RunError, "R201", "docs/evaluating.md")
+LAYER = Layer("kernels.py", "opset.reference.kernels", "kernel", RunError, "R201", "docs/evaluating.md")
 
 
 def kernel(
     *operators: str, since: int = 0, domain: str = "", any_type: bool = False
 ) -> Callable[[Function], Function]:
-    """Register the kernel of operators from version `since` on, from the first on where nothing is said.
+    """Register the kernel of operators from version `since` on; without it, from the first on.
 
     With `any_type`, outputs may be of types that the version does not list. Registering a function again, as a notebook
     does, replaces it. Raises RunError R201 where there are two, and for an operator of the standard, which has its
     kernel.
     """
-    return HOOKS.register("kernel", operators, since, domain, partial(_described, any_type=any_type))
+    return LAYER.register("kernel", operators, since, domain, partial(_described, any_type=any_type))
 
 
-def _described(function: Function, origin: str, any_type: bool) -> Kernel:
+def _described(function: Function, origin: str, is_generator: bool, *, any_type: bool) -> Kernel:
     parameters = inspect.signature(function).parameters.values()
     keywords = {each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
     return Kernel(
         function,
+        origin,
+        is_generator,
         frozenset(keywords - {"context"}),
         any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters),
         "context" in keywords,
-        inspect.isgeneratorfunction(inspect.unwrap(function)),
-        origin,
         any_type,
     )
 
 
-def find(domain: str, operator: str, since: int, family: str = "", own: Table[Kernel] | None = None) -> Kernel | None:
-    """Return the kernel of an operator at a version, None if there is none; `own` are those of users' files.
-
-    Raises RunError R201 where one of `own` was registered otherwise, too.
-    """
-    if family:
-        load(family)
-    return HOOKS.find("kernel", domain, operator, since, own)
+def gradient(*operators: str, since: int = 0) -> Callable[[Function], Function]:
+    """Register the derivative of operators of the standard from version `since` on: see `kernels/gradients.py`."""
+    return LAYER.register("gradient", operators, since, "")
 
 
-def load(family: str) -> None:
-    """Import a family's kernels, if it has any."""
-    name = f"{_KERNELS}.{family}"
-    if family.isidentifier() and find_spec(name) is not None:
-        importlib.import_module(name)
-
-
-def written(families: list[str]) -> frozenset[tuple[str, str, int]]:
+def written(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
     """Return the (domain, operator, since) of every kernel of the families."""
-    for family in families:
-        load(family)
-    return frozenset((*key[1:], since) for key, versions in HOOKS.table.items() for since in versions)
+    return LAYER.registered("kernel", families)

@@ -18,13 +18,14 @@ from opset.model.graph import Body, FreshNames, bodies, function_key, list_as_in
 from opset.model.tensor import tensor_values
 from opset.model.types import element_name
 from opset.opsets import releases
+from opset.opsets.hooks import Lookup
 from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
-from opset.version_converter import registration as adapters
 from opset.version_converter.derive import Derived, derive, run
 from opset.version_converter.facts import Inferred, ValueFacts
 from opset.version_converter.ir_version import set_ir_version
+from opset.version_converter.registration import LAYER, Adapter
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.targets import Target
 
@@ -41,7 +42,7 @@ class Step:
     version: int
     """Opset that the result is written in."""
     derived: Derived
-    adapter: adapters.Adapter | None
+    adapter: Adapter | None
     impossible: str
     touches: bool
     """Whether any node can need more than to be left alone."""
@@ -131,6 +132,7 @@ class _Conversion:
     def __init__(self, plan: Plan, proto: Any, target: Target, registry: Registry) -> None:
         self.plan, self.proto, self.target, self.registry = plan, proto, target, registry
         self.domains = registry.domains
+        self.adapters = Lookup(LAYER, registry)
         self.bodies = bodies(proto)
         self.names = FreshNames(self.bodies, verify(self.bodies))
         self.functions = {function_key(function) for function in proto.functions}
@@ -319,7 +321,8 @@ class _Conversion:
         stated = change.up if direction == "up" else change.down
         adapter = None
         if stated == "written":
-            adapter = adapters.find(domain, op_type, newer.since_version, direction, newer.family)
+            hook = self.adapters.find(direction, domain, op_type, newer.since_version, newer.family)
+            adapter = hook.function if hook is not None else None
             if adapter is None:
                 stated = "impossible: no adapter is written for it"
         impossible = stated.removeprefix("impossible:").strip() if stated.startswith("impossible") else ""

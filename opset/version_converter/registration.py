@@ -5,63 +5,49 @@
     @up("Softmax", since=13)          # a node as before version 13 -> one that is right at version 13
     @down("Softmax", since=13)        # a node of version 13 -> one that is right at the version before
 
-It takes (op, node): a `Builder` that makes nodes and a `Node` to ask. It gives the values that take the place of the
-node's outputs, or None to leave the node as it is. It raises `Refusal` where meaning would be lost.
+It takes (op, node): a `Builder` that makes nodes, and a `Node` with what is known of the node to convert. It returns
+the values that replace the node's outputs, or None to leave the node as it is. It raises `Refusal` where meaning would
+be lost.
+
+Operators of one's own are registered in the same way, with their domain. An `adapters.py` beside the YAML of a domain
+is run when a conversion first needs a written adapter of it; only conversions with that folder see what it registers.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
-if TYPE_CHECKING:
-    from opset.version_converter.rewrite import Builder, Node, Result
+from opset.errors import ConversionError
+from opset.opsets.hooks import Layer, Table, versions_of
+from opset.version_converter.rewrite import Builder, Node, Result
 
-Adapter = Callable[["Builder", "Node"], "Result"]
-Key = tuple[str, str, int, str]
+Adapter = Callable[[Builder, Node], Result]
 
-_adapters: dict[Key, Adapter] = {}
+LAYER = Layer(
+    "adapters.py", "opset.adapters", "adapter", ConversionError, "C105", "docs/adapters.md", exact=True
+)
 
 
 def up(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Register the adapter that takes nodes of the operators from the version before `since` to it."""
-    return _register(operators, since, domain, "up")
+    """Register the adapter that takes nodes of the operators from the version before `since` to it.
+
+    Raises ConversionError C105 where there are two, and for an operator of the standard.
+    """
+    return LAYER.register("up", operators, since, domain)
 
 
 def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Register the adapter that takes nodes of the operators from version `since` to the one before."""
-    return _register(operators, since, domain, "down")
+    """Register the adapter that takes nodes of the operators from version `since` to the one before.
+
+    Raises ConversionError C105 where there are two, and for an operator of the standard.
+    """
+    return LAYER.register("down", operators, since, domain)
 
 
-def _register(operators: tuple[str, ...], since: int, domain: str, direction: str) -> Callable[[Adapter], Adapter]:
-    def register(adapter: Adapter) -> Adapter:
-        for operator in operators:
-            key = (domain, operator, since, direction)
-            if key in _adapters:
-                raise RuntimeError(f"two adapters for {key}")
-            _adapters[key] = adapter
-        return adapter
-
-    return register
-
-
-def find(domain: str, operator: str, since: int, direction: str, family: str) -> Adapter | None:
-    """Return the written adapter of one transition and direction, None if there is none."""
-    load(family)
-    return _adapters.get((domain, operator, since, direction))
-
-
-def load(family: str) -> None:
-    """Import a family's adapters, if it has any."""
-    name = f"opset.adapters.{family}"
-    if family.isidentifier() and find_spec(name) is not None:  # a user's family may be called anything
-        importlib.import_module(name)
-
-
-def written(families: list[str]) -> frozenset[Key]:
-    """Return the (domain, operator, since, direction) of every written adapter of the families."""
-    for family in families:
-        load(family)
-    return frozenset(_adapters)
+def written(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
+    """Return the (domain, operator, since, direction) of every adapter of the families, and of `own`."""
+    return frozenset(
+        (*key, direction)
+        for direction in ("up", "down")
+        for key in LAYER.registered(direction, families) | versions_of(direction, own or {})
+    )

@@ -12,7 +12,7 @@ from onnx import parser
 
 from opset import ReferenceEvaluator, RunError
 from opset.extend import kernel
-from opset.inference import registration as inference
+from opset.opsets.hooks import forget
 from opset.opsets.registry import entry_point_folders, registry_with
 from opset.reference import registration
 from tests.cli.commands import run
@@ -58,8 +58,8 @@ def scale_and_shift(x, *, factor, bias):
 def _forget():
     """Forget what a test has registered."""
     yield
-    registration.HOOKS.table.pop(("kernel", "com.example", "Scale"), None)
-    inference.HOOKS.table.pop(("infer", "com.example", "Scale"), None)
+    forget("kernel", "com.example", "Scale")
+    forget("infer", "com.example", "Scale")
 
 
 def folder_of(path, source=KERNELS, domain="com.example", schema=SCALE):
@@ -263,7 +263,7 @@ def test_a_file_cannot_replace_kernels_of_the_standard(tmp_path, domain):
     """
     error = failure([folder_of(tmp_path, source)])
     assert error.message == f"a kernel is registered for {name} of {domain or 'ai.onnx'}"
-    assert error.place == f"{tmp_path}/com.example/kernels.py:5" and 'domain="com.example"' in error.help
+    assert error.place == f"{tmp_path}/com.example/kernels.py:4" and 'domain="com.example"' in error.help
     assert result([], "y = Neg (x)") == [-1, -2]
 
 
@@ -364,7 +364,7 @@ def test_a_file_and_python_cannot_register_the_same_kernel(tmp_path):
 
 def test_python_cannot_replace_kernels_of_the_standard():
     with pytest.raises(RunError, match="a kernel is registered for Relu of ") as caught:
-        kernel("Relu", "Mine")
+        kernel("Relu", "Mine")(lambda x: x)
     assert len(caught.value.findings) == 1
 
 

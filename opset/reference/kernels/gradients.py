@@ -3,7 +3,7 @@
 A rule gives the derivatives by a node's inputs from those by its outputs. It is registered like a kernel and holds for
 the versions from `since` on:
 
-    @rule("Tanh")
+    @gradient("Tanh")
     def tanh(node): return (node.derivative * (1 - node.y * node.y),)
 
 Small floats are differentiated in float32 and rounded at the end. Where a function has no derivative, at the corner of
@@ -13,7 +13,6 @@ Relu for instance, a rule gives one of those beside it, or their mean where oper
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,7 +28,7 @@ from opset.reference.numerics.broadcasting import aligned_at_axis
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.programs import Program, Step
-from opset.reference.registration import kernel
+from opset.reference.registration import LAYER, gradient, kernel
 from opset.schemas.constraints import Violation
 from opset.schemas.names import normalised
 
@@ -82,28 +81,12 @@ class Node:
 Rule = Callable[[Node], Sequence[Any]]
 """What gives the derivatives by the inputs: of a shape that broadcasts to the input's or back, None for 0."""
 
-_rules: dict[str, list[tuple[int, Rule]]] = {}
 
-
-def rule(*operators: str, since: int = 1) -> Callable[[Rule], Rule]:
-    """Register the rule of operators of the standard from version `since` on."""
-
-    def register(function: Rule) -> Rule:
-        for operator in operators:
-            versions = _rules.setdefault(operator, [])
-            versions.append((since, function))
-            versions.sort(key=lambda pair: pair[0])
-        return function
-
-    return register
-
-
-def _rule_of(step: Step) -> Rule | None:
+def _gradient_of(step: Step) -> Rule | None:
     if step.schema is None or normalised(step.node.domain):
         return None
-    versions = _rules.get(step.schema.name, [])
-    position = bisect_right(versions, step.schema.since_version, key=lambda pair: pair[0]) - 1
-    return versions[position][1] if position >= 0 else None
+    hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)
+    return None if hook is None else hook.function
 
 
 @kernel("Gradient", domain=DOMAIN)
@@ -182,7 +165,7 @@ def _path(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rul
         reads = _reads(step)
         if wanted.isdisjoint(step.outputs) or active.isdisjoint(reads):
             continue
-        function = _rule_of(step)
+        function = _gradient_of(step)
         wanted.update(slot for slot in reads if slot in active)
         if function is not None:
             path.append((step, function))
@@ -278,22 +261,22 @@ def _rule_of_factor(factor: Factor) -> Rule:
 
 
 for _name, _factor in FACTORS.items():
-    rule(_name)(_rule_of_factor(_factor))
+    gradient(_name)(_rule_of_factor(_factor))
 
 
-@rule("Identity", "Cast", "CastLike")
+@gradient("Identity", "Cast", "CastLike")
 def identity(node: Node) -> Sequence[Any]:
     """Return the derivative on; changing the type of floats changes no value."""
     return (node.derivative,)
 
 
-@rule("Ceil", "Floor", "Round", "Sign", "Hardmax")
+@gradient("Ceil", "Floor", "Round", "Sign", "Hardmax")
 def steps(node: Node) -> Sequence[Any]:
     """Return nothing: the function is constant but for where it jumps."""
     return ()
 
 
-@rule("Clip")
+@gradient("Clip")
 def clip(node: Node) -> Sequence[Any]:
     """Return the derivative to what each element is: the operand, or a bound."""
     x, y, given = node.x, node.y, node.derivative
@@ -303,7 +286,7 @@ def clip(node: Node) -> Sequence[Any]:
     return given * (y == x), (given * below).sum(), (given * beyond).sum()
 
 
-@rule("Dropout", since=7)
+@gradient("Dropout", since=7)
 def dropout(node: Node) -> Sequence[Any]:
     """Return the derivative where elements are kept; needs the mask where some are not."""
     training = node.version >= 12 and node.input(2) is not None and bool(node.input(2))
@@ -329,33 +312,33 @@ def _back(node: Node, by_x: Any, by_y: Array) -> Sequence[Any]:
     return by_x, _summed(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
 
 
-@rule("Add")
+@gradient("Add")
 def add(node: Node) -> Sequence[Any]:
     """Return the derivative to both."""
     return _back(node, node.derivative, node.derivative)
 
 
-@rule("Sub")
+@gradient("Sub")
 def subtract(node: Node) -> Sequence[Any]:
     """Return the derivative to both, negative to what is taken off."""
     return _back(node, node.derivative, -node.derivative)
 
 
-@rule("Mul")
+@gradient("Mul")
 def multiply(node: Node) -> Sequence[Any]:
     """Return to each the derivative times the other."""
     x, y = _operands(node)
     return _back(node, node.derivative * y, node.derivative * x)
 
 
-@rule("Div")
+@gradient("Div")
 def divide(node: Node) -> Sequence[Any]:
     """Return the derivatives of a quotient."""
     _, y = _operands(node)
     return _back(node, node.derivative / y, -node.derivative * node.y / y)
 
 
-@rule("Pow")
+@gradient("Pow")
 def power(node: Node) -> Sequence[Any]:
     """Return the derivatives of a power; that by the exponent is 0 where the base is."""
     x, exponent = _operands(node)
@@ -364,26 +347,26 @@ def power(node: Node) -> Sequence[Any]:
     return _back(node, node.derivative * slope, node.derivative * np.where(x == 0, 0, node.y * np.log(x)))
 
 
-@rule("PRelu", since=7)
+@gradient("PRelu", since=7)
 def leaky_relu_by_tensor(node: Node) -> Sequence[Any]:
     """Return the derivatives of the operand and of the slope that it has below 0."""
     x, slope = node.inputs
     return node.derivative * np.where(x < 0, slope, 1), node.derivative * np.where(x < 0, x, 0)
 
 
-@rule("Sum")
+@gradient("Sum")
 def total(node: Node) -> Sequence[Any]:
     """Return the derivative to each."""
     return [node.derivative] * len(node.inputs)
 
 
-@rule("Mean")
+@gradient("Mean")
 def mean(node: Node) -> Sequence[Any]:
     """Return an equal share to each."""
     return [node.derivative / len(node.inputs)] * len(node.inputs)
 
 
-@rule("Max", "Min")
+@gradient("Max", "Min")
 def extreme(node: Node) -> Sequence[Any]:
     """Return the derivative to those that are the extreme, in equal shares."""
     chosen = [each == node.y for each in node.inputs]
@@ -394,9 +377,9 @@ def extreme(node: Node) -> Sequence[Any]:
 # Moving elements.
 
 
-@rule("CenterCropPad", "Compress", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements")
-@rule("GatherND", "Pad", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile")
-@rule("Transpose", "Trilu", "Unsqueeze", "Where")
+@gradient("CenterCropPad", "Compress", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements")
+@gradient("GatherND", "Pad", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile")
+@gradient("Transpose", "Trilu", "Unsqueeze", "Where")
 def moved(node: Node) -> Sequence[Any]:
     """Return each element the derivatives of the places where it went, found by moving its number."""
     first, numbers = 1, []
@@ -454,17 +437,17 @@ def _rule_of_slope(slope: Slope) -> Rule:
 
 
 for _name, _slope in SLOPES.items():
-    rule(_name)(_rule_of_slope(_slope))
+    gradient(_name)(_rule_of_slope(_slope))
 
 
-@rule("ReduceMean")
+@gradient("ReduceMean")
 def reduce_mean(node: Node) -> Sequence[Any]:
     """Return an equal share to each element."""
     axes, (given,) = _kept(node, node.derivative)
     return (given / max(1, math.prod(node.x.shape[axis] for axis in axes)),)
 
 
-@rule("ReduceMax", "ReduceMin")
+@gradient("ReduceMax", "ReduceMin")
 def reduce_extreme(node: Node) -> Sequence[Any]:
     """Return the derivative to the elements that are the extreme, in equal shares."""
     axes, (y, given) = _kept(node, node.y, node.derivative)
@@ -472,7 +455,7 @@ def reduce_extreme(node: Node) -> Sequence[Any]:
     return (chosen * given / np.maximum(chosen.sum(axes, keepdims=True), 1),)
 
 
-@rule("ReduceProd")
+@gradient("ReduceProd")
 def reduce_product(node: Node) -> Sequence[Any]:
     """Return the derivative times the product of all other elements."""
     axes, (given,) = _kept(node, node.derivative)
@@ -483,13 +466,13 @@ def reduce_product(node: Node) -> Sequence[Any]:
     return (given * np.where(zeros & (count == 1), others, alone),)
 
 
-@rule("GlobalAveragePool")
+@gradient("GlobalAveragePool")
 def global_average(node: Node) -> Sequence[Any]:
     """Return an equal share to each place."""
     return (node.derivative / max(1, math.prod(node.x.shape[2:])),)
 
 
-@rule("Softmax", "LogSoftmax")
+@gradient("Softmax", "LogSoftmax")
 def softmax(node: Node) -> Sequence[Any]:
     """The derivative of shares, or of their logarithms, that are taken along an axis, before 13 of whole rows."""
     shape, y, given = node.x.shape, node.y, node.derivative
@@ -507,7 +490,7 @@ def softmax(node: Node) -> Sequence[Any]:
 # Products of matrices.
 
 
-@rule("MatMul")
+@gradient("MatMul")
 def matmul(node: Node) -> Sequence[Any]:
     """Return to each the derivative times the other, turned over; a vector is a matrix of one row or column."""
     a, b = node.inputs
@@ -523,7 +506,7 @@ def matmul(node: Node) -> Sequence[Any]:
     )
 
 
-@rule("Gemm")
+@gradient("Gemm")
 def gemm(node: Node) -> Sequence[Any]:
     """Return the derivatives of a product, scaled, and of what is added."""
     a, b = node.inputs[:2]
@@ -538,7 +521,7 @@ def gemm(node: Node) -> Sequence[Any]:
     )
 
 
-@rule("Conv")
+@gradient("Conv")
 def convolution(node: Node) -> Sequence[Any]:
     """Return the derivatives by images, weights and bias, one place of the kernel after the other."""
     x, w = node.inputs[:2]
