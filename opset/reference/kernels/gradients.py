@@ -171,7 +171,7 @@ def _path(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rul
             path.append((step, function))
         else:
             message = f"the operator {printable(step.node.op_type)} cannot be differentiated"
-            help = "give Gradient a part of the graph without it, or register a rule: opset.reference.kernels.gradients"
+            help = "give Gradient a part of the graph without it, or register one: opset.reference.kernels.gradients"
             findings.append(Finding("R201", message, graph.place(step), "there is no rule for its derivative", help))
     if findings:
         raise RunError(reversed(findings))
