@@ -1,10 +1,10 @@
-"""Activation functions whose inputs have to fit each other or attributes."""
+"""Activation functions: PRelu before its slopes broadcast, and elements of Relu."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from opset.inference.agreement import check_choice, is_one
+from opset.inference.agreement import is_one
 from opset.inference.call import Call
 from opset.inference.dimensions import Dim, equal, maximum
 from opset.inference.elements import typed
@@ -13,16 +13,9 @@ from opset.inference.types import Shape
 from opset.schemas.constraints import Violation
 
 
-@infer("Gelu")
-def gelu_20(call: Call) -> Shape:
-    """Return the shape of the input."""
-    check_choice(call, "approximate", ("none", "tanh"), "C1")
-    return call.require_shape(0)
-
-
 @infer("PRelu")
 def p_relu_1(call: Call) -> Shape:
-    """Return the shape of the input; there is one slope, or one for each channel, which is dimension 1."""
+    """Return the shape of the input; there is one slope, or one for each channel (dimension 1)."""
     shape, slope = call.require_shape(0), call.shape(1)
     if slope is None or is_one(slope) is not False:
         return shape

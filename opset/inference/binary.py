@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons and logic of several inputs: what they broadcast to, and their elements."""
+"""Shapes and elements of arithmetic, comparisons and logic of several inputs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 
 
 @infer(*ARITHMETIC, *LOGIC)
-def one_sided(call: Call) -> Shape:
-    """Return the shape of A, onto which B is broadcast from `axis` on if `broadcast` says so: before opset 7."""
+def add_1(call: Call) -> Shape:
+    """Return the shape of A; where `broadcast` is set, B is broadcast to it from `axis` on (before opset 7)."""
     shape, other = call.require_shape(0), call.shape(1)
     if other is None:
         return shape
@@ -38,7 +38,7 @@ def one_sided(call: Call) -> Shape:
 
 
 def _divided(a: Any, b: Any) -> Element:
-    """Divide as floats do, integers towards zero."""
+    """Return a / b; integers are truncated toward zero."""
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
         quotient = a / b if not isinstance(a, Dim) and not isinstance(b, Dim) else a if b == 1 else None
@@ -71,8 +71,9 @@ def _power(a: Any, b: Any) -> Element:
     return result if isinstance(result, float | int) else None
 
 
-def _remainder(call: Call) -> Any:
-    """Return remainders: of the divisor's sign, with `fmod` of the dividend's."""
+@data("Mod")
+def mod_10_data(call: Call) -> Any:
+    """Return a % b for each pair of elements: with the sign of b, or of a where `fmod` is 1."""
 
     def fmod(a: Any, b: Any) -> Element:
         if isinstance(a, float):
@@ -84,7 +85,7 @@ def _remainder(call: Call) -> Any:
 
 
 def _compared(symbolic: Any, plain: Any) -> Any:
-    """Return a comparison that is not known where it depends on variables."""
+    """Return a comparison whose result is None where it depends on the values of dimension variables."""
 
     def compare(a: Any, b: Any) -> Element:
         if not any(isinstance(each, Dim) for each in (a, b)):
@@ -95,12 +96,12 @@ def _compared(symbolic: Any, plain: Any) -> Any:
     return compare
 
 
-_OF_NUMBERS = {
+_NUMERIC = {
     "Add": _added, "Sub": lambda a, b: _added(a, -b), "Mul": _multiplied, "Div": _divided, "Pow": _power,
     "Max": lambda *given: extreme(maximum, max, given), "Min": lambda *given: extreme(minimum, min, given),
     "Sum": lambda first, *more: sum(more, start=first),
 }  # fmt: skip
-_OF_TRUTH = {
+_LOGICAL = {
     "And": lambda a, b: bool(a and b),
     "Or": lambda a, b: bool(a or b),
     "Xor": lambda a, b: bool(a) != bool(b),
@@ -110,18 +111,17 @@ _OF_TRUTH = {
     "Greater": _compared(lambda a, b: less(b, a), operator.gt),
     "GreaterOrEqual": _compared(lambda a, b: at_most(b, a), operator.ge),
 }
-# Before version 7, or 8, inputs were broadcast otherwise or not at all.
-for _name, _function in _OF_NUMBERS.items():
+# Versions before 7 (8 of variadic operators) broadcast by attributes or not at all.
+for _name, _function in _NUMERIC.items():
     data(_name, since=7)(partial(typed, _function))
-for _name, _function in _OF_TRUTH.items():
+for _name, _function in _LOGICAL.items():
     data(_name, since=7)(partial(lambda function, call: each(call, function), _function))
-data("Mod")(_remainder)
 
 
 @data("Where")
 def where_9_data(call: Call) -> Any:
-    """Choose elements by a condition; where it is not known, one that both have in common is."""
-    given = [call.data(place) for place in range(3)]
+    """Return elements selected by a condition; where it is unknown, those that X and Y have in common."""
+    given = [call.data(index) for index in range(3)]
     if any(each is None for each in given[1:]):
         return None
     known = [each for each in given if each is not None]

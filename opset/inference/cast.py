@@ -1,4 +1,4 @@
-"""Conversions between element types."""
+"""Types, shapes and elements of conversions between element types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import struct
 from typing import Any
 
-from opset.inference.agreement import check_choice, element_stated
+from opset.inference.agreement import element_stated
 from opset.inference.call import Call, Element
 from opset.inference.dimensions import Dim, at_most, equal
 from opset.inference.elements import applied, rounded
@@ -23,22 +23,17 @@ _CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "f
 
 @infer("Cast")
 def cast_1(call: Call) -> Type:
-    """Return the shape of the input, of the type that `to` names."""
+    """Return the shape of the input, with the element type that `to` names."""
     return _converted(call, element_stated(call, "to", "C3"))
 
 
 @infer("CastLike")
 def cast_like_15(call: Call) -> Type:
-    """Return the shape of the input, of the other's element type."""
+    """Return the shape of the input, with the element type of the other input."""
     return _converted(call, call.dtype(1))
 
 
 def _converted(call: Call, target: str | None) -> Type:
-    check_choice(call, "round_mode", ("up", "down", "nearest"), "C2")
-    return _of_type(call, target)
-
-
-def _of_type(call: Call, target: str | None) -> Type:
     shape = call.shape(0)
     if shape is None:
         call.doubt("the rank of input is not known")
@@ -47,24 +42,24 @@ def _of_type(call: Call, target: str | None) -> Type:
 
 @infer("BitCast")
 def bit_cast_26(call: Call) -> Type:
-    """Return the shape of the input, of the type of the same width that `to` names."""
+    """Return the shape of the input, with the type of the same width that `to` names."""
     source, target = call.dtype(0), element_stated(call, "to", "C1")
     if source is not None and target is not None:
         here, there = (ELEMENTS[NUMBERS[each]].bits if each != "string" else 0 for each in (source, target))
         if here != there:
             raise Violation("C2", f"{source} has {here} bits, {target} {there}")
-    return _of_type(call, target)
+    return _converted(call, target)
 
 
 @data("Cast")
 def cast_1_data(call: Call) -> Any:
-    """Convert each element to the type that `to` names."""
+    """Return each element converted to the type that `to` names."""
     return _each_as(call, element_stated(call, "to", "C3"))
 
 
 @data("CastLike")
 def cast_like_15_data(call: Call) -> Any:
-    """Convert each element to the type of the other input."""
+    """Return each element converted to the type of the other input."""
     return _each_as(call, call.dtype(1))
 
 
@@ -74,13 +69,13 @@ def _each_as(call: Call, target: str | None) -> Any:
 
 
 def _as(element: Any, target: str | None) -> Element:
-    """Return an element as another type; None where it is a string, or the result is not defined or not known."""
+    """Return an element converted to another type; None for strings and for results that are undefined or unknown."""
     if isinstance(element, str | bytes):
         return None
     if isinstance(element, Dim):
         if target == "bool":
             return True if equal(element, 0) is False else None
-        # Sizes are taken to be whole in float; in the narrow types they need not be.
+        # Sizes are assumed to be exact in float; in narrower types they need not be.
         fits = target in _HOLD_SIZES or (target in ("uint32", "uint64") and at_most(0, element))
         return element if fits else None
     if target in _INTEGERS:
@@ -98,12 +93,12 @@ def _lowest_bits(number: int, target: str) -> int:
 
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
-    """Take each element's bits as an element of another type."""
+    """Return each element's bits as an element of the type that `to` names."""
     given, source, target = call.constant(0), call.dtype(0), element_stated(call, "to", "C1")
     if given is None or source not in _CODES or target not in _CODES:
         return None
 
-    def taken(element: Any) -> Element:
+    def recast(element: Any) -> Element:
         if isinstance(element, Dim):
             return element if {source, target} <= _INTEGERS and at_most(0, element) else None
         held = rounded(element, source)
@@ -112,4 +107,4 @@ def bit_cast_26_data(call: Call) -> Any:
         found: Element = struct.unpack(f"<{_CODES[target]}", struct.pack(f"<{_CODES[source]}", held))[0]
         return found
 
-    return tuple(applied(taken, each) for each in given)
+    return tuple(applied(recast, each) for each in given)

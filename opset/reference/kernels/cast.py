@@ -10,47 +10,45 @@ import numpy as np
 
 from opset.model.arrays import DTYPES
 from opset.model.elements import ELEMENTS
+from opset.model.types import NUMBERS
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.conversion import NARROW_FLOATS, NARROW_INTS, converted
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
-_NUMBERS = {element.name: number for number, element in ELEMENTS.items()}
 _NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf|nan", re.ASCII | re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _LOW_64 = (1 << 64) - 1
-_ROUND = 1 << 14  # elements between two looks at the clock
+_BLOCK = 1 << 14  # elements between two checks of the time
 
 
 @kernel("Cast", since=6)
 def cast_6(x: Array, *, to: int, saturate: int = 1, round_mode: str = "up", context: KernelContext) -> Array:
-    """Return x as the type whose number is `to`."""
-    return as_type(x, _castable(to), saturate, round_mode, context)
+    """Return x converted to the type with the number `to`."""
+    return as_type(x, DTYPES[to], saturate, round_mode, context)
 
 
 @kernel("Cast")
 def cast_1(x: Array, *, to: str, context: KernelContext) -> Array:
-    """Return x as the type that `to` names."""
-    return as_type(x, _castable(_NUMBERS.get(to, to)), 1, "up", context)
+    """Return x converted to the type with the name `to`."""
+    return as_type(x, DTYPES[NUMBERS[to.lower()]], 1, "up", context)
 
 
 @kernel("CastLike")
 def cast_like_15(x: Array, like: Array, *, saturate: int = 1, round_mode: str = "up", context: KernelContext) -> Array:
-    """Return x as the type of another tensor."""
+    """Return x converted to the type of another tensor."""
     return as_type(x, like.dtype, saturate, round_mode, context)
 
 
 @kernel("BitCast")
 def bit_cast_26(x: Array, *, to: int) -> Array:
-    """Return the bits of x as the type whose number is `to`."""
-    target = DTYPES.get(to, np.dtype(object))
-    if target.kind == "O":
-        raise Violation("C1", f"to={to}")
-    here = next(number for number, dtype in DTYPES.items() if dtype == x.dtype)
-    if ELEMENTS[here].bits != ELEMENTS[to].bits:
-        raise Violation("C2", f"{ELEMENTS[here].bits} bits, and {ELEMENTS[to].bits} in the type that `to` names")
+    """Return the bits of x as elements of the type with the number `to`."""
+    target = DTYPES[to]
+    source = next(number for number, dtype in DTYPES.items() if dtype == x.dtype)
+    if ELEMENTS[source].bits != ELEMENTS[to].bits:
+        raise Violation("C2", f"{ELEMENTS[source].bits} bits, {ELEMENTS[to].bits} in the target type")
     if x.dtype in NARROW_INTS or target in NARROW_INTS:
-        # In memory each has a byte of its own, whose upper bits are those of the sign.
+        # In memory each element takes a whole byte, whose upper bits extend the sign.
         codes = x.astype(np.int8).view(np.uint8) if x.dtype in NARROW_INTS else x.view(np.uint8)
         codes = codes & np.uint8((1 << ELEMENTS[to].bits) - 1)
         return codes.astype(target) if target in NARROW_INTS else codes.view(target)
@@ -58,55 +56,46 @@ def bit_cast_26(x: Array, *, to: int) -> Array:
 
 
 def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, context: KernelContext) -> Array:
-    """Return numbers or strings as another type, also strings or numbers; see `converted`."""
-    if round_mode not in ("up", "down", "nearest"):
-        raise Violation("C2", f"round_mode {round_mode!r}")
+    """Return numbers or strings converted to another type, numbers to and from strings included; see `converted`."""
     if x.dtype == dtype:
         return x
-    # A string takes some 60 bytes, which nobody counts later.
+    # A string takes about 60 bytes, which are counted nowhere else.
     context.reserve(x.size * (8 if dtype.kind == "O" else 1), np.int64 if dtype.kind == "O" else dtype)
     if x.dtype.kind == "O":
         return _parsed(x, dtype, saturate, round_mode, context)
     if dtype.kind == "O":
-        return _printed(x, context)
+        return _formatted(x, context)
     return converted(x, dtype, bool(saturate), round_mode)
 
 
-def _castable(to: Any) -> np.dtype[Any]:
-    dtype = DTYPES.get(to)
-    if dtype is None or dtype.kind == "c":
-        raise Violation("C3", f"to={to!r}")
-    return dtype
-
-
-def _printed(x: Array, context: KernelContext) -> Array:
-    """Return each number in plain digits, as few as tell it from its neighbours of the same type; bool as 1 and 0."""
+def _formatted(x: Array, context: KernelContext) -> Array:
+    """Return each number in plain digits, the fewest that identify it in its type; bool as 1 and 0."""
     if x.dtype in NARROW_INTS or x.dtype.kind == "b":
         x = x.astype(np.int8)
     elif x.dtype in NARROW_FLOATS:
         x = x.astype(np.float32)
-    write = _plain if x.dtype.kind == "f" else str
+    write = _in_plain_digits if x.dtype.kind == "f" else str
     texts = np.empty(x.size, object)
-    for start in range(0, x.size, _ROUND):
+    for start in range(0, x.size, _BLOCK):
         context.check_time()
-        texts[start : start + _ROUND] = [write(each) for each in x.reshape(-1)[start : start + _ROUND]]
+        texts[start : start + _BLOCK] = [write(each) for each in x.reshape(-1)[start : start + _BLOCK]]
     return texts.reshape(x.shape)
 
 
-def _plain(number: Any) -> str:
+def _in_plain_digits(number: Any) -> str:
     if math.isfinite(number):
         return np.format_float_positional(number, trim="-")
     return "NaN" if number != number else "INF" if number > 0 else "-INF"
 
 
 def _parsed(texts: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, context: KernelContext) -> Array:
-    """Return what strings say as numbers; integers beyond the type's range keep the lowest bits."""
+    """Return strings parsed as numbers; integers out of range keep their lowest bits."""
     integral = dtype.kind in "iu" or dtype in NARROW_INTS
     read: Any = _integer if integral else _number
     numbers = np.empty(texts.size, np.uint64 if integral else np.float64)
-    for start in range(0, texts.size, _ROUND):
+    for start in range(0, texts.size, _BLOCK):
         context.check_time()
-        numbers[start : start + _ROUND] = [read(each) for each in texts.reshape(-1)[start : start + _ROUND]]
+        numbers[start : start + _BLOCK] = [read(each) for each in texts.reshape(-1)[start : start + _BLOCK]]
     return converted(numbers.reshape(texts.shape), dtype, bool(saturate), round_mode)
 
 
