@@ -1,4 +1,4 @@
-"""Resize and Upsample before it: how coordinates correspond, and which input has which meaning."""
+"""Resize, and Upsample before it: coordinate transformations, and the meaning of the inputs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NEAREST: dict[str, Callable[[Fraction], int]] = {
     "ceil": math.ceil,
 }
 LONGEST = 1 << 13
-"""Elements of the longest axis of which each is taken from its place."""
+"""The longest axis whose elements are gathered one by one."""
 
 
 @up("Upsample", since=7)
 def upsample_7_up(op: Builder, node: Node) -> Result:
-    """Height and width of an image had scales; now all axes have, and `bilinear` is `linear` where two are scaled."""
+    """Only height and width had scales, now all axes have; `bilinear` is `linear` where two axes are scaled."""
     scales = [1.0, 1.0, node.attr("height_scale"), node.attr("width_scale")]
     mode = renamed(node, {"nearest": "nearest", "bilinear": "linear"})
     return op.copy(node, drop=["height_scale", "width_scale"], scales=scales, mode=mode)
@@ -46,16 +46,16 @@ def upsample_7_down(op: Builder, node: Node) -> Result:
 
 @up("Upsample", since=10)
 def upsample_10_up(op: Builder, node: Node) -> Result:
-    """Resize took its place, with the same inputs and modes."""
+    """Resize replaces Upsample, with the same inputs and modes."""
     return op.copy(node, op_type="Resize")
 
 
 @up("Resize", since=11)
 def resize_11_up(op: Builder, node: Node) -> Result:
-    """How coordinates correspond was not said: an output coordinate was divided by the scale.
+    """There was no attribute for the transformation of coordinates: an output coordinate was divided by the scale.
 
-    The nearest element was then the one below where a dimension grows, and the one above where it shrinks, as the
-    standard's own test cases have it. Where one node may do both, two do.
+    The nearest element was the one below where a dimension grows, and the one above where it shrinks, as in the
+    standard's test cases. A node that may do both becomes two nodes.
     """
     mode = renamed(node, {"nearest": "nearest", "linear": "linear"})
     x, scales, roi = node.input(X), node.input(1), op.const([], "float")
@@ -63,12 +63,12 @@ def resize_11_up(op: Builder, node: Node) -> Result:
         return op.copy(node, inputs=[x, roi, scales], coordinate_transformation_mode="asymmetric")
     constant = node.constant(1)
     given = [1.0] if constant is None else constant.values
-    for rounding, served in (("floor", min), ("ceil", max)):
-        if constant is not None and all(served(scale, 1.0) == 1.0 for scale in given):
+    for rounding, bound in (("floor", min), ("ceil", max)):
+        if constant is not None and all(bound(scale, 1.0) == 1.0 for scale in given):
             return _asymmetric(op, node, [x, roi, scales], rounding)
     sizes = node.shape(X) or (None,) * len(given)
     if constant is not None and not any(map(_surely_grows, given, sizes)):
-        raise Refusal("C204", f"'scales' is {list(given)}; runtimes copy where growing changes no size")
+        raise Refusal("C204", f"'scales' is {list(given)}; runtimes copy where growing axes keep their sizes")
     one = op.const(1.0, "float", []) if constant is None else ""
     shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in given], "float")
     growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in given], "float")
@@ -77,6 +77,7 @@ def resize_11_up(op: Builder, node: Node) -> Result:
 
 
 def _surely_grows(scale: float, size: int | str | None) -> bool:
+    """Whether an axis certainly becomes longer."""
     return scale >= 2 or (isinstance(size, int) and math.floor(size * scale) > size)
 
 
@@ -89,9 +90,9 @@ def _asymmetric(
 
 @down("Resize", since=11)
 def resize_11_down(op: Builder, node: Node) -> Result:
-    """Version 10 is used as described above; a node that does the same there goes, with scales in place of sizes.
+    """A node that means the same at version 10 is kept, with scales in place of sizes.
 
-    The nearest elements are otherwise taken from their places, if those are known.
+    Otherwise the nearest elements are gathered by their indices, where those are known.
     """
     mode, coordinates = node.attr("mode"), node.attr("coordinate_transformation_mode")
     given = node.constant(SCALES)
@@ -99,7 +100,7 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     if mode == "linear" and coordinates == "asymmetric" and not sized:
         return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
-        raise Refusal("C204", f"mode {printable(mode)} with coordinates {printable(coordinates)} has no equal")
+        raise Refusal("C204", f"mode {printable(mode)} with coordinates {printable(coordinates)} has no equivalent")
     if sized:
         scales = [Fraction(wanted, present) for wanted, present in _sizes(node, None)]
     else:
@@ -112,23 +113,23 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         constants = op.const([float(scale) for scale in scales], "float") if sized else node.input(SCALES)
         return op.copy(node, inputs=[node.input(X), constants], drop=SINCE_11)
     if mode == "linear":
-        raise Refusal("C204", f"mode linear with coordinates {printable(coordinates)} has no equal")
+        raise Refusal("C204", f"mode linear with coordinates {printable(coordinates)} has no equivalent")
     if len(scales) != node.need_rank(X):
         raise Refusal("C103", f"there are {len(scales)} scales for {node.rank(X)} dimensions")
     y = node.input(X)
     for axis, scale in enumerate(scales):
         size = need_size(node, X, axis)
-        places = _nearest_places(node, size, scale)
-        if places != list(range(size)):
-            y = op.Gather(y, op.const(places), axis=axis)
+        indices = _nearest_indices(node, size, scale)
+        if indices != list(range(size)):
+            y = op.Gather(y, op.const(indices), axis=axis)
     return y
 
 
 def _same_nearest(node: Node, scale: Fraction) -> bool:
-    """Return whether the nearest element is at version 10 the one that the node takes along an axis with this scale."""
+    """Whether version 10 takes the same nearest elements as the node along an axis with this scale."""
     rounding, coordinates = node.attr("nearest_mode"), node.attr("coordinate_transformation_mode")
     if coordinates == "asymmetric":
-        # Where each coordinate is a whole number, nothing is rounded.
+        # Where each coordinate is an integer, nothing is rounded.
         whole = scale.numerator == 1 and scale.denominator.bit_count() == 1
         return whole or (rounding == "floor" and scale >= 1) or (rounding == "ceil" and scale <= 1)
     if scale.denominator != 1 or not scale:
@@ -138,10 +139,10 @@ def _same_nearest(node: Node, scale: Fraction) -> bool:
     return bool(coordinates == "tf_half_pixel_for_nn" and rounding == "floor")
 
 
-def _nearest_places(node: Node, size: int, scale: Fraction) -> list[int]:
-    """Return which element of an axis each output element is.
+def _nearest_indices(node: Node, size: int, scale: Fraction) -> list[int]:
+    """Return for each output element along an axis the index of the input element that it copies.
 
-    Raises Refusal C204 where that hangs on the rounding of coordinates, or on whether the scale is the given one or
+    Raises Refusal C204 where that depends on the rounding of coordinates, or on whether the scale is the given one or
     the ratio of the sizes, which differ where the output size is rounded.
     """
     rounding = node.attr("nearest_mode")
@@ -149,10 +150,10 @@ def _nearest_places(node: Node, size: int, scale: Fraction) -> list[int]:
     if not size or rounding not in NEAREST or out > LONGEST:
         raise Refusal("C204", f"{size} elements cannot be resized to {out} by {printable(rounding)}")
     found: list[int] = []
-    for place in range(out):
+    for position in range(out):
         nearest = set()
         for ratio in {scale, Fraction(out, size)}:
-            at = _coordinate(node.attr("coordinate_transformation_mode"), place, ratio, size, out)
+            at = _coordinate(node.attr("coordinate_transformation_mode"), position, ratio, size, out)
             edge = at + Fraction(1, 2) if rounding in ROUNDING else at
             distance = abs(edge - round(edge))
             exact = distance == 0 and (at == 0 or float32(float(ratio)) == ratio)
@@ -161,33 +162,33 @@ def _nearest_places(node: Node, size: int, scale: Fraction) -> list[int]:
             nearest.add(min(max(NEAREST[rounding](at), 0), size - 1))
         if len(nearest) > 1:
             raise Refusal(
-                "C204", f"the size {float(size * scale)} is rounded, and which element is nearest hangs on that"
+                "C204", f"the size {float(size * scale)} is rounded, and the nearest element depends on that"
             )
         found += nearest
     return found
 
 
-def _coordinate(mode: str, place: int, scale: Fraction, size: int, out: int) -> Fraction:
-    """Return which input coordinate an output coordinate corresponds to."""
+def _coordinate(mode: str, position: int, scale: Fraction, size: int, out: int) -> Fraction:
+    """Return the input coordinate of an output element."""
     half = Fraction(1, 2)
     match mode:
         case "half_pixel":
-            return (place + half) / scale - half
+            return (position + half) / scale - half
         case "pytorch_half_pixel":
-            return (place + half) / scale - half if out > 1 else Fraction(0)
+            return (position + half) / scale - half if out > 1 else Fraction(0)
         case "align_corners":
-            return Fraction(place * (size - 1), out - 1) if out > 1 else Fraction(0)
+            return Fraction(position * (size - 1), out - 1) if out > 1 else Fraction(0)
         case "asymmetric":
-            return place / scale
-    raise Refusal("C204", f"mode nearest with coordinates {printable(mode)} has no equal")
+            return position / scale
+    raise Refusal("C204", f"mode nearest with coordinates {printable(mode)} has no equivalent")
 
 
 @up("Resize", since=13)
 def resize_13_up(op: Builder, node: Node) -> Result:
-    """An empty `scales` announced `sizes`; now just one of them is given. One of the coordinate modes is gone.
+    """Beside `sizes`, an empty `scales` was required; now only one of them is given. A coordinate mode was removed.
 
-    Its coordinates `(x + 0.5) / scale` are half more than those of half_pixel: `floor(c)` is `c - 0.5`, halves rounded
-    up, and `c`, halves rounded down, is `ceil(c - 0.5)`.
+    The coordinates of `tf_half_pixel_for_nn`, `(x + 0.5) / scale`, are greater by half than those of half_pixel:
+    `floor(c)` is `c - 0.5` with halves rounded up, and `c` with halves rounded down is `ceil(c - 0.5)`.
     """
     inputs = [node.input(index) for index in range(4)]
     for index in (ROI, SIZES):
@@ -207,8 +208,8 @@ def resize_13_up(op: Builder, node: Node) -> Result:
         if node.attr("mode") != "nearest" or rounding is None:
             raise Refusal(
                 "C204",
-                "the coordinates tf_half_pixel_for_nn are gone, and only nearest, rounded by floor or "
-                "round_prefer_floor, has others to be equal",
+                "version 13 has no tf_half_pixel_for_nn, and other coordinates are equal to it only in mode nearest "
+                "with nearest_mode floor or round_prefer_floor",
             )
         changes = {"coordinate_transformation_mode": "half_pixel", "nearest_mode": rounding}
     return op.copy(node, inputs=inputs, **changes)
@@ -216,7 +217,7 @@ def resize_13_up(op: Builder, node: Node) -> Result:
 
 @down("Resize", since=13)
 def resize_13_down(op: Builder, node: Node) -> Result:
-    """`roi` and `scales` had to be there; empty, the one says nothing and the other announces `sizes`."""
+    """`roi` and `scales` were required; an unused `roi` is empty, and so is `scales` where `sizes` are given."""
     node.need_element(X)
     if not node.input(SCALES) and not node.input(SIZES):
         raise Refusal("C103", "neither 'scales' nor 'sizes' is given")
@@ -233,11 +234,11 @@ def resize_13_down(op: Builder, node: Node) -> Result:
 
 @down("Resize", since=18)
 def resize_18_down(op: Builder, node: Node) -> Result:
-    """Inputs spoke of all axes, each size was taken as it is, and nothing was filtered where a dimension shrinks."""
+    """There were no `axes`, no policy for the aspect ratio, and no antialiasing."""
     inputs = [node.input(index) for index in range(4)]
     axes = node.ints("axes")
     if node.attr("coordinate_transformation_mode") != "tf_crop_and_resize":
-        # Nothing else looks at it, so that it may be empty.
+        # No other mode reads it, so it may be empty.
         inputs[ROI] = ""
     if inputs[SIZES] and node.attr("keep_aspect_ratio_policy") != "stretch":
         inputs[SIZES] = op.const(_kept_aspect(node, axes))
@@ -245,14 +246,14 @@ def resize_18_down(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "antialias is 1, and a dimension may shrink; before version 18 there is no antialiasing",
                       "set antialias to 0")  # fmt: skip
     if node.attr("antialias") and node.attr("mode") != "nearest" and node.need_element(X) in INTEGERS:
-        raise Refusal("C204", "antialias is 1, and runtimes round integers in another way then", "set antialias to 0")
+        raise Refusal("C204", "antialias is 1, and then runtimes round integers in another way", "set antialias to 0")
     if axes is not None:
         _spread(op, node, inputs, distinct_axes(axes, node.need_rank(X)))
     return op.copy(node, inputs=inputs, drop=["axes", "antialias", "keep_aspect_ratio_policy"])
 
 
 def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
-    """Return the wanted and the present size of each axis that is spoken of."""
+    """Return the wanted and the present size of each axis that is resized."""
     rank, wanted = node.need_rank(X), constant_ints(node, SIZES)
     present = [need_size(node, X, axis) for axis in (range(rank) if axes is None else distinct_axes(axes, rank))]
     if len(wanted) != len(present) or not all(present) or min(wanted, default=0) < 0:
@@ -261,7 +262,7 @@ def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
 
 
 def _kept_aspect(node: Node, axes: list[int] | None) -> list[int]:
-    """Return the sizes that a common scale leads to. It has to lead to whole ones: what rounding does to it is open."""
+    """Return the sizes by a common scale. Raises Refusal C204 where they are not integers, as rounding is undefined."""
     policy, sizes = node.attr("keep_aspect_ratio_policy"), _sizes(node, axes)
     if policy not in ("not_larger", "not_smaller") or not sizes:
         raise Refusal("C103", f"'keep_aspect_ratio_policy' is {printable(policy)}, for {len(sizes)} axes")
@@ -274,12 +275,13 @@ def _kept_aspect(node: Node, axes: list[int] | None) -> list[int]:
 
 
 def _never_shrinks(node: Node, axes: list[int] | None) -> bool:
+    """Whether no axis certainly becomes shorter, or is resized to its own size."""
     if node.input(SIZES):
         return node.constant(SIZES) is not None and all(wanted >= present for wanted, present in _sizes(node, axes))
     scales = node.constant(SCALES)
     if scales is None or not all(scale >= 1 for scale in scales.values):
         return False
-    # Where growing changes no size, runtimes that filter leave the axis as it is.
+    # Runtimes that filter copy an axis that a scale above 1 leaves at its size.
     shape = node.shape(X) or ()
     sizes = list(shape) if axes is None else [shape[axis] for axis in distinct_axes(axes, len(shape))] if shape else []
     sizes += [None] * (len(scales.values) - len(sizes))
@@ -289,29 +291,29 @@ def _never_shrinks(node: Node, axes: list[int] | None) -> bool:
 
 
 def _spread(op: Builder, node: Node, inputs: list[str], axes: list[int]) -> None:
-    """Make the inputs speak of all axes: others have scale 1 and the size that they have, and are taken whole."""
+    """Extend the inputs to all axes: the others have scale 1, their own size, and the whole axis as region."""
     rank, count = node.need_rank(X), len(axes)
-    places = {axis: place for place, axis in enumerate(axes)}
-    firsts = [places.get(axis, count) for axis in range(rank)]
+    indices = {axis: index for index, axis in enumerate(axes)}
+    firsts = [indices.get(axis, count) for axis in range(rank)]
     if inputs[SCALES]:
-        inputs[SCALES] = _placed(op, node, inputs[SCALES], "float", [1.0], firsts)
+        inputs[SCALES] = _reordered(op, node, inputs[SCALES], "float", [1.0], firsts)
     if inputs[SIZES]:
-        order = [places.get(axis, count + axis) for axis in range(rank)]
-        inputs[SIZES] = _placed(op, node, inputs[SIZES], "int64", list(node.shape(X) or ()), order)
+        order = [indices.get(axis, count + axis) for axis in range(rank)]
+        inputs[SIZES] = _reordered(op, node, inputs[SIZES], "int64", list(node.shape(X) or ()), order)
     if inputs[ROI]:
-        order = [places.get(axis, 2 * count) for axis in range(rank)]
-        order += [places[axis] + count if axis in places else 2 * count + 1 for axis in range(rank)]
-        inputs[ROI] = _placed(op, node, inputs[ROI], node.need_element(ROI), [0.0, 1.0], order)
+        order = [indices.get(axis, 2 * count) for axis in range(rank)]
+        order += [indices[axis] + count if axis in indices else 2 * count + 1 for axis in range(rank)]
+        inputs[ROI] = _reordered(op, node, inputs[ROI], node.need_element(ROI), [0.0, 1.0], order)
 
 
-def _placed(op: Builder, node: Node, given: str, element: str, rest: list[Any], order: list[int]) -> str:
-    """Return the elements of an input and of `rest`, the shape where that is not known, in another order."""
+def _reordered(op: Builder, node: Node, given: str, element: str, rest: list[Any], order: list[int]) -> str:
+    """Return the elements of an input and of `rest`, or of the shape where that is not known, reordered."""
     constant = node.values.constant(given)
     if constant is not None:
         known = [*constant.values, *rest]
         if len(known) <= max(order, default=-1):
             raise Refusal("C103", f"an input of {len(constant.values)} values does not fit 'axes'")
-        picked = [known[place] for place in order]
+        picked = [known[index] for index in order]
         if all(isinstance(value, (int, float)) for value in picked):
             return op.const(picked, element)
     stated = all(isinstance(value, (int, float)) for value in rest)
@@ -321,10 +323,10 @@ def _placed(op: Builder, node: Node, given: str, element: str, rest: list[Any], 
 
 @down("Resize", since=19)
 def resize_19_down(op: Builder, node: Node) -> Result:
-    """half_pixel_symmetric is half_pixel where no size is rounded: under `sizes` as they stand, and whole scales."""
+    """half_pixel_symmetric equals half_pixel where no output size is rounded: by `sizes`, or by integer scales."""
     if node.attr("coordinate_transformation_mode") != "half_pixel_symmetric":
         return None
-    # Elements are chosen, or integers cut off: what lies at an edge hangs on the last bit of a coordinate.
+    # Elements are selected, or integers truncated: at an edge, the last bit of a coordinate decides.
     abrupt, axes = node.attr("mode") == "nearest" or node.need_element(X) in INTEGERS, node.ints("axes")
     if node.input(SIZES):
         rounded = node.attr("keep_aspect_ratio_policy") != "stretch"
@@ -340,12 +342,12 @@ def resize_19_down(op: Builder, node: Node) -> Result:
         )
         exact = not abrupt or all(_exact(Fraction(scale)) for scale in scales)
     if rounded:
-        raise Refusal("C204", "a size is rounded, which before version 19 no coordinate mode evens out")
+        raise Refusal("C204", "a size is rounded, and before version 19 no coordinate mode compensates for that")
     if not exact:
-        raise Refusal("C204", "a coordinate may lie at an edge, where the rounding of its last bit decides")
+        raise Refusal("C204", "a coordinate may be at an edge, where the rounding of its last bit decides")
     return op.copy(node, coordinate_transformation_mode="half_pixel")
 
 
 def _exact(scale: Fraction) -> bool:
-    """Return whether coordinates at an edge between two elements come out exact: a whole scale, a half, a quarter."""
+    """Whether coordinates at the edges between elements are exact: for an integer scale, a half, a quarter, …"""
     return scale.denominator == 1 or (scale.numerator == 1 and scale.denominator.bit_count() == 1)

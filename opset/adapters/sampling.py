@@ -1,4 +1,4 @@
-"""GridSample: names of modes."""
+"""GridSample: its modes were renamed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ down("GridSample", since=22)(emulate(BFLOAT16))
 
 @up("GridSample", since=20)
 def grid_sample_20_up(op: Builder, node: Node) -> Result:
-    """The modes, and the default among them, lost the prefix that spoke of two dimensions."""
+    """The modes, and so the default, lost the prefix "bi", as there may be more than two spatial dimensions."""
     return op.copy(node, mode=renamed(node, GRID_MODES))
 
 
 @down("GridSample", since=20)
 def grid_sample_20_down(op: Builder, node: Node) -> Result:
-    """Images have two spatial dimensions; more were not allowed. Halves go to the even index where nothing was said."""
+    """Only two spatial dimensions were allowed. Where version 16 is silent, halves go to the even index."""
     if node.need_rank(0) != 4:
         raise Refusal("C204", f"the input has {node.rank(0)} dimensions; before version 20 it has four")
     return op.copy(node, mode=renamed(node, {new: old for old, new in GRID_MODES.items()}))

@@ -1,4 +1,4 @@
-"""OptionalHasElement and OptionalGetElement, which first took optional values alone."""
+"""OptionalHasElement and OptionalGetElement, which first took only optional values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from opset.version_converter.rewrite import Builder, Node, Result, unknown_type
 
 @down("OptionalHasElement", since=18)
 def optional_has_element_18_down(op: Builder, node: Node) -> Result:
-    """Whether there is an element is known before the model runs, unless the input is an optional value."""
+    """Whether there is an element is known at conversion, unless the input is an optional value."""
     if not node.input(0):
         return op.const(False, "bool", [])
     return None if _is_optional(node) else op.const(True, "bool", [])

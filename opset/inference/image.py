@@ -1,4 +1,4 @@
-"""Images that are decoded."""
+"""Output shape of ImageDecoder."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from opset.inference.agreement import unify
 from opset.inference.call import Call
 from opset.inference.registration import infer
 from opset.inference.types import Shape
-from opset.schemas.constraints import Violation
 
 
 @infer("ImageDecoder")
 def image_decoder_20(call: Call) -> Shape:
-    """Return (height, width, channels) of a picture."""
+    """Return (height, width, channels); only the number of channels is known."""
     unify(call, 0, (None,), "C1")
-    channels = {"RGB": 3, "BGR": 3, "Grayscale": 1}.get(call.attribute("pixel_format"))
-    if channels is None:
-        raise Violation("C2", f"pixel_format '{call.attribute('pixel_format')}'")
-    return (None, None, channels)
+    return (None, None, 1 if call.attribute("pixel_format") == "Grayscale" else 3)

@@ -1,4 +1,4 @@
-"""Images that are resized: Resize, and Upsample before it."""
+"""Output shapes of Resize, and of Upsample, its predecessor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opset.inference.types import MAX_RANK, Shape
 from opset.schemas.constraints import Violation
 
 MAX_DIVISOR = 64
-"""Largest denominator of a scale that a symbolic size is multiplied by."""
+"""The largest denominator of a scale by which symbolic sizes are multiplied."""
 
 
 @infer("Upsample")
@@ -27,7 +27,7 @@ def upsample_1(call: Call) -> Shape:
 
 @infer("Upsample", since=7)
 def upsample_7(call: Call) -> Shape:
-    """Return the shape of a tensor enlarged in all dimensions by an attribute."""
+    """Return the shape of a tensor enlarged along all axes by an attribute."""
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
@@ -37,11 +37,11 @@ def upsample_7(call: Call) -> Shape:
 @infer("Upsample", since=9)
 @infer("Resize")
 def upsample_9(call: Call) -> Shape:
-    """Return the shape of a tensor resized, or only enlarged, in all dimensions by an input."""
+    """Return the shape of a tensor resized along all axes by an input."""
     return _enlarged(call, _elements(call, 1), 1.0 if call.schema.name == "Upsample" else 0.0)
 
 
-def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Shape:
+def _enlarged(call: Call, scales: Sequence[Element] | None, min_scale: float) -> Shape:
     """Return the shape of the first input, each size times its scale."""
     shape = call.shape(0)
     if scales is None:
@@ -50,7 +50,7 @@ def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Sha
         raise Violation("C1", f"{len(scales)} scales, rank {len(shape)}")
     if len(scales) > MAX_RANK:
         raise Unknown(f"there are {len(scales)} scales")
-    _check_scales(scales, least)
+    _check_scales(scales, min_scale)
     result = tuple(_scaled(size, scale) for size, scale in zip(shape or (None,) * len(scales), scales, strict=True))
     if is_filled(result):
         check_numbers(call)
@@ -59,9 +59,9 @@ def _enlarged(call: Call, scales: Sequence[Element] | None, least: float) -> Sha
 
 @infer("Resize", since=11)
 def resize_11(call: Call) -> Shape:
-    """Return the shape of X with the dimensions of `axes` multiplied by `scales`, or as `sizes` says."""
+    """Return the shape of X with the dimensions `axes` multiplied by `scales` or replaced by `sizes`."""
     scales, sizes = _elements(call, 2), _elements(call, 3)
-    # Where one is there, the other is absent or empty.
+    # Where one has elements, the other is absent or empty.
     scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes
     shape, axes, given = call.shape(0), call.attribute("axes") or (), scales or sizes
     if shape is None and (axes or not given):
@@ -69,14 +69,14 @@ def resize_11(call: Call) -> Shape:
     result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
     if len(axes) > len(result):
         raise Violation("C8", f"{len(axes)} axes, rank {len(result)}")
-    numbers = axes_of(call, axes, len(result), "C8", twice="C8") or range(len(result))
-    lengths = [result[number] for number in numbers]
-    wanted = _resized(call, lengths, scales, sizes)
-    for number, length, size in zip(numbers, lengths, wanted, strict=True):
+    indices = axes_of(call, axes, len(result), "C8", twice="C8") or range(len(result))
+    lengths = [result[index] for index in indices]
+    outputs = _resized(call, lengths, scales, sizes)
+    for index, length, size in zip(indices, lengths, outputs, strict=True):
         if length == 0 and sizes and less(0, size):
-            raise Violation("C7", f"axis {number} is 0, and {size} is wanted")
-        result[number] = size
-    if is_filled(result) and numbers:
+            raise Violation("C7", f"axis {index} is 0, and {size} is wanted")
+        result[index] = size
+    if is_filled(result) and indices:
         check_numbers(call)
     return tuple(result)
 
@@ -84,7 +84,7 @@ def resize_11(call: Call) -> Shape:
 def _resized(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
-    """Return the sizes that axes of these lengths get."""
+    """Return the output sizes of axes of these lengths."""
     count = len(lengths)
     if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
         raise Violation("C5", f"{len(scales)} scales and {len(sizes)} sizes")
@@ -111,7 +111,7 @@ def _resized(
 
 
 def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Return the sizes that are wanted, or those of the same proportions as before that come near them."""
+    """Return the wanted sizes, or under a policy other than "stretch" those that keep the aspect ratio."""
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
     pairs = [(each, want) for each, want in zip(lengths, wanted, strict=True) if isinstance(each, int)]
@@ -126,9 +126,9 @@ def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) ->
 def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Return floor(size * span * scale) in single precision, None where that is not known.
 
-    A symbolic size is followed where the scale is as near to a simple fraction as single precision allows, and not so
-    far below it that multiples of its denominator would be rounded down. Single precision then gives what the fraction
-    gives as long as the size times the numerator is below 2**23.
+    A symbolic size is multiplied where the scale is a simple fraction rounded to single precision, and not so far
+    below it that multiples of the denominator would be rounded down. Single precision then has the same result as the
+    fraction as long as the size times the numerator is below 2**23.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
@@ -148,7 +148,7 @@ def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size
 
 
 def _span(first: Element, last: Element) -> float | None:
-    """Return the part of an axis that lies between two of its places, None where they are not known."""
+    """Return the part of an axis between two coordinates, None where they are not known."""
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
@@ -157,11 +157,11 @@ def _span(first: Element, last: Element) -> float | None:
         return None
 
 
-def _elements(call: Call, place: int) -> tuple[Element, ...] | None:
-    """Return the elements of an input, () where it is absent; where their number alone is known each is None."""
-    if not call.has(place):
+def _elements(call: Call, index: int) -> tuple[Element, ...] | None:
+    """Return the elements of an input, () where it is absent; where only their number is known, each is None."""
+    if not call.has(index):
         return ()
-    elements, shape = call.constant(place), call.shape(place)
+    elements, shape = call.constant(index), call.shape(index)
     if elements is None and shape is not None and len(shape) <= 1:
         length = shape[0] if shape else 1
         return (None,) * length if isinstance(length, int) and length <= 1024 else None
@@ -176,8 +176,8 @@ def _is_finite(element: Element) -> bool:
     return not isinstance(element, int | float) or math.isfinite(element)
 
 
-def _check_scales(scales: Sequence[Element], least: float) -> None:
-    """Raise Violation C2 where a scale is known to be infinite, not positive, or less than `least`."""
+def _check_scales(scales: Sequence[Element], min_scale: float) -> None:
+    """Raise Violation C2 where a scale is known to be infinite, not positive, or less than `min_scale`."""
     for scale in scales:
-        if isinstance(scale, int | float) and not (math.isfinite(scale) and scale >= least and scale > 0):
+        if isinstance(scale, int | float) and not (math.isfinite(scale) and scale >= min_scale and scale > 0):
             raise Violation("C2", f"scales {', '.join(map(str, scales))}")

@@ -1,8 +1,8 @@
-"""Images that are sampled at the points of a grid."""
+"""Output shapes of GridSample and AffineGrid."""
 
 from __future__ import annotations
 
-from opset.inference.agreement import check_choice, check_numbers, is_filled, unify
+from opset.inference.agreement import check_numbers, is_filled, unify
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import followed, less
 from opset.inference.registration import infer
@@ -12,7 +12,7 @@ from opset.schemas.constraints import Violation
 
 @infer("AffineGrid")
 def affine_grid_20(call: Call) -> Shape:
-    """Return (N, *spatial sizes, number of those) by `size`, which theta tells in part."""
+    """Return (N, *spatial sizes, their number) by `size`, and by theta where `size` is not known."""
     sizes = call.sizes(1)
     if sizes is not None and (len(sizes) not in (4, 5) or any(less(size, 0) for size in sizes)):
         raise Violation("C1", f"size {', '.join(map(str, sizes))}")
@@ -30,17 +30,15 @@ def affine_grid_20(call: Call) -> Shape:
 
 @infer("GridSample")
 def grid_sample_16(call: Call) -> Shape:
-    """Return (N, C, *places in the grid)."""
-    old = call.version < 20
-    ranks = {rank for place in (0, 1) if (rank := call.rank(place)) is not None}
-    rank = next(iter(ranks), 4 if old else 0)
-    if len(ranks) > 1 or (rank != 4 if old else ranks and rank < 3):
+    """Return (N, C, *spatial sizes of the grid)."""
+    two_dimensional = call.version < 20
+    ranks = {rank for index in (0, 1) if (rank := call.rank(index)) is not None}
+    rank = next(iter(ranks), 4 if two_dimensional else 0)
+    if len(ranks) > 1 or (rank != 4 if two_dimensional else ranks and rank < 3):
         raise Violation("C1", f"ranks {' and '.join(map(str, sorted(ranks)))}")
-    check_choice(call, "mode", ("bilinear", "nearest", "bicubic") if old else ("linear", "nearest", "cubic"), "C2")
-    check_choice(call, "padding_mode", ("zeros", "border", "reflection"), "C3")
     if not rank:
         raise Unknown("the rank of X is not known")
-    x, grid = (call.shape(place) or (None,) * rank for place in (0, 1))
+    x, grid = (call.shape(index) or (None,) * rank for index in (0, 1))
     batch = call.same(x[0], grid[0], "C1", "the batch")
     call.same(grid[-1], rank - 2, "C1", "the last size of grid")
     result = (batch, x[1], *grid[1:-1])

@@ -1,31 +1,31 @@
-"""Sequences and optional values. In the type of a sequence a size is known only where all its tensors share it."""
+"""Types of sequences and optional values. In that of a sequence, a size is known only where all tensors share it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from opset.inference.agreement import check_choice, check_one_element, element_stated
+from opset.inference.agreement import check_one_element, element_stated
 from opset.inference.call import Call
 from opset.inference.dimensions import Size, at_most, equal, less
 from opset.inference.registration import data, infer
-from opset.inference.types import Shape, Type, is_rankless, join, of_proto, optional, sequence, tensor
+from opset.inference.types import Type, is_rankless, join, of_proto, optional, sequence, tensor
 from opset.schemas.constraints import Violation
 
 
 def _inner(call: Call) -> Type | None:
-    """Return what is known of all tensors of the first input, a sequence."""
+    """Return the type that all tensors in the first input, a sequence, have in common."""
     type_ = call.type(0)
     return type_.inner if type_ is not None and type_.kind == "seq" else None
 
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return the sequence of what all inputs have in common."""
-    types = [call.type(place) for place in range(call.input_count)]
+    """Return a sequence of the type that all inputs have in common."""
+    types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
     for type_ in types[1:]:
         inner = join(inner, type_)
-    if inner is None:  # of one of them nothing is known
+    if inner is None:  # one of the types is not known
         inner = tensor(next((type_.element for type_ in types if type_ is not None), None))
     if inner.shape is None:
         call.doubt("the tensors differ in rank, or that of one is not known")
@@ -34,7 +34,7 @@ def sequence_construct_11(call: Call) -> Type:
 
 @infer("SequenceEmpty")
 def sequence_empty_11(call: Call) -> Type:
-    """Return the sequence of tensors of an element type."""
+    """Return a sequence of tensors of the stated element type."""
     return sequence(tensor(element_stated(call, "dtype", "") or "float"))
 
 
@@ -57,7 +57,7 @@ def sequence_erase_11(call: Call) -> Type | None:
 
 @infer("SequenceInsert")
 def sequence_insert_11(call: Call) -> Type:
-    """Return the sequence of what its tensors and the new one have in common."""
+    """Return a sequence of the type that its tensors and the new one have in common."""
     check_one_element(call, 2, "C1")
     inner, element = _inner(call), call.dtype(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
@@ -70,8 +70,7 @@ def sequence_insert_11(call: Call) -> Type:
 
 @infer("ConcatFromSequence")
 def concat_from_sequence_11(call: Call) -> Type:
-    """Return the type of the tensors with the sizes that all share; along the axis it depends on how many there are."""
-    check_choice(call, "new_axis", (0, 1), "C1")
+    """Return the type of the tensors with the sizes that all share; that of the axis depends on their number."""
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _inner(call)
     if inner is None or inner.shape is None:
@@ -86,7 +85,7 @@ def concat_from_sequence_11(call: Call) -> Type:
 
 @infer("SplitToSequence")
 def split_to_sequence_11(call: Call) -> Type:
-    """Return the sequence of the parts, whose size along the axis is known where all have the same."""
+    """Return a sequence of the parts; their size along the axis is known where it is the same for all."""
     lengths = call.shape(1)
     if lengths is not None and len(lengths) > 1:
         raise Violation("C3", f"the lengths have the shape {list(lengths)}")
@@ -94,12 +93,12 @@ def split_to_sequence_11(call: Call) -> Type:
     size: Size | None = None
     axis = 0
     if shape is not None:
-        axis = call.axis(call.attribute("axis"), len(shape), "C1")
+        axis = call.attribute("axis") % len(shape)
         size = shape[axis]
     if not call.has(1) or lengths == ():
-        part = _equal_part(call, size)
+        part = _size_of_equal_parts(call, size)
     else:
-        part = _part(call, size, lengths)
+        part = _size_of_given_parts(call, size)
     if shape is None:
         call.doubt("the rank of input is not known")
         return sequence(tensor(call.dtype(0)))
@@ -107,7 +106,7 @@ def split_to_sequence_11(call: Call) -> Type:
     return sequence(tensor(call.dtype(0), (*shape[:axis], *([part] * (not dropped)), *shape[axis + 1 :])))
 
 
-def _equal_part(call: Call, size: Size | None) -> Size | None:
+def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
     """Return the size of parts of one length, None where the last may be shorter."""
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None:
@@ -121,7 +120,7 @@ def _equal_part(call: Call, size: Size | None) -> Size | None:
     return step if equal(size % step, 0) else None
 
 
-def _part(call: Call, size: Size | None, lengths: Shape | None) -> Size | None:
+def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
     """Return the size that all parts of given lengths have."""
     parts = call.sizes(1)
     if parts is None:
@@ -138,23 +137,24 @@ def _part(call: Call, size: Size | None, lengths: Shape | None) -> Size | None:
 
 @infer("Optional")
 def optional_15(call: Call) -> Type:
-    """Return the optional type of the input, or that which is stated."""
+    """Return the optional type of the input, or the one in the attribute."""
     if call.has(0):
         return optional(call.type(0))
     stated = call.attribute("type")
     if stated is None:
         raise Violation("C1", "neither input nor type is given")
-    return optional(of_proto(stated, _number))
+    return optional(of_proto(stated, _size))
 
 
-def _number(dim: Any) -> Size | None:
+def _size(dim: Any) -> Size | None:
+    """Return a stated dimension, None for a symbolic one: names in an attribute are not those of the graph."""
     number: int = dim.dim_value
     return number if dim.HasField("dim_value") and number >= 0 else None
 
 
 @infer("OptionalGetElement")
 def optional_get_element_15(call: Call) -> Type | None:
-    """Return what is inside an optional value; what is none is given as it is."""
+    """Return the type inside an optional value; any other type is its own."""
     type_ = call.type(0)
     found = type_.inner if type_ is not None and type_.kind == "optional" else type_
     if is_rankless(found):
@@ -164,13 +164,13 @@ def optional_get_element_15(call: Call) -> Type | None:
 
 @data("OptionalGetElement")
 def optional_get_element_15_data(call: Call) -> object:
-    """Return the elements of a tensor that is given as it is."""
+    """Return the elements of a tensor, which is passed through."""
     return call.constant(0)
 
 
 @data("OptionalHasElement")
 def optional_has_element_15_data(call: Call) -> object:
-    """Return whether there is a value: in what is not optional there is."""
+    """Return whether there is a value; an input of another type is one."""
     type_ = call.type(0)
     if not call.has(0):
         return (False,)

@@ -1,4 +1,4 @@
-"""Fourier transforms, windows, and mel bands."""
+"""Output types of Fourier transforms, windows and mel filter banks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opset.schemas.constraints import Violation
 
 @infer("HannWindow", "HammingWindow", "BlackmanWindow")
 def hann_window_17(call: Call) -> Type:
-    """Return a window of as many values as the input says."""
+    """Return the type of a window of `size` values."""
     size = one_size(call, 0, "C1")
     if less(size, 0):
         raise Violation("C1", f"size {size}")
@@ -21,18 +21,18 @@ def hann_window_17(call: Call) -> Type:
 
 @infer("MelWeightMatrix")
 def mel_weight_matrix_17(call: Call) -> Type:
-    """Return values of a spectrum, and bands."""
-    bands, length, rate, *_ = (one_size(call, place, "C1") for place in range(5))
-    for name, size, least in (("num_mel_bins", bands, 0), ("dft_length", length, 1), ("sample_rate", rate, 1)):
-        if less(size, least):
+    """Return the type of one row for each bin of the spectrum, one column for each mel band."""
+    bands, length, rate, *_ = (one_size(call, index, "C1") for index in range(5))
+    for name, size, lowest in (("num_mel_bins", bands, 0), ("dft_length", length, 1), ("sample_rate", rate, 1)):
+        if less(size, lowest):
             raise Violation("C1", f"{name} {size}")
-    values = None if length is None else length // 2 + 1
-    return tensor(element_stated(call, "output_datatype", "C2"), (values, bands))
+    bins = None if length is None else length // 2 + 1
+    return tensor(element_stated(call, "output_datatype", "C2"), (bins, bands))
 
 
 @infer("DFT")
 def dft_17(call: Call) -> Shape:
-    """Return the shape of the input with the transform's size along its axis; its last dimension holds the parts."""
+    """Return the shape of the input with the size of the transform along its axis, and 1 or 2 for the parts."""
     shape = call.require_shape(0)
     rank = len(shape)
     _check_parts(shape, 2)
@@ -50,13 +50,13 @@ def dft_17(call: Call) -> Shape:
             raise Violation("C3", f"length {size}")
         if one_sided and not inverse and size is not None:
             size = size // 2 + 1
-        # Of several dimensions that may be meant, only a size that would not change is known.
+        # Where the axis is not known, a size is known only if the transform would not change it.
         result[axis] = size if len(axes) == 1 or size == shape[axis] else None
     return tuple(result)
 
 
 def _axes(call: Call, rank: int) -> list[int]:
-    """Return the dimension that is transformed, or where it is not known all that it may be."""
+    """Return the axis of the transform, or all candidates where it is not known."""
     axis: Size | None
     if call.version < 20:
         axis = call.attribute("axis")
@@ -64,21 +64,21 @@ def _axes(call: Call, rank: int) -> list[int]:
         axis = one_size(call, 2, "C4") if call.has(2) else -2
     if not isinstance(axis, int):
         return list(range(rank - 1))
-    place = call.axis(axis, rank, "C2")
-    if place == rank - 1:
+    along = call.axis(axis, rank, "C2")
+    if along == rank - 1:
         raise Violation("C2", f"axis {axis}, rank {rank}")
-    return [place]
+    return [along]
 
 
-def _check_parts(shape: tuple[Size, ...], least: int) -> None:
-    """Raise Violation C1 where the last dimension is certainly not of real or complex values."""
-    if len(shape) < least or (equal(shape[-1], 1) is False and equal(shape[-1], 2) is False):
+def _check_parts(shape: tuple[Size, ...], min_rank: int) -> None:
+    """Raise Violation C1 where the last dimension certainly is neither 1, for real values, nor 2, for complex ones."""
+    if len(shape) < min_rank or (equal(shape[-1], 1) is False and equal(shape[-1], 2) is False):
         raise Violation("C1", f"shape {list(shape)}")
 
 
 @infer("STFT")
 def stft_17(call: Call) -> Shape:
-    """Return the transforms of as many frames as fit into the signal."""
+    """Return the shape of the transforms of as many frames as fit into the signal."""
     batch, samples, parts = unify(call, 0, (None,) * 3, "C1")
     one_sided = bool(call.attribute("onesided"))
     if parts is not None:
@@ -93,7 +93,7 @@ def stft_17(call: Call) -> Shape:
         raise Violation("C3", f"step {step}, frames of {length} samples, and a signal of {samples}")
     frames: Size | None = None
     if samples is not None and length is not None:
-        rest = samples - length
-        frames = 1 if rest == 0 else None if step is None else rest // step + 1
-    values = length if length is None or not one_sided else length // 2 + 1
-    return (batch, frames, values, 2)
+        remaining = samples - length
+        frames = 1 if remaining == 0 else None if step is None else remaining // step + 1
+    bins = length if length is None or not one_sided else length // 2 + 1
+    return (batch, frames, bins, 2)

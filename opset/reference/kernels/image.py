@@ -1,4 +1,4 @@
-"""Kernels that resize, sample and decode images."""
+"""Kernel of ImageDecoder."""
 
 from __future__ import annotations
 
@@ -15,33 +15,32 @@ from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 FORMATS = ("BMP", "JPEG", "JPEG2000", "TIFF", "PNG", "WEBP", "PPM")
-"""What Pillow calls the formats of the standard; it may lack some of them."""
-CHANNELS = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
+"""Pillow's names of the formats of the standard; an installation may lack some of them."""
+MODES = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
+"""Pillow's mode of each pixel format; it has one letter for each channel."""
 
 
 @kernel("ImageDecoder", since=20)
 def image_decoder_20(stream: Array, *, pixel_format: str, context: KernelContext) -> Array:
-    """Return a file's picture as (height, width, channels), an empty one where it cannot be decoded.
+    """Return the decoded image as (height, width, channels), an empty one where it cannot be decoded.
 
-    What decoding would take is reserved by the size that the file claims, before any of it is believed.
+    The memory that decoding takes is reserved by the size in the file's header, before anything is decoded.
     """
     if stream.ndim != 1:
         raise Violation("C1", f"rank {stream.ndim}")
-    if pixel_format not in CHANNELS:
-        raise Violation("C2", f"pixel_format '{pixel_format}'")
     pillow = _pillow()
-    channels = len(CHANNELS[pixel_format])
+    channels = len(MODES[pixel_format])
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # large pictures are for the limit of memory to judge
-            with pillow.open(io.BytesIO(stream.tobytes()), formats=FORMATS) as picture:
-                # Four bytes for an element in any mode, twice: as it is stored, and converted.
-                context.reserve(8 * picture.width * picture.height, np.uint8)
-                decoded = np.array(picture.convert(CHANNELS[pixel_format]))
+            warnings.simplefilter("ignore")  # the memory limit decides about large images
+            with pillow.open(io.BytesIO(stream.tobytes()), formats=FORMATS) as image:
+                # Four bytes for a pixel in any mode, twice: as decoded and as converted.
+                context.reserve(8 * image.width * image.height, np.uint8)
+                decoded = np.array(image.convert(MODES[pixel_format]))
     except (RunError, MemoryError):
         raise
     except pillow.DecompressionBombError as error:
-        message, help = "the evaluation was stopped: too much memory", "give a smaller picture"
+        message, help = "the evaluation was stopped: too much memory", "use a smaller image"
         raise RunError(Finding("R302", message, why=str(error), help=help)) from error
     except Exception:  # Pillow raises whatever its decoders do
         return np.zeros((0, 0, channels), np.uint8)
@@ -50,7 +49,7 @@ def image_decoder_20(stream: Array, *, pixel_format: str, context: KernelContext
 
 
 def _pillow() -> Any:
-    """Return the module that decodes. Raises RunError R205 where it is not installed."""
+    """Return Pillow's module for images. Raises RunError R205 where it is not installed."""
     try:
         return importlib.import_module("PIL.Image")
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""Kernels of Resize and Upsample: each axis by itself, as weighted sums of elements.
+"""Kernels of Resize and Upsample: axes are resized one after the other, as weighted sums of elements.
 
-Coordinates are computed in single precision, as scales are given and runtimes do: it lets a coordinate that is meant to
-be whole come out whole.
+Coordinates are computed in single precision, in which scales are given and runtimes compute, so that a coordinate that
+is meant to be an integer is one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ F32 = np.float32
 
 
 class Method(NamedTuple):
-    """How elements are found: the attributes of Resize, with those of later versions at what they were before."""
+    """The attributes of Resize; those that a version lacks have the values that mean what it did."""
 
     mode: str
     coordinates: str
@@ -34,7 +34,7 @@ class Method(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """One axis that is resized: its number, sizes, scale, and the region that tf_crop_and_resize takes."""
+    """One axis to resize: its number, sizes, scale, and the region that tf_crop_and_resize crops."""
 
     number: int
     size: int
@@ -57,38 +57,38 @@ def upsample_1(x: Array, *, height_scale: float, mode: str, width_scale: float, 
 @kernel("Upsample", since=7)
 @rounded_once
 def upsample_7(x: Array, *, mode: str, scales: Sequence[float], context: KernelContext) -> Array:
-    """Return a tensor enlarged in all dimensions."""
+    """Return a tensor enlarged along all axes."""
     return _by_division(x, scales, mode, True, context)
 
 
 @kernel("Upsample", since=9)
 @rounded_once
 def upsample_9(x: Array, scales: Array, *, mode: str, context: KernelContext) -> Array:
-    """Return a tensor enlarged in all dimensions."""
+    """Return a tensor enlarged along all axes."""
     return _by_division(x, scales.reshape(-1).tolist(), mode, True, context)
 
 
 @kernel("Resize", since=10)
 @rounded_once
 def resize_10(x: Array, scales: Array, *, mode: str, context: KernelContext) -> Array:
-    """Return a tensor resized in all dimensions."""
+    """Return a tensor resized along all axes."""
     return _by_division(x, scales.reshape(-1).tolist(), mode, False, context)
 
 
-def _by_division(x: Array, scales: Sequence[float], mode: str, only_larger: bool, context: KernelContext) -> Array:
+def _by_division(x: Array, scales: Sequence[float], mode: str, upsample: bool, context: KernelContext) -> Array:
     """Return x resized as before version 11: coordinates are divided by the scale.
 
-    The nearest element is the one below where an axis grows, and the one above where it shrinks, by the standard's own
+    The nearest element is the one below where an axis grows, and the one above where it shrinks, as in the standard's
     test cases.
     """
     if len(scales) != x.ndim:
         raise Violation("C1", f"{len(scales)} scales, rank {x.ndim}")
-    least = 1.0 if only_larger else 0.0
-    if not all(math.isfinite(scale) and scale >= least and scale > 0 for scale in scales):
+    min_scale = 1.0 if upsample else 0.0
+    if not all(math.isfinite(scale) and scale >= min_scale and scale > 0 for scale in scales):
         raise Violation("C2", f"scales {list(scales)}")
     axes = [
-        Axis(number, size, math.floor(F32(size) * F32(scale)), scale, 0, 1)
-        for number, (size, scale) in enumerate(zip(x.shape, scales, strict=True))
+        Axis(index, size, math.floor(F32(size) * F32(scale)), scale, 0, 1)
+        for index, (size, scale) in enumerate(zip(x.shape, scales, strict=True))
     ]
     for down in (True, False):
         rounding = "ceil" if down else "floor"
@@ -116,47 +116,51 @@ def resize_11(
     nearest_mode: str,
     context: KernelContext,
 ) -> Array:
-    """Return x resized along each of `axes`, by `scales` or to `sizes`; version 11 says by empty inputs which it is."""
+    """Return x resized along each of `axes`, by `scales` or to `sizes`; in version 11 the unused one is empty."""
     method = Method(
         mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, exclude_outside, extrapolation_value,
         antialias,
     )  # fmt: skip
-    numbers = [axis % x.ndim for axis in axes] if axes else list(range(x.ndim))
-    if len(set(numbers)) != len(numbers):
+    crop = coordinate_transformation_mode == "tf_crop_and_resize"
+    indices = [axis % x.ndim for axis in axes] if axes else list(range(x.ndim))
+    count = len(indices)
+    if len(set(indices)) != count:
         raise Violation("C8", f"axes {list(axes or ())}")
     factors = [] if scales is None else scales.reshape(-1).tolist()
     wanted = [] if sizes is None else sizes.reshape(-1).tolist()
-    if bool(factors) == bool(wanted) and numbers:
+    if bool(factors) == bool(wanted) and indices:
         raise Violation("C5", f"{len(factors)} scales and {len(wanted)} sizes")
-    if len(factors or wanted) != len(numbers):
-        raise Violation("C1", f"{len(factors or wanted)} for {len(numbers)} axes")
+    if len(factors or wanted) != count:
+        raise Violation("C1", f"{len(factors or wanted)} for {count} axes")
     if not all(math.isfinite(scale) and scale > 0 for scale in factors) or min(wanted, default=0) < 0:
         raise Violation("C2", f"scales {factors}, sizes {wanted}")
-    region = [0.0] * len(numbers) + [1.0] * len(numbers)
-    if coordinate_transformation_mode == "tf_crop_and_resize":
-        region = [] if roi is None else roi.reshape(-1).astype(F32).tolist()
-        if len(region) != 2 * len(numbers) or not all(map(math.isfinite, region)):
-            raise Violation("C6", f"roi {region}, {len(numbers)} axes")
-    lengths = [x.shape[number] for number in numbers]
+    starts, ends = _region(roi, count) if crop else ([0.0] * count, [1.0] * count)
+    lengths = [x.shape[index] for index in indices]
     if wanted:
-        pairs = _sized(lengths, wanted, keep_aspect_ratio_policy)
+        outputs = _fitted(lengths, wanted, keep_aspect_ratio_policy)
     else:
-        crop = coordinate_transformation_mode == "tf_crop_and_resize"
-        spans = [end - start if crop else 1.0 for start, end in zip(region, region[len(numbers) :], strict=False)]
-        pairs = [
+        spans = [end - start if crop else 1.0 for start, end in zip(starts, ends, strict=True)]
+        outputs = [
             (max(math.floor(F32(length) * F32(span) * F32(scale)), 0), scale)
             for length, scale, span in zip(lengths, factors, spans, strict=True)
         ]
-    bounds = zip(region, region[len(numbers) :], strict=False)
     resized = [
-        Axis(number, length, output, scale, start, end)
-        for number, length, (output, scale), (start, end) in zip(numbers, lengths, pairs, bounds, strict=True)
+        Axis(index, length, output, scale, start, end)
+        for index, length, (output, scale), start, end in zip(indices, lengths, outputs, starts, ends, strict=True)
     ]
     return _resized(x, resized, method, context)
 
 
-def _sized(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[tuple[int, float]]:
-    """Return output sizes and scales for the sizes that are wanted."""
+def _region(roi: Array | None, count: int) -> tuple[list[float], list[float]]:
+    """Return the starts and ends of the region to crop, one of each for every axis. Raises Violation C6."""
+    region = [] if roi is None else roi.reshape(-1).astype(F32).tolist()
+    if len(region) != 2 * count or not all(map(math.isfinite, region)):
+        raise Violation("C6", f"roi {region}, {count} axes")
+    return region[:count], region[count:]
+
+
+def _fitted(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[tuple[int, float]]:
+    """Return the output size and the scale of each axis, for wanted sizes under a policy for the aspect ratio."""
     if policy != "stretch" and all(lengths):
         ratios = [F32(want) / F32(length) for want, length in zip(wanted, lengths, strict=True)]
         common = min(ratios) if policy == "not_larger" else max(ratios)
@@ -165,7 +169,7 @@ def _sized(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[t
 
 
 def _resized(x: Array, axes: Sequence[Axis], method: Method, context: KernelContext) -> Array:
-    """Return x resized along the axes, those that shrink most first."""
+    """Return x resized along the axes, in the order of their ratios of output to input size."""
     crop = method.coordinates == "tf_crop_and_resize"
     axes = [axis for axis in axes if axis.output != axis.size or axis.scale != 1 or crop]
     if any(axis.size == 0 < axis.output for axis in axes):
@@ -176,58 +180,59 @@ def _resized(x: Array, axes: Sequence[Axis], method: Method, context: KernelCont
     context.reserve(math.prod(shape), x.dtype)
     if not math.prod(shape):
         return np.zeros(shape, x.dtype)
-    kind, source = x.dtype, x
+    dtype, source = x.dtype, x
     outside: Array | None = None
     if method.mode != "nearest":
-        if kind.kind not in "fiuc":
+        if dtype.kind not in "fiuc":
             raise Violation("C4", f"mode '{method.mode}'")
-        # Integers are cut off at the end, so what is exact has to stay so.
-        x = x.astype(np.float64 if kind.kind in "iu" else kind, copy=False)
+        # Integers are truncated at the end, so results that are exact have to stay exact.
+        x = x.astype(np.float64 if dtype.kind in "iu" else dtype, copy=False)
     for axis in sorted(axes, key=lambda axis: axis.output / axis.size):
         context.reserve(axis.output * 16, F32)
         at = _coordinates(axis, method.coordinates)
         if crop:
-            beyond = (at < 0) | (at > axis.size - 1)
-            beyond = beyond.reshape(-1, *[1] * (x.ndim - 1 - axis.number))
-            outside = beyond if outside is None else outside | beyond
+            outside_axis = (at < 0) | (at > axis.size - 1)
+            outside_axis = outside_axis.reshape(-1, *[1] * (x.ndim - 1 - axis.number))
+            outside = outside_axis if outside is None else outside | outside_axis
         if method.mode == "nearest":
             x = x.take(_nearest(at, axis.size, method.nearest_mode), axis.number)
         else:
             x = _interpolated(x, axis, at, method, context)
     if outside is not None and outside.any():
         x = np.where(outside, np.asarray(method.extrapolation_value).astype(x.dtype), x)
-    if x.dtype != kind and kind.kind in "iu":
-        limits = np.iinfo(kind)
+    if x.dtype != dtype and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
         x = np.clip(np.rint(x) if method.antialias else x, limits.min, limits.max)
-    return x.astype(kind, copy=x is source)
+    return x.astype(dtype, copy=x is source)
 
 
 def _coordinates(axis: Axis, mode: str) -> Array:
     """Return the coordinate in the input of each element of the output."""
     _, size, count, ratio, start, end = axis
-    places, scale = np.arange(count, dtype=F32), F32(ratio)
+    positions, scale = np.arange(count, dtype=F32), F32(ratio)
     last = F32(size - 1)
     match mode:
         case "asymmetric":
-            return places / scale
+            return positions / scale
         case "pytorch_half_pixel" if count <= 1:
             return np.zeros(count, F32)
         case "half_pixel" | "pytorch_half_pixel":
-            return (places + F32(0.5)) / scale - F32(0.5)
+            return (positions + F32(0.5)) / scale - F32(0.5)
         case "half_pixel_symmetric":
             centre = F32(size) / 2
             shift = centre * (1 - F32(count) / (scale * F32(size)))
-            return shift + (places + F32(0.5)) / scale - F32(0.5)
+            return shift + (positions + F32(0.5)) / scale - F32(0.5)
         case "align_corners":
-            return places * last / F32(max(count - 1, 1))
+            return positions * last / F32(max(count - 1, 1))
         case "tf_half_pixel_for_nn":
-            return (places + F32(0.5)) / scale
+            return (positions + F32(0.5)) / scale
     if count <= 1:
         return np.full(count, F32(0.5) * F32(start + end) * last, F32)
-    return F32(start) * last + places * (F32(end) - F32(start)) * last / F32(count - 1)
+    return F32(start) * last + positions * (F32(end) - F32(start)) * last / F32(count - 1)
 
 
 def _nearest(at: Array, size: int, rounding: str) -> Array:
+    """Return the indices of the elements nearest to coordinates."""
     match rounding:
         case "floor":
             at = np.floor(at)
@@ -241,51 +246,51 @@ def _nearest(at: Array, size: int, rounding: str) -> Array:
 
 
 def _interpolated(x: Array, axis: Axis, at: Array, method: Method, context: KernelContext) -> Array:
-    """Return x interpolated along an axis at these coordinates, by a linear or cubic kernel."""
-    places, weights = _kernel(at, axis, method, context)
-    outside = (places < 0) | (places >= axis.size)
+    """Return x interpolated along an axis at coordinates, by a linear or cubic kernel."""
+    neighbours, weights = _kernel(at, axis, method, context)
+    outside = (neighbours < 0) | (neighbours >= axis.size)
     if method.exclude_outside:
         weights = np.where(outside, 0, weights)
         sums = weights.sum(0)
         weights = weights / np.where(sums == 0, 1, sums)
-    places = np.clip(places, 0, axis.size - 1)
+    neighbours = np.clip(neighbours, 0, axis.size - 1)
     weights = weights.astype(np.float64 if x.dtype.itemsize > 4 and x.dtype.kind != "c" else F32)
     shape = (*x.shape[: axis.number], axis.output, *x.shape[axis.number + 1 :])
     context.reserve(2 * math.prod(shape) + 2 * x.size, x.dtype)
     result = np.zeros(shape, x.dtype)
-    if len(places) > axis.output:
-        for number in range(axis.output):
+    if len(neighbours) > axis.output:
+        for position in range(axis.output):
             context.check_time()
-            part = x.take(places[:, number], axis.number)
-            target = result.swapaxes(0, axis.number)[number]
-            target += np.tensordot(part.swapaxes(0, axis.number), weights[:, number], (0, 0))
+            part = x.take(neighbours[:, position], axis.number)
+            target = result.swapaxes(0, axis.number)[position]
+            target += np.tensordot(part.swapaxes(0, axis.number), weights[:, position], (0, 0))
         return result
     trailing = [1] * (x.ndim - 1 - axis.number)
-    for place, weight in zip(places, weights, strict=True):
+    for indices, weight in zip(neighbours, weights, strict=True):
         context.check_time()
-        part = x.take(place, axis.number)
+        part = x.take(indices, axis.number)
         part *= weight.reshape(-1, *trailing)
         result += part
     return result
 
 
 def _kernel(at: Array, axis: Axis, method: Method, context: KernelContext) -> tuple[Array, Array]:
-    """Return for each coordinate the elements that count and their weights, both (elements, coordinates)."""
+    """Return the neighbours of each coordinate and their weights, both as (neighbours, coordinates)."""
     at = at.astype(np.float64)
     shrinks = bool(method.antialias) and axis.scale < 1
     stretch = axis.scale if shrinks else 1.0
     radius = 2 if method.mode == "cubic" else 1
     reach = math.ceil(radius / stretch)
-    # Beyond the reach of the kernel everything is the edge.
+    # Beyond the reach of the kernel only the edge contributes.
     at = np.clip(at, -2.0 * reach, axis.size + 2.0 * reach)
     context.reserve(2 * reach * len(at) * 4, np.float64)
     low = np.floor(at)
-    places = low.astype(np.int64) + np.arange(1 - reach, reach + 1)[:, None]
-    distance = np.abs(places - at) * stretch
+    neighbours = low.astype(np.int64) + np.arange(1 - reach, reach + 1)[:, None]
+    distance = np.abs(neighbours - at) * stretch
     if method.mode == "cubic":
         weights = cubic(distance, method.cubic_coeff_a)
     else:
         weights = np.maximum(1 - distance, 0)
     if shrinks:
         weights /= weights.sum(0)
-    return places, weights
+    return neighbours, weights

@@ -13,8 +13,8 @@ from opset.reference.numerics.memory import TensorSequence, nbytes
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
-_ENTRY = np.dtype("V128")  # what an array in a list takes beside its elements, about
-_CHECKED = 1 << 16  # parts between two looks at the clock
+_LIST_ENTRY = np.dtype("V128")  # about the bytes of an array object in a list, without its elements
+_CHECK_INTERVAL = 1 << 16  # parts between two checks of the time limit
 
 
 @kernel("SequenceConstruct", since=11)
@@ -43,7 +43,7 @@ def sequence_at_11(sequence: list[Array], position: Array) -> Array:
 
 @kernel("SequenceErase", since=11)
 def sequence_erase_11(sequence: list[Array], position: Array | None = None) -> list[Array]:
-    """Return the sequence without one tensor, the last where nothing is said."""
+    """Return the sequence without the tensor at a position, by default the last."""
     count = len(sequence)
     where = _position(np.array(-1) if position is None else position, count, count - 1)
     return TensorSequence([*sequence[:where], *sequence[where + 1 :]], nbytes(sequence) - nbytes(sequence[where]))
@@ -51,7 +51,7 @@ def sequence_erase_11(sequence: list[Array], position: Array | None = None) -> l
 
 @kernel("SequenceInsert", since=11)
 def sequence_insert_11(sequence: list[Array], tensor: Array, position: Array | None = None) -> list[Array]:
-    """Return the sequence with a tensor put in before a position, at the end where nothing is said."""
+    """Return the sequence with a tensor inserted before a position, by default at the end."""
     if sequence and sequence[0].dtype != tensor.dtype:
         raise Violation("C2", f"{tensor.dtype} does not go into a sequence of {sequence[0].dtype}")
     count = len(sequence)
@@ -72,22 +72,21 @@ def _position(given: Array, count: int, last: int) -> int:
 @kernel("ConcatFromSequence", since=11)
 def concat_from_sequence_11(sequence: list[Array], *, axis: int, new_axis: int, context: KernelContext) -> Array:
     """Return the tensors joined along an axis, or stacked along a new one."""
-    if new_axis not in (0, 1):
-        raise Violation("C1", f"new_axis {new_axis}")
     if not sequence:
         raise Violation("C2")
     first = sequence[0]
     axis = normalised_axis(axis, first.ndim + new_axis, "C3")
-    beside = _without(first.shape, axis, new_axis)
+    equal_sizes = _equal_sizes(first.shape, axis, new_axis)
     for each in sequence:
-        if each.dtype != first.dtype or each.ndim != first.ndim or _without(each.shape, axis, new_axis) != beside:
-            raise Violation("C4", f"{each.dtype}{list(each.shape)} beside {first.dtype}{list(first.shape)}")
+        sizes = _equal_sizes(each.shape, axis, new_axis)
+        if each.dtype != first.dtype or each.ndim != first.ndim or sizes != equal_sizes:
+            raise Violation("C4", f"{each.dtype}{list(each.shape)} and {first.dtype}{list(first.shape)}")
     context.reserve(sum(each.size for each in sequence), first.dtype)
     return np.stack(sequence, axis) if new_axis else np.concatenate(sequence, axis)
 
 
-def _without(shape: tuple[int, ...], axis: int, new_axis: int) -> tuple[int, ...]:
-    """Return the dimensions that have to be equal."""
+def _equal_sizes(shape: tuple[int, ...], axis: int, new_axis: int) -> tuple[int, ...]:
+    """Return the dimensions that all tensors must share."""
     return shape if new_axis else shape[:axis] + shape[axis + 1 :]
 
 
@@ -95,33 +94,33 @@ def _without(shape: tuple[int, ...], axis: int, new_axis: int) -> tuple[int, ...
 def split_to_sequence_11(
     x: Array, lengths: Array | None = None, *, axis: int, keepdims: int, context: KernelContext
 ) -> list[Array]:
-    """Return parts along an axis: of one length, of given lengths, or of length 1."""
-    axis = normalised_axis(axis, x.ndim, "C1")
+    """Return the parts of x along an axis: of one length, of given lengths, or of length 1."""
+    axis %= x.ndim
     size = x.shape[axis]
-    front: tuple[Any, ...] = (slice(None),) * axis
+    leading: tuple[Any, ...] = (slice(None),) * axis
     if lengths is None or not lengths.ndim:
         step = 1 if lengths is None else int(lengths)
         if step <= 0:
             raise Violation("C2", f"parts of length {step}")
-        ends = range(0, size, step)
-        context.reserve(len(ends), _ENTRY)
+        begins = range(0, size, step)
+        context.reserve(len(begins), _LIST_ENTRY)
         drop = lengths is None and keepdims == 0
         parts: list[Array] = []
-        for number, begin in enumerate(ends):
-            if not number % _CHECKED:
+        for number, begin in enumerate(begins):
+            if not number % _CHECK_INTERVAL:
                 context.check_time()
-            parts.append(x[(*front, begin, ...)] if drop else x[(*front, slice(begin, begin + step))])
+            parts.append(x[(*leading, begin, ...)] if drop else x[(*leading, slice(begin, begin + step))])
         return parts
     if lengths.ndim != 1 or (lengths < 0).any() or sum(map(int, lengths)) != size:
         raise Violation("C3", f"lengths {lengths.reshape(-1)[:9].tolist()} of a dimension of {size}")
-    context.reserve(lengths.size, _ENTRY)
+    context.reserve(lengths.size, _LIST_ENTRY)
     bounds = [0, *np.cumsum(lengths, dtype=np.int64).tolist()]
-    return [x[(*front, slice(begin, end))] for begin, end in itertools.pairwise(bounds)]
+    return [x[(*leading, slice(begin, end))] for begin, end in itertools.pairwise(bounds)]
 
 
 @kernel("Optional", since=15)
 def optional_15(value: Any = None, *, type: Any) -> Any:
-    """Return a value as an optional one, nothing where there is none."""
+    """Return a value as an optional value, which is empty where there is none."""
     if value is None and type is None:
         raise Violation("C1")
     return value
@@ -135,7 +134,7 @@ def optional_has_element_15(value: Any = None) -> Array:
 
 @kernel("OptionalGetElement", since=15)
 def optional_get_element_15(value: Any) -> Any:
-    """Return the value of an optional one."""
+    """Return the value in an optional value."""
     if value is None:
         raise Violation("C1")
     return value

@@ -1,4 +1,4 @@
-"""Kernels of Fourier transforms, windows, and mel bands. All is computed in double and rounded once."""
+"""Kernels of Fourier transforms, windows and mel filter banks. They compute in double and round once."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def dft_20(
     onesided: int,
     context: KernelContext,
 ) -> Array:
-    """Return the discrete Fourier transform along an axis, the last but one by default."""
-    return _transform(x, dft_length, -2 if axis is None else _scalar(axis, "C4"), inverse, onesided, context)
+    """Return the discrete Fourier transform along an axis, by default the last before the real and imaginary parts."""
+    return _dft(x, dft_length, -2 if axis is None else _scalar(axis, "C4"), inverse, onesided, context)
 
 
 @kernel("DFT", since=17)
 def dft_17(
     x: Array, dft_length: Array | None = None, *, axis: int, inverse: int, onesided: int, context: KernelContext
 ) -> Array:
-    """Return the discrete Fourier transform along the axis that an attribute names."""
-    return _transform(x, dft_length, axis, inverse, onesided, context)
+    """Return the discrete Fourier transform along the axis in the attribute."""
+    return _dft(x, dft_length, axis, inverse, onesided, context)
 
 
-def _transform(
+def _dft(
     x: Array, dft_length: Array | None, axis: int, inverse: int, onesided: int, context: KernelContext
 ) -> Array:
     parts = _parts(x, 2)
@@ -61,15 +61,15 @@ def _transform(
     return _pairs(np.fft.rfft(signal.real, length, axis), x.dtype)
 
 
-def _parts(x: Array, least: int) -> int:
-    """Return the size of the last dimension: 1 of real values, 2 of complex ones."""
-    if x.ndim < least or x.shape[-1] not in (1, 2):
+def _parts(x: Array, min_rank: int) -> int:
+    """Return the size of the last dimension: 1 for real values, 2 for complex ones."""
+    if x.ndim < min_rank or x.shape[-1] not in (1, 2):
         raise Violation("C1", f"shape {list(x.shape)}")
     return x.shape[-1]
 
 
 def _complex(x: Array) -> Array:
-    """Return real values, or pairs of a real and an imaginary part, as numbers without the last dimension."""
+    """Return real values, or pairs of real and imaginary part, as numbers without the last dimension."""
     wide = x.astype(np.float64)
     return wide[..., 0] if x.shape[-1] == 1 else wide.view(np.complex128)[..., 0]
 
@@ -80,6 +80,7 @@ def _pairs(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _scalar(x: Array, label: str) -> Any:
+    """Return the only element of x. Raises Violation of `label` where there are others."""
     if x.size != 1:
         raise Violation(label, f"shape {list(x.shape)}")
     return x.item()
@@ -95,7 +96,7 @@ def stft_17(
     onesided: int,
     context: KernelContext,
 ) -> Array:
-    """Return the transforms of frames of a signal, each multiplied by a window."""
+    """Return the Fourier transforms of the frames of a signal, each multiplied by a window."""
     parts = _parts(x, 3)
     if x.ndim != 3:
         raise Violation("C1", f"shape {list(x.shape)}")
@@ -137,34 +138,23 @@ def blackman_window_17(size: Array, *, output_datatype: int, periodic: int, cont
 
 
 def _window(
-    factors: tuple[float, float, float], size: Array, output_datatype: int, periodic: int, context: KernelContext
+    coefficients: tuple[float, float, float], size: Array, output_datatype: int, periodic: int, context: KernelContext
 ) -> Array:
-    """Return the polynomial of these factors in `s = sin(pi * n / M) ** 2`; a symmetric window of one value is 1.
+    """Return a polynomial in `s = sin(pi * n / M) ** 2`, constant term first; a symmetric window of one value is 1.
 
-    By `cos(2 * x) = 1 - 2 * s` it is the sum of cosines, without subtracting what is nearly equal; its peak is 1.
+    It equals the sum of cosines by `cos(2 * x) = 1 - 2 * s`, but without cancellation of nearly equal terms.
     """
     count = _scalar(size, "C1")
     if count < 0:
         raise Violation("C1", f"size {count}")
-    dtype = _output_type(output_datatype)
+    dtype = DTYPES[output_datatype]
     context.reserve(4 * count, np.float64)
     if count == 1 and not periodic:
         return np.ones(1, dtype)
-    place, whole = np.arange(count), count if periodic else count - 1
-    squares = np.sin(np.minimum(place, whole - place) / max(whole, 1) * np.pi) ** 2
-    constant, linear, quadratic = factors
+    n, period = np.arange(count), count if periodic else count - 1
+    squares = np.sin(np.minimum(n, period - n) / max(period, 1) * np.pi) ** 2
+    constant, linear, quadratic = coefficients
     return (constant + linear * squares + quadratic * squares**2).astype(dtype)
-
-
-def _output_type(number: int) -> np.dtype[Any]:
-    """Return the element type that `output_datatype` names: an integer or a float of at least 16 bits."""
-    if number not in NUMERIC:
-        raise Violation("C2", f"output_datatype {number}")
-    return DTYPES[number]
-
-
-NUMERIC = frozenset((1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 16))
-"""Of TensorProto.DataType the integers of 8 to 64 bits, and float16, bfloat16, float and double."""
 
 
 @kernel("MelWeightMatrix", since=17)
@@ -178,24 +168,22 @@ def mel_weight_matrix_17(
     output_datatype: int,
     context: KernelContext,
 ) -> Array:
-    """Return triangles over the values of a spectrum, one column for each band.
+    """Return triangular weights of the bins of a spectrum, one column for each mel band.
 
     The `num_mel_bins + 2` edges are `lower + k * (upper - lower) / (num_mel_bins + 2)` on the mel scale, each rounded
-    down to a value of the spectrum; band `k` rises from edge `k` to 1 at edge `k + 1` and falls to edge `k + 2`.
+    down to a bin of the spectrum; band `k` rises from edge `k` to 1 at edge `k + 1` and falls to edge `k + 2`.
     """
     bands, length, rate = (_scalar(each, "C1") for each in (num_mel_bins, dft_length, sample_rate))
     lower, upper = (float(_scalar(each, "C1")) for each in (lower_edge_hertz, upper_edge_hertz))
     if bands < 0 or length < 1 or rate < 1 or not 0 <= lower <= upper:
         raise Violation("C1", f"{bands} bands, length {length}, rate {rate}, edges {lower:g} and {upper:g}")
-    dtype = _output_type(output_datatype)
     count = length // 2 + 1
     context.reserve(4 * (count + 4) * (bands + 4), np.float64)
     low, high = (2595 * np.log10(1 + edge / 700) for edge in (lower, upper))
     mels = low + np.arange(bands + 2) * ((high - low) / (bands + 2))
     edges = np.floor((length + 1) * 700 * (10 ** (mels / 2595) - 1) / rate)
     left, middle, right = edges[:-2], edges[1:-1], edges[2:]
-    place = np.arange(count)[:, None]
-    rising, falling = (place - left) / np.maximum(middle - left, 1), (right - place) / np.maximum(right - middle, 1)
-    weights = np.where(place < middle, np.maximum(rising, 0), np.maximum(falling, 0))
-    weights[(place == middle)] = 1
-    return weights.astype(dtype)
+    n = np.arange(count)[:, None]
+    rising, falling = (n - left) / np.maximum(middle - left, 1), (right - n) / np.maximum(right - middle, 1)
+    weights = np.where(n < middle, np.maximum(rising, 0), np.maximum(falling, 0))
+    return np.where(n == middle, 1, weights).astype(DTYPES[output_datatype])

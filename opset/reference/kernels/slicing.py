@@ -1,4 +1,4 @@
-"""Kernels of operators that cut parts out of tensors, or pad them."""
+"""Kernels of Split, Slice, Pad and CenterCropPad."""
 
 from __future__ import annotations
 
@@ -19,44 +19,45 @@ from opset.schemas.constraints import Violation
 def split_18(
     x: Array, sizes: Array | None = None, *, axis: int, num_outputs: int | None, context: KernelContext
 ) -> tuple[Array, ...]:
-    """X cut along axis into parts of these sizes, or into num_outputs parts of which the last is the smallest."""
-    axis = normalised_axis(axis, x.ndim, "C1")
+    """Return x split along `axis` into parts of these sizes, or into `num_outputs` parts, the last the smallest."""
+    axis %= x.ndim
     if (sizes is None) == (num_outputs is None):
         raise Violation("C3", "neither is" if sizes is None else "both are")
     if num_outputs is None:
         assert sizes is not None
         return _parts(x, sizes.reshape(-1).tolist(), axis, context)
     total = x.shape[axis]
-    each = -(-total // num_outputs) if num_outputs > 0 else 0
-    last = total - each * (num_outputs - 1)
+    part = -(-total // num_outputs) if num_outputs > 0 else 0
+    last = total - part * (num_outputs - 1)
     if num_outputs < 1 or last < 0:
         raise Violation("C2", f"num_outputs {num_outputs}, dimension {total}")
     if num_outputs != context.outputs:
         raise Violation("C2", f"num_outputs {num_outputs}, {context.outputs} outputs")
-    return _parts(x, [each] * (num_outputs - 1) + [last], axis, context)
+    return _parts(x, [part] * (num_outputs - 1) + [last], axis, context)
 
 
 @kernel("Split", since=13)
 def split_13(x: Array, sizes: Array | None = None, *, axis: int, context: KernelContext) -> tuple[Array, ...]:
-    """Return x cut along axis into parts of these sizes, or into as many equal parts as there are outputs."""
-    return _cut(x, sizes, normalised_axis(axis, x.ndim, "C1"), context)
+    """Return x split along `axis` into parts of these sizes, or into as many equal parts as there are outputs."""
+    return _split(x, sizes, axis % x.ndim, context)
 
 
 @kernel("Split")
 def split_1(
     x: Array, sizes: Array | None = None, *, axis: int | None, split: Sequence[int] | None, context: KernelContext
 ) -> tuple[Array, ...]:
-    """Return `split_by_outputs`, the sizes an attribute or an input of version 1, axis 0 if left out."""
-    return _cut(x, sizes if split is None else split, normalised_axis(axis or 0, x.ndim, "C1"), context)
+    """Return x split by the sizes in an attribute, or in the input of version 1; the default of `axis` is 0."""
+    along = normalised_axis(axis or 0, x.ndim, "C1")
+    return _split(x, sizes if split is None else split, along, context)
 
 
-def _cut(x: Array, sizes: Array | Sequence[int] | None, axis: int, context: KernelContext) -> tuple[Array, ...]:
+def _split(x: Array, sizes: Array | Sequence[int] | None, axis: int, context: KernelContext) -> tuple[Array, ...]:
     if sizes is not None:
         return _parts(x, [int(each) for each in np.reshape(sizes, -1)], axis, context)
-    each, rest = divmod(x.shape[axis], context.outputs)
-    if rest:
+    part, remainder = divmod(x.shape[axis], context.outputs)
+    if remainder:
         raise Violation("C2", f"{context.outputs} outputs, dimension {x.shape[axis]}")
-    return _parts(x, [each] * context.outputs, axis, context)
+    return _parts(x, [part] * context.outputs, axis, context)
 
 
 def _parts(x: Array, sizes: list[int], axis: int, context: KernelContext) -> tuple[Array, ...]:
@@ -70,18 +71,18 @@ def _parts(x: Array, sizes: list[int], axis: int, context: KernelContext) -> tup
 
 @kernel("Slice", since=10)
 def slice_10(x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None) -> Array:
-    """Return the elements from starts up to ends by steps."""
-    places = normalised_axes(range(starts.size) if axes is None else _list(axes), x.ndim, "C2")
-    return _sliced(x, _list(starts), _list(ends), places, None if steps is None else _list(steps))
+    """Return the elements from `starts` up to `ends` by `steps`."""
+    sliced = normalised_axes(range(starts.size) if axes is None else _list(axes), x.ndim, "C2")
+    return _sliced(x, _list(starts), _list(ends), sliced, None if steps is None else _list(steps))
 
 
 @kernel("Slice")
 def slice_1(
     x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None
 ) -> Array:
-    """Return the elements from starts up to ends, along the first dimensions where no axes are given."""
-    places = normalised_axes(range(len(starts)) if axes is None else axes, x.ndim, "C2")
-    return _sliced(x, starts, ends, places, None)
+    """Return the elements from `starts` up to `ends`, along the first dimensions where `axes` is absent."""
+    sliced = normalised_axes(range(len(starts)) if axes is None else axes, x.ndim, "C2")
+    return _sliced(x, starts, ends, sliced, None)
 
 
 def _list(values: Array) -> list[int]:
@@ -106,7 +107,7 @@ def _sliced(
 
 
 def _bounded(start: int, end: int, step: int, size: int) -> slice:
-    """Return the slice between bounds as they are clamped: a start before the front is the front, backwards as well."""
+    """Return the slice between clamped bounds: a start before the first element is the first, backwards as well."""
     start += size * (start < 0)
     end += size * (end < 0)
     if step > 0:
@@ -119,61 +120,52 @@ def _bounded(start: int, end: int, step: int, size: int) -> slice:
 
 @kernel("CenterCropPad")
 def center_crop_pad_18(x: Array, shape: Array, *, axes: Sequence[int] | None, context: KernelContext) -> Array:
-    """Return x cropped and padded with zeros about its centre."""
+    """Return x cropped or zero-padded about its centre."""
     sizes = dims_of(shape)
-    places = range(x.ndim) if axes is None else normalised_axes(axes, x.ndim, "C2")
-    if len(sizes) != len(places):
-        raise Violation("C1", f"{len(sizes)} sizes for {len(places)} axes")
-    if len(set(places)) < len(places):
-        raise Violation("C3", f"axes {list(places)}")
+    resized = range(x.ndim) if axes is None else [axis % x.ndim for axis in axes]
+    if len(sizes) != len(resized):
+        raise Violation("C1", f"{len(sizes)} sizes for {len(resized)} axes")
+    if len(set(resized)) < len(resized):
+        raise Violation("C3", f"axes {list(resized)}")
     if any(each < 0 for each in sizes):
         raise Violation("C4", f"shape {sizes}")
-    taken, put = [slice(None)] * x.ndim, [slice(None)] * x.ndim
-    result = list(x.shape)
-    for axis, wanted in zip(places, sizes, strict=True):
-        have, result[axis] = x.shape[axis], wanted
-        begin = abs(have - wanted) // 2
-        if have > wanted:
-            taken[axis] = slice(begin, begin + wanted)
+    source, target = [slice(None)] * x.ndim, [slice(None)] * x.ndim
+    shape_out = list(x.shape)
+    for axis, wanted in zip(resized, sizes, strict=True):
+        size, shape_out[axis] = x.shape[axis], wanted
+        begin = abs(size - wanted) // 2
+        if size > wanted:
+            source[axis] = slice(begin, begin + wanted)
         else:
-            put[axis] = slice(begin, begin + have)
-    context.reserve(math.prod(result), x.dtype)
-    output = np.full(result, zero_of(x.dtype))
-    output[tuple(put)] = x[tuple(taken)]
-    return output
-
-
-_MODES = ("constant", "reflect", "edge")
+            target[axis] = slice(begin, begin + size)
+    context.reserve(math.prod(shape_out), x.dtype)
+    result = np.full(shape_out, zero_of(x.dtype))
+    result[tuple(target)] = x[tuple(source)]
+    return result
 
 
 @kernel("Pad", since=11)
 def pad_11(
     x: Array, pads: Array, value: Array | None = None, axes: Array | None = None, *, mode: str, context: KernelContext
 ) -> Array:
-    """Return x with elements added at both ends of axes, or removed."""
-    places = range(x.ndim) if axes is None else normalised_axes(axes.reshape(-1).tolist(), x.ndim, "C2")
-    if mode not in _MODES and (mode != "wrap" or context.version < 19):
-        raise Violation("C4", f"mode {mode!r}")
+    """Return x with elements added or removed at both ends of axes."""
+    padded = range(x.ndim) if axes is None else normalised_axes(axes.reshape(-1).tolist(), x.ndim, "C2")
     if value is None:
         value = zero_of(x.dtype)
     elif value.size != 1:
         raise Violation("C5", f"{value.size} values")
-    return _padded(x, pads.reshape(-1).tolist(), places, mode, value.reshape(()), context)
+    return _padded(x, pads.reshape(-1).tolist(), padded, mode, value.reshape(()), context)
 
 
 @kernel("Pad", since=2)
 def pad_2(x: Array, *, pads: Sequence[int], mode: str, value: float, context: KernelContext) -> Array:
-    """Return `pad` of all axes, the number of elements and the value attributes."""
-    if mode not in _MODES:
-        raise Violation("C4", f"mode {mode!r}")
+    """Return x with elements added or removed at both ends of all axes."""
     return _padded(x, pads, range(x.ndim), mode, np.array(value).astype(x.dtype), context)
 
 
 @kernel("Pad")
 def pad_1(x: Array, *, paddings: Sequence[int], mode: str, value: float, context: KernelContext) -> Array:
-    """Return `pad_by_attributes`, where nothing can be removed."""
-    if any(each < 0 for each in paddings):
-        raise Violation("C2", f"paddings {list(paddings)}")
+    """Return x with elements added at both ends of all axes."""
     result: Array = pad_2(x, pads=paddings, mode=mode, value=value, context=context)
     return result
 
@@ -197,27 +189,27 @@ def _padded(
     shape = [size + sum(each) for size, each in zip(x.shape, added, strict=True)]
     context.reserve(math.prod(shape), x.dtype)
     if mode == "constant":
-        output = np.full(shape, value)
-        output[tuple(slice(begin, begin + size) for (begin, _), size in zip(added, x.shape, strict=True))] = x
-        return output
+        result = np.full(shape, value)
+        result[tuple(slice(begin, begin + size) for (begin, _), size in zip(added, x.shape, strict=True))] = x
+        return result
     for axis, (begin, end) in enumerate(added):
-        if begin or end:
-            size = x.shape[axis]
-            if not size:
-                raise Violation("C6", f"axis {axis}, mode {mode}")
-            if not math.prod(shape):  # numpy takes long to take empty slices
-                continue
+        size = x.shape[axis]
+        if not (begin or end):
+            continue
+        if not size:
+            raise Violation("C6", f"axis {axis}, mode {mode}")
+        if math.prod(shape):  # numpy takes long to take empty slices
             context.reserve(begin + size + end, np.int64)
             x = x.take(_sources(np.arange(-begin, size + end), size, mode), axis)
     return x.reshape(shape)
 
 
-def _sources(places: Array, size: int, mode: str) -> Array:
-    """Return the positions in the data that positions of the result, counted from the data's first, are copied from."""
+def _sources(positions: Array, size: int, mode: str) -> Array:
+    """Return the indices of the elements to copy to positions, which are counted from the first element of the data."""
     if mode == "edge" or size == 1:
-        return places.clip(0, size - 1)
+        return positions.clip(0, size - 1)
     if mode == "wrap":
-        return places % size
-    # There and back again, without either end twice.
-    places = places % (2 * size - 2)
-    return np.minimum(places, 2 * size - 2 - places)
+        return positions % size
+    # Forwards and backwards again, without repeating either end.
+    positions = positions % (2 * size - 2)
+    return np.minimum(positions, 2 * size - 2 - positions)
