@@ -30,6 +30,7 @@ __all__ = [
     "SchemaError",
     "UsageError",
     "printable",
+    "quoted",
 ]
 
 CODES: dict[str, str] = {
@@ -145,6 +146,11 @@ def printable(text: object) -> str:
     elif isinstance(text, str) and text.isascii() and text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in str(text))
+
+
+def quoted(name: str) -> str:
+    """Return a name from a model for a message: in quotes, safe on a terminal, and not too long."""
+    return f"'{printable(name)}'" if len(name) <= 100 else f"'{printable(name[:100])}…'"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
     from opset.extend import kernel, infer, down, Violation, Refusal
 
 Files beside the YAML of a domain, `kernels.py`, `inference.py` and `adapters.py`, register the functions of its
-operators. Everything below is imported when it is first used, so that a file of adapters does not wait for numpy.
+operators. Tests of an operator run its examples: `model_of`, `feeds_of`, `value_of` and `differences`. Everything below
+is imported when it is first used, so that a file of adapters does not wait for numpy.
 """
 
 from __future__ import annotations
@@ -12,61 +13,91 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opset.inference.call import Call, Unknown
-    from opset.inference.dimensions import Dim, ceil_div, variable
+    from opset.inference.call import Call, Data, Unknown
+    from opset.inference.dimensions import (
+        Dim,
+        Size,
+        broadcast,
+        ceil_div,
+        equal,
+        less,
+        maximum,
+        minimum,
+        product,
+        variable,
+    )
     from opset.inference.registration import data, infer
-    from opset.inference.types import Type, tensor
+    from opset.inference.types import Shape, Type, optional, sequence, tensor
+    from opset.model.elements import NUMBERS, element_name
+    from opset.model.syntax import parse_model
+    from opset.opsets.registry import registry_with
     from opset.reference.comparison import differences
+    from opset.reference.examples import feeds_of, model_of, value_of
     from opset.reference.numerics.small_floats import rounded_once
-    from opset.reference.registration import KernelContext as KernelContext
-    from opset.reference.registration import kernel
+    from opset.reference.registration import KernelContext, kernel
     from opset.schemas.constraints import Violation
+    from opset.schemas.model import example_versions
     from opset.version_converter.registration import down, up
     from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
-_HOMES = {
-    "Builder": "opset.version_converter.rewrite",
-    "Call": "opset.inference.call",
-    "Dim": "opset.inference.dimensions",
-    "KernelContext": "opset.reference.registration",
-    "Node": "opset.version_converter.rewrite",
-    "Refusal": "opset.version_converter.rewrite",
-    "Result": "opset.version_converter.rewrite",
-    "Type": "opset.inference.types",
-    "Unknown": "opset.inference.call",
-    "Violation": "opset.schemas.constraints",
-    "ceil_div": "opset.inference.dimensions",
-    "data": "opset.inference.registration",
-    "differences": "opset.reference.comparison",
-    "down": "opset.version_converter.registration",
-    "infer": "opset.inference.registration",
-    "kernel": "opset.reference.registration",
-    "rounded_once": "opset.reference.numerics.small_floats",
-    "tensor": "opset.inference.types",
-    "up": "opset.version_converter.registration",
-    "variable": "opset.inference.dimensions",
+_NAMES = {
+    "opset.inference.call": "Call Data Unknown",
+    "opset.inference.dimensions": "Dim Size broadcast ceil_div equal less maximum minimum product variable",
+    "opset.inference.registration": "data infer",
+    "opset.inference.types": "Shape Type optional sequence tensor",
+    "opset.model.elements": "NUMBERS element_name",
+    "opset.model.syntax": "parse_model",
+    "opset.opsets.registry": "registry_with",
+    "opset.reference.comparison": "differences",
+    "opset.reference.examples": "feeds_of model_of value_of",
+    "opset.reference.numerics.small_floats": "rounded_once",
+    "opset.reference.registration": "KernelContext kernel",
+    "opset.schemas.constraints": "Violation",
+    "opset.schemas.model": "example_versions",
+    "opset.version_converter.registration": "down up",
+    "opset.version_converter.rewrite": "Builder Node Refusal Result",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
+    "NUMBERS",
     "Builder",
     "Call",
+    "Data",
     "Dim",
     "KernelContext",
     "Node",
     "Refusal",
     "Result",
+    "Shape",
+    "Size",
     "Type",
     "Unknown",
     "Violation",
+    "broadcast",
     "ceil_div",
     "data",
     "differences",
     "down",
+    "element_name",
+    "equal",
+    "example_versions",
+    "feeds_of",
     "infer",
     "kernel",
+    "less",
+    "maximum",
+    "minimum",
+    "model_of",
+    "optional",
+    "parse_model",
+    "product",
+    "registry_with",
     "rounded_once",
+    "sequence",
     "tensor",
     "up",
+    "value_of",
     "variable",
 ]
 
@@ -74,6 +105,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'opset.extend' has no attribute '{name}'")
-    value = getattr(import_module(_HOMES[name]), "Call" if name == "KernelContext" else name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return __all__.copy()

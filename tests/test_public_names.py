@@ -2,13 +2,17 @@
 
 import importlib
 import inspect
+import os
 import pickle
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import opset
-from opset import errors
+from opset import errors, extend
 
 NAMES = [
     "CheckError", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model", "ModelError",
@@ -32,6 +36,38 @@ def test_a_name_is_there_and_documented(name):
 def test_other_names_are_not():
     with pytest.raises(AttributeError, match="has no attribute 'Convert'"):
         _ = opset.Convert
+
+
+FOR_AUTHORS = """
+    Builder Call Data Dim KernelContext NUMBERS Node Refusal Result Shape Size Type Unknown Violation broadcast ceil_div
+    data differences down element_name equal example_versions feeds_of infer kernel less maximum minimum model_of
+    optional parse_model product registry_with rounded_once sequence tensor up value_of variable
+""".split()
+
+
+def test_the_names_for_authors_are_these():
+    assert sorted(extend.__all__) == dir(extend) == sorted(extend._HOMES) == sorted(FOR_AUTHORS)
+    with pytest.raises(AttributeError, match="has no attribute 'Kernel'"):
+        _ = extend.Kernel
+
+
+@pytest.mark.parametrize("name", FOR_AUTHORS)
+def test_a_name_for_authors_is_there_and_documented(name):
+    thing = getattr(extend, name)
+    if inspect.isclass(thing) or inspect.isfunction(thing):
+        assert inspect.getdoc(thing) and thing.__name__ == name
+    else:
+        assert name in ("NUMBERS", "Result", "Shape", "Size")
+
+
+def test_a_file_of_adapters_does_not_wait_for_numpy():
+    code = (
+        "import sys; from opset.extend import Builder, NUMBERS, Node, Refusal, Result, down, element_name, up; "
+        "from opset.extend import Call, Dim, Unknown, Violation, data, infer, tensor; print(*sys.modules)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert not {"numpy", "ml_dtypes", "yaml"} & set(done.stdout.split())
 
 
 def test_the_version_is_a_number():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opset.errors import printable
-from opset.model.types import ELEMENTS, NUMBERS
+from opset.model.elements import NUMBERS, element_name
 from opset.version_converter.registration import Adapter, down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -15,7 +15,7 @@ def cast_6_up(op: Builder, node: Node) -> Result:
     """The type was named as in the enumeration of the types, which has its number too."""
     name = node.attr("to")
     element = name.lower() if isinstance(name, str) else ""
-    if element not in NUMBERS or element == "undefined":
+    if element not in NUMBERS:
         raise Refusal("C103", f"'to' is {printable(name)}, which names no type")
     return op.copy(node, to=NUMBERS[element])
 
@@ -24,9 +24,10 @@ def cast_6_up(op: Builder, node: Node) -> Result:
 def cast_6_down(op: Builder, node: Node) -> Result:
     """The number of a type has a name in the same enumeration."""
     number = node.attr("to")
-    if not 0 < number < len(ELEMENTS):
+    name = element_name(number)
+    if name is None:
         raise Refusal("C103", f"'to' is {number}, which is no type")
-    return op.copy(node, to=ELEMENTS[number].upper())
+    return op.copy(node, to=name.upper())
 
 
 def without(attribute: str, types: tuple[str, ...]) -> Adapter:

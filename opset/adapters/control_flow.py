@@ -8,7 +8,8 @@ from typing import Any
 from opset.adapters.shared import positive_axis
 from opset.errors import printable
 from opset.model import proto as pb
-from opset.model.types import NUMBERS, shape_of
+from opset.model.elements import NUMBERS
+from opset.model.types import shape_of
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_attribute
 

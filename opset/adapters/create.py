@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from opset.adapters.shared import BFLOAT16, SMALL_FLOATS
+from opset.model.elements import NUMBERS, element_name
 from opset.model.tensor import make_tensor
-from opset.model.types import ELEMENTS, MAX_CONSTANT, NUMBERS, Constant, element_name
+from opset.model.types import MAX_CONSTANT, Constant
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -122,7 +123,7 @@ def range_27_down(op: Builder, node: Node) -> Result:
     if element not in ("float16", "bfloat16"):
         return op.copy(node, drop=["stash_type"]) if node.has("stash_type") else None
     if stash not in STASH_TYPES:
-        shown = ELEMENTS[stash].upper() if 0 < stash < len(ELEMENTS) else stash
+        shown = (element_name(stash) or str(stash)).upper()
         raise Refusal("C204", f"'stash_type' is {shown}; ranges of it came with version 27", "set stash_type=1")
     inputs = [op.Cast(name, to=stash) for name in node.proto.input]
     (wide,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])

@@ -14,7 +14,7 @@ from opset.adapters.shared import (
     nonnegative,
     positive_axis,
 )
-from opset.model.types import NUMBERS
+from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

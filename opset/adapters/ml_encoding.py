@@ -6,7 +6,7 @@ from typing import Any
 
 from opset.adapters.ml_trees import ambiguous
 from opset.adapters.shared import LISTS, ML, need_uniform
-from opset.model.types import NUMBERS
+from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

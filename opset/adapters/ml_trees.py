@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from opset.adapters.shared import LISTS, ML, need_uniform
+from opset.model.elements import NUMBERS
 from opset.model.tensor import make_tensor
-from opset.model.types import MAX_CONSTANT, NUMBERS
+from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from opset.adapters.shared import BFLOAT16, emulate
+from opset.model.elements import NUMBERS
 from opset.model.tensor import make_tensor
-from opset.model.types import MAX_CONSTANT, NUMBERS
+from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

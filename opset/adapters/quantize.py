@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from opset.adapters.shared import dimension, positive_axis
+from opset.model.elements import NUMBERS, element_name
 from opset.model.tensor import make_tensor
-from opset.model.types import NUMBERS, element_name
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

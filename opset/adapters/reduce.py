@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opset.adapters.shared import BFLOAT16, dimension, emulate, nonnegative, unsqueeze
-from opset.model.types import NUMBERS
+from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

@@ -9,7 +9,7 @@ from opset.adapters.shared import (
     emulate,
     nonnegative,
 )
-from opset.model.types import NUMBERS
+from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opset.errors import printable
-from opset.model.types import NUMBERS
+from opset.model.elements import NUMBERS
 from opset.version_converter.registration import Adapter
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

@@ -18,7 +18,8 @@ from opset.adapters.shared import (
     nonnegative,
     positive_axis,
 )
-from opset.model.types import MAX_CONSTANT, NUMBERS
+from opset.model.elements import NUMBERS
+from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

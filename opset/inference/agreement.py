@@ -8,7 +8,7 @@ from typing import Any
 from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Dim, Size, equal, lower
 from opset.inference.types import Shape, shown
-from opset.model.types import element_name
+from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
 from opset.schemas.signature import check_constraints
 

@@ -12,8 +12,7 @@ from opset.inference.dimensions import Dim, at_most, equal
 from opset.inference.elements import applied, rounded
 from opset.inference.registration import data, infer
 from opset.inference.types import Type, tensor
-from opset.model.elements import ELEMENTS
-from opset.model.types import NUMBERS
+from opset.model.elements import ELEMENTS, NUMBERS
 from opset.schemas.constraints import Violation
 
 _INTEGERS = frozenset("int64 int32 int16 int8 uint64 uint32 uint16 uint8".split())

@@ -12,8 +12,8 @@ from opset.inference.dimensions import Dim, Size, TooComplex, ceil_div, equal, l
 from opset.inference.elements import applied, rounded
 from opset.inference.registration import data, infer
 from opset.inference.types import Shape, Type, tensor
+from opset.model.elements import element_name
 from opset.model.tensor import tensor_values
-from opset.model.types import element_name
 from opset.schemas.constraints import Violation
 
 # Constants

@@ -37,9 +37,9 @@ from opset.inference.renaming import renamed, replaced, variables_of, with_sizes
 from opset.inference.types import Type, is_rankless, mapped, meet, of_proto, tensor
 from opset.model.attributes import attribute_value
 from opset.model.container import Model
+from opset.model.elements import element_name
 from opset.model.graph import Body, bodies, call_order, function_key, subgraphs, verify
 from opset.model.tensor import tensor_values
-from opset.model.types import element_name
 from opset.opsets.hooks import Hook
 from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.registry import Registry

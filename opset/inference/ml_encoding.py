@@ -7,7 +7,7 @@ from opset.inference.call import Call
 from opset.inference.dimensions import Size, equal, multiplied, product
 from opset.inference.ml_outputs import count_of, labels_of, ml, one_or_each, rows_of, size_of
 from opset.inference.types import Shape, Type, sequence, tensor
-from opset.model.types import element_name
+from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
 
 

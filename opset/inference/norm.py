@@ -8,7 +8,7 @@ from opset.inference.dimensions import equal
 from opset.inference.registration import infer
 from opset.inference.rules.elementwise import broadcast_onto
 from opset.inference.types import Known, Shape, Type, tensor
-from opset.model.types import element_name
+from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
 
 

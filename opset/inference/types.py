@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from opset.inference.dimensions import Dim, Size, equal
 from opset.model import proto as pb
-from opset.model.types import NUMBERS, element_name
+from opset.model.elements import NUMBERS, element_name
 
 Shape = tuple[Size | None, ...]
 """Sizes; None where one is not known and need not be the same wherever this type is."""

@@ -16,29 +16,18 @@ from numpy.typing import NDArray
 from opset.errors import Finding, ModelError
 from opset.model import proto as pb
 from opset.model.container import Model
-from opset.model.elements import ELEMENTS, STRING, element_bits, element_count, misfit
+from opset.model.elements import ELEMENTS, NUMBERS, STRING
+from opset.model.encoding import element_bits, element_count, misfit
 from opset.model.tensor import tensor_bytes, tensor_values, text_of
 from opset.model.wire import too_large
 
 Array = NDArray[Any]
 
 DTYPES: Final[dict[int, np.dtype[Any]]] = {
-    number: np.dtype(kind)
-    for number, kind in enumerate(
-        (
-            *(np.float32, np.uint8, np.int8, np.uint16, np.int16, np.int32, np.int64, np.object_, np.bool_, np.float16),
-            *(np.float64, np.uint32, np.uint64, np.complex64, np.complex128, ml_dtypes.bfloat16),
-            *(ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz),
-            *(ml_dtypes.uint4, ml_dtypes.int4, ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e8m0fnu),
-            *(ml_dtypes.uint2, ml_dtypes.int2, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn),
-        ),
-        1,
-    )
+    element.number: np.dtype(getattr(ml_dtypes, element.dtype, element.dtype)) for element in ELEMENTS.values()
 }
 """The dtype of every TensorProto.DataType, by its number."""
 
-# The words of type strings differ from the names in TensorProto in case alone.
-_WORDS: Final = {"string": STRING} | {element.name.lower(): number for number, element in ELEMENTS.items()}
 # The parts of SequenceProto and OptionalProto, in the numbers of their elem_type.
 _PARTS: Final = ("", "tensor_value", "sparse_tensor_value", "sequence_value", "map_value", "optional_value")
 _NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
@@ -58,8 +47,8 @@ def data_type_of(dtype: np.dtype[Any]) -> int | None:
 
 
 def dtype_of_element(name: str) -> np.dtype[Any]:
-    """Return the dtype of an element type by its word in type strings: "float" is float32."""
-    return DTYPES[_WORDS[name]]
+    """Return the dtype of an element type by its name in type strings: "float" is float32."""
+    return DTYPES[NUMBERS[name]]
 
 
 def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Array:
@@ -187,7 +176,7 @@ def _value(message: Any, kind: str, part: bool = False) -> Any:
             array = array_of(None, message)
             if inner == "bfloat16" and array.dtype == np.uint16:
                 return array.view(ml_dtypes.bfloat16)
-            if part and inner and data_type_of(array.dtype) != _WORDS.get(inner):
+            if part and inner and data_type_of(array.dtype) != NUMBERS.get(inner):
                 raise _unfit(f"a tensor in it is of {array.dtype}, and {kind} is declared")
             return array
         case "SparseTensorProto":
@@ -216,7 +205,7 @@ def _held(message: Any, kind: str, inner: str) -> str:
 def _map(message: Any, inner: str) -> dict[Any, Any]:
     """Return the map of a MapProto; `inner` is what its type string says of keys and values."""
     key, _, element = inner.partition(", ")
-    text = _WORDS.get(key, message.key_type) == STRING
+    text = NUMBERS.get(key, message.key_type) == STRING
     if message.keys if text else message.string_keys:
         raise _unfit(f"it has keys that are {'no ' if text else ''}text, and map({inner or '?'}) is declared")
     keys = [text_of(each) for each in message.string_keys] if text else [*message.keys]
@@ -252,9 +241,9 @@ def message_of(name: str, value: Any, kind: str) -> Any:
     if wrapper == "map":
         key, _, element = inner.partition(", ")
         mapping = pb.MapProto(name=name)
-        if key not in _WORDS:
+        if key not in NUMBERS:
             raise misfit(mapping, "the types of its keys and values are not declared")
-        mapping.key_type = _WORDS[key]
+        mapping.key_type = NUMBERS[key]
         if key == "string":
             mapping.string_keys.extend(each if isinstance(each, bytes) else each.encode() for each in value)
         else:

@@ -1,35 +1,12 @@
-"""Element types of tensors: their sizes, and their values as Python objects to and from bytes, without numpy.
-
-Bytes are always in the form of raw_data: one element after the other, the least significant byte first; types of 2, 4
-and 6 bits form one stream of bits, the first element in the lowest bits of the first byte.
-"""
+"""Element types of tensors: one table, from which every other list of them is derived. Numpy is not needed for it."""
 
 from __future__ import annotations
 
-import math
-import struct
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from typing import Any, Final, NamedTuple
-
-from opset.errors import Finding, ModelError, printable
-
-STRING: Final = 8
-BOOL: Final = 9
-
-
-class Element(NamedTuple):
-    """An element type: name, size, the field that holds it where raw_data does not, and its code for struct if any."""
-
-    name: str
-    bits: int
-    field: str
-    code: str = ""
+from typing import Final, NamedTuple
 
 
 class SmallFloat(NamedTuple):
-    """A float of at most 8 bits: how many are exponent and mantissa, the bias, and which patterns are no numbers."""
+    """The layout of a float of at most 8 bits: sizes of exponent and mantissa, bias, and which patterns are special."""
 
     exponent: int
     mantissa: int
@@ -37,219 +14,76 @@ class SmallFloat(NamedTuple):
     special: str = ""
 
 
-ELEMENTS: Final = {
-    1: Element("FLOAT", 32, "float_data", "f"),
-    2: Element("UINT8", 8, "int32_data", "B"),
-    3: Element("INT8", 8, "int32_data", "b"),
-    4: Element("UINT16", 16, "int32_data", "H"),
-    5: Element("INT16", 16, "int32_data", "h"),
-    6: Element("INT32", 32, "int32_data", "i"),
-    7: Element("INT64", 64, "int64_data", "q"),
-    BOOL: Element("BOOL", 8, "int32_data", "?"),
-    10: Element("FLOAT16", 16, "int32_data", "e"),
-    11: Element("DOUBLE", 64, "double_data", "d"),
-    12: Element("UINT32", 32, "uint64_data", "I"),
-    13: Element("UINT64", 64, "uint64_data", "Q"),
-    14: Element("COMPLEX64", 64, "float_data", "f"),
-    15: Element("COMPLEX128", 128, "double_data", "d"),
-    16: Element("BFLOAT16", 16, "int32_data"),
-    17: Element("FLOAT8E4M3FN", 8, "int32_data"),
-    18: Element("FLOAT8E4M3FNUZ", 8, "int32_data"),
-    19: Element("FLOAT8E5M2", 8, "int32_data"),
-    20: Element("FLOAT8E5M2FNUZ", 8, "int32_data"),
-    21: Element("UINT4", 4, "int32_data"),
-    22: Element("INT4", 4, "int32_data"),
-    23: Element("FLOAT4E2M1", 4, "int32_data"),
-    24: Element("FLOAT8E8M0", 8, "int32_data"),
-    25: Element("UINT2", 2, "int32_data"),
-    26: Element("INT2", 2, "int32_data"),
-    27: Element("FLOAT6E2M3", 6, "int32_data"),
-    28: Element("FLOAT6E3M2", 6, "int32_data"),
-}
-"""Every element type but STRING, by its number in TensorProto.DataType."""
+class Element(NamedTuple):
+    """An element type of tensors.
 
-_COMPLEX: Final = frozenset({14, 15})
-_BFLOAT16: Final = 16
-_POWERS: Final = 24  # FLOAT8E8M0 has neither sign nor mantissa
-_SMALL_INTEGERS: Final = {21: (0, 15), 22: (-8, 7), 25: (0, 3), 26: (-2, 1)}
-_SMALL_FLOATS: Final = {
-    17: SmallFloat(4, 3, 7, "last is nan"),
-    18: SmallFloat(4, 3, 8, "negative zero is nan"),
-    19: SmallFloat(5, 2, 15, "ieee"),
-    20: SmallFloat(5, 2, 16, "negative zero is nan"),
-    23: SmallFloat(2, 1, 1),
-    27: SmallFloat(2, 3, 1),
-    28: SmallFloat(3, 2, 3),
-}
-_MOST: Final = 1 << 62
-
-
-def quoted(name: str) -> str:
-    """Return a name from a model for a message: in quotes, safe on a terminal, and not too long."""
-    return f"'{printable(name)}'" if len(name) <= 100 else f"'{printable(name[:100])}…'"
-
-
-def place(tensor: Any) -> str:
-    """Return how a message names a tensor."""
-    return f"tensor {quoted(tensor.name)}"
-
-
-def misfit(tensor: Any, why: str) -> ModelError:
-    """Return the error for a tensor whose data is not what its dims and type say."""
-    return ModelError(Finding("M206", "the size of a tensor's data does not fit its dims and type", place(tensor), why))
-
-
-def element_bits(data_type: int) -> int:
-    """Return the size of one element in bits; raise ModelError M206 for STRING and for what is no type."""
-    if data_type in ELEMENTS:
-        return ELEMENTS[data_type].bits
-    why = "strings differ in size" if data_type == STRING else f"{data_type} is no element type"
-    raise ModelError(Finding("M206", "the element type has no size", why=why))
-
-
-def element_count(tensor: Any) -> int:
-    """Return the product of a tensor's dims; raise ModelError M206 if one is negative or the product is absurd."""
-    dims = list(tensor.dims)
-    shown = str(dims) if len(dims) <= 8 else f"{str(dims[:8])[:-1]}, …]"
-    if any(dim < 0 for dim in dims):
-        raise misfit(tensor, f"its dims {shown} hold a negative number")
-    count = 0 if 0 in dims else 1
-    for dim in dims:
-        count *= dim
-        if count > _MOST:
-            raise misfit(tensor, f"its dims {shown} ask for more elements than any file holds")
-    return count
-
-
-def data_size(tensor: Any) -> int:
-    """Return how many bytes a tensor's data has by its dims and type; raise ModelError M206 if these say nothing."""
-    if tensor.data_type not in ELEMENTS:
-        is_string = tensor.data_type == STRING
-        raise misfit(tensor, "strings differ in size" if is_string else f"{tensor.data_type} is no element type")
-    return -(-element_count(tensor) * ELEMENTS[tensor.data_type].bits // 8)
-
-
-def decode(data_type: int, data: bytes, count: int) -> list[Any]:
-    """Return `count` elements as int, float, bool or complex; `data` must have the size that this takes."""
-    code = ELEMENTS[data_type].code
-    if data_type in _COMPLEX:
-        parts = struct.unpack(f"<{2 * count}{code}", data)
-        return [complex(real, imaginary) for real, imaginary in zip(parts[::2], parts[1::2], strict=True)]
-    if code:
-        return list(struct.unpack(f"<{count}{code}", data))
-    if data_type == _BFLOAT16:
-        wide = bytearray(4 * count)
-        wide[2::4], wide[3::4] = data[::2], data[1::2]
-        return list(struct.unpack(f"<{count}f", wide))
-    table = _table(data_type)
-    return [table[pattern] for pattern in _unpack(data, ELEMENTS[data_type].bits, count)]
-
-
-def encode(data_type: int, values: Sequence[Any]) -> bytes:
-    """Return elements as bytes: the inverse of `decode`.
-
-    A float is rounded to the nearest that the type has, ties to even. Raises ValueError, OverflowError or struct.error
-    for a value beyond the type's range, TypeError for one that is no number.
+    - `number`: that of TensorProto.DataType; `name`: as type strings spell it;
+    - `bits`: the size of one element, 0 for strings, which differ in size;
+    - `field`: the field of TensorProto that holds elements where raw_data does not;
+    - `dtype`: the name in numpy, or in ml_dtypes;
+    - `ir_version`: the one that introduced the type;
+    - `code`: the format character of the struct module, "" where it has none;
+    - `small_float`: the layout of a float of at most 8 bits.
     """
-    code = ELEMENTS[data_type].code
-    if data_type in _COMPLEX:
-        parts = [part for value in map(complex, values) for part in (value.real, value.imag)]
-        return struct.pack(f"<{len(parts)}{code}", *parts)
-    if code:
-        return struct.pack(f"<{len(values)}{code}", *values)
-    if data_type == _BFLOAT16:
-        return struct.pack(f"<{len(values)}H", *map(_bfloat16_pattern, values))
-    return pack((_pattern(data_type, value) for value in values), ELEMENTS[data_type].bits)
+
+    number: int
+    name: str
+    bits: int
+    field: str
+    dtype: str
+    ir_version: int = 1
+    code: str = ""
+    small_float: SmallFloat | None = None
 
 
-def pack(patterns: Iterable[int], bits: int) -> bytes:
-    """Return patterns of at most 8 bits as one stream of bits."""
-    out = bytearray()
-    held = filled = 0
-    for pattern in patterns:
-        held |= (pattern & (1 << bits) - 1) << filled
-        filled += bits
-        if filled >= 8:
-            out.append(held & 0xFF)
-            held, filled = held >> 8, filled - 8
-    if filled:
-        out.append(held)
-    return bytes(out)
+POWER: Final = "power of two without a sign, last is nan"
+STRING: Final = 8
+BOOL: Final = 9
+
+_TABLE: Final = (
+    Element(1, "float", 32, "float_data", "float32", code="f"),
+    Element(2, "uint8", 8, "int32_data", "uint8", code="B"),
+    Element(3, "int8", 8, "int32_data", "int8", code="b"),
+    Element(4, "uint16", 16, "int32_data", "uint16", code="H"),
+    Element(5, "int16", 16, "int32_data", "int16", code="h"),
+    Element(6, "int32", 32, "int32_data", "int32", code="i"),
+    Element(7, "int64", 64, "int64_data", "int64", code="q"),
+    Element(STRING, "string", 0, "string_data", "object"),
+    Element(BOOL, "bool", 8, "int32_data", "bool", code="?"),
+    Element(10, "float16", 16, "int32_data", "float16", code="e"),
+    Element(11, "double", 64, "double_data", "float64", code="d"),
+    Element(12, "uint32", 32, "uint64_data", "uint32", code="I"),
+    Element(13, "uint64", 64, "uint64_data", "uint64", code="Q"),
+    Element(14, "complex64", 64, "float_data", "complex64", code="f"),
+    Element(15, "complex128", 128, "double_data", "complex128", code="d"),
+    Element(16, "bfloat16", 16, "int32_data", "bfloat16", 4),
+    Element(17, "float8e4m3fn", 8, "int32_data", "float8_e4m3fn", 9, small_float=SmallFloat(4, 3, 7, "last is nan")),
+    Element(
+        18, "float8e4m3fnuz", 8, "int32_data", "float8_e4m3fnuz", 9,
+        small_float=SmallFloat(4, 3, 8, "negative zero is nan"),
+    ),
+    Element(19, "float8e5m2", 8, "int32_data", "float8_e5m2", 9, small_float=SmallFloat(5, 2, 15, "ieee")),
+    Element(
+        20, "float8e5m2fnuz", 8, "int32_data", "float8_e5m2fnuz", 9,
+        small_float=SmallFloat(5, 2, 16, "negative zero is nan"),
+    ),
+    Element(21, "uint4", 4, "int32_data", "uint4", 10),
+    Element(22, "int4", 4, "int32_data", "int4", 10),
+    Element(23, "float4e2m1", 4, "int32_data", "float4_e2m1fn", 11, small_float=SmallFloat(2, 1, 1)),
+    Element(24, "float8e8m0", 8, "int32_data", "float8_e8m0fnu", 12, small_float=SmallFloat(8, 0, 127, POWER)),
+    Element(25, "uint2", 2, "int32_data", "uint2", 13),
+    Element(26, "int2", 2, "int32_data", "int2", 13),
+    Element(27, "float6e2m3", 6, "int32_data", "float6_e2m3fn", 14, small_float=SmallFloat(2, 3, 1)),
+    Element(28, "float6e3m2", 6, "int32_data", "float6_e3m2fn", 14, small_float=SmallFloat(3, 2, 3)),
+)  # fmt: skip
+
+ELEMENTS: Final = {element.number: element for element in _TABLE}
+"""Every element type by its number in TensorProto.DataType."""
+NUMBERS: Final = {element.name: element.number for element in _TABLE}
+"""The number of every element type by its name: `NUMBERS["float"]` is 1."""
 
 
-def _unpack(data: bytes, bits: int, count: int) -> Iterator[int]:
-    """Yield the patterns of a stream of bits: the inverse of `pack`."""
-    padded, mask = data + b"\0", (1 << bits) - 1
-    for position in range(0, count * bits, bits):
-        byte = position >> 3
-        yield (padded[byte] | padded[byte + 1] << 8) >> (position & 7) & mask
-
-
-@cache
-def _table(data_type: int) -> tuple[Any, ...]:
-    """Return the value of every bit pattern of a type of at most 8 bits, in order."""
-    if data_type in _SMALL_INTEGERS:
-        lowest, highest = _SMALL_INTEGERS[data_type]
-        return (*range(highest + 1), *range(lowest, 0))
-    if data_type == _POWERS:
-        return (*(math.ldexp(1.0, pattern - 127) for pattern in range(255)), math.nan)
-    exponent_bits, mantissa_bits, bias, special = _SMALL_FLOATS[data_type]
-    positive = []
-    for pattern in range(1 << exponent_bits + mantissa_bits):
-        exponent, mantissa = pattern >> mantissa_bits, pattern & (1 << mantissa_bits) - 1
-        if special == "ieee" and exponent == (1 << exponent_bits) - 1:
-            positive.append(math.nan if mantissa else math.inf)
-        else:
-            mantissa += (1 << mantissa_bits) if exponent else 0
-            positive.append(math.ldexp(mantissa, max(exponent, 1) - bias - mantissa_bits))
-    if special == "last is nan":
-        positive[-1] = math.nan
-    negative = [-value for value in positive]
-    if special == "negative zero is nan":
-        negative[0] = math.nan
-    return (*positive, *negative)
-
-
-@cache
-def _numbers(data_type: int) -> tuple[list[float], list[int]]:
-    """Return the numbers of a small float type that are not below zero, ascending, and their bit patterns."""
-    table = _table(data_type)
-    patterns = range(len(table) if data_type == _POWERS else len(table) // 2)
-    known = [pattern for pattern in patterns if not math.isnan(table[pattern])]
-    return [table[pattern] for pattern in known], known
-
-
-def _pattern(data_type: int, value: Any) -> int:
-    """Return the bit pattern of the nearest number in a type of at most 8 bits; raise ValueError out of range."""
-    table = _table(data_type)
-    if data_type in _SMALL_INTEGERS:
-        return table.index(value)
-    value = float(value)
-    if math.isnan(value):
-        nans = [pattern for pattern, known in enumerate(table) if math.isnan(known)]
-        if not nans:
-            raise ValueError("the type has no NaN")
-        return nans[0]
-    numbers, patterns = _numbers(data_type)
-    size = abs(value)
-    at = bisect_left(numbers, size)
-    if at == len(numbers) or numbers[at] == math.inf != size or (data_type == _POWERS and value not in numbers):
-        raise ValueError(f"{value} is out of range")
-    if numbers[at] != size:
-        below, above = size - numbers[at - 1], numbers[at] - size
-        at -= below < above or (below == above and patterns[at - 1] % 2 == 0)
-    if math.copysign(1, value) > 0:
-        return patterns[at]
-    negative = patterns[at] + len(table) // 2
-    return patterns[at] if math.isnan(table[negative]) else negative
-
-
-def _bfloat16_pattern(value: Any) -> int:
-    """Return the upper half of the FLOAT that a value rounds to, in one rounding; raise OverflowError out of range."""
-    value = float(value)
-    if math.isnan(value):
-        return 0x7FC0
-    if math.isfinite(value):
-        step = max(math.frexp(value)[1], -125) - 8  # 8 bits of precision, down to the subnormal numbers
-        value = math.copysign(math.ldexp(round(math.ldexp(value, -step)), step), value)
-    return int.from_bytes(struct.pack("<f", value)[2:], "little")
+def element_name(number: int) -> str | None:
+    """Return the name of an element type by its number, None for a number that is not known."""
+    element = ELEMENTS.get(number)
+    return element.name if element is not None else None

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opset.errors import Finding, ModelError
-from opset.model.elements import data_size, misfit, place, quoted
+from opset.errors import Finding, ModelError, quoted
+from opset.model.encoding import data_size, misfit, named
 from opset.model.source import FOLDER, NO_FOLLOW, NO_WAIT, OPEN, changed, file_state, read_exactly
 from opset.model.wire import Segment
 
@@ -116,7 +116,7 @@ def reference(tensor: Any) -> Reference:
     """
     entries = {_text(entry.key): _text(entry.value) for entry in tensor.external_data}
     if not entries.get("location"):
-        raise ModelError(Finding("M207", "external data has no location", place(tensor)))
+        raise ModelError(Finding("M207", "external data has no location", named(tensor)))
     length = _number("length", entries["length"], tensor) if "length" in entries else None
     offset = _number("offset", entries.get("offset", "0"), tensor)
     return Reference(entries["location"], offset, length, entries.get("checksum", ""))
@@ -133,16 +133,16 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
             Finding(
                 "M202",
                 "the model has external data, and no folder to look for it",
-                place(tensor),
+                named(tensor),
                 f"it lies in {quoted(said.location)} beside the model's file",
                 "load the model by its path",
             )
         )
-    file = folder.file(said.location, place(tensor))
+    file = folder.file(said.location, named(tensor))
     if said.offset + size > file.size:
         why = f"it needs bytes {said.offset} to {said.offset + size}, and the file has {file.size}"
         what = "external data ends before offset plus length"
-        raise ModelError(Finding("M205", what, place(tensor), why, file=file.name))
+        raise ModelError(Finding("M205", what, named(tensor), why, file=file.name))
     return Segment(file, said.offset, said.offset + size)
 
 
@@ -170,7 +170,7 @@ def odd_keys(model: Any) -> list[Finding]:
         odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
         if odd:
             why = "not known, or given twice: " + ", ".join(map(quoted, odd[:8]))
-            found.append(Finding("M208", "external data has keys without a clear meaning", place(tensor), why))
+            found.append(Finding("M208", "external data has keys without a clear meaning", named(tensor), why))
     return found
 
 
@@ -189,7 +189,7 @@ def locations(model: Any) -> dict[str, str]:
     for tensor in filter(is_external, tensors(model)):
         for entry in tensor.external_data:
             if entry.key == "location":
-                found.setdefault(_text(entry.value), place(tensor))
+                found.setdefault(_text(entry.value), named(tensor))
     return found
 
 
@@ -234,7 +234,7 @@ def _number(key: str, text: str, tensor: Any) -> int:
     if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= _LARGEST:
         return int(text)
     why = f"{key} is {quoted(text)}"
-    raise ModelError(Finding("M204", "offset or length of external data is not a plain number", place(tensor), why))
+    raise ModelError(Finding("M204", "offset or length of external data is not a plain number", named(tensor), why))
 
 
 def _outside(location: str, where: str, why: str) -> ModelError:

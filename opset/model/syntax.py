@@ -29,9 +29,10 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, Final, NoReturn
 
-from opset.errors import Finding, ModelError
+from opset.errors import Finding, ModelError, quoted
 from opset.model import proto as pb
-from opset.model.elements import BOOL, ELEMENTS, STRING, element_count, quoted
+from opset.model.elements import BOOL, ELEMENTS, NUMBERS, STRING
+from opset.model.encoding import element_count
 
 MAX_DEPTH: Final = 30
 """Graphs and types inside each other; what is deeper could pass the 100 nested messages that protobuf reads."""
@@ -52,9 +53,8 @@ _TOKEN: Final = re.compile(
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _NOT_FINITE: Final = frozenset({"inf", "infinity", "nan"})
 
-_ELEMENT_TYPES: Final = {"string": STRING, **{element.name.lower(): number for number, element in ELEMENTS.items()}}
 _NESTED_TYPES: Final = {"seq": "sequence_type", "optional": "optional_type"}
-_TYPE_WORDS: Final = frozenset({*_ELEMENT_TYPES, *_NESTED_TYPES, "map", "sparse_tensor", "opaque"})
+_TYPE_WORDS: Final = frozenset({*NUMBERS, *_NESTED_TYPES, "map", "sparse_tensor", "opaque"})
 
 # By the kind of a value: the field of AttributeProto for one, and for a list of them.
 _FIELDS: Final = {
@@ -263,7 +263,7 @@ class _Reader:
     def type(self, message: Any) -> None:
         """Read a type into a TypeProto."""
         word = self.text if self.kind == "word" else ""
-        if word in _ELEMENT_TYPES:
+        if word in NUMBERS:
             self.tensor_type(message.tensor_type)
         elif word not in _TYPE_WORDS:
             self.fail("a type")
@@ -286,9 +286,9 @@ class _Reader:
 
     def element_type(self) -> int:
         """Return the number of an element type."""
-        if self.kind != "word" or self.text not in _ELEMENT_TYPES:
+        if self.kind != "word" or self.text not in NUMBERS:
             self.fail("an element type")
-        return _ELEMENT_TYPES[self.advance()]
+        return NUMBERS[self.advance()]
 
     def tensor_type(self, message: Any) -> None:
         """Read an element type and dims: without brackets a scalar, with empty brackets of unknown rank."""
@@ -343,7 +343,7 @@ class _Reader:
             if element.field in ("float_data", "double_data"):
                 single = element.field == "float_data"
                 field.extend(self.real(single) for _ in self.listed("}"))
-                count *= 2 if element.name.startswith("COMPLEX") else 1
+                count *= 2 if element.name.startswith("complex") else 1
             else:
                 lowest, highest, why = _bounds(tensor.data_type)
                 field.extend(self.whole(lowest, highest, why) for _ in self.listed("}"))
@@ -573,7 +573,7 @@ def _bounds(data_type: int) -> tuple[int, int, str]:
         return -(1 << element.bits - 1), (1 << element.bits - 1) - 1, ""
     if element.code in tuple("BHIQ"):
         return 0, (1 << element.bits) - 1, ""
-    name = element.name.lower()
+    name = element.name
     if element.bits in (2, 4):
         return -128, 255, f"data of {name} is written as bytes, {8 // element.bits} elements in each"
     # As in the field itself, a pattern of 8 or 16 bits may also be written as a signed number.

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.message import DecodeError
 
 from opset.model import external, proto, wire
-from opset.model.elements import (
-    BOOL,
-    ELEMENTS,
-    STRING,
-    data_size,
-    decode,
-    element_bits,
-    element_count,
-    encode,
-    misfit,
-    pack,
-)
+from opset.model.elements import BOOL, ELEMENTS, STRING
+from opset.model.encoding import data_size, decode, element_bits, element_count, encode, misfit, pack
 from opset.model.source import BytesSource
 
 if TYPE_CHECKING:

@@ -1,19 +1,14 @@
-"""Element types, type strings, shapes as models state them, and constants."""
+"""Type strings, shapes as models state them, and constants."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from opset.model.elements import element_name
+
 Shape = tuple[int | str | None, ...]
 
-# TensorProto.DataType by number, in the words of type strings.
-ELEMENTS = (
-    "undefined float uint8 int8 uint16 int16 int32 int64 string bool float16 double uint32 uint64 complex64 "
-    "complex128 bfloat16 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz uint4 int4 float4e2m1 float8e8m0 "
-    "uint2 int2 float6e2m3 float6e3m2"
-).split()
-NUMBERS = {name: number for number, name in enumerate(ELEMENTS)}
 MAX_CONSTANT = 1 << 16
 """Elements of the largest constant that is read to decide a conversion; weights are never read."""
 
@@ -25,11 +20,6 @@ class Constant:
     element: str
     dims: tuple[int, ...]
     values: tuple[Any, ...]
-
-
-def element_name(number: int) -> str | None:
-    """Return the word for a TensorProto.DataType number, None for one that is not known."""
-    return ELEMENTS[number] if 0 < number < len(ELEMENTS) else None
 
 
 def type_string(proto: Any) -> str | None:

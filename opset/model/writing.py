@@ -16,11 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from opset.errors import Finding, ModelError, OpsetError, UsageError
+from opset.errors import Finding, ModelError, OpsetError, UsageError, quoted
 from opset.model import external as external_data
 from opset.model import proto, wire
 from opset.model import tensor as tensors
-from opset.model.elements import ELEMENTS, data_size, quoted
+from opset.model.elements import ELEMENTS, STRING
+from opset.model.encoding import data_size
 from opset.model.source import CHUNK, NO_FOLLOW, OPEN, changed, read_into, write_all
 
 if TYPE_CHECKING:
@@ -477,7 +478,7 @@ def _moved(model: Model, output: str, files: _Files) -> Model:
 
 
 def _is_large(tensor: Any) -> bool:
-    return tensor.data_type in ELEMENTS and data_size(tensor) > wire.THRESHOLD
+    return tensor.data_type in ELEMENTS and tensor.data_type != STRING and data_size(tensor) > wire.THRESHOLD
 
 
 def _inlined(model: Model) -> Model:

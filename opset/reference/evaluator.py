@@ -21,8 +21,9 @@ import numpy as np
 from opset.errors import Finding, OpsetError, RunError, printable
 from opset.model.arrays import data_type_of, dtype_of_element
 from opset.model.container import ModelLike, load
+from opset.model.elements import element_name
 from opset.model.graph import bodies, call_order, verify
-from opset.model.types import ELEMENTS, Shape, shape_of, type_string
+from opset.model.types import Shape, shape_of, type_string
 from opset.opsets.imports import check_model_head
 from opset.opsets.registry import Registry, default_registry
 from opset.reference.numerics.memory import nbytes
@@ -251,7 +252,7 @@ def type_of(value: Any) -> str:
         wrappers, value = f"{wrappers}seq(", value[0]
     if isinstance(value, np.ndarray):
         number = data_type_of(value.dtype)
-        kind = f"tensor({ELEMENTS[number] if number else value.dtype})"
+        kind = f"tensor({element_name(number) if number else value.dtype})"
     elif isinstance(value, dict):
         kind = "map(?)"
     else:

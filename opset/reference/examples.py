@@ -10,8 +10,8 @@ import numpy as np
 from opset.model import proto as pb
 from opset.model.arrays import dtype_of_element, tensor_of
 from opset.model.attributes import FIELDS
+from opset.model.elements import NUMBERS
 from opset.model.syntax import parse_graph
-from opset.model.types import NUMBERS
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import Example, ExampleValue, OpSchema, Parameter
 

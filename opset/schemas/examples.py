@@ -31,11 +31,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.errors import SchemaError
+from opset.model.elements import NUMBERS
 from opset.schemas.fields import Fields
 from opset.schemas.model import UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
 from opset.schemas.names import near_miss
 from opset.schemas.reader import Findings, Node
-from opset.schemas.types import ELEMENTS, expand
+from opset.schemas.types import expand
 
 MAX_ELEMENTS = 2**20  # of all values of a file, since a few words stand for many elements
 MAX_RANK = 32
@@ -225,7 +226,7 @@ class Examples(Fields):
         try:
             (type_,) = expand(text, {})
         except KeyError:
-            self.undefined(node, "type", text, ELEMENTS)
+            self.undefined(node, "type", text, NUMBERS)
             return ""
         return type_
 
@@ -246,7 +247,7 @@ class Examples(Fields):
             entries = self.mapping(node)
             content = {
                 self.map_key(node.keys[key], keys): (
-                    self.element(each, values) if values in ELEMENTS else self.content(each, values, unknown)
+                    self.element(each, values) if values in NUMBERS else self.content(each, values, unknown)
                 )
                 for key, each in entries.items()
             }

@@ -42,6 +42,7 @@ from pathlib import Path
 from typing import Any
 
 from opset.errors import Finding, SchemaError
+from opset.model.elements import NUMBERS
 from opset.schemas.examples import Examples
 from opset.schemas.fields import Fields
 from opset.schemas.model import (
@@ -61,7 +62,7 @@ from opset.schemas.printer import dump_document
 from opset.schemas.ranges import Comparison, parse_range, ranks_of
 from opset.schemas.reader import MAX_SIZE, Findings, Node, read
 from opset.schemas.signature import AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
-from opset.schemas.types import ELEMENTS, TypeSets, expand, is_type
+from opset.schemas.types import TypeSets, expand, is_type
 
 _SINGLE_TYPES = ("float", "int", "string", "tensor", "graph", "sparse_tensor", "type_proto")
 ATTRIBUTE_TYPES = (*_SINGLE_TYPES, *(f"{each}s" for each in _SINGLE_TYPES))
@@ -195,7 +196,7 @@ def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple
         raise SchemaError(findings)
     reading = _Reading(findings, sets)
     for name, node in root.value.items():
-        if name in sets or name in ELEMENTS:
+        if name in sets or name in NUMBERS:
             findings.add("S106", f"{name!r} is the name of a type or of another set", root.keys[name])
         else:
             sets[name] = reading.types(node)
@@ -240,7 +241,7 @@ class _Reading(Fields):
         try:
             types = set(expand(expression, self.sets)) if expression else set()
         except KeyError:
-            self.undefined(node, "type or type set", expression, [*self.sets, *ELEMENTS])
+            self.undefined(node, "type or type set", expression, [*self.sets, *NUMBERS])
             return set()
         self.expansions += len(types)
         if self.expansions > MAX_TYPES:
@@ -439,8 +440,8 @@ class _Reading(Fields):
         if kind == DATA_TYPE:
             choices = tuple(map(self.name, self.items(node)))
             for choice, each in zip(choices, self.items(node), strict=True):
-                if choice and choice not in types and choice not in ELEMENTS:
-                    self.undefined(each, "element type or type constraint", choice, [*types, *ELEMENTS])
+                if choice and choice not in types and choice not in NUMBERS:
+                    self.undefined(each, "element type or type constraint", choice, [*types, *NUMBERS])
         elif singular in ("int", "float", "string"):
             choices = tuple(self.value(each, singular) for each in self.items(node))
         else:

@@ -32,11 +32,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from opset.errors import printable
-from opset.model.types import element_name
+from opset.model.elements import NUMBERS, element_name
 from opset.schemas.constraints import Violation
 from opset.schemas.model import SINGLE, UNBOUNDED, Attribute, OpSchema, Parameter
 from opset.schemas.ranges import AXIS_RANGE, Comparison, parse_range, ranks_of
-from opset.schemas.types import ELEMENTS
 
 INPUT_COUNT, OUTPUT_COUNT, MISSING_INPUT = "input count", "output count", "missing input"
 INPUT_TYPE, OUTPUT_TYPE, TIED_TYPES = "input type", "output type", "tied types"
@@ -263,10 +262,10 @@ def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> st
     if declared.kind == DATA_TYPE:
         if not declared.choices:
             return f"{name} is the number of an element type"
-        if all(each in ELEMENTS for each in declared.choices):
+        if all(each in NUMBERS for each in declared.choices):
             return f"{name} is {listed(declared.choices)}"
         number = "name" if declared.type == "string" else "number"
-        phrases = [each if each in ELEMENTS else f"a type in {each}" for each in declared.choices]
+        phrases = [each if each in NUMBERS else f"a type in {each}" for each in declared.choices]
         return f"{name} is the {number} of {listed(phrases)}"
     if declared.choices:
         return f"{name} is {listed(declared.choices)}"

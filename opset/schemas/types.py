@@ -5,14 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-ELEMENTS = frozenset(
-    (
-        *("bool", "string", "complex64", "complex128"),
-        *("float", "double", "float16", "bfloat16", "float4e2m1", "float6e2m3", "float6e3m2"),
-        *("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0"),
-        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (2, 4, 8, 16, 32, 64)),
-    )
-)
+from opset.model.elements import NUMBERS
+
 MAX_NESTING = 8
 TypeSets = Mapping[str, tuple[str, ...]]
 
@@ -28,12 +22,12 @@ def is_type(text: str) -> bool:
             text = wrapped[2]
         elif mapped := _MAP.fullmatch(text):
             text = mapped[1]
-            if text in ELEMENTS:
+            if text in NUMBERS:
                 return True
         else:
             break
     tensor = _TENSOR.fullmatch(text)
-    return tensor is not None and tensor[1] in ELEMENTS
+    return tensor is not None and tensor[1] in NUMBERS
 
 
 def expand(expression: str, sets: TypeSets) -> Iterable[str]:
@@ -48,7 +42,7 @@ def expand(expression: str, sets: TypeSets) -> Iterable[str]:
         inner = wrapped[2]
     if inner in sets:
         types: Iterable[str] = sets[inner]
-    elif inner in ELEMENTS:
+    elif inner in NUMBERS:
         types = (f"tensor({inner})",)
     elif is_type(inner):
         types = (inner,)

@@ -14,9 +14,9 @@ from opset.errors import ConversionError, Finding, printable
 from opset.model import Model
 from opset.model import proto as pb
 from opset.model.attributes import attribute_type
+from opset.model.elements import element_name
 from opset.model.graph import Body, FreshNames, bodies, function_key, list_as_input, names_read, used_names, verify
 from opset.model.tensor import tensor_values
-from opset.model.types import element_name
 from opset.opsets import releases
 from opset.opsets.hooks import Lookup
 from opset.opsets.imports import check_model_head, imports_of

@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from opset.model.container import Model
+from opset.model.elements import element_name
 from opset.model.graph import Body, bodies, function_key, names_read, subgraphs
-from opset.model.types import MAX_CONSTANT, Constant, Shape, element_name, shape_of, type_string
+from opset.model.types import MAX_CONSTANT, Constant, Shape, shape_of, type_string
 from opset.schemas.names import normalised
 
 if TYPE_CHECKING:

@@ -6,25 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from opset.errors import Finding
+from opset.model.elements import ELEMENTS
 from opset.model.graph import Body, list_as_input
-from opset.model.types import ELEMENTS
 from opset.opsets import releases
 from opset.version_converter.targets import Target
 
-# IR version that brought an element type (versioning document; onnx.proto).
-ELEMENT_NEEDS = {
-    ELEMENTS.index(name): version
-    for version, names in {
-        4: ("bfloat16",),
-        9: ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"),
-        10: ("int4", "uint4"),
-        11: ("float4e2m1",),
-        12: ("float8e8m0",),
-        13: ("int2", "uint2"),
-        14: ("float6e2m3", "float6e3m2"),
-    }.items()
-    for name in names
-}
 Feature = tuple[int, str, bool]
 """IR version that it needs, what it is, and whether it is an annotation that older readers may skip."""
 
@@ -171,9 +157,9 @@ def _body_features(body: Body, above: int) -> Iterator[Feature]:
 
 
 def _element(number: int) -> Iterator[Feature]:
-    version = ELEMENT_NEEDS.get(number)
-    if version is not None:
-        yield version, f"the type {ELEMENTS[number]}", False
+    element = ELEMENTS.get(number)
+    if element is not None and element.ir_version > 3:
+        yield element.ir_version, f"the type {element.name}", False
 
 
 def _type(proto: Any) -> Iterator[Feature]:

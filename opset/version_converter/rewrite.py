@@ -9,9 +9,10 @@ from typing import Any
 from opset.errors import printable
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_value
+from opset.model.elements import NUMBERS
 from opset.model.graph import FreshNames
 from opset.model.tensor import make_tensor
-from opset.model.types import NUMBERS, Constant, Shape
+from opset.model.types import Constant, Shape
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
 from opset.version_converter.facts import ValueFacts

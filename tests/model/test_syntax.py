@@ -136,7 +136,7 @@ def test_reads_what_the_oracle_reads(kind, text):
     agree(kind, text)
 
 
-@pytest.mark.parametrize("number", [STRING, *ELEMENTS])
+@pytest.mark.parametrize("number", ELEMENTS)
 def test_every_element_type(number):
     name = TensorProto.DataType.Name(number).lower()
     values = '"0", "1"' if number == STRING else "0, 1"
@@ -419,7 +419,7 @@ SINGLES = st.one_of(
     st.decimals(-1000, 1000, places=40).map("{:f}".format),
     st.integers(-(2**24), 2**24).map(lambda n: f"{n / 2**24 + n:.60f}"),
 ).filter(lambda text: "E" not in text)
-ELEMENT_NAMES = st.sampled_from(["string", *(element.name.lower() for element in ELEMENTS.values())])
+ELEMENT_NAMES = st.sampled_from([element.name for element in ELEMENTS.values()])
 DIMS = st.lists(st.one_of(PLAIN, st.just("?"), st.integers(0, 9).map(str), st.just('"2*N"')), max_size=3)
 SHAPES = st.just("") | DIMS.map(lambda dims: f"[{','.join(dims)}]")
 TENSOR_TYPES = st.builds("{}{}".format, ELEMENT_NAMES, SHAPES)

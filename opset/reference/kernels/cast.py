@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from opset.model.arrays import DTYPES
-from opset.model.elements import ELEMENTS
-from opset.model.types import NUMBERS
+from opset.model.elements import ELEMENTS, NUMBERS
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.conversion import NARROW_FLOATS, NARROW_INTS, converted
 from opset.reference.registration import KernelContext, kernel

@@ -11,6 +11,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from opset.model.arrays import DTYPES
+from opset.model.elements import ELEMENTS
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 
@@ -22,7 +24,7 @@ FLOAT8 = frozenset(
 )
 E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
 NARROW_INTS = frozenset(
-    np.dtype(kind) for kind in (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)
+    DTYPES[element.number] for element in ELEMENTS.values() if "int" in element.name and element.bits < 8
 )
 NARROW_FLOATS = SMALL_FLOATS - {np.dtype(np.float16)}
 _MODES = ("up", "down", "nearest")

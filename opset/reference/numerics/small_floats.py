@@ -5,18 +5,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from opset.model.arrays import DTYPES
+from opset.model.elements import ELEMENTS
 from opset.reference.registration import Function
 
 SMALL_FLOATS = frozenset(
-    np.dtype(kind)
-    for kind in (
-        *(np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2),
-        *(ml_dtypes.float8_e5m2fnuz, ml_dtypes.float8_e8m0fnu, ml_dtypes.float4_e2m1fn),
-        *(ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn),
-    )
+    DTYPES[element.number] for element in ELEMENTS.values() if "float" in element.name and element.bits <= 16
 )
 
 
