@@ -81,7 +81,6 @@ LARGE = {
     "opset/cli/processes:spread",
     "opset/model/wire:_walk",
     "opset/model/writing:_write",
-    "opset/reference/kernels/attention:attention_23",
     "opset/version_converter/conversion:_Conversion._body",
 }
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -1,21 +1,20 @@
-"""Convolutions whose outputs follow by rules of their own."""
+"""Shapes of convolutions with rules of their own."""
 
 from __future__ import annotations
 
 import operator
 
-from opset.inference.agreement import check_choice, unify
+from opset.inference.agreement import unify
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Size, followed, less, multiplied
 from opset.inference.registration import infer
 from opset.inference.rules.windows import (
     Windows,
     attributes_rank,
-    auto_pad_of,
     convolution,
     filter_sizes,
-    places,
     spatial_rank,
+    window_counts,
     windows_of,
 )
 from opset.inference.types import MAX_RANK, Shape
@@ -24,27 +23,25 @@ from opset.schemas.constraints import Violation
 
 @infer("DeformConv")
 def deform_conv_19(call: Call) -> Shape:
-    """Return the shape of a convolution; offsets and mask have its batch and places, too."""
+    """Return the shape of a convolution, whose batch and spatial sizes offset and mask have, too."""
     batch, count, *spatial = convolution(call, 0, 1, 3)
     rank = len(spatial)
     groups, shape = call.attribute("offset_group"), call.shape(0)
     channels = None if shape is None else shape[1]
-    if groups < 1 or (isinstance(channels, int) and channels % groups):
+    if isinstance(channels, int) and channels % groups:
         raise Violation("C3", f"{channels} channels, offset_group {groups}")
     kernel = filter_sizes(call, 1, rank, "C2")
-    for place, label, each in ((2, "C8", rank), (4, "C9", 1)):
-        batch, _, *spatial = unify(call, place, (batch, multiplied((groups, each, *kernel)), *spatial), label)
+    for index, label, each in ((2, "C8", rank), (4, "C9", 1)):
+        batch, _, *spatial = unify(call, index, (batch, multiplied((groups, each, *kernel)), *spatial), label)
     return (batch, count, *spatial)
 
 
 @infer("ConvTranspose")
 def conv_transpose_1(call: Call) -> Shape:
-    """The shape of filters put at the places of X: as `output_shape` or SAME_* wants it, else what they cover."""
+    """Return the shape of a transposed convolution: as `output_shape` or SAME_* says, else what the filters cover."""
     rank = spatial_rank(call, 0, 1)
     shape, filters = call.shape(0), call.shape(1)
     group = call.attribute("group")
-    if group < 1:
-        raise Violation("C5", f"{group} groups")
     count: Size | None = None
     if filters is not None:
         given = filters[0] if shape is None else call.same(filters[0], shape[1], "C5", "the number of channels")
@@ -61,15 +58,15 @@ def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> li
     """Return the spatial sizes of a transposed convolution."""
     rank = len(sizes)
     padding = call.attribute("output_padding") or (0,) * rank
-    if len(padding) != rank or min(padding) < 0:
+    if len(padding) != rank:
         raise Violation("C2", f"output_padding {padding}, {rank} spatial axes")
     wanted = call.attribute("output_shape") or ()
     wanted = wanted[2:] if len(wanted) == rank + 2 else wanted
-    if wanted and (len(wanted) != rank or min(wanted) < 0):
+    if wanted and len(wanted) != rank:
         raise Violation("C6", f"output_shape {wanted}, {rank} spatial axes")
     if wanted:
         return list(wanted)
-    if auto_pad_of(call) in ("SAME_UPPER", "SAME_LOWER"):
+    if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         each = zip(sizes, windows.strides, strict=True)
         return [followed(lambda size, stride: size * stride, *axis) for axis in each]
 
@@ -84,7 +81,7 @@ def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> li
 
 @infer("Col2Im")
 def col2im_18(call: Call) -> Shape:
-    """Return (N, C, *image_shape): C is what blocks leave of the input's second size."""
+    """Return (N, C, *image_shape), where C is the input's second size divided by the elements of a block."""
     batch, values, blocks = unify(call, 0, (None,) * 3, "C3")
     image, block = call.sizes(1), call.sizes(2)
     given = [len(each) for each in (image, block) if each is not None]
@@ -97,8 +94,8 @@ def col2im_18(call: Call) -> Shape:
     if any(less(size, 0) for size in image):
         raise Violation("C1", f"an image of {', '.join(map(str, image))}")
     windows = windows_of(call, block)
-    counts = places(windows, image)
-    call.same(blocks, multiplied(counts), "C3", "the number of places")
+    counts = window_counts(windows, image)
+    call.same(blocks, multiplied(counts), "C3", "the number of blocks")
     elements = multiplied(block)
     if isinstance(elements, int) and isinstance(values, int) and values % elements:
         raise Violation("C3", f"{values} is no multiple of the {elements} elements of a block")
@@ -107,10 +104,9 @@ def col2im_18(call: Call) -> Shape:
 
 @infer("CausalConvWithState")
 def causal_conv_with_state_27(call: Call) -> list[Shape]:
-    """Return the shape of the input, and (N, channels, k - 1) of the state; what one input lacks another may tell."""
+    """Return the shape of the input, and that of the state, (N, channels, k - 1), by what is known of any input."""
     batch, channels, length = unify(call, 0, (None,) * 3, "C1")
     channels, _, width = unify(call, 1, (channels, 1, None), "C1")
-    check_choice(call, "activation", ("none", "silu", "swish"), "C4")
     state = followed(lambda size: size - 1, width)
     if less(state, 0):
         raise Violation("C1", "weight has no elements")

@@ -1,4 +1,4 @@
-"""Constants, ranges, and random numbers."""
+"""Types, shapes and elements of constants, ranges and random numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _form(call: Call) -> tuple[str, Any]:
 
 @infer("Constant")
 def constant_1(call: Call) -> Type:
-    """Return the type of the value that an attribute has; a sparse one is made dense."""
+    """Return the type of the value; a sparse one becomes dense."""
     name, value = _form(call)
     if name in _ELEMENTS:
         return tensor(_ELEMENTS[name], (len(value),) if name.endswith("s") else ())
@@ -45,7 +45,7 @@ def constant_1(call: Call) -> Type:
 
 @data("Constant")
 def constant_1_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the numbers of the attributes that are no tensors."""
+    """Return the elements of an attribute that is no tensor."""
     name, value = _form(call)
     if name not in _ELEMENTS:
         return None
@@ -54,7 +54,7 @@ def constant_1_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ConstantOfShape")
 def constant_of_shape_9(call: Call) -> Type:
-    """Return the type of `value`, float without one, and the sizes that the input has as elements."""
+    """Return the type of `value`, by default float, with the elements of the input as sizes."""
     value = call.attribute("value")
     if value is not None and any(size != 1 for size in value.dims):
         raise Violation("C2", f"value has the shape {list(value.dims)}")
@@ -62,7 +62,7 @@ def constant_of_shape_9(call: Call) -> Type:
     unify(call, 0, (None,), "C1")
     sizes = call.sizes(0)
     if sizes is None:
-        call.doubt("how many sizes there are is not known")
+        call.doubt("the number of sizes is not known")
         return tensor(element)
     if any(less(size, 0) for size in sizes):
         raise Violation("C1", f"the input is {list(sizes)}")
@@ -71,7 +71,7 @@ def constant_of_shape_9(call: Call) -> Type:
 
 @data("ConstantOfShape")
 def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the one value, as often as there are elements."""
+    """Return the one value, repeated for each element."""
     value, sizes = call.attribute("value"), call.numbers(0)
     if sizes is None:
         return None
@@ -87,8 +87,8 @@ def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("Range")
 def range_11(call: Call) -> Shape:
-    """Return how many numbers there are from start, by delta, before limit."""
-    start, limit, delta = (one_element(call, place, "C1") for place in range(3))
+    """Return the shape of the numbers from start in steps of delta, limit excluded."""
+    start, limit, delta = (one_element(call, index, "C1") for index in range(3))
     stash = call.attribute("stash_type")
     if stash not in (None, 1, 11) and call.dtype(0) in ("float16", "bfloat16"):
         raise Violation("C4", f"stash_type {stash}")
@@ -101,7 +101,7 @@ def range_11(call: Call) -> Shape:
 
 
 def _count(start: Any, limit: Any, delta: Any) -> Size | None:
-    """Return the size of a range, None where it is not known; numbers that are whole are computed with exactly."""
+    """Return the size of a range, None where it is unknown; integers are computed exactly."""
     given = (start, limit, delta)
     if not all(isinstance(each, int | float | Dim) for each in given):
         return None
@@ -121,56 +121,46 @@ def _count(start: Any, limit: Any, delta: Any) -> Size | None:
 @data("Range")
 def range_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the numbers of a range."""
-    start, limit, delta = (one_element(call, place, "C1") for place in range(3))
+    start, limit, delta = (one_element(call, index, "C1") for index in range(3))
     count, type_ = _count(start, limit, delta), call.dtype(0)
-    # Small floats are computed in a larger type, and then converted.
+    # Small floats are computed in a wider type, and then converted.
     wide = ("double" if call.attribute("stash_type") == 11 else "float") if type_ == "float16" else type_
 
-    def number(place: int, first: Any, step: Any) -> Element:
-        if place == 0:
+    def number(index: int, first: Any, step: Any) -> Element:
+        if index == 0:
             return rounded(first, type_)
         if isinstance(first, Dim) or isinstance(step, Dim):
             first, step = (int(each) if isinstance(each, float) else each for each in (first, step))
-        distance: Any = rounded(place * step, wide)
+        distance: Any = rounded(index * step, wide)
         return rounded(rounded(first + distance, wide), type_)
 
-    return tuple(applied(number, place, start, delta) for place in range(count)) if isinstance(count, int) else None
+    return tuple(applied(number, index, start, delta) for index in range(count)) if isinstance(count, int) else None
 
 
-# Random numbers, and what takes its element type from `dtype`
+# Random numbers, and matrices whose element type is that of `dtype`
 
 
 def _element(call: Call, label: str, default: str | None = None) -> str | None:
-    """Return the element type that `dtype` numbers. Raises Violation with the label for one that is not allowed."""
+    """Return the element type of `dtype`, without it the default. Raises Violation for one that is not allowed."""
     stated = element_stated(call, "dtype", label)
     if stated is None and default is not None and not may_give(call, default):
         raise Violation(label, f"it is of {default}")
     return stated or default
 
 
-def _check_scale(call: Call) -> None:
-    scale = call.attribute("scale")
-    if scale is not None and not scale >= 0:
-        raise Violation("C3", f"scale {scale}")
-
-
 @infer("RandomNormal", "RandomUniform")
 def random_normal_1(call: Call) -> Type:
-    """Return the shape that the attribute states."""
+    """Return the shape that the attribute `shape` states."""
     element, shape = _element(call, "C2"), call.attribute("shape")
-    _check_scale(call)
     if shape is None:
         raise Violation("", "the attribute shape is missing")
-    if any(size < 0 for size in shape):
-        raise Violation("C1", f"shape {list(shape)}")
     return tensor(element, shape)
 
 
 @infer("RandomNormalLike", "RandomUniformLike", "Bernoulli")
 def random_normal_like_1(call: Call) -> Type:
-    """Return the shape of the input, and its type if there is no other."""
+    """Return the shape of the input, and by default its type."""
     element = _element(call, "C2", call.dtype(0))
-    _check_scale(call)
     if call.shape(0) is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
     return tensor(element, call.shape(0))
@@ -178,17 +168,15 @@ def random_normal_like_1(call: Call) -> Type:
 
 @infer("EyeLike")
 def eye_like_9(call: Call) -> Type:
-    """Return the shape of the input, a matrix, and its type if there is no other."""
+    """Return the shape of the input, a matrix, and by default its type."""
     shape = unify(call, 0, (None, None), "C1")
     return tensor(_element(call, "C2", call.dtype(0)), shape)
 
 
 @infer("Multinomial")
 def multinomial_7(call: Call) -> Type:
-    """Return so many samples for each row."""
+    """Return (rows, sample_size)."""
     shape, count = call.shape(0), call.attribute("sample_size")
     if shape is not None and (len(shape) != 2 or (equal(shape[1], 0) and equal(shape[0], 0) is False)):
         raise Violation("C1", f"shape {list(shape)}")
-    if count < 1:
-        raise Violation("C2", f"sample_size {count}")
     return tensor(_element(call, "C3"), (None if shape is None else shape[0], count))

@@ -1,8 +1,8 @@
-"""Losses of classes."""
+"""Shapes of classification losses."""
 
 from __future__ import annotations
 
-from opset.inference.agreement import check_choice, unify
+from opset.inference.agreement import unify
 from opset.inference.call import Call, Unknown
 from opset.inference.registration import infer
 from opset.inference.types import Shape
@@ -11,17 +11,16 @@ from opset.schemas.constraints import Violation
 
 @infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
-    """The shape of the losses, a scalar where they are joined; of the second operator also that of the scores."""
+    """Return the shape of the losses, () where they are reduced, and that of the scores (of the second operator)."""
     reduction = call.attribute("reduction")
-    check_choice(call, "reduction", ("none", "sum", "mean"), "C4")
-    scores, places = _shapes(call)
+    scores, losses = _shapes(call)
     if scores is None and reduction == "none":
         raise Unknown(f"the ranks of {call.parameter(0)} and {call.parameter(1)} are not known")
-    return [places if reduction == "none" else (), scores]
+    return [losses if reduction == "none" else (), scores]
 
 
 def _shapes(call: Call) -> tuple[Shape | None, Shape | None]:
-    """Return the shapes of the scores and of the classes that are right, by what is known of either and of weights."""
+    """Return the shapes of the scores and of the targets, by what is known of both and of the weights."""
     (classes,) = unify(call, 2, (None,), "C3")
     scores: Shape | None = call.shape(0)
     target = call.shape(1)

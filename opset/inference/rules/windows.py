@@ -1,10 +1,9 @@
 """Outputs of windows that slide over spatial axes: convolutions, pools, and means or maxima of whole channels.
 
-Constraints are reported by the labels that kernels use, C1 to C4, which the YAML of these operators shares:
+Constraints are reported by the labels that kernels use, which the YAML of these operators shares:
 
 - C1: the tensor has as many spatial axes as the window, and at least one;
-- C2: sizes, strides and dilations are positive, pads are not negative, and there are as many as the axes need;
-- C3: `auto_pad` is one of its four values;
+- C2: window sizes are positive, and there are as many strides, dilations and pads as the axes need;
 - C4: the window, its gaps included, is not larger than the padded input.
 """
 
@@ -13,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opset.inference.agreement import check_choice, unify
+from opset.inference.agreement import unify
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Size, ceil_div, followed, less
 from opset.inference.registration import rule
 from opset.inference.types import MAX_RANK, Shape
 from opset.schemas.constraints import Violation
-
-AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 class Labels(NamedTuple):
@@ -37,7 +34,7 @@ _LABELS = {"ConvInteger": Labels("C6", "C5", "C5", ""), "QLinearConv": Labels("C
 
 
 class Windows(NamedTuple):
-    """How windows slide; all but `auto_pad` have one value for each spatial axis, and pads are as it says."""
+    """How windows slide; all but `auto_pad` have one value for each spatial axis. Pads are 0 unless it is NOTSET."""
 
     kernel: tuple[Size | None, ...]
     strides: tuple[int, ...]
@@ -54,12 +51,10 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 
 
 def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = CONV) -> Shape:
-    """Return (N, filters, *places) of a convolution; what x does not tell, the filters and attributes may."""
+    """Return (N, filters, *spatial sizes) of a convolution, by what is known of x, the filters and attributes."""
     rank = spatial_rank(call, x, w)
     shape, filters = call.shape(x), call.shape(w)
     group: int = call.attribute("group")
-    if group < 1:
-        raise Violation(labels.group, f"{group} groups")
     count: Size | None = None
     if filters is not None:
         count = filters[0]
@@ -71,22 +66,20 @@ def convolution(call: Call, x: int, w: int, bias: int | None, labels: Labels = C
         (count,) = unify(call, bias, (count,), labels.bias)
     windows = windows_of(call, filter_sizes(call, w, rank, labels.kernel), labels.kernel)
     spatial = shape[2:] if shape is not None else (None,) * rank
-    return (None if shape is None else shape[0], count, *places(windows, spatial))
+    return (None if shape is None else shape[0], count, *window_counts(windows, spatial))
 
 
 @rule("pool")
 def pool(call: Call, output: int, x: int) -> Shape:
-    """Return the shape of a value for each window over x: `pool(X)`."""
+    """Return the shape of one value for each channel and window of x: `pool(X)`."""
     kernel, shape = call.attribute("kernel_shape") or (), call.shape(x)
     if not kernel or (shape is not None and len(shape) != len(kernel) + 2):
         raise Violation("C1", f"{len(kernel)} axes in the window{'' if shape is None else f', rank {len(shape)}'}")
-    check_choice(call, "storage_order", (0, 1), "C5")
-    _check_power(call, "C5")
     windows = windows_of(call, kernel)
     ceil_mode = bool(call.attribute("ceil_mode"))
     if shape is None:
-        return (None, None, *places(windows, (None,) * len(kernel), ceil_mode))
-    return (*shape[:2], *places(windows, shape[2:], ceil_mode))
+        return (None, None, *window_counts(windows, (None,) * len(kernel), ceil_mode))
+    return (*shape[:2], *window_counts(windows, shape[2:], ceil_mode))
 
 
 @rule("global_pool")
@@ -95,23 +88,15 @@ def global_pool(call: Call, output: int, x: int) -> Shape:
     shape = call.require_shape(x)
     if len(shape) < 3:
         raise Violation("C1", f"rank {len(shape)}")
-    _check_power(call, "C2")
     return (*shape[:2], *[1] * (len(shape) - 2))
-
-
-def _check_power(call: Call, label: str) -> None:
-    """Raise Violation with the label where the power of a norm is not above 0."""
-    power = call.attribute("p")
-    if power is not None and not power > 0:
-        raise Violation(label, f"p {power}")
 
 
 def spatial_rank(call: Call, x: int, *others: int) -> int:
     """Return the number of spatial axes: that of inputs, which all have the same rank, else that of attributes.
 
-    Raises Violation C1, and Unknown where nothing tells.
+    Raises Violation C1 for ranks that differ or are below 3, and Unknown where neither shows it.
     """
-    ranks = [rank for place in (x, *others) if (rank := call.rank(place)) is not None]
+    ranks = [rank for index in (x, *others) if (rank := call.rank(index)) is not None]
     if len(set(ranks)) > 1 or min(ranks, default=3) < 3:
         raise Violation("C1", f"ranks {' and '.join(map(str, ranks))}")
     if ranks:
@@ -123,23 +108,23 @@ def spatial_rank(call: Call, x: int, *others: int) -> int:
 
 
 def attributes_rank(call: Call) -> int:
-    """Return the number of spatial axes that attributes speak of, 0 where none does."""
+    """Return the number of spatial axes that attributes have values for, 0 without such attributes."""
     lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2
 
 
 def filter_sizes(call: Call, w: int, rank: int, label: str) -> tuple[Size | None, ...]:
-    """Return the spatial sizes of filters by their shape and `kernel_shape`, None for those that neither tells."""
-    said, shape = call.attribute("kernel_shape"), call.shape(w)
-    if said and len(said) != rank:
-        raise Violation(label, f"kernel_shape has {len(said)} values, and there are {rank} spatial axes")
+    """Return the spatial sizes of filters by their shape and `kernel_shape`, None for those that are unknown."""
+    stated, shape = call.attribute("kernel_shape"), call.shape(w)
+    if stated and len(stated) != rank:
+        raise Violation(label, f"kernel_shape has {len(stated)} values, and there are {rank} spatial axes")
     sizes = shape[2:] if shape is not None else (None,) * rank
-    each = zip(sizes, said or (None,) * rank, strict=True)
+    each = zip(sizes, stated or (None,) * rank, strict=True)
     return tuple([call.same(size, number, label, "the filters' size") for size, number in each])
 
 
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> Windows:
-    """Return how windows of these sizes slide by the node's attributes; a size below 1 is told by the label."""
+    """Return how windows of these sizes slide by attributes. Raises Violation with the label for a size below 1."""
     rank = len(kernel)
     if rank > MAX_RANK:
         raise Unknown(f"there are {rank} spatial axes")
@@ -148,26 +133,18 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
     if (len(strides), len(dilations), len(pads)) != (rank, rank, 2 * rank):
         counts = f"{len(strides)} strides, {len(dilations)} dilations, {len(pads)} pads"
         raise Violation("C2", f"{counts} for {rank} spatial axes")
-    if min((*strides, *dilations, 1)) < 1 or min((*pads, 0)) < 0:
-        raise Violation("C2", f"strides {strides}, dilations {dilations}, pads {pads}")
     if any(less(size, 1) for size in kernel):
         raise Violation(label, f"a window of {', '.join(map(str, kernel))}")
-    auto_pad = auto_pad_of(call)
+    auto_pad = call.attribute("auto_pad") or "NOTSET"
     if auto_pad != "NOTSET":
         pads = (0,) * (2 * rank)
     return Windows(tuple(kernel), strides, dilations, pads[:rank], pads[rank:], auto_pad)
 
 
-def auto_pad_of(call: Call) -> str:
-    """Return `auto_pad`, NOTSET where it is empty or there is none. Raises Violation C3."""
-    check_choice(call, "auto_pad", ("", *AUTO_PADS), "C3")
-    return call.attribute("auto_pad") or "NOTSET"
+def window_counts(windows: Windows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
+    """Return the number of windows along each axis. Raises Violation C4 where a window does not fit.
 
-
-def places(windows: Windows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
-    """Return how many windows there are along each axis. Raises Violation C4.
-
-    A last window of `ceil_mode` that starts in the padding at the end is left out, at every version, as by the kernels.
+    With `ceil_mode`, a last window that starts in the padding at the end is dropped, at every version, as kernels do.
     """
     if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         return [followed(ceil_div, size, stride) for size, stride in zip(sizes, windows.strides, strict=True)]
@@ -179,7 +156,7 @@ def places(windows: Windows, sizes: Sequence[Size | None], ceil_mode: bool = Fal
             raise Violation("C4", f"a window of {reach} over {size} + {begin} + {end}")
         if not ceil_mode:
             return room // stride + 1
-        # The last window starts where rounding up puts it: behind the input by `end - reach`, and up to `stride - 1`.
+        # Rounding up adds a window, which is kept unless it starts behind the input, in the padding at the end.
         if less(end, reach) is False:
             return ceil_div(room, stride)
         return ceil_div(room, stride) + 1 if less(reach - end, stride) is False else ceil_div(size + begin, stride)

@@ -1,4 +1,4 @@
-"""Kernels of attention and of what stands around it: rotated positions, and caches of keys and values."""
+"""Kernels of attention, rotary embeddings, and caches of keys and values."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ from collections.abc import Generator
 from math import prod, sqrt
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from opset.model.arrays import DTYPES
 from opset.reference.kernels.linalg import matrix_product
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import SMALL_FLOATS, rounded_once
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
-
-_PRECISIONS: dict[int, np.dtype[Any]] = {
-    1: np.dtype(np.float32),
-    10: np.dtype(np.float16),
-    11: np.dtype(np.float64),
-    16: np.dtype(ml_dtypes.bfloat16),
-}
 
 
 @kernel("Attention", since=23)
@@ -44,75 +37,80 @@ def attention_23(
     softmax_precision: int | None,
     context: KernelContext,
 ) -> tuple[Array | None, ...]:
-    """Return scaled dot-product attention, keys and values with those of the past, and scores at one stage."""
+    """Return softmax(scale * Q @ K^T + mask) @ V, keys and values with those of the past, and the scores of a stage."""
     if q.ndim not in (3, 4) or not q.ndim == k.ndim == v.ndim:
         raise Violation("C1", f"ranks {q.ndim}, {k.ndim} and {v.ndim}")
     if context.version >= 25:
         if q.ndim == 4 and (q_num_heads is not None or kv_num_heads is not None):
             raise Violation("C2", "numbers of heads beside four dimensions")
-        if context.wants(1) != context.wants(2):
-            raise Violation("C10", "one of two present outputs is named")
-        if nonpad_kv_seqlen is not None and (past_key is not None or context.wants(1)):
-            raise Violation("C10", "nonpad_kv_seqlen beside a cache")
-        if min(left_window_size, right_window_size) < -1:
-            raise Violation("C11", f"{left_window_size} and {right_window_size}")
-    if qk_matmul_output_mode not in range(4):
-        raise Violation("C8", f"qk_matmul_output_mode {qk_matmul_output_mode}")
-    precision = q.dtype if softmax_precision is None else _PRECISIONS.get(softmax_precision)
-    if precision is None:
-        raise Violation("C9", f"softmax_precision {softmax_precision}")
+        _check_cache_of_25(past_key, nonpad_kv_seqlen, context)
     queries, keys, values = _with_heads(q, q_num_heads), _with_heads(k, kv_num_heads), _with_heads(v, kv_num_heads)
-    if (past_key is None) != (past_value is None):
-        raise Violation("C6", "one of both is given")
-    past = 0
-    if past_key is not None and past_value is not None:
-        past = past_key.shape[2] if past_key.ndim == 4 else 0
-        for cache, new in ((past_key, keys), (past_value, values)):
-            if cache.shape != (*new.shape[:2], past, new.shape[3]):
-                raise Violation("C6", f"shapes {list(past_key.shape)} and {list(past_value.shape)}")
-        keys, values = np.concatenate((past_key, keys), 2), np.concatenate((past_value, values), 2)
-    _check_together(queries, keys, values)
+    past, keys, values = _with_past(keys, values, past_key, past_value)
+    _check_shapes(queries, keys, values)
     batch, heads, length, size = queries.shape
     total = keys.shape[2]
     context.reserve(batch * heads * length * (3 * total + values.shape[3]), q.dtype)
 
     root = float(np.sqrt((1 / sqrt(size) if size else 1.0) if scale is None else scale))
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
+    stage, scores_at = None, qk_matmul_output_mode if context.wants(3) else None
     scores = _by_groups(queries.astype(wide) * root, keys.astype(wide).swapaxes(2, 3) * root)
-    stages: list[Array | None] = [None] * 4
-    wanted = qk_matmul_output_mode if context.wants(3) else None
-    if wanted == 0:
-        stages[0] = scores.astype(q.dtype)
+    if scores_at == 0:
+        stage = scores.astype(q.dtype)
     if softcap > 0:
         scores = softcap * np.tanh(scores / softcap)
-    if wanted == 1:
-        stages[1] = scores.astype(q.dtype)
-    may_be_empty = False
-    if attn_mask is not None:
-        attn_mask = _whole_mask(attn_mask, scores.shape, context.version >= 24)
-        if attn_mask.dtype != np.bool_:
-            scores += attn_mask.astype(wide)
-            attn_mask, may_be_empty = None, True
-    before = past if past_key is not None else None
-    seen = _visible(
-        queries, total, before, nonpad_kv_seqlen, is_causal, left_window_size, right_window_size
-    )
-    for allowed in (attn_mask, seen):
-        if allowed is not None:
-            np.copyto(scores, -np.inf, where=~allowed)
-            may_be_empty = True
-    if wanted == 2:
-        stages[2] = scores.astype(q.dtype)
-    empty = scores.max(-1, keepdims=True) == -np.inf if may_be_empty and total else None
-    weights = _softmax(scores, precision, q.dtype)
-    if empty is not None:
-        np.copyto(weights, 0, where=empty)
-    if wanted == 3:
-        stages[3] = weights.astype(q.dtype)
+    if scores_at == 1:
+        stage = scores.astype(q.dtype)
+    visible = _visible(queries, total, past, nonpad_kv_seqlen, is_causal, left_window_size, right_window_size)
+    may_exclude_all = _apply_masks(scores, attn_mask, visible, context.version >= 24)
+    if scores_at == 2:
+        stage = scores.astype(q.dtype)
+    excludes_all = scores.max(-1, keepdims=True) == -np.inf if may_exclude_all and total else None
+    weights = _softmax(scores, q.dtype if softmax_precision is None else DTYPES[softmax_precision], q.dtype)
+    if excludes_all is not None:
+        np.copyto(weights, 0, where=excludes_all)
+    if scores_at == 3:
+        stage = weights.astype(q.dtype)
     result = _by_groups(weights, values.astype(np.result_type(wide, values.dtype))).astype(q.dtype)
     if q.ndim == 3:
         result = result.swapaxes(1, 2).reshape(batch, length, heads * values.shape[3])
-    return result, keys, values, stages[qk_matmul_output_mode]
+    return result, keys, values, stage
+
+
+def _check_cache_of_25(past_key: Array | None, nonpad_kv_seqlen: Array | None, context: KernelContext) -> None:
+    """Raise Violation C10 for present outputs and caches that version 25 excludes."""
+    if context.wants(1) != context.wants(2):
+        raise Violation("C10", "only one of the present outputs is named")
+    if nonpad_kv_seqlen is not None and (past_key is not None or context.wants(1)):
+        raise Violation("C10", "nonpad_kv_seqlen beside a cache")
+
+
+def _with_past(
+    keys: Array, values: Array, past_key: Array | None, past_value: Array | None
+) -> tuple[int | None, Array, Array]:
+    """Return the length of the cache, None without one, and its keys and values followed by the new ones."""
+    if (past_key is None) != (past_value is None):
+        raise Violation("C6", "only one of past_key and past_value is given")
+    if past_key is None or past_value is None:
+        return None, keys, values
+    length = past_key.shape[2] if past_key.ndim == 4 else 0
+    for cache, new in ((past_key, keys), (past_value, values)):
+        if cache.shape != (*new.shape[:2], length, new.shape[3]):
+            raise Violation("C6", f"shapes {list(past_key.shape)} and {list(past_value.shape)}")
+    return length, np.concatenate((past_key, keys), 2), np.concatenate((past_value, values), 2)
+
+
+def _apply_masks(scores: Array, mask: Array | None, visible: Array | None, may_be_short: bool) -> bool:
+    """Set scores that a mask excludes to minus infinity, in place; return whether all of a row may be excluded."""
+    if mask is not None:
+        mask = _whole_mask(mask, scores.shape, may_be_short)
+        if mask.dtype == np.bool_:
+            np.copyto(scores, -np.inf, where=~mask)
+        else:
+            scores += mask.astype(scores.dtype)
+    if visible is not None:
+        np.copyto(scores, -np.inf, where=~visible)
+    return mask is not None or visible is not None
 
 
 @kernel("FlexAttention", domain="ai.onnx.preview")
@@ -127,21 +125,19 @@ def flex_attention_1(
     softmax_precision: int | None,
     context: KernelContext,
 ) -> Generator[Any, Any, Array]:
-    """Return scaled dot-product attention with graphs that edit scores and weights."""
+    """Return prob_mod(softmax(score_mod(scale * Q @ K^T))) @ V, where the graphs edit scores and weights."""
     if not q.ndim == k.ndim == v.ndim == 4:
         raise Violation("C1", f"ranks {q.ndim}, {k.ndim} and {v.ndim}")
-    _check_together(q, k, v)
+    _check_shapes(q, k, v)
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
-    precision = wide if softmax_precision is None else _PRECISIONS.get(softmax_precision)
-    if precision is None:
-        raise Violation("C2", f"softmax_precision {softmax_precision}")
+    precision = wide if softmax_precision is None else DTYPES[softmax_precision]
     context.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
     factor = (1 / sqrt(q.shape[3]) if q.shape[3] else 1.0) if scale is None else scale
     wide = np.promote_types(wide, precision) if precision not in SMALL_FLOATS else wide
     scores = (_by_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3)) * factor).astype(precision, copy=False)
     if score_mod is not None:
         scores = _edited(scores, (yield score_mod, [scores]))
-    weights = _softmax(scores.copy(), precision, precision)  # a graph may have given what is not ours to change
+    weights = _softmax(scores.copy(), precision, precision)  # the output of a graph must not be changed
     if prob_mod is not None:
         weights = weights.astype(precision, copy=False)
         weights = _edited(weights, (yield prob_mod, [weights]))
@@ -149,16 +145,16 @@ def flex_attention_1(
 
 
 def _edited(before: Array, outputs: list[Any]) -> Array:
-    """Return what a graph made of scores. Raises Violation C5 where it is not one tensor of their type and shape."""
+    """Return the output of a graph that edits scores. Raises Violation C5 where it is not one tensor like its input."""
     after = outputs[0] if len(outputs) == 1 else None
     if not isinstance(after, np.ndarray) or after.shape != before.shape or after.dtype != before.dtype:
-        said = f"{after.dtype}{list(after.shape)}" if isinstance(after, np.ndarray) else f"{len(outputs)} outputs"
-        raise Violation("C5", f"it gives {said} for {before.dtype}{list(before.shape)}")
+        found = f"{after.dtype}{list(after.shape)}" if isinstance(after, np.ndarray) else f"{len(outputs)} outputs"
+        raise Violation("C5", f"the graph returns {found} for {before.dtype}{list(before.shape)}")
     return after
 
 
 def _with_heads(x: Array, heads: int | None) -> Array:
-    """Return a tensor as (batch, heads, length, size), whose heads may lie in its last dimension."""
+    """Return a tensor as (batch, heads, length, size); with three dimensions the last one is split into heads."""
     if x.ndim == 4:
         return x
     batch, length, features = x.shape
@@ -167,7 +163,7 @@ def _with_heads(x: Array, heads: int | None) -> Array:
     return x.reshape(batch, length, heads, features // heads).swapaxes(1, 2)
 
 
-def _check_together(q: Array, k: Array, v: Array) -> None:
+def _check_shapes(q: Array, k: Array, v: Array) -> None:
     if k.shape[1] == 0 or q.shape[1] % k.shape[1] or k.shape[1] != v.shape[1]:
         raise Violation("C3", f"{q.shape[1]}, {k.shape[1]} and {v.shape[1]} heads")
     if not q.shape[0] == k.shape[0] == v.shape[0] or q.shape[3] != k.shape[3] or k.shape[2] != v.shape[2]:
@@ -175,18 +171,18 @@ def _check_together(q: Array, k: Array, v: Array) -> None:
 
 
 def _by_groups(a: Array, b: Array) -> Array:
-    """Return the products of heads; consecutive heads of a share one of b."""
+    """Return a @ b for each head; consecutive heads of a share one of b."""
     batch, heads, length, size = a.shape
     groups = b.shape[1]
-    if not a.size or not b.size:  # numpy would go through all matrices, also those without elements
+    if not a.size or not b.size:  # numpy would loop over all matrices, empty ones included
         return np.zeros((batch, heads, length, b.shape[3]), np.result_type(a, b))
     joined = a.reshape(batch, groups, heads // groups * length, size)
     return matrix_product(joined, b).reshape(batch, heads, length, b.shape[3])
 
 
 def _whole_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Array:
-    """Return a mask that broadcasts to this shape, keys that a short one does not name excluded."""
-    said = f"shape(attn_mask) = {list(mask.shape)}, and the scores are {list(shape)}"
+    """Return a mask that broadcasts to the shape of the scores; keys that a short mask lacks are excluded."""
+    given = mask.shape
     missing = shape[-1] - mask.shape[-1] if mask.ndim else 0
     if may_be_short and missing > 0:
         excluded: Any = False
@@ -198,14 +194,14 @@ def _whole_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Arra
     except ValueError:
         fits = False
     if not fits:
-        raise Violation("C5", said)
+        raise Violation("C5", f"shape(attn_mask) = {list(given)}, and the scores are {list(shape)}")
     return mask
 
 
 def _visible(
     queries: Array, total: int, past: int | None, nonpad: Array | None, is_causal: int, left: int, right: int
 ) -> Array | None:
-    """Return which keys each query may see by its position, as (batch or 1, 1, queries, keys); None for all."""
+    """Return which keys each query may attend to by its position, as (batch or 1, 1, queries, keys); None for all."""
     batch, _, length, _ = queries.shape
     offset = np.zeros((1, 1, 1, 1), np.int64)
     allowed: Array | None = None
@@ -232,7 +228,7 @@ def _visible(
 
 
 def _softmax(scores: Array, precision: np.dtype[Any], kind: np.dtype[Any]) -> Array:
-    """Return the softmax of rows in a precision, rounded to it where it is not that of their own type `kind`.
+    """Return the softmax of rows computed in a precision, and rounded to it unless it is their own type `kind`.
 
     The scores may be overwritten.
     """
@@ -240,15 +236,15 @@ def _softmax(scores: Array, precision: np.dtype[Any], kind: np.dtype[Any]) -> Ar
         return scores
     narrow = precision in SMALL_FLOATS and precision != kind
     if narrow:
-        powers = scores.astype(precision).astype(np.float32)
+        weights = scores.astype(precision).astype(np.float32)
     else:
-        powers = scores.astype(np.float32 if precision in SMALL_FLOATS else precision, copy=False)
-    powers -= powers.max(-1, keepdims=True)
-    np.exp(powers, out=powers)
-    powers /= powers.sum(-1, keepdims=True)
+        weights = scores.astype(np.float32 if precision in SMALL_FLOATS else precision, copy=False)
+    weights -= weights.max(-1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(-1, keepdims=True)
     if narrow:
-        powers = powers.astype(precision)
-    return powers.astype(np.float32 if scores.dtype in SMALL_FLOATS else scores.dtype, copy=False)
+        weights = weights.astype(precision)
+    return weights.astype(np.float32 if scores.dtype in SMALL_FLOATS else scores.dtype, copy=False)
 
 
 @kernel("LinearAttention", since=27)
@@ -267,12 +263,10 @@ def linear_attention_27(
     update_rule: str,
     context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Return what queries read from a state that each token updates, and the state after the last."""
-    if update_rule not in ("linear", "gated", "delta", "gated_delta"):
-        raise Violation("C1", f"update_rule {update_rule!r}")
+    """Return what the queries read from a state that each token updates, and the state after the last token."""
     if not query.ndim == key.ndim == value.ndim == 3 or not query.shape[:2] == key.shape[:2] == value.shape[:2]:
         raise Violation("C2", f"shapes {list(query.shape)}, {list(key.shape)} and {list(value.shape)}")
-    if kv_num_heads < 1 or q_num_heads < 1 or q_num_heads % kv_num_heads:
+    if q_num_heads % kv_num_heads:
         raise Violation("C3", f"{q_num_heads} and {kv_num_heads} heads")
     batch, length, _ = query.shape
     q, k, v = (
@@ -287,11 +281,11 @@ def linear_attention_27(
         raise Violation("C4", f"shape(past_state) = {list(past_state.shape)}")
     context.reserve(2 * prod(shape) + prod(q.shape[:-1]) * v_size)
     state = np.zeros(shape, np.float32) if past_state is None else past_state.astype(np.float32)
-    kept = rates = None
+    factors = rates = None
     if update_rule.startswith("gated"):
         if decay is None or decay.shape not in ((*key.shape[:2], kv_num_heads), key.shape):
             raise Violation("C5", f"shape(decay) = {None if decay is None else list(decay.shape)}")
-        kept = np.exp(_tokens(decay, kv_num_heads))[..., None]
+        factors = np.exp(_tokens(decay, kv_num_heads))[..., None]
     if update_rule.endswith("delta"):
         if beta is None or beta.shape not in ((*key.shape[:2], kv_num_heads), (*key.shape[:2], 1)):
             raise Violation("C6", f"shape(beta) = {None if beta is None else list(beta.shape)}")
@@ -299,8 +293,8 @@ def linear_attention_27(
     results = np.empty((*q.shape[:-1], v_size), np.float32)
     for token in range(length) if results.size else ():
         context.check_time()
-        if kept is not None:
-            state *= kept[token]
+        if factors is not None:
+            state *= factors[token]
         new = v[token]
         if rates is not None:
             new = rates[token] * (new - (k[token][:, :, None] @ state)[:, :, 0])
@@ -372,14 +366,12 @@ def tensor_scatter_24(
     mode: str,
     context: KernelContext,
 ) -> Array:
-    """Return a cache into which new entries are written, for each sample from its own index on."""
+    """Return the cache with new entries written into it, for each sample from its own index on."""
     rank = past_cache.ndim
-    if not -rank < axis < rank or axis == 0:
-        raise Violation("C1", f"axis {axis}, rank {rank}")
     axis %= rank
-    most = past_cache.shape[axis]
+    capacity = past_cache.shape[axis]
     rest = [(*each.shape[:axis], *each.shape[axis + 1 :]) for each in (past_cache, update)]
-    if update.ndim != rank or rest[0] != rest[1] or update.shape[axis] > most:
+    if update.ndim != rank or rest[0] != rest[1] or update.shape[axis] > capacity:
         raise Violation("C2", f"shapes {list(past_cache.shape)} and {list(update.shape)}, axis {axis}")
     batch, count = past_cache.shape[0], update.shape[axis]
     context.reserve(2 * batch * (count + 1), np.int64)
@@ -387,12 +379,10 @@ def tensor_scatter_24(
     if first.shape != (batch,):
         raise Violation("C3", f"shape(write_indices) = {list(first.shape)}, {batch} samples")
     if mode == "circular":
-        first = first % max(most, 1)
-    elif mode != "linear":
-        raise Violation("C4", f"mode {mode!r}")
-    elif np.any(first < 0) or np.any(first > most - count):
-        raise Violation("C5", f"{count} entries into {most}")
-    places = (first[:, None] + np.arange(count)) % max(most, 1)
+        first = first % max(capacity, 1)
+    elif np.any(first < 0) or np.any(first > capacity - count):
+        raise Violation("C5", f"{count} entries into {capacity}")
+    indices = (first[:, None] + np.arange(count)) % max(capacity, 1)
     result = past_cache.copy()
-    np.moveaxis(result, axis, 1)[np.arange(batch)[:, None], places] = np.moveaxis(update, axis, 1)
+    np.moveaxis(result, axis, 1)[np.arange(batch)[:, None], indices] = np.moveaxis(update, axis, 1)
     return result

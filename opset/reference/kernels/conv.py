@@ -1,4 +1,4 @@
-"""Kernels of convolutions: columns of windows, a block of them at a time, multiplied by the filters."""
+"""Kernels of convolutions: columns of windows, computed in blocks, multiplied by the filters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.numerics.windows import (
-    AUTO_PADS,
     Ints,
     Windows,
     add_windows,
@@ -28,7 +27,7 @@ from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 BLOCK = 1 << 20
-"""Elements of columns that are made at a time: as many as a processor's cache is likely to hold."""
+"""Elements of a block of columns: as many as a processor's cache is likely to hold."""
 
 
 @kernel("Conv")
@@ -46,32 +45,33 @@ def conv_1(
     strides: Ints,
     context: KernelContext,
 ) -> Array:
-    """Return the sum over input channels and filter elements of X times W, for each filter and place."""
-    filters, channels = _checked(x, w, kernel_shape, group)
-    if channels != w.shape[1] * group:
-        raise Violation("C5", f"{channels} channels, {w.shape[1]} in a filter, {group} groups")
-    if filters % group:
-        raise Violation("C6", f"{filters} filters, {group} groups")
-    bias = _bias(b, filters)
+    """Return the convolution of x with the filters w: for each filter and window, the sum of their products."""
+    _check_filters(x, w, kernel_shape)
+    _check_channels(x, w, b, group)
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads, auto_pad)
-    return convolved(padded(x, windows.begins, windows.ends, context), w, bias, group, windows, context)
+    return convolved(padded(x, windows.begins, windows.ends, context), w, b, group, windows, context)
 
 
-def _checked(x: Array, w: Array, kernel_shape: Ints, group: int) -> tuple[int, int]:
-    """Return how many there are of the first dimension of W and of channels of X."""
+def _check_filters(x: Array, w: Array, kernel_shape: Ints) -> None:
+    """Raise Violation where the filters do not have the rank of x, or spatial sizes other than `kernel_shape`."""
     if x.ndim != w.ndim or x.ndim < 3:
         raise Violation("C1", f"rank {x.ndim}, filters of rank {w.ndim}")
     if kernel_shape and tuple(kernel_shape) != w.shape[2:]:
         raise Violation("C2", f"kernel_shape {tuple(kernel_shape)}, filters of {w.shape[2:]}")
-    if group < 1:
-        raise Violation("C5", f"{group} groups")
-    return w.shape[0], x.shape[1]
 
 
-def _bias(b: Array | None, filters: int) -> Array | None:
+def _check_channels(x: Array, w: Array, b: Array | None, group: int) -> None:
+    """Raise Violation where filters (outputs, channels of a group, ...) fit neither the channels nor the groups."""
+    if x.shape[1] != w.shape[1] * group:
+        raise Violation("C5", f"{x.shape[1]} channels, {w.shape[1]} in a filter, {group} groups")
+    if w.shape[0] % group:
+        raise Violation("C6", f"{w.shape[0]} filters, {group} groups")
+    _check_bias(b, w.shape[0])
+
+
+def _check_bias(b: Array | None, filters: int) -> None:
     if b is not None and b.shape != (filters,):
         raise Violation("C7", f"shape {b.shape}, {filters} output channels")
-    return b
 
 
 def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windows, context: KernelContext) -> Array:
@@ -85,7 +85,7 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
     matrix = w.reshape(group, filters // group, -1)
     addend = None if bias is None else bias.reshape(group, -1, 1)
     if math.prod(windows.kernel) == 1:
-        # What a window of one element sees needs no columns, at most a copy without the elements between strides.
+        # Windows of one element need no columns, at most a copy without the elements that strides skip.
         seen = x[tap_index(windows, (0,) * len(output))].reshape(batch, group, each, -1)
         flat = result.reshape(batch, group, filters // group, -1)
         np.matmul(matrix, seen, out=flat)
@@ -97,16 +97,16 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
     elements = channels * math.prod(windows.kernel)
     kernel_axes = (slice(None),) * (2 + len(output))
     buffer = np.empty(0, x.dtype)
-    for images, *places in _blocks((batch, *output), max(BLOCK // max(elements, 1), 1)):
+    for images, *spatial in _blocks((batch, *output), max(BLOCK // max(elements, 1), 1)):
         context.check_time()
-        part = view[(images, *kernel_axes, *places)]
+        part = view[(images, *kernel_axes, *spatial)]
         if part.size > buffer.size:
             context.reserve(part.size, x.dtype)
             buffer = np.empty(part.size, x.dtype)
         columns = buffer[: part.size]
         np.copyto(columns.reshape(part.shape), part)
-        target = result[(images, slice(None), slice(None), *places)]
-        # A view, as all that `_blocks` cuts is contiguous but for the first axis that has more than one element.
+        target = result[(images, slice(None), slice(None), *spatial)]
+        # A view: blocks are contiguous, except along the first axis with more than one element.
         flat = target.reshape(*target.shape[:3], -1)
         np.matmul(matrix, columns.reshape(len(flat), group, matrix.shape[-1], -1), out=flat)
         if addend is not None:
@@ -115,13 +115,13 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
 
 
 def _blocks(shape: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
-    """Yield parts of an array of this shape, which together are all of it, of at most so many elements each."""
+    """Yield slices that divide an array of this shape into blocks with at most `most` elements each."""
     steps, room = [1] * len(shape), most
     for axis in reversed(range(len(shape))):
         if not shape[axis]:
             return
         count = -(-shape[axis] // max(min(room, shape[axis]), 1))
-        steps[axis] = -(-shape[axis] // count)  # parts of the same size
+        steps[axis] = -(-shape[axis] // count)  # blocks of equal size
         room = room // shape[axis] if steps[axis] == shape[axis] else 0
     counts = [-(-size // step) for size, step in zip(shape, steps, strict=True)]
     for index in np.ndindex(*counts):
@@ -145,51 +145,50 @@ def conv_transpose_1(
     strides: Ints,
     context: KernelContext,
 ) -> Array:
-    """Return the sum of the filters put at the places of X, each times the element there.
+    """Return the sum of the filters placed at the positions of x, each multiplied by the element there.
 
-    Version 1 contradicts itself on which side gets the odd element of padding; runtimes do as version 11 says.
+    Version 1 contradicts itself about the side that gets the odd element of padding; runtimes follow version 11.
     """
-    channels, given = _checked(x, w, kernel_shape, group)
-    if channels != given or given % group:
-        raise Violation("C5", f"{given} channels, filters for {channels}, {group} groups")
+    _check_filters(x, w, kernel_shape)
+    channels = x.shape[1]
+    if channels != w.shape[0] or channels % group:
+        raise Violation("C5", f"{channels} channels, filters for {w.shape[0]}, {group} groups")
     windows, shape = _spread(x, w, auto_pad, dilations, output_padding, output_shape, pads, strides)
     filters = w.shape[1] * group
-    bias = _bias(b, filters)
+    _check_bias(b, filters)
     sizes = [begin + size + end for begin, size, end in zip(windows.begins, shape, windows.ends, strict=True)]
     batch = x.shape[0]
     context.reserve(batch * filters * math.prod(sizes), x.dtype)
     context.reserve(batch * filters * math.prod(x.shape[2:]), x.dtype)
     result = np.zeros((batch, filters, *sizes), x.dtype)
     values = x.reshape(batch, group, channels // group, math.prod(x.shape[2:]))
-    turned = w.reshape(group, channels // group, w.shape[1], *w.shape[2:]).swapaxes(1, 2)
-    for tap in np.ndindex(windows.kernel) if values.size and turned.size else ():
+    transposed = w.reshape(group, channels // group, w.shape[1], *w.shape[2:]).swapaxes(1, 2)
+    for tap in np.ndindex(windows.kernel) if values.size and transposed.size else ():
         context.check_time()
-        part = np.matmul(np.ascontiguousarray(turned[(..., *tap)]), values)
+        part = np.matmul(np.ascontiguousarray(transposed[(..., *tap)]), values)
         target = result[tap_index(windows, tap)]
         target += part.reshape(target.shape)
     result = result[interior(windows.begins, shape)]
-    return result if bias is None else result + bias.reshape(-1, *[1] * len(shape))
+    return result if b is None else result + b.reshape(-1, *[1] * len(shape))
 
 
 def _spread(
     x: Array, w: Array, auto_pad: str, dilations: Ints, output_padding: Ints, output_shape: Ints, pads: Ints,
     strides: Ints,
 ) -> tuple[Windows, tuple[int, ...]]:  # fmt: skip
-    """Return where the filters lie in the uncut result, and the spatial shape of the cut one.
+    """Return the windows of the filters in the result before pads are cut off, and the spatial shape after it.
 
-    The uncut result has at least as many elements as the pads and the shape together.
+    The former has at least as many elements as the pads and the latter together.
     """
     kernel, rank = w.shape[2:], x.ndim - 2
     strides, dilations, pads = window_attributes(kernel, strides, dilations, pads)
     output_padding = tuple(output_padding or (0,) * rank)
-    if len(output_padding) != rank or min(output_padding) < 0:
+    if len(output_padding) != rank:
         raise Violation("C2", f"output_padding {output_padding}")
-    if auto_pad not in AUTO_PADS and auto_pad:
-        raise Violation("C3", f"auto_pad '{auto_pad}'")
     wanted = tuple(output_shape) if output_shape else None
     if wanted is not None and len(wanted) == rank + 2:
         wanted = wanted[2:]
-    if wanted is not None and (len(wanted) != rank or min(wanted) < 0):
+    if wanted is not None and len(wanted) != rank:
         raise Violation("C6", f"output_shape {wanted}, {rank} spatial axes")
     if wanted is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         wanted = tuple(size * step for size, step in zip(x.shape[2:], strides, strict=True))
@@ -219,14 +218,14 @@ def col2im_18(
     strides: Ints,
     context: KernelContext,
 ) -> Array:
-    """Return the image whose windows are the columns of x, elements that several windows share added up."""
+    """Return the image whose windows are the columns of x; elements of overlapping windows are added."""
     image, block = (tuple(dims_of(each)) for each in (image_shape, block_shape))
     if len(image) != len(block) or not image or min(image) < 0:
         raise Violation("C1", f"image of {image}, blocks of {block}")
     windows = windows_over((0, 0, *image), block, strides, dilations, pads)
-    elements, places = math.prod(block), math.prod(windows.output)
-    if x.ndim != 3 or x.shape[1] % elements or x.shape[2] != places:
-        raise Violation("C3", f"{places} places of blocks of {elements} elements")
+    elements, count = math.prod(block), math.prod(windows.output)
+    if x.ndim != 3 or x.shape[1] % elements or x.shape[2] != count:
+        raise Violation("C3", f"{count} blocks of {elements} elements")
     batch, channels = x.shape[0], x.shape[1] // elements
     columns = x.reshape(batch, channels, *block, *windows.output)
     return add_windows(columns, windows, (batch, channels, *image), context)
@@ -243,7 +242,7 @@ def causal_conv_with_state_27(
     activation: str,
     context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Return each channel convolved with its own filter, which ends at the current position, and the last positions."""
+    """Return each channel convolved with its own filter, which ends at the current position, and the new state."""
     if x.ndim != 3 or weight.ndim != 3 or weight.shape[:2] != (x.shape[1], 1) or not weight.shape[2]:
         raise Violation("C1", f"input {x.shape}, weight {weight.shape}")
     batch, channels, length = x.shape
@@ -255,8 +254,6 @@ def causal_conv_with_state_27(
         raise Violation("C2", f"past_state {past.shape}, expected {(batch, channels, state)}")
     if bias is not None and bias.shape != (channels,):
         raise Violation("C3", f"bias {bias.shape}, {channels} channels")
-    if activation not in ("none", "silu", "swish"):
-        raise Violation("C4", f"activation '{activation}'")
     whole = np.concatenate((past, x), axis=2)
     present = whole[:, :, length:].copy()
     if not length:
@@ -285,19 +282,11 @@ def deform_conv_19(
     strides: Ints,
     context: KernelContext,
 ) -> Array:
-    """Return the convolution of what each window's points, moved by `offset` and times `mask`, are interpolated to."""
-    if x.ndim != w.ndim or x.ndim < 3:
-        raise Violation("C1", f"rank {x.ndim}, filters of rank {w.ndim}")
-    if kernel_shape and tuple(kernel_shape) != w.shape[2:]:
-        raise Violation("C2", f"kernel_shape {tuple(kernel_shape)}, filters of {w.shape[2:]}")
+    """Return the convolution of values interpolated at each window's points, moved by `offset` and times `mask`."""
+    _check_filters(x, w, kernel_shape)
+    _check_channels(x, w, b, group)
     batch, channels, filters = *x.shape[:2], w.shape[0]
-    if group < 1 or channels != w.shape[1] * group:
-        raise Violation("C5", f"{channels} channels, {w.shape[1]} in a filter, {group} groups")
-    if filters % group:
-        raise Violation("C6", f"{filters} filters, {group} groups")
-    if b is not None and b.shape != (filters,):
-        raise Violation("C7", f"shape {b.shape}, {filters} output channels")
-    if offset_group < 1 or channels % offset_group:
+    if channels % offset_group:
         raise Violation("C3", f"{channels} channels, offset_group {offset_group}")
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads)
     elements, rank = math.prod(windows.kernel), x.ndim - 2
@@ -323,7 +312,7 @@ def deform_conv_19(
 
 
 def _sampled(image: Array, moved: Array, windows: Windows, context: KernelContext) -> Array:
-    """Return what an image (C, D1, ..., Dn) is at all points: (offset groups, channels of each, elements, *output)."""
+    """Return an image (C, D1, ..., Dn) interpolated at points, as (offset groups, channels, elements, *output)."""
     groups, elements, rank, *output = moved.shape
     sizes, values = image.shape[1:], image.reshape(groups, image.shape[0] // groups, math.prod(image.shape[1:]))
     lows, parts = [], []
@@ -333,18 +322,18 @@ def _sampled(image: Array, moved: Array, windows: Windows, context: KernelContex
         within = taps[axis] * windows.dilations[axis]
         whole = within.reshape(-1, *[1] * rank) + starts.reshape(-1, *[1] * (rank - axis - 1))
         at = moved[:, :, axis] + whole.astype(moved.dtype)
-        # What is far outside reads zero wherever it is; so are points that are no numbers.
+        # Points far outside read zero, and so do those that are NaN.
         at = np.where((at > -1) & (at < sizes[axis]), at, -1)
         lows.append(np.floor(at).astype(np.int64))
         parts.append(at - lows[-1])
     result = np.zeros((*values.shape[:2], elements, *output), image.dtype)
     for corner in itertools.product((0, 1), repeat=rank):
         context.check_time()
-        place, weight = np.zeros(lows[0].shape, np.int64), np.ones(lows[0].shape, image.dtype)
+        index, weight = np.zeros(lows[0].shape, np.int64), np.ones(lows[0].shape, image.dtype)
         for size, low, part, step in zip(sizes, lows, parts, corner, strict=True):
             inside = (low + step >= 0) & (low + step < size)
-            place = place * size + np.where(inside, low + step, 0)
+            index = index * size + np.where(inside, low + step, 0)
             weight *= np.where(inside, part if step else 1 - part, 0)
         for number in range(groups):
-            result[number] += values[number][:, place[number]] * weight[number]
+            result[number] += values[number][:, index[number]] * weight[number]
     return result

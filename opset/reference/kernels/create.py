@@ -1,4 +1,4 @@
-"""Kernels of operators that make tensors: constants, ranges, and random numbers."""
+"""Kernels of operators that create tensors: constants, ranges and random numbers."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
-_DRAWN_AT_ONCE = 1 << 20
+_BLOCK = 1 << 20  # random numbers that are drawn at a time
 
 
-def _dtype(number: int | None, default: np.dtype[Any], label: str, kinds: str = "fiub") -> np.dtype[Any]:
-    """Return the dtype of a data type's number. Raises Violation of `label` where it is none of these kinds."""
-    dtype = default if number is None else DTYPES.get(number)
-    if dtype is None or (dtype.kind not in kinds and not ("f" in kinds and dtype in SMALL_FLOATS)):
-        raise Violation(label, f"dtype {number}" if number is not None else f"the input is of {default}")
-    return dtype
+def _output_dtype(number: int | None, default: np.dtype[Any], kinds: str = "fiub") -> np.dtype[Any]:
+    """Return the dtype of a number, by default that of the input. Raises Violation C2 where that is of another kind."""
+    if number is not None:
+        return DTYPES[number]
+    if default.kind not in kinds and not ("f" in kinds and default in SMALL_FLOATS):
+        raise Violation("C2", f"the input is of {default}")
+    return default
 
 
 # -- constants --
 
 
-# Version 1 lists floats alone, and Reshape 5 takes shapes of int64: models of that time hold them as constants.
+# Version 1 allows only floats, but Reshape 5 takes shapes of int64: models of that opset hold them as constants.
 @kernel("Constant", any_type=True)
 def constant_1(
     *,
@@ -43,7 +44,7 @@ def constant_1(
     value_string: str | None = None,
     value_strings: Sequence[str] | None = None,
 ) -> Array:
-    """Return the one value that is there."""
+    """Return the one value that is given."""
     forms = (
         (value, None),
         (sparse_value, None),
@@ -63,15 +64,15 @@ def constant_1(
 
 @kernel("ConstantOfShape")
 def constant_of_shape_9(shape: Array, *, value: Array | None, context: KernelContext) -> Array:
-    """Return a tensor of this shape filled with the element of value, or with float zeros."""
-    filling = np.zeros(1, np.float32) if value is None else value
-    if filling.size != 1:
-        raise Violation("C2", f"{filling.size} elements")
+    """Return a tensor of a shape filled with the element of `value`, by default with float zeros."""
+    fill = np.zeros(1, np.float32) if value is None else value
+    if fill.size != 1:
+        raise Violation("C2", f"{fill.size} elements")
     dims = dims_of(shape)
     if shape.ndim != 1 or any(each < 0 for each in dims):
         raise Violation("C1", f"input {dims}")
-    context.reserve(math.prod(dims), filling.dtype)
-    return np.full(dims, filling.reshape(()))
+    context.reserve(math.prod(dims), fill.dtype)
+    return np.full(dims, fill.reshape(()))
 
 
 @kernel("EyeLike")
@@ -79,7 +80,7 @@ def eye_like_9(x: Array, *, dtype: int | None, k: int, context: KernelContext) -
     """Return a matrix of the shape of x with ones on diagonal k."""
     if x.ndim != 2:
         raise Violation("C1", f"rank {x.ndim}")
-    kind = _dtype(dtype, x.dtype, "C2")
+    kind = _output_dtype(dtype, x.dtype)
     rows, columns = x.shape
     context.reserve(x.size, kind)
     return np.eye(rows, columns, min(max(k, -rows), columns), kind)
@@ -87,7 +88,7 @@ def eye_like_9(x: Array, *, dtype: int | None, k: int, context: KernelContext) -
 
 @kernel("Range")
 def range_11(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, context: KernelContext) -> Array:
-    """Return the numbers from start, by delta, before limit."""
+    """Return the numbers from start in steps of delta, limit excluded."""
     if any(each.size != 1 for each in (start, limit, delta)):
         raise Violation("C1", f"shapes {list(start.shape)}, {list(limit.shape)} and {list(delta.shape)}")
     dtype = kind = start.dtype
@@ -119,23 +120,21 @@ def range_11(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, c
 def random_normal_1(
     *, dtype: int, mean: float, scale: float, seed: float | None, shape: Sequence[int], context: KernelContext
 ) -> Array:
-    """Draw from a normal distribution."""
-    return _normal(shape, _dtype(dtype, DTYPES[1], "C2", "f"), mean, scale, seed, context)
+    """Return numbers drawn from a normal distribution."""
+    return _normal(shape, DTYPES[dtype], mean, scale, seed, context)
 
 
 @kernel("RandomNormalLike")
 def random_normal_like_1(
     x: Array, *, dtype: int | None, mean: float, scale: float, seed: float | None, context: KernelContext
 ) -> Array:
-    """Draw `random_normal` in the shape of x, and its type if there is no other."""
-    return _normal(x.shape, _dtype(dtype, x.dtype, "C2", "f"), mean, scale, seed, context)
+    """Return numbers drawn from a normal distribution, in the shape and by default the type of x."""
+    return _normal(x.shape, _output_dtype(dtype, x.dtype, "f"), mean, scale, seed, context)
 
 
 def _normal(
     shape: Sequence[int], dtype: np.dtype[Any], mean: float, scale: float, seed: float | None, context: KernelContext
 ) -> Array:
-    if not scale >= 0:
-        raise Violation("C3", f"scale {scale}")
     count = _reserved(shape, dtype, context)
     return _drawn(count, dtype, lambda some: context.rng(seed).normal(mean, scale, some), context).reshape(shape)
 
@@ -144,16 +143,16 @@ def _normal(
 def random_uniform_1(
     *, dtype: int, high: float, low: float, seed: float | None, shape: Sequence[int], context: KernelContext
 ) -> Array:
-    """Draw from the uniform distribution between low and high."""
-    return _uniform(shape, _dtype(dtype, DTYPES[1], "C2", "f"), low, high, seed, context)
+    """Return numbers drawn from the uniform distribution between low and high."""
+    return _uniform(shape, DTYPES[dtype], low, high, seed, context)
 
 
 @kernel("RandomUniformLike")
 def random_uniform_like_1(
     x: Array, *, dtype: int | None, high: float, low: float, seed: float | None, context: KernelContext
 ) -> Array:
-    """Draw `random_uniform` in the shape of x, and its type if there is no other."""
-    return _uniform(x.shape, _dtype(dtype, x.dtype, "C2", "f"), low, high, seed, context)
+    """Return numbers drawn between low and high, in the shape and by default the type of x."""
+    return _uniform(x.shape, _output_dtype(dtype, x.dtype, "f"), low, high, seed, context)
 
 
 def _uniform(
@@ -165,42 +164,36 @@ def _uniform(
 
 
 def _reserved(shape: Sequence[int], dtype: np.dtype[Any], context: KernelContext) -> int:
-    if any(each < 0 for each in shape):
-        raise Violation("C1", f"shape {list(shape)}")
     count = math.prod(dims_of(shape))
     context.reserve(count, dtype)
     return count
 
 
 def _drawn(count: int, dtype: np.dtype[Any], draw: Any, context: KernelContext) -> Array:
-    """Return so many numbers, drawn in float64 piece by piece, as that would take up to four times the memory."""
+    """Return `count` numbers. They are drawn in blocks, since float64 takes up to four times the memory."""
     output = np.empty(count, dtype)
-    for start in range(0, count, _DRAWN_AT_ONCE):
+    for start in range(0, count, _BLOCK):
         context.check_time()
-        stop = min(start + _DRAWN_AT_ONCE, count)
+        stop = min(start + _BLOCK, count)
         output[start:stop] = converted(draw(stop - start), dtype)
     return output
 
 
 @kernel("Bernoulli")
 def bernoulli_15(x: Array, *, dtype: int | None, seed: float | None, context: KernelContext) -> Array:
-    """Draw ones with the probabilities x, else zeros."""
+    """Return ones drawn with the probabilities x, zeros elsewhere."""
     if not ((x >= x.dtype.type(0)) & (x <= x.dtype.type(1))).all():
         raise Violation("C1")
-    kind = _dtype(dtype, x.dtype, "C2")
+    kind = _output_dtype(dtype, x.dtype)
     context.reserve(2 * x.size, np.float64)
     return converted(context.rng(seed).random(x.shape) < x.astype(np.float64), kind)
 
 
 @kernel("Multinomial")
 def multinomial_7(x: Array, *, dtype: int, sample_size: int, seed: float | None, context: KernelContext) -> Array:
-    """Draw class numbers by rows of logarithms of their probabilities."""
+    """Return class indices drawn for each row by the logarithms of the class probabilities."""
     if x.ndim != 2 or (x.shape[0] and not x.shape[1]):
         raise Violation("C1", f"shape {list(x.shape)}")
-    if sample_size < 1:
-        raise Violation("C2", f"sample_size {sample_size}")
-    if dtype not in (6, 7):
-        raise Violation("C3", f"dtype {dtype}")
     context.reserve((len(x) + 1) * sample_size, np.float64)
     output = np.empty((len(x), sample_size), DTYPES[dtype])
     for row, logarithms in zip(output, x, strict=True):
@@ -209,6 +202,6 @@ def multinomial_7(x: Array, *, dtype: int, sample_size: int, seed: float | None,
         bounds = powers.cumsum()
         if not bounds[-1] > 0:
             raise Violation("C4", f"{logarithms.tolist()[:8]}")
-        # The first class whose bound is above the number drawn; those of probability zero have no numbers of their own.
+        # The first class whose bound is above the number drawn; classes of probability zero are never drawn.
         row[:] = np.searchsorted(bounds, context.rng(seed).random(sample_size) * bounds[-1], side="right")
     return output
