@@ -10,7 +10,7 @@ from opset.inference.call import Call
 from opset.inference.dimensions import Size, less
 from opset.inference.registration import infer
 from opset.inference.types import Shape, Type, tensor
-from opset.model.types import element_name
+from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
 
 MaybeSize = Size | None

@@ -1,4 +1,4 @@
-"""What picks elements by position or value, or writes to positions."""
+"""Shapes and elements of operators that read or write elements at indices, or select them by value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.agreement import check_choice, one_element
+from opset.inference.agreement import one_element
 from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Dim, Size, at_most, equal, less, maximum, minimum, multiplied
 from opset.inference.elements import applied, places_of, rounded, strides_of
@@ -25,7 +25,7 @@ def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element],
 
 
 def _integers(elements: Sequence[Element] | None) -> list[int] | None:
-    """Return elements that are all known numbers, None where they are not."""
+    """Return elements that are all known integers, None where one is not."""
     known = [index for index in elements or () if isinstance(index, int)]
     return known if elements is not None and len(known) == len(elements) else None
 
@@ -35,21 +35,21 @@ def _integers(elements: Sequence[Element] | None) -> list[int] | None:
 
 @infer("Gather")
 def gather_1(call: Call) -> Shape:
-    """Return the shape of the data with that of the indices in place of the size of `axis`."""
+    """Return the shape of the data with the size of `axis` replaced by the shape of the indices."""
     shape = call.require_shape(0)
-    axis = call.axis(call.attribute("axis"), len(shape), "C1")
-    # Before version 11 indices count from the front only.
+    axis = call.attribute("axis") % len(shape)
+    # Before version 11 no index is negative.
     _check_range(call, shape[axis], "C2", call.constant(1) or (), 0 if call.version < 11 else None)
     return (*shape[:axis], *call.require_shape(1), *shape[axis + 1 :])
 
 
 @data("Gather")
 def gather_1_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements at the indices; of one that is not known, none."""
+    """Return the elements at the indices, None where an index is unknown."""
     given, indices = call.data(0), call.constant(1)
     if given is None or indices is None:
         return None
-    axis = call.axis(call.attribute("axis"), len(given.shape))
+    axis = call.attribute("axis") % len(given.shape)
     size, inner = given.shape[axis], math.prod(given.shape[axis + 1 :])
     result: list[Element] = []
     for outer in range(math.prod(given.shape[:axis])):
@@ -62,18 +62,18 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
     return tuple(result)
 
 
-def _checked_elements(call: Call, least: int | None = None) -> None:
-    """Raise Violation where indices do not fit data that has the same rank: C1, C2, C3."""
+def _check_elements(call: Call, least: int | None = None) -> None:
+    """Raise Violation C2 or C3 where indices do not fit data of the same rank."""
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
     if rank is None:
         return
-    axis = call.axis(call.attribute("axis"), rank, "C1")
+    axis = call.attribute("axis") % rank
     if shape is None:
         return
     fits = indices is None or (
         len(indices) == rank
-        and all(place == axis or at_most(indices[place], shape[place]) is not False for place in range(rank))
+        and all(each == axis or at_most(indices[each], shape[each]) is not False for each in range(rank))
     )
     if not fits:
         raise Violation("C2", f"shapes {list(shape)} and {list(indices or ())}")
@@ -82,53 +82,52 @@ def _checked_elements(call: Call, least: int | None = None) -> None:
 
 @infer("GatherElements")
 def gather_elements_11(call: Call) -> Shape:
-    """Return the shape of the indices, whose rank is that of the data."""
-    _checked_elements(call)
+    """Return the shape of the indices, which have the rank of the data."""
+    _check_elements(call)
     indices, rank = call.shape(1), call.rank(0)
     if indices is None and rank is None:
         raise Unknown("the rank of neither data nor indices is known")
     return indices if indices is not None else (None,) * (rank or 0)
 
 
-def _element_places(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return where in data of a shape the elements at indices of the same rank are, None where that is not known."""
+def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
+    """Return the offsets in the data of the elements at indices of the same rank, None where they are unknown."""
     indices, numbers = call.data(1), _integers(call.constant(1))
     if indices is None or numbers is None:
         return None
-    axis = call.axis(call.attribute("axis"), len(shape))
+    axis = call.attribute("axis") % len(shape)
     strides = strides_of(shape)
     lines = places_of(indices.shape, [0 if each == axis else stride for each, stride in enumerate(strides)])
-    return [place + index % shape[axis] * strides[axis] for place, index in zip(lines, numbers, strict=True)]
+    return [offset + index % shape[axis] * strides[axis] for offset, index in zip(lines, numbers, strict=True)]
 
 
 @data("GatherElements")
 def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the element at each index."""
     given = call.data(0)
-    places = _element_places(call, given.shape) if given is not None else None
-    return None if given is None or places is None else tuple(given.elements[place] for place in places)
+    offsets = _element_offsets(call, given.shape) if given is not None else None
+    return None if given is None or offsets is None else tuple(given.elements[offset] for offset in offsets)
 
 
 @infer("GatherND")
 def gather_nd_11(call: Call) -> Shape:
-    """Return the shape of the indices without the last axis, and then that of the slices that they point to."""
+    """Return the shape of the indices without the last axis, followed by that of the slices at the index tuples."""
     shape, indices, batch = call.shape(0), call.shape(1), call.attribute("batch_dims") or 0
-    ranks = [len(each) for each in (shape, indices) if each is not None]
-    if batch < 0 or any(batch >= rank for rank in ranks):
-        raise Violation("C1", f"batch_dims {batch}, ranks {ranks}")
+    if () in (shape, indices):
+        raise Violation("C1", "data or indices is a scalar")
     if shape is None or indices is None:
         raise Unknown(f"the rank of {call.parameter(0 if shape is None else 1)} is not known")
     shared = [call.same(a, b, "C2", "a dimension of batch_dims") for a, b in zip(shape[:batch], indices, strict=False)]
-    length, most = indices[-1], len(shape) - batch
-    if less(length, 1) or less(most, length):
+    length, limit = indices[-1], len(shape) - batch
+    if less(length, 1) or less(limit, length):
         raise Violation("C3", f"tuples of {length}, rank {len(shape)}, batch_dims {batch}")
     if not isinstance(length, int):
-        if most > 1:
+        if limit > 1:
             raise Unknown("the length of index tuples is not known")
         length = 1
     tuples = _integers(call.constant(1)) or []
-    for place in range(length):
-        _check_range(call, shape[batch + place], "C4", tuples[place::length])
+    for axis in range(length):
+        _check_range(call, shape[batch + axis], "C4", tuples[axis::length])
     return (*shared, *indices[batch:-1], *shape[batch + length :])
 
 
@@ -142,14 +141,14 @@ def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     shape, tuples = given.shape[batch:], math.prod(indices.shape[batch:-1])
     inner = math.prod(shape[length:])
     result: list[Element] = []
-    for number, first in enumerate(_tuple_places(shape, numbers, length)):
+    for number, first in enumerate(_tuple_offsets(shape, numbers, length)):
         start = number // tuples * math.prod(shape) + first
         result.extend(given.elements[start : start + inner])
     return tuple(result)
 
 
-def _tuple_places(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
-    """Return where in data of a shape the slices at index tuples begin."""
+def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
+    """Return the offsets in data of a shape at which the slices of index tuples begin."""
     strides = strides_of(shape)
     return [
         sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length))
@@ -159,10 +158,10 @@ def _tuple_places(shape: Sequence[int], numbers: Sequence[int], length: int) -> 
 
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
-    """Return as many slices along `axis`, or elements without it, as the condition chooses."""
+    """Return the shape of the slices along `axis`, or elements without it, where the condition is true."""
     shape, condition, axis = call.shape(0), call.shape(1), call.attribute("axis")
     if shape is not None and axis is not None:
-        axis = call.axis(axis, len(shape), "C1")
+        axis %= len(shape)
     size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
     if condition is not None and (len(condition) != 1 or less(size, condition[0])):
         raise Violation("C2", f"condition of shape {list(condition)}" + ("" if size is None else f" for {size}"))
@@ -176,20 +175,20 @@ def compress_9(call: Call) -> Shape:
 
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements that a known condition chooses."""
+    """Return the elements where a known condition is true."""
     given, truths, axis = call.data(0), call.constant(1), call.attribute("axis")
     if given is None or truths is None or None in truths:
         return None
     shape = (len(given.elements),) if axis is None else given.shape
-    axis = call.axis(axis or 0, len(shape))
+    axis = (axis or 0) % len(shape)
     inner = math.prod(shape[axis + 1 :])
-    chosen = [place for place, each in enumerate(truths) if each]
-    firsts = [(outer * shape[axis] + place) * inner for outer in range(math.prod(shape[:axis])) for place in chosen]
+    chosen = [offset for offset, each in enumerate(truths) if each]
+    firsts = [(outer * shape[axis] + offset) * inner for outer in range(math.prod(shape[:axis])) for offset in chosen]
     return tuple(element for first in firsts for element in given.elements[first : first + inner])
 
 
 def _truths(call: Call) -> list[bool] | None:
-    """Return for each element whether it is not zero; None where that is not known of one."""
+    """Return whether each element is not zero, None where that is unknown of one."""
     found = []
     for element in call.constant(0) or ():
         zero = equal(element, 0) if isinstance(element, Dim) else None if element is None else not element
@@ -201,7 +200,7 @@ def _truths(call: Call) -> list[bool] | None:
 
 @infer("NonZero")
 def non_zero_9(call: Call) -> Shape:
-    """Return a row for each axis, and a column for each element that is not zero."""
+    """Return (rank, number of elements that are not zero)."""
     shape = call.shape(0)
     count: int | None = None
     if shape is not None and 0 in shape:
@@ -218,29 +217,23 @@ def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
     given, truths = call.data(0), _truths(call)
     if given is None or truths is None:
         return None
-    places = [place for place, truth in enumerate(truths) if truth]
+    offsets = [offset for offset, truth in enumerate(truths) if truth]
     rows = zip(given.shape, strides_of(given.shape), strict=True)
-    return tuple(place // stride % size for size, stride in rows for place in places)
+    return tuple(offset // stride % size for size, stride in rows for offset in offsets)
 
 
 # Writing
 
 _REDUCTIONS: dict[str, Any] = {
-    "none": None, "add": operator.add, "mul": operator.mul, "max": (maximum, max), "min": (minimum, min)
+    "add": operator.add, "mul": operator.mul, "max": (maximum, max), "min": (minimum, min)
 }  # fmt: skip
-
-
-def _check_reduction(call: Call) -> None:
-    names = [name for name in _REDUCTIONS if call.version >= 18 or name not in ("max", "min")]
-    check_choice(call, "reduction", names, "C5")
 
 
 @infer("Scatter", "ScatterElements")
 def scatter_9(call: Call) -> Shape:
-    """Return the shape of the data, whose rank is that of indices and updates."""
-    _check_reduction(call)
-    # The first version of Scatter counts indices from the front only.
-    _checked_elements(call, 0 if call.version < 11 else None)
+    """Return the shape of the data, which has the rank of indices and updates."""
+    # Before version 11 no index is negative.
+    _check_elements(call, 0 if call.version < 11 else None)
     indices, updates = call.shape(1), call.shape(2)
     if indices is not None and updates is not None:
         _check_same("C4", indices, updates)
@@ -251,24 +244,23 @@ def scatter_9(call: Call) -> Shape:
     return shape if shape is not None else (None,) * ranks[0]
 
 
-def _check_same(label: str, wanted: Sequence[Size], updates: Sequence[Size]) -> None:
-    """Raise Violation with the label where updates certainly have not the shape that is wanted."""
-    if len(wanted) != len(updates) or any(equal(a, b) is False for a, b in zip(wanted, updates, strict=True)):
-        raise Violation(label, f"updates of shape {list(updates)}, not {list(wanted)}")
+def _check_same(label: str, expected: Sequence[Size], updates: Sequence[Size]) -> None:
+    """Raise Violation with the label where the shape of updates certainly differs from the expected one."""
+    if len(expected) != len(updates) or any(equal(a, b) is False for a, b in zip(expected, updates, strict=True)):
+        raise Violation(label, f"updates of shape {list(updates)}, not {list(expected)}")
 
 
 @data("Scatter", "ScatterElements")
 def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the data with each update written, or joined, to the place of its index."""
+    """Return the data with each update written to, or combined with, the element at its index."""
     shape = _integers(call.require_shape(0))
-    places = _element_places(call, shape) if shape is not None else None
-    return None if shape is None or places is None else _written(call, math.prod(shape), places)
+    offsets = _element_offsets(call, shape) if shape is not None else None
+    return None if shape is None or offsets is None else _written(call, math.prod(shape), offsets)
 
 
 @infer("ScatterND")
 def scatter_nd_11(call: Call) -> Shape:
-    """Return the shape of the data; the updates have that of its slices, after that of the indices without the last."""
-    _check_reduction(call)
+    """Return the shape of the data, whose slices the updates replace."""
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     if shape == () or indices == ():
         raise Violation("C1", f"{call.parameter(0 if shape == () else 1)} is a scalar")
@@ -284,41 +276,41 @@ def scatter_nd_11(call: Call) -> Shape:
         return ((None,) * length) + tuple(updates[before:])
     _check_same("C2", (*indices[:-1], *shape[length:]), updates)
     tuples = _integers(call.constant(1)) or []
-    for place in range(length):
-        _check_range(call, shape[place], "C3", tuples[place::length])
+    for axis in range(length):
+        _check_range(call, shape[axis], "C3", tuples[axis::length])
     return shape
 
 
 @data("ScatterND")
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the data with each update written, or joined, to the slice at its index tuple."""
+    """Return the data with each update written to, or combined with, the slice at its index tuple."""
     shape, indices, numbers = _integers(call.require_shape(0)), call.data(1), _integers(call.constant(1))
     if shape is None or indices is None or numbers is None or not indices.shape[-1]:
         return None
     inner = math.prod(shape[indices.shape[-1] :])
-    firsts = _tuple_places(shape, numbers, indices.shape[-1])
-    return _written(call, math.prod(shape), [first + place for first in firsts for place in range(inner)])
+    firsts = _tuple_offsets(shape, numbers, indices.shape[-1])
+    return _written(call, math.prod(shape), [first + offset for first in firsts for offset in range(inner)])
 
 
-def _written(call: Call, count: int, places: Sequence[int]) -> tuple[Element, ...] | None:
-    """Return the data, of so many elements, with updates at places; of what is written twice, only what is the same."""
+def _written(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
+    """Return `count` elements of data with updates at offsets; None for those written with different values."""
     result = list(call.constant(0) or (None,) * count)
-    updates = call.constant(2) or (None,) * len(places)
+    updates = call.constant(2) or (None,) * len(offsets)
     name, type_ = call.attribute("reduction") or "none", call.dtype(0)
-    if len(result) != count or len(updates) != len(places):
+    if len(result) != count or len(updates) != len(offsets):
         return None
     done: set[int] = set()
-    for place, update in zip(places, updates, strict=True):
+    for offset, update in zip(offsets, updates, strict=True):
         if name != "none":
-            result[place] = rounded(applied(_joined(name, type_), result[place], update), type_)
-        elif place not in done or result[place] != update:
-            result[place] = None if place in done else update
-        done.add(place)
+            result[offset] = rounded(applied(_joined(name, type_), result[offset], update), type_)
+        elif offset not in done or result[offset] != update:
+            result[offset] = None if offset in done else update
+        done.add(offset)
     return tuple(result)
 
 
 def _joined(name: str, type_: str | None) -> Any:
-    """Return the function that joins an update to an element, of integers: floats depend on how they are rounded."""
+    """Return the function that combines an update with an element; floats are left unknown, as they are rounded."""
 
     def join(old: Any, new: Any) -> Element:
         if isinstance(old, float) or isinstance(new, float):
@@ -337,7 +329,7 @@ def _joined(name: str, type_: str | None) -> Any:
 
 @infer("OneHot")
 def one_hot_9(call: Call) -> Shape:
-    """Return the shape of the indices with `depth` as a new axis."""
+    """Return the shape of the indices with a new axis of size `depth`."""
     depth = one_element(call, 1, "C2")
     if (call.rank(1) or 0) > 1:
         raise Violation("C2", f"depth has rank {call.rank(1)}")
@@ -350,10 +342,7 @@ def one_hot_9(call: Call) -> Shape:
     if values is not None and (len(values) != 1 or equal(values[0], 2) is False):
         raise Violation("C3", f"shape {list(values)}")
     shape = call.require_shape(0)
-    axis = call.attribute("axis")
-    if call.version < 11 and axis < -1:
-        raise Violation("C1", f"axis {axis}, rank {len(shape) + 1}")
-    axis = call.axis(axis, len(shape) + 1, "C1")
+    axis = call.attribute("axis") % (len(shape) + 1)
     return (*shape[:axis], size, *shape[axis:])
 
 
@@ -362,7 +351,7 @@ def one_hot_9(call: Call) -> Shape:
 
 @infer("TopK")
 def top_k_1(call: Call) -> list[Shape]:
-    """Return the shape of X with k along `axis`, for values and positions."""
+    """Return the shape of X with the size of `axis` replaced by k, for values and indices."""
     if "k" in call.schema.attributes:
         found: Element = call.attribute("k")
         if found is None:
@@ -373,7 +362,7 @@ def top_k_1(call: Call) -> list[Shape]:
     if less(size, 0):
         raise Violation("C2", f"k is {size}")
     shape = call.require_shape(0)
-    axis = call.axis(call.attribute("axis"), len(shape), "C1")
+    axis = call.attribute("axis") % len(shape)
     if less(shape[axis], size):
         raise Violation("C2", f"k is {size}, the dimension {shape[axis]}")
     chosen = (*shape[:axis], size, *shape[axis + 1 :])
@@ -382,11 +371,10 @@ def top_k_1(call: Call) -> list[Shape]:
 
 @infer("Unique")
 def unique_11(call: Call) -> list[Shape | None]:
-    """Count the distinct slices along `axis`, or elements without it; data decides, unless there is one."""
+    """Return the shapes for distinct slices along `axis`, or elements without it; their number depends on the data."""
     shape, axis = call.shape(0), call.attribute("axis")
-    check_choice(call, "sorted", (0, 1), "C2")
     if shape is not None and axis is not None:
-        axis = call.axis(axis, len(shape), "C1")
+        axis %= len(shape)
     size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
     count = size if size in (0, 1) else None
     if shape is None and axis is not None:

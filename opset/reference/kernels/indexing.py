@@ -1,4 +1,4 @@
-"""Kernels of operators that pick elements by position or value, or write to positions."""
+"""Kernels of operators that read or write elements at indices, or select them by value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import nonnegative_axis, normalised_axis
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
@@ -27,16 +26,16 @@ def _check_range(indices: Array, size: int, label: str, least: int | None = None
 
 @kernel("Gather", since=11)
 def gather_11(x: Array, indices: Array, *, axis: int, context: KernelContext) -> Array:
-    """Return the slices along axis at the indices."""
-    axis = normalised_axis(axis, x.ndim, "C1")
+    """Return the slices of x along `axis` at the indices."""
+    axis %= x.ndim
     _check_range(indices, x.shape[axis], "C2")
     return _taken(x, indices, axis, context)
 
 
 @kernel("Gather")
 def gather_1(x: Array, indices: Array, *, axis: int, context: KernelContext) -> Array:
-    """Return `gather`, indices counted from the front."""
-    axis = normalised_axis(axis, x.ndim, "C1")
+    """Return the slices of x along `axis` at the indices, none of which is negative."""
+    axis %= x.ndim
     _check_range(indices, x.shape[axis], "C2", 0)
     return _taken(x, indices, axis, context)
 
@@ -44,41 +43,41 @@ def gather_1(x: Array, indices: Array, *, axis: int, context: KernelContext) -> 
 def _taken(x: Array, indices: Array, axis: int, context: KernelContext) -> Array:
     shape = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
     context.reserve(math.prod(shape), x.dtype)
-    if not math.prod(shape):  # numpy takes nothing from an empty dimension, and long to take empty slices
+    if not math.prod(shape):  # numpy refuses to take from an empty dimension, and is slow with empty slices
         return np.empty(shape, x.dtype)
     return x.take(indices.reshape(-1), axis).reshape(shape)
 
 
 @kernel("GatherElements")
 def gather_elements_11(x: Array, indices: Array, *, axis: int) -> Array:
-    """Return for each index the element at its own position, with the index in place of the coordinate along axis."""
+    """Return for each index the element at its own coordinates, with the index as the coordinate along `axis`."""
     axis = _checked_elements(x, indices, axis)
-    return x[_places(indices, axis)] if indices.size else np.empty(indices.shape, x.dtype)
+    return x[_coordinates(indices, axis)] if indices.size else np.empty(indices.shape, x.dtype)
 
 
 def _checked_elements(x: Array, indices: Array, axis: int) -> int:
-    """Return the axis counted from the front. Raises Violation C1, C2 or C3 where indices do not fit x."""
-    axis = normalised_axis(axis, x.ndim, "C1")
+    """Return the axis counted from the front. Raises Violation C2 or C3 where indices do not fit x."""
+    axis %= x.ndim
     sizes = indices.shape[:axis] + indices.shape[axis + 1 :]
-    most = x.shape[:axis] + x.shape[axis + 1 :]
-    if indices.ndim != x.ndim or any(size > limit for size, limit in zip(sizes, most, strict=True)):
+    limits = x.shape[:axis] + x.shape[axis + 1 :]
+    if indices.ndim != x.ndim or any(size > limit for size, limit in zip(sizes, limits, strict=True)):
         raise Violation("C2", f"shapes {list(x.shape)} and {list(indices.shape)}")
     _check_range(indices, x.shape[axis], "C3")
     return axis
 
 
-def _places(indices: Array, axis: int) -> tuple[Array, ...]:
-    """Return coordinates that are each element's own, but indices along the axis."""
-    places = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
-    places[axis] = indices
-    return tuple(places)
+def _coordinates(indices: Array, axis: int) -> tuple[Array, ...]:
+    """Return the coordinates of each element, with the index as the coordinate along the axis."""
+    coordinates = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
+    coordinates[axis] = indices
+    return tuple(coordinates)
 
 
 @kernel("GatherND")
 def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: KernelContext) -> Array:
-    """Return the slices at index tuples, within dimensions that both share."""
-    if not 0 <= batch_dims < min(x.ndim, indices.ndim):
-        raise Violation("C1", f"batch_dims {batch_dims}, ranks {x.ndim} and {indices.ndim}")
+    """Return the slices at index tuples, within the leading dimensions that x and the indices share."""
+    if not x.ndim or not indices.ndim:
+        raise Violation("C1", f"ranks {x.ndim} and {indices.ndim}")
     if x.shape[:batch_dims] != indices.shape[:batch_dims]:
         raise Violation("C2", f"shapes {list(x.shape)} and {list(indices.shape)}, batch_dims {batch_dims}")
     length = indices.shape[-1]
@@ -90,13 +89,13 @@ def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: Kern
     shared = [
         np.arange(size).reshape((-1,) + (1,) * (rank - 1 - axis)) for axis, size in enumerate(x.shape[:batch_dims])
     ]
-    places: Any = (*shared, *tuples, ...)  # with ..., an array also of rank 0
-    return x[places]
+    coordinates: Any = (*shared, *tuples, ...)  # with ..., the result is an array also at rank 0
+    return x[coordinates]
 
 
 def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ...]:
-    """Return the coordinates that index tuples hold, one array for each. Raises Violation where one is out of range."""
-    tuples = tuple(indices[..., place] for place in range(indices.shape[-1]))
+    """Return the coordinates of index tuples, an array for each axis. Raises Violation where one is out of range."""
+    tuples = tuple(indices[..., axis] for axis in range(indices.shape[-1]))
     for each, size in zip(tuples, shape, strict=False):
         _check_range(each, size, label)
     return tuples
@@ -104,19 +103,19 @@ def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ..
 
 @kernel("Compress")
 def compress_9(x: Array, condition: Array, *, axis: int | None, context: KernelContext) -> Array:
-    """Return the slices along axis, or the elements, for which the condition holds."""
+    """Return the slices along `axis`, or the elements, where the condition is true."""
     if axis is not None:
-        axis = normalised_axis(axis, x.ndim, "C1")
+        axis %= x.ndim
     size = x.size if axis is None else x.shape[axis]
     if condition.ndim != 1 or len(condition) > size:
         raise Violation("C2", f"condition of shape {list(condition.shape)} for {size}")
-    places = np.flatnonzero(condition)
-    return x.reshape(-1)[places] if axis is None else _taken(x, places, axis, context)
+    selected = np.flatnonzero(condition)
+    return x.reshape(-1)[selected] if axis is None else _taken(x, selected, axis, context)
 
 
 @kernel("NonZero")
 def non_zero_9(x: Array, *, context: KernelContext) -> Array:
-    """Return the coordinates of elements that are not zero, a row for each dimension."""
+    """Return the coordinates of elements that are not zero, in one row for each dimension."""
     context.reserve(2 * int(np.count_nonzero(x)) * x.ndim, np.int64)
     return np.ascontiguousarray(np.argwhere(x).T, np.int64)
 
@@ -126,59 +125,45 @@ def non_zero_9(x: Array, *, context: KernelContext) -> Array:
 
 @kernel("Scatter", since=11)
 @kernel("ScatterElements")
-def scatter_11(
-    x: Array, indices: Array, updates: Array, *, axis: int, reduction: str = "none", context: KernelContext
-) -> Array:
-    """X with each update joined to the element at its position, an index in place of the coordinate along axis."""
+def scatter_11(x: Array, indices: Array, updates: Array, *, axis: int, reduction: str = "none") -> Array:
+    """Return x with each update written to, or combined with, the element at its coordinates."""
     axis = _checked_elements(x, indices, axis)
     if updates.shape != indices.shape:
         raise Violation("C4", f"shapes {list(indices.shape)} and {list(updates.shape)}")
-    function = _reduction(reduction, context)
-    return _written(x, _places(indices, axis), updates, function) if indices.size else x
+    return _written(x, _coordinates(indices, axis), updates, reduction) if indices.size else x
 
 
 @kernel("Scatter")
-def scatter_9(x: Array, indices: Array, updates: Array, *, axis: int, context: KernelContext) -> Array:
-    """Return `scatter_elements`, indices counted from the front."""
-    _check_range(indices, x.shape[normalised_axis(axis, x.ndim, "C1")], "C3", 0)
-    result: Array = scatter_11(x, indices, updates, axis=axis, context=context)
+def scatter_9(x: Array, indices: Array, updates: Array, *, axis: int) -> Array:
+    """Return x with each update written to the element at its coordinates; no index is negative."""
+    _check_range(indices, x.shape[axis], "C3", 0)
+    result: Array = scatter_11(x, indices, updates, axis=axis)
     return result
 
 
 @kernel("ScatterND")
-def scatter_nd_11(
-    x: Array, indices: Array, updates: Array, *, reduction: str = "none", context: KernelContext
-) -> Array:
-    """Return x with each update joined to the slice at its index tuple."""
+def scatter_nd_11(x: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Array:
+    """Return x with each update written to, or combined with, the slice at its index tuple."""
     if not x.ndim or not indices.ndim or indices.shape[-1] > x.ndim:
         raise Violation("C1", f"shapes {list(x.shape)} and {list(indices.shape)}")
     if updates.shape != indices.shape[:-1] + x.shape[indices.shape[-1] :]:
         raise Violation("C2", f"shapes {list(x.shape)}, {list(indices.shape)} and {list(updates.shape)}")
-    places = _tuples(x.shape, indices, "C3")
-    return _written(x, places, updates, _reduction(reduction, context))
+    return _written(x, _tuples(x.shape, indices, "C3"), updates, reduction)
 
 
-_REDUCTIONS: dict[str, Any] = {
-    "none": None, "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum
-}
+_REDUCTIONS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-def _reduction(name: str, context: KernelContext) -> Any:
-    if name not in _REDUCTIONS or (name in ("max", "min") and context.version < 18):
-        raise Violation("C5", f"reduction {name!r}")
-    return _REDUCTIONS[name]
-
-
-def _written(x: Array, places: tuple[Array, ...], updates: Array, reduction: Any) -> Array:
-    """Return a copy of x with updates written to the places, or joined to what is there one after the other."""
-    if reduction is None:
+def _written(x: Array, coordinates: tuple[Array, ...], updates: Array, reduction: str) -> Array:
+    """Return a copy of x with updates written to coordinates, or combined one by one with the elements there."""
+    if reduction == "none":
         output = x.copy()
-        output[places] = updates
+        output[coordinates] = updates
         return output
     if x.dtype in SMALL_FLOATS:
-        return _written(x.astype(np.float32), places, updates.astype(np.float32), reduction).astype(x.dtype)
+        return _written(x.astype(np.float32), coordinates, updates.astype(np.float32), reduction).astype(x.dtype)
     output = x.copy()
-    reduction.at(output, places, updates)
+    _REDUCTIONS[reduction].at(output, coordinates, updates)
     return output
 
 
@@ -187,16 +172,16 @@ def _written(x: Array, places: tuple[Array, ...], updates: Array, reduction: Any
 
 @kernel("OneHot", since=11)
 def one_hot_11(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
-    """Return on values at the indices along a new axis, off values elsewhere; negative indices count from the end."""
-    axis = normalised_axis(axis, indices.ndim + 1, "C1")
+    """Return the on value at the indices along a new axis, else the off value; negative indices count from the end."""
+    axis %= indices.ndim + 1
     whole = indices.astype(np.int64)
     return _encoded(np.where(whole < 0, whole + _depth(depth), whole), _depth(depth), values, axis, context)
 
 
 @kernel("OneHot")
 def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
-    """Return on values at the indices along a new axis, which -1 puts last; off values elsewhere."""
-    axis = indices.ndim if axis == -1 else nonnegative_axis(axis, indices.ndim + 1, "C1")
+    """Return the on value at the indices along a new axis, else the off value; the axis -1 is the last one."""
+    axis %= indices.ndim + 1
     return _encoded(indices.astype(np.int64), _depth(depth), values, axis, context)
 
 
@@ -226,7 +211,7 @@ def _encoded(indices: Array, depth: int, values: Array, axis: int, context: Kern
 def top_k_10(
     x: Array, k: Array, *, axis: int, largest: int = 1, sorted: int = 1, context: KernelContext
 ) -> tuple[Array, Array]:
-    """Return the k largest or smallest elements along axis and their positions, sorted always."""
+    """Return the k largest or smallest elements along `axis` and their indices, always sorted."""
     if k.size != 1:
         raise Violation("C3", f"shape {list(k.shape)}")
     return _top(x, int(k.item()), axis, bool(largest), context)
@@ -234,12 +219,12 @@ def top_k_10(
 
 @kernel("TopK")
 def top_k_1(x: Array, *, k: int, axis: int, context: KernelContext) -> tuple[Array, Array]:
-    """Return the k largest elements along axis and their positions."""
+    """Return the k largest elements along `axis` and their indices."""
     return _top(x, k, axis, True, context)
 
 
 def _top(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> tuple[Array, Array]:
-    axis = normalised_axis(axis, x.ndim, "C1")
+    axis %= x.ndim
     size = x.shape[axis]
     if not 0 <= k <= size:
         raise Violation("C2", f"K {k}, dimension {size}")
@@ -249,7 +234,7 @@ def _top(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> 
     context.reserve(3 * x.size, np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
     if largest:
-        # Sorted from the last to the first, so that the first of equal elements comes first when turned around.
+        # Sorted from last to first, so that of equal elements the first precedes once the order is reversed.
         order = size - 1 - np.flip(np.flip(keys, axis).argsort(axis, kind="stable"), axis)
     else:
         order = keys.argsort(axis, kind="stable")
@@ -259,11 +244,9 @@ def _top(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> 
 
 @kernel("Unique")
 def unique_11(x: Array, *, axis: int | None, sorted: int, context: KernelContext) -> tuple[Array, Array, Array, Array]:
-    """Distinct elements or slices, where each occurs first, which of them is where, and how often each occurs."""
+    """Return distinct elements or slices, their first indices, the one that each input equals, and their counts."""
     if axis is not None:
-        axis = normalised_axis(axis, x.ndim, "C1")
-    if sorted not in (0, 1):
-        raise Violation("C2", f"sorted {sorted}")
+        axis %= x.ndim
     context.reserve(6 * max(x.size, 0 if axis is None else x.shape[axis]), np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
     first, inverse, counts = _distinct(keys, axis)
@@ -277,14 +260,14 @@ def unique_11(x: Array, *, axis: int | None, sorted: int, context: KernelContext
 
 
 def _distinct(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
-    """Return where distinct elements or slices occur first, which each is, and how often, in ascending order."""
+    """Return the first index of each distinct element or slice, the inverse, and counts, in ascending order."""
     _, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     if axis is None:
         return first, inverse.reshape(-1), counts
-    # Elements are replaced by their ranks, which compare as they do, whatever the type; slices by rows of these.
+    # Elements are replaced by their ranks, which compare as they do, whatever the type; slices by rows of ranks.
     width = math.prod(x.shape[:axis] + x.shape[axis + 1 :])
     rows = np.moveaxis(inverse.reshape(x.shape), axis, 0).reshape(x.shape[axis], width)
-    # Big-endian bytes of numbers that are not negative compare as the numbers do, and whole rows as their bytes.
+    # Big-endian bytes of non-negative numbers compare as the numbers do, and rows as their bytes.
     words = np.ascontiguousarray(rows, ">i8").view(f"V{8 * width}").reshape(-1) if rows.size else np.arange(len(rows))
     order = words.argsort(kind="stable")
     ranked = rows[order]
