@@ -51,7 +51,7 @@ Describe = Callable[[Function, str, bool], Hook]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Where hooks of some kinds are found, and how a message calls them: `noun`, `error`, `code`, and the `guide`.
+    """Where hooks of some kinds are found, and how messages name them: `noun`, `error`, `code`, and the `guide`.
 
     A function holds from its version on, until a later one is registered; if `exact`, for its version alone.
     """
@@ -63,6 +63,10 @@ class Layer:
     code: str
     guide: str
     exact: bool = False
+
+    @property
+    def _one(self) -> str:
+        return f"an {self.noun}" if self.noun[0] in "aeiou" else f"a {self.noun}"
 
     def register(
         self, kind: str, operators: tuple[str, ...], since: int, domain: str, describe: Describe = Hook
@@ -179,14 +183,14 @@ class Layer:
         return file
 
     def _fixed(self, kind: str, operator: str, domain: str, origin: str) -> Finding:
-        message = f"a {self.noun} is registered for {operator} of {shown(domain)}"
+        message = f"{self._one} is registered for {operator} of {shown(domain)}"
         why = "it is an operator of the standard, whose meaning is fixed"
         return Finding(self.code, message, origin, why, f'use a domain of your own: @{kind}(…, domain="com.example")')
 
     def _check_domain(self, folder: str, table: Table) -> None:
         """Raise `error` where a file has functions of other domains than its folder's: nobody would find them."""
         findings = [
-            Finding(self.code, f"a {self.noun} is registered for {operator} of {shown(domain)}", each.origin,
+            Finding(self.code, f"{self._one} is registered for {operator} of {shown(domain)}", each.origin,
                     f"the file is for {folder}", f'name its domain: @{kind}("{operator}", domain="{folder}")')
             for (kind, domain, operator), versions in table.items()
             if shown(domain) != folder
@@ -228,7 +232,7 @@ class _File:
     def check(self, layer: Layer, kind: str, operators: tuple[str, ...], origin: str) -> None:
         """Raise the layer's error where hooks of another layer are registered: nobody would look for them here."""
         if layer != self.layer:
-            message = f"a {layer.noun} is registered for {', '.join(operators)} in {self.path.name}"
+            message = f"{layer._one} is registered for {', '.join(operators)} in {self.path.name}"
             why = f"@{kind} is looked up in {layer.file} alone"
             help = f"move it to {self.path.with_name(layer.file)}"
             raise self.layer.error(Finding(self.layer.code, message, origin, why, help))
