@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -38,8 +39,13 @@ ALLOWED = {
 }
 
 
+@cache
 def imports(name):
-    """Names of the modules that a module imports anywhere, for type checking alone too."""
+    """The names of the modules that a module imports anywhere, for type checking alone too."""
+    return frozenset(imported(name))
+
+
+def imported(name):
     for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -37,7 +37,7 @@ OF_FUNCTIONS = {
     **dict.fromkeys(("Returns", "Yields", "Raises", "Adds", "Checks", "Makes", "Reads", "Runs", "Writes"), "no s"),
 }
 
-# Phrases that a reader stumbles over (regular expressions), and what to write instead.
+# Phrases that a reader stumbles over (regular expressions, lower case), and what to write instead.
 PHRASES = {
     r"stands? twice": "is a duplicate, occurs twice",
     r"of which the|as of which|either of which": "whose; a new sentence",
@@ -72,7 +72,7 @@ PHRASES = {
     r"gives? back": "returns",
     r"by itself alone|for itself alone": "only",
 }
-STUMBLES = {phrase: re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE) for phrase in PHRASES}
+STUMBLES = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b")
 
 # Functions of more than 80 lines or more than four levels of blocks.
 LARGE = {
@@ -136,11 +136,12 @@ def test_docstrings_begin_plainly(name):
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_nothing_makes_a_reader_stumble(path):
-    text = prose(path)
+    text = prose(path).lower()
     found = {
-        text[max(0, match.start() - 40) : match.end() + 20]: PHRASES[phrase]
-        for phrase, pattern in STUMBLES.items()
-        for match in pattern.finditer(text)
+        text[max(0, match.start() - 40) : match.end() + 20]: instead
+        for match in STUMBLES.finditer(text)
+        for phrase, instead in PHRASES.items()
+        if re.fullmatch(phrase, match[0])
     }
     if path.relative_to(ROOT).as_posix() in PENDING:
         assert found, "nothing is left to do here: remove the line of this file from tests/language_pending.txt"

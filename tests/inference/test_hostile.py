@@ -1,9 +1,7 @@
 """Hostile models are inferred as far as that goes: a typed error, a finding or unknown, soon and in little memory."""
 
 import itertools
-import resource
-import sys
-import time
+from functools import partial
 
 import pytest
 from onnx import AttributeProto, TensorProto, helper
@@ -11,7 +9,9 @@ from onnx import AttributeProto, TensorProto, helper
 from opset import Inference, ModelError, OpsetError, infer
 from opset.inference.dimensions import Dim
 from opset.opsets.registry import default_registry
+from tests.bounds import cpu_seconds, growth, megabytes
 
+pytestmark = pytest.mark.clock
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 HUGE = 2**63 - 1
 LEAST = -(2**63)
@@ -34,27 +34,20 @@ def model(nodes, inputs, constants=(), outputs=None, opset=17, functions=(), **i
     return helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=9)
 
 
-def megabytes():
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1e6 if sys.platform == "darwin" else 1e3)
-
-
 def inferred(proto, seconds=5.0, room=300, refusable=False):
     """Return what is inferred, in time and in so many megabytes more; None where one that is refusable is refused."""
     data = proto if isinstance(proto, bytes) else proto.SerializeToString()
-    before, begun = megabytes(), time.perf_counter()
-    try:
-        found = infer(data, check_type=True)
-    except OpsetError as error:
-        assert refusable, error
-        found = None
-    if found is not None:
-        assert all(str(finding) for finding in found.findings)
-        assert all(gap.place for gap in found.gaps)
-        assert sum(found.coverage.values()) == sum(1 for _ in found.values())
-        assert len(found.written().proto.graph.node) == len(found.model.proto.graph.node)
-    assert time.perf_counter() - begun < seconds
-    assert megabytes() - before < room
+    with cpu_seconds(seconds), megabytes(room):
+        try:
+            found = infer(data, check_type=True)
+        except OpsetError as error:
+            assert refusable, error
+            found = None
+        if found is not None:
+            assert all(str(finding) for finding in found.findings)
+            assert all(gap.place for gap in found.gaps)
+            assert sum(found.coverage.values()) == sum(1 for _ in found.values())
+            assert len(found.written().proto.graph.node) == len(found.model.proto.graph.node)
     return found
 
 
@@ -132,13 +125,18 @@ def test_types_that_are_long_are_written_as_far_as_there_is_room():
     assert found.left_out == 5000 - len(found.written().proto.graph.value_info)
 
 
-def test_many_calls_with_many_elements():
+def calls(count):
     function = helper.make_function("d", "f", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])],
                                     [helper.make_opsetid("", 17)])  # fmt: skip
     nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Concat", ["s"] * 20, ["c"], axis=0)]
-    nodes += [helper.make_node("f", ["c"], [f"y{number}"], domain="d") for number in range(10_000)]
-    found = inferred(model(nodes, [value("x", [f"N{number}" for number in range(50)])], functions=[function], d=1))
+    nodes += [helper.make_node("f", ["c"], [f"y{number}"], domain="d") for number in range(count)]
+    return model(nodes, [value("x", [f"N{number}" for number in range(50)])], functions=[function], d=1)
+
+
+def test_many_calls_with_many_elements():
+    found = inferred(calls(10_000), seconds=10)
     assert shape(found, "y9999") == (1000,)
+    assert growth(lambda count: partial(infer, calls(count).SerializeToString()), 300, 4) < 2
 
 
 DATA = {
@@ -307,6 +305,13 @@ def chain(operator, count, first=("x",), **attributes):
 def test_a_chain_of_100_000_nodes():
     found = inferred(model(chain("Relu", 100_000), [value("x", ["N", 3])]), seconds=20, room=600)
     assert [str(each) for each in shape(found)] == ["N", "3"]
+
+
+def test_time_is_linear_in_nodes():
+    def inference(count):
+        return partial(infer, model(chain("Relu", count), [value("x", ["N", 3])]).SerializeToString())
+
+    assert growth(inference, 2_000, 4) < 2
 
 
 def doubled(operator, count):

@@ -1,6 +1,5 @@
 """No input makes a kernel take memory that it has not announced, or time without looking at the clock."""
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -11,6 +10,7 @@ from opset.model import proto as pb
 from opset.model.syntax import parse_model
 from opset.reference.evaluator import CallOfStep
 from opset.schemas.constraints import Violation
+from tests.bounds import cpu_seconds
 
 ML = "ai.onnx.ml"
 HUGE = 10**9
@@ -25,7 +25,7 @@ def empty(*shape):
 
 
 def computed(operator, *inputs, version=23, domain="", outputs=1, **attributes):
-    """Return the outputs of one node, which may take a megabyte and five seconds."""
+    """Return the outputs of one node, which may take a megabyte and a minute."""
     model = pb.ModelProto(ir_version=10)
     model.opset_import.add(domain=domain, version=version)
     node = model.graph.node.add(op_type=operator, domain=domain)
@@ -46,7 +46,7 @@ def computed(operator, *inputs, version=23, domain="", outputs=1, **attributes):
         else:
             setattr(attribute, field, encoded[0])
     feeds = {f"x{place}": value for place, value in enumerate(inputs) if value is not None}
-    return ReferenceEvaluator(model, limits=Limits(max_bytes=MEGABYTE, timeout=5)).run(None, feeds)
+    return ReferenceEvaluator(model, limits=Limits(max_bytes=MEGABYTE, timeout=60)).run(None, feeds)
 
 
 def refused(code, *arguments, **options):
@@ -188,13 +188,13 @@ WITHOUT_ELEMENTS = [
 ]
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize(("operator", "version", "inputs", "attributes", "shapes"), WITHOUT_ELEMENTS)
 def test_tensors_without_elements_are_computed_at_once(operator, version, inputs, attributes, shapes):
-    start = time.monotonic()
-    domain = ML if operator == "FeatureVectorizer" else ""
-    results = computed(operator, *inputs, version=version, domain=domain, outputs=len(shapes), **attributes)
-    assert [each.shape for each in results] == shapes
-    assert time.monotonic() - start < 15
+    with cpu_seconds(5):
+        domain = ML if operator == "FeatureVectorizer" else ""
+        results = computed(operator, *inputs, version=version, domain=domain, outputs=len(shapes), **attributes)
+        assert [each.shape for each in results] == shapes
 
 
 def test_attention_without_elements_is_computed_at_once():
@@ -205,6 +205,7 @@ def test_attention_without_elements_is_computed_at_once():
 MANY = np.full(10**6, 3)
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize(
     ("operator", "inputs"),
     [
@@ -214,22 +215,21 @@ MANY = np.full(10**6, 3)
     ],
 )
 def test_a_million_sizes_are_refused_unread(operator, inputs):
-    start = time.monotonic()
-    assert "1,000,000 sizes" in refused("R204", operator, *inputs)
-    assert time.monotonic() - start < 15
+    with cpu_seconds(5):
+        assert "1,000,000 sizes" in refused("R204", operator, *inputs)
 
 
+@pytest.mark.clock
 def test_many_new_axes_are_refused_in_time():
-    start = time.monotonic()
-    refused("R204", "Unsqueeze", empty(1), np.arange(100_000))
-    assert time.monotonic() - start < 15
+    with cpu_seconds(5):
+        refused("R204", "Unsqueeze", empty(1), np.arange(100_000))
 
 
+@pytest.mark.clock
 def test_many_axes_are_refused_before_anything_is_computed():
-    start = time.monotonic()
-    said = refused("R204", "MeanVarianceNormalization", np.zeros((100_000, 1), np.float32), axes=[0] * 100_000)
-    assert "a dimension is named twice" in said
-    assert time.monotonic() - start < 15
+    with cpu_seconds(5):
+        said = refused("R204", "MeanVarianceNormalization", np.zeros((100_000, 1), np.float32), axes=[0] * 100_000)
+        assert "a dimension is named twice" in said
 
 
 def test_a_shape_without_elements_but_of_several_dimensions_is_not_spelled_out():
@@ -263,15 +263,15 @@ def test_long_details_of_a_violation_are_cut():
     assert len(Violation("C1", "x" * 10**6).detail) < 1_000
 
 
+@pytest.mark.clock
 def test_many_keys_of_a_map_are_looked_up_quickly():
     keys = [f"k{each}" for each in range(50_000)]
     model = {key: np.float32(number) for number, key in enumerate(keys[:10_000])}
-    start = time.monotonic()
-    (row,) = computed("DictVectorizer", model, version=1, domain=ML, string_vocabulary=keys)
-    assert row.shape == (1, 50_000)
-    assert row[0, 9_999] == 9_999
-    assert row[0, 10_000] == 0
-    assert time.monotonic() - start < 15
+    with cpu_seconds(5):
+        (row,) = computed("DictVectorizer", model, version=1, domain=ML, string_vocabulary=keys)
+        assert row.shape == (1, 50_000)
+        assert row[0, 9_999] == 9_999
+        assert row[0, 10_000] == 0
 
 
 @pytest.mark.parametrize("shape", [(40, 3), (3, 400), (300, 1)])

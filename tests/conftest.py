@@ -1,0 +1,39 @@
+"""Which modules belong to the quick subset: `pytest -m quick`."""
+
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+# A few modules of each package, without what takes long: cases of the standard, drawn values, bounds on time.
+QUICK = {
+    "": "architecture language public_names",
+    "adapters": "activation cast conv create layout linalg sequence signal slicing training",
+    "cli": "convert infer",
+    "inference": "hooks infer rules types",
+    "model": "arrays external graph proto save types",
+    "opsets": "registry releases",
+    "reference": "control_flow conversion elementwise evaluator hooks packages random",
+    "schemas": "diff examples lock signature",
+    "tensor_io": "files random_inputs",
+    "version_converter": "convert",
+}
+MODULES = {FOLDER / folder / f"test_{name}.py" for folder, names in QUICK.items() for name in names.split()}
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out modules unread where only quick ones are selected: some collect the cases of the standard."""
+    if config.getoption("markexpr") == "quick" and collection_path.match("test_*.py"):
+        return collection_path not in MODULES or None
+    return None
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path in MODULES and not item.get_closest_marker("clock"):
+            item.add_marker(pytest.mark.quick)
+
+
+def pytest_configure():
+    missing = [str(path.relative_to(FOLDER)) for path in MODULES if not path.exists()]
+    assert not missing, f"these modules of the quick subset do not exist: {missing}"
