@@ -76,7 +76,6 @@ def test_imports_run_one_way(name):
     assert not [each for each in imports(name) if each.split(".")[0] == "opset" and part(each) not in below]
 
 
-@pytest.mark.xfail(reason="container, external, tensor and writing of opset.model name each other for type checking")
 def test_no_modules_import_each_other_in_a_circle():
     # Packages whose names are imported lazily (PEP 562) point at their own modules without importing them.
     graph = {name: {each for each in imports(name) if each in MODULES} for name in MODULES}

@@ -14,15 +14,12 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from opset.errors import Finding, ModelError, quoted
 from opset.model.encoding import data_size, misfit, named
 from opset.model.source import FOLDER, NO_FOLLOW, NO_WAIT, OPEN, changed, file_state, read_exactly
 from opset.model.wire import Segment
-
-if TYPE_CHECKING:
-    from opset.model.container import Model
 
 EXTERNAL = 1
 KEYS = ("location", "offset", "length", "checksum")
@@ -146,15 +143,15 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
     return Segment(file, said.offset, said.offset + size)
 
 
-def findings(model: Model) -> list[Finding]:
-    """Return all that is off with a model's external data, found without reading it.
+def findings(model: Any, folder: Folder | None) -> list[Finding]:
+    """Return all that is wrong with the external data of a ModelProto, found without reading it.
 
-    M201 to M207 say why a tensor's data cannot be used; M208 names keys that have no meaning, or that stand twice.
+    M201 to M207 say why a tensor's data cannot be used; M208 names keys that have no meaning, or are duplicates.
     """
-    found = odd_keys(model.proto)
-    for tensor in filter(is_external, tensors(model.proto)):
+    found = odd_keys(model)
+    for tensor in filter(is_external, tensors(model)):
         try:
-            data_range(model.folder, tensor)
+            data_range(folder, tensor)
         except ModelError as error:
             found += error.findings
     return found

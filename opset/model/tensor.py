@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from google.protobuf.message import DecodeError
 
 from opset.model import external, proto, wire
 from opset.model.elements import BOOL, ELEMENTS, STRING
 from opset.model.encoding import data_size, decode, element_bits, element_count, encode, misfit, pack
+from opset.model.parts import ModelParts
 from opset.model.source import BytesSource
-
-if TYPE_CHECKING:
-    from opset.model.container import Model
 
 __all__ = [
     "data_range", "data_size", "element_bits", "element_count", "make_tensor", "tensor_bytes", "tensor_values",
@@ -22,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def data_range(model: Model | None, tensor: Any) -> wire.Segment | None:
+def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
     """Return where a tensor's data lies in the form of raw_data, or None if it is in memory or has another form.
 
     Raises ModelError M206 where the length is not what dims and type ask for, M2xx where external data is unsafe.
@@ -40,7 +38,7 @@ def data_range(model: Model | None, tensor: Any) -> wire.Segment | None:
     return found
 
 
-def tensor_bytes(model: Model | None, tensor: Any, limit: int | None = None) -> bytes:
+def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None) -> bytes:
     """Return a tensor's data in the form of raw_data, wherever and however it is stored.
 
     `model` is what the tensor belongs to, and may be None for one that is complete in itself. Raises ModelError M206 if
@@ -59,7 +57,7 @@ def tensor_bytes(model: Model | None, tensor: Any, limit: int | None = None) -> 
     return data
 
 
-def tensor_values(model: Model | None, tensor: Any, max_elements: int | None = None) -> list[Any]:
+def tensor_values(model: ModelParts | None, tensor: Any, max_elements: int | None = None) -> list[Any]:
     """Return a tensor's elements in order: int, float, bool, complex or str (bytes where it is not valid UTF-8).
 
     Raises ModelError M206 if there are more than `max_elements`, or as `tensor_bytes` does.
@@ -105,7 +103,7 @@ def text_of(value: bytes) -> str | bytes:
         return value
 
 
-def _typed_data(model: Model | None, tensor: Any) -> bytes:
+def _typed_data(model: ModelParts | None, tensor: Any) -> bytes:
     """Return what the field of the tensor's type holds, in the form of raw_data.
 
     Floats are taken bit by bit from the encoded message: as a Python float a signalling NaN would change.

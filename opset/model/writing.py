@@ -14,7 +14,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from opset.errors import Finding, ModelError, OpsetError, UsageError, quoted
 from opset.model import external as external_data
@@ -22,10 +22,8 @@ from opset.model import proto, wire
 from opset.model import tensor as tensors
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.encoding import data_size
+from opset.model.parts import ModelParts, Piece, chunks
 from opset.model.source import CHUNK, NO_FOLLOW, OPEN, changed, read_into, write_all
-
-if TYPE_CHECKING:
-    from opset.model.container import Model
 
 MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 ALIGNMENT: Final = 4096
@@ -34,10 +32,8 @@ ALIGNMENT: Final = 4096
 COPIED_AT_ONCE: Final = 4 << 20
 FLUSHED_AT_ONCE: Final = 16 << 20
 
-Piece = bytes | wire.Segment
 
-
-def save(model: Model, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
+def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
     """Write a model to a path, whole or not at all; an existing file is replaced only with `force`.
 
     A pipe or a device, /dev/stdout for one, is written to as it is. `external` is what becomes of external data:
@@ -81,7 +77,7 @@ def save(model: Model, path: str | os.PathLike[str], *, external: str = "auto", 
         raise _cannot_write(output, error) from error
 
 
-def write_stream(model: Model, file: IO[bytes], *, external: str = "keep") -> None:
+def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep") -> None:
     """Write a model's bytes to a binary stream; `external` is "keep" (or "auto", the same) or "inline", as for `save`.
 
     Raises UsageError U103 for another mode or a stream of text, U104 if writing fails, BrokenPipeError as it is, and
@@ -123,18 +119,6 @@ def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
             together.commit()
     except OSError as error:
         raise _cannot_write(path, error) from error
-
-
-def chunks(pieces: Iterable[Piece]) -> Iterator[bytes]:
-    """Yield the bytes of pieces, at most CHUNK of a source at a time; raise ModelError M105 if a source changed."""
-    for piece in pieces:
-        if isinstance(piece, bytes):
-            yield piece
-            continue
-        yield piece.header
-        with piece.source.descriptor():
-            for position in range(piece.start, piece.end, CHUNK):
-                yield piece.source.read(position, min(CHUNK, piece.end - position))
 
 
 class _Files:
@@ -324,7 +308,7 @@ def _open_stream(output: str) -> IO[bytes] | None:
     return open(output, "wb") if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode) else None
 
 
-def _check_output(model: Model, output: str, force: bool) -> None:
+def _check_output(model: ModelParts, output: str, force: bool) -> None:
     """Raise UsageError where the output is a folder, exists, or is a data file of the model itself."""
     if os.path.isdir(output) or not os.path.basename(output):
         raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=output))
@@ -337,7 +321,7 @@ def _check_output(model: Model, output: str, force: bool) -> None:
         _spare_data(model, output)
 
 
-def _spare_data(model: Model, target: str) -> None:
+def _spare_data(model: ModelParts, target: str) -> None:
     """Raise UsageError U102 if a file that is about to be replaced holds data of the model."""
     if model.folder is None:
         return
@@ -364,7 +348,7 @@ def _cannot_write(path: str, error: OSError) -> UsageError:
     return UsageError(Finding("U104", "the output cannot be written", why=why, file=path))
 
 
-def _folder(model: Model) -> external_data.Folder | None:
+def _folder(model: ModelParts) -> external_data.Folder | None:
     if model.folder is None and external_data.locations(model.proto):
         raise UsageError(
             Finding(
@@ -377,7 +361,7 @@ def _folder(model: Model) -> external_data.Folder | None:
     return model.folder
 
 
-def _bring(model: Model, output: str, files: _Files, *, link: bool) -> None:
+def _bring(model: ModelParts, output: str, files: _Files, *, link: bool) -> None:
     """Copy or link every data file of the model beside the output, under its relative location."""
     folder = _folder(model)
     if folder is None:
@@ -446,7 +430,7 @@ def _same_content(file: external_data.ExternalFile, target: str) -> bool:
         return all(other.read(len(chunk)) == chunk for chunk in chunks([wire.Segment(file, 0, file.size)]))
 
 
-def _moved(model: Model, output: str, files: _Files) -> Model:
+def _moved(model: ModelParts, output: str, files: _Files) -> ModelParts:
     """Put all large data into a new file beside the output; return the model that refers to it."""
     _folder(model)
     message = proto.ModelProto()
@@ -481,7 +465,7 @@ def _is_large(tensor: Any) -> bool:
     return tensor.data_type in ELEMENTS and tensor.data_type != STRING and data_size(tensor) > wire.THRESHOLD
 
 
-def _inlined(model: Model) -> Model:
+def _inlined(model: ModelParts) -> ModelParts:
     """Return the model with its external data as raw_data, still to be read."""
     folder = _folder(model)
     message = proto.ModelProto()

@@ -44,7 +44,7 @@ def error_of(path, **options):
     loaded = load(path, **options)
     with pytest.raises(ModelError) as caught:
         payloads(loaded)
-    assert [finding.code for finding in findings(loaded)] == [caught.value.code]
+    assert [finding.code for finding in findings(loaded.proto, loaded.folder)] == [caught.value.code]
     assert caught.value.place == "tensor 'w'"
     return caught.value
 
@@ -63,7 +63,7 @@ def test_data_is_read_by_offset_and_length(tmp_path):
     )
     loaded = load(path)
     assert payloads(loaded) == [DATA, DATA[5:15], DATA[-8:], b"", DATA[7:10]]
-    assert findings(loaded) == []
+    assert findings(loaded.proto, loaded.folder) == []
 
 
 def test_a_folder_below_and_a_way_back_are_inside(tmp_path):
@@ -198,13 +198,13 @@ def test_keys_without_meaning_are_reported_and_of_two_the_last_counts(tmp_path):
     made.external_data.add(key="location", value="weights")
     loaded = load(write(tmp_path, made))
     assert payloads(loaded) == [DATA[:4]]
-    (finding,) = findings(loaded)
+    (finding,) = findings(loaded.proto, loaded.folder)
     assert (finding.code, finding.why) == ("M208", "not known, or given twice: 'location', 'basepath'")
 
 
 def test_all_findings_at_once(tmp_path):
     path = write(tmp_path, tensor("a", 4, location="no"), tensor("b", 4), tensor("c", 9999, location="weights"))
-    assert [finding.code for finding in findings(load(path))] == ["M202", "M207", "M205"]
+    assert [finding.code for finding in findings(load(path).proto, load(path).folder)] == ["M202", "M207", "M205"]
 
 
 def hub(tmp_path, *tensors):
@@ -412,7 +412,7 @@ def test_all_large_data_may_be_moved_into_one_file(path, tmp_path):
     assert listing(tmp_path / "out") == ["out.onnx", "out.onnx.data"]
     assert is_external(out) == ["part", "whole", "inline", "typed", "floats"]
     assert values(out) == values(path)
-    assert findings(load(out)) == []
+    assert findings(load(out).proto, load(out).folder) == []
     for tensor in onnx.load_model(out, load_external_data=False).graph.initializer:
         assert int({e.key: e.value for e in tensor.external_data}.get("offset", 0)) % 4096 == 0
     again = tmp_path / "again.onnx"

@@ -153,7 +153,7 @@ def test_the_same_holds_for_files_that_stay_on_disk(tmp_path, data):
 @given(models)
 def test_every_tensor_has_values_or_an_error(data):
     ours = load(data)
-    assert all(isinstance(finding, Finding) for finding in findings(ours))
+    assert all(isinstance(finding, Finding) for finding in findings(ours.proto, ours.folder))
     for tensor in tensors(ours.proto):
         try:
             count = len(tensor_values(ours, tensor, 10_000))
