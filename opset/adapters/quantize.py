@@ -1,4 +1,4 @@
-"""QuantizeLinear and DequantizeLinear: one scale an index of an axis or a block, and the types that they compute in."""
+"""QuantizeLinear and DequantizeLinear: scales for each index of an axis or each block, and types of computation."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ X, SCALE, ZERO = range(3)
 RANGES = {"uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}
 FLOAT8 = frozenset(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"))
 WIDER = {("float16", "float"), ("bfloat16", "float")}
-# Types of x by the type of the product, where every difference `x - zero` is a number of that type. An int32 is rounded
-# to float in the operator too.
+# For each type of the product, the types of x for which it holds every difference `x - zero`. The operator itself
+# rounds an int32 to float as well.
 PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
-MOST_CONSTANTS = 1 << 12
+MAX_CONSTANTS = 1 << 12
 
 
 @down("QuantizeLinear", "DequantizeLinear", since=13)
 def quantize_linear_13_down(op: Builder, node: Node) -> Result:
-    """Before 13 the scale was a scalar. Others are laid along their axis; a vector of one element becomes a scalar."""
+    """Before 13 the scale was a scalar. Others are written out along their axis; a single element becomes a scalar."""
     shape = node.shape(SCALE)
     if node.need_rank(SCALE) == 0:
         return op.copy(node, drop=["axis"])
@@ -34,7 +34,7 @@ def quantize_linear_13_down(op: Builder, node: Node) -> Result:
 
 @down("QuantizeLinear", since=19)
 def quantize_linear_19_down(op: Builder, node: Node) -> Result:
-    """Only float8 knows `saturate`, so it may go, whatever its value, where the result is an integer."""
+    """`saturate` concerns only float8, so it can be dropped where the result is an integer."""
     if node.attr("saturate") == 1 or _output_element(node) not in RANGES:
         return None
     if node.need_element(X) != node.need_element(SCALE) or node.element(X) != "float":
@@ -44,13 +44,13 @@ def quantize_linear_19_down(op: Builder, node: Node) -> Result:
 
 @down("DequantizeLinear", since=19)
 def dequantize_linear_19_down(op: Builder, node: Node) -> Result:
-    """Before 19 the scale was a float; the product in a smaller type is written out."""
+    """Before 19 the scale was a FLOAT; a product in a smaller type is written out."""
     return _in_parts(op, node) if node.element(SCALE) in ("float16", "bfloat16") else None
 
 
 @down("QuantizeLinear", since=21)
 def quantize_linear_21_down(op: Builder, node: Node) -> Result:
-    """Before 21 the zero point told the output type; blocks and 16-bit integers are written out."""
+    """Before 21 the zero point determined the output type; blocks and 16-bit integers are written out."""
     element = _output_element(node)
     if element in ("uint16", "int16") or _blocked(node):
         return _in_parts(op, node)
@@ -65,7 +65,7 @@ def quantize_linear_21_down(op: Builder, node: Node) -> Result:
 
 @down("DequantizeLinear", since=21)
 def dequantize_linear_21_down(op: Builder, node: Node) -> Result:
-    """Blocks and 16-bit integers, new in 21, are written out; beside a scalar scale `block_size` says nothing."""
+    """Blocks and 16-bit integers, new in 21, are written out; with a scalar scale, `block_size` has no effect."""
     if _blocked(node) or node.element(X) in ("uint16", "int16"):
         return _in_parts(op, node)
     if node.attr("block_size") == 0 or node.need_element(X) in ("uint4", "int4"):
@@ -86,7 +86,7 @@ def quantize_linear_23_down(op: Builder, node: Node) -> Result:
 
 @down("DequantizeLinear", since=23)
 def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
-    """The product was in the type of the scale, which is cast to the output type where that is exact."""
+    """The product had the type of the scale, which is cast to the output type where that is exact."""
     wanted = _stated_element(node, "output_dtype")
     if wanted is None or node.need_element(X) == "float4e2m1":
         return None
@@ -104,12 +104,13 @@ def _stated_element(node: Node, attribute: str) -> str | None:
 
 
 def _cast(op: Builder, node: Node, index: int, wanted: str) -> str:
+    """Return an input cast to a type. Raises Refusal C204 where that type cannot represent all its values."""
     element = node.need_element(index)
     if element == wanted:
         return node.input(index)
     if (element, wanted) not in WIDER:
         name = node.schema.inputs[index].name
-        raise Refusal("C204", f"it computes in {wanted}, and '{name}' is {element}, which that type does not hold")
+        raise Refusal("C204", f"it computes in {wanted}, which cannot represent '{name}', a tensor of {element}")
     return op.Cast(node.input(index), to=NUMBERS[wanted])
 
 
@@ -127,14 +128,14 @@ def _output_element(node: Node) -> str:
 def _zeros(op: Builder, node: Node, element: str) -> str:
     """Return a zero point of 0 in the shape of the scale."""
     shape = node.shape(SCALE)
-    dims = [dim for dim in shape or () if isinstance(dim, int) and 0 <= dim <= MOST_CONSTANTS]
+    dims = [dim for dim in shape or () if isinstance(dim, int) and 0 <= dim <= MAX_CONSTANTS]
     if shape is not None and len(shape) == len(dims) <= 1:
         return op.const([0] * prod(dims), element, dims)
     return op.ConstantOfShape(op.Shape(node.input(SCALE)), value=make_tensor("", NUMBERS[element], [1], [0]))
 
 
 def _blocked(node: Node) -> bool:
-    """Return whether the scale is one a block; it then has the rank of x, and `block_size` is not 0."""
+    """Whether there is one scale for each block; it then has the rank of x, and `block_size` is not 0."""
     size = node.attr("block_size", 0)
     if size < 0:
         raise Refusal("C103", f"'block_size' is {size}")
@@ -144,13 +145,13 @@ def _blocked(node: Node) -> bool:
 
 
 def _in_parts(op: Builder, node: Node) -> Result:
-    """Return the operator written out, with its scale and zero point laid out against x."""
+    """Return the operator written out, with its scale and zero point broadcast against x."""
     scale = _laid_out(op, node, SCALE)
     if node.op_type == "QuantizeLinear":
         return _quantized(op, node, scale)
     x, product = node.need_element(X), node.need_element(SCALE)
     if x not in PRODUCTS.get(product, ()):
-        why = f"'x' is {x} and 'x_scale' {product}, which version {op.version} does not take together"
+        why = f"'x' is {x} and 'x_scale' is {product}, a combination that version {op.version} does not take"
         raise Refusal("C202", why, "cast the scale to float, where its product with such numbers is exact")
     value = op.Cast(node.input(X), to=NUMBERS["int32"])
     if node.input(ZERO):
@@ -163,7 +164,7 @@ def _quantized(op: Builder, node: Node, scale: str) -> Result:
     for index in (X, SCALE):
         if (kind := node.need_element(index)) != "float":
             name = node.schema.inputs[index].name
-            raise Refusal("C202", f"'{name}' is {kind}; a division written out is certain for float alone")
+            raise Refusal("C202", f"'{name}' is {kind}; only for float is a division that is written out certain")
     element, constant = _output_element(node), node.constant(ZERO)
     quotient = op.Div(node.input(X), scale)
     zeros = set(constant.values) if constant is not None else set() if node.input(ZERO) else {0}
@@ -180,7 +181,7 @@ def _quantized(op: Builder, node: Node, scale: str) -> Result:
 
 
 def _laid_out(op: Builder, node: Node, index: int) -> str:
-    """Return the scale, or the zero point of its shape, so that it broadcasts against x."""
+    """Return the scale, or the zero point, which has its shape, so that it broadcasts against x."""
     value, rank = node.input(index), node.need_rank(SCALE)
     if rank == 0:
         return value
@@ -190,15 +191,15 @@ def _laid_out(op: Builder, node: Node, index: int) -> str:
     if rank > 1:
         raise Refusal("C103", f"the scale has {rank} dimensions and no 'block_size'")
     dimensions = node.need_rank(X)
-    # A tensor of one dimension may state an axis that it does not have.
+    # A vector may have an axis that is out of range.
     axis = positive_axis(node.attr("axis"), dimensions) if dimensions != 1 else 0
-    behind = dimensions - 1 - axis
-    return op.Reshape(value, op.const([-1] + [1] * behind)) if behind else value
+    trailing = dimensions - 1 - axis
+    return op.Reshape(value, op.const([-1] + [1] * trailing)) if trailing else value
 
 
 def _blocks(op: Builder, node: Node, axis: int) -> str:
     """Return for each index of an axis the number of its block."""
     length, size = (node.shape(X) or ())[axis], node.attr("block_size")
-    if isinstance(length, int) and length <= MOST_CONSTANTS:
+    if isinstance(length, int) and length <= MAX_CONSTANTS:
         return op.const([index // size for index in range(length)])
     return op.Div(op.Range(op.const(0), dimension(op, node, X, axis), op.const(1)), op.const(size))

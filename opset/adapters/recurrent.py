@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: the first version of GRU, the hint `output_sequence`, and the layout with the batch first."""
+"""RNN, GRU and LSTM: the first version of GRU, the attribute `output_sequence`, and the batch-first layout."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 SWAP = [1, 0, 2]
-"""Batch first to the layout of old and back, for all that has three dimensions."""
+"""Between batch first and time first, for values of rank 3."""
 SEQUENCE_BATCH_FIRST = [2, 0, 1, 3]
 """(length, directions, batch, hidden) to (batch, length, directions, hidden)."""
 INITIAL_STATES = (5, 6)
@@ -15,13 +15,13 @@ INITIAL_STATES = (5, 6)
 
 @up("GRU", since=3)
 def gru_3_up(op: Builder, node: Node) -> Result:
-    """The misspelt default of `direction` meant forward, the default since; it is never written out."""
+    """The misspelt default of `direction` meant forward, which is the default now; it is never written out."""
     return op.copy(node, drop=["direction"] if node.attr("direction") == "foward" else [])
 
 
 @down("GRU", since=3)
 def gru_3_down(op: Builder, node: Node) -> Result:
-    """Version 1 resets before the recurrence weights only and wants Y_h named; its default direction is avoided."""
+    """Version 1 always resets before the recurrence weights, and requires Y_h; its misspelt default is avoided."""
     if node.attr("linear_before_reset") != 0:
         raise Refusal("C204", "linear_before_reset is not 0; version 1 always resets before the recurrence weights")
     last = node.output(1) or op.fresh("Y_h")
@@ -38,7 +38,7 @@ def rnn_7_down(op: Builder, node: Node) -> Result:
 
 @down("RNN", "GRU", "LSTM", since=14)
 def rnn_14_down(op: Builder, node: Node) -> Result:
-    """With the batch first everything is the same but the order of dimensions."""
+    """With the batch first, only the order of dimensions differs."""
     layout = node.attr("layout")
     if layout == 0:
         return None

@@ -1,4 +1,4 @@
-"""Clip, whose bounds moved from attributes to inputs, and functions of one value whose types grew."""
+"""Clip, whose bounds became inputs, and elementwise functions to which types were added."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ down("IsNaN", since=20)(emulate(SMALL_FLOATS))
 
 @up("Clip", since=6)
 def clip_6_up(op: Builder, node: Node) -> Result:
-    """An absent bound was the type's own limit, and is FLOAT's now: the same for FLOAT, to be stated for FLOAT16."""
+    """An absent bound was the limit of the type, and is that of FLOAT now, so it has to be stated for FLOAT16."""
     if node.has("min") and node.has("max"):
         return None
     element = node.need_element(0)
@@ -48,9 +48,9 @@ def clip_6_up(op: Builder, node: Node) -> Result:
 
 @up("Clip", since=11)
 def clip_11_up(op: Builder, node: Node) -> Result:
-    """The bounds become scalars of the element type; those of FLOAT's limits are left out where they mean absent ones.
+    """The bounds become scalars of the element type; for FLOAT, those that equal its limits are left out.
 
-    Rounding a bound to FLOAT16 changes nothing: comparing with it first and rounding then gives the same.
+    Rounding a bound to FLOAT16 changes no result: limiting first and rounding afterwards is the same.
     """
     element = node.need_element(0)
     inputs = [node.input(0)]
@@ -65,9 +65,9 @@ def clip_11_up(op: Builder, node: Node) -> Result:
 
 @down("Clip", since=11)
 def clip_11_down(op: Builder, node: Node) -> Result:
-    """Bounds that are known and have a FLOAT equal become attributes; else Max and Min do what Clip is defined by.
+    """Constant bounds that FLOAT holds become attributes; otherwise Max and Min compute the definition of Clip.
 
-    So they do for a `min` above `max`, which was not spoken of.
+    They also do so for a `min` above `max`, which was not defined.
     """
     element = node.need_element(0)
     bounds = [_bound(node, index, sign * LARGEST[element]) for _, index, sign in SIDES]
@@ -83,7 +83,7 @@ def clip_11_down(op: Builder, node: Node) -> Result:
 
 
 def _bound(node: Node, index: int, absent: float) -> float:
-    """Return a bound, NaN where only a run tells it."""
+    """Return a bound, NaN where it is not constant."""
     if not node.input(index):
         return absent
     constant = node.constant(index)
@@ -92,7 +92,7 @@ def _bound(node: Node, index: int, absent: float) -> float:
 
 @down("Clip", since=12)
 def clip_12_down(op: Builder, node: Node) -> Result:
-    """Integers are limited in a float type that holds them; those of 64 bits by comparing. Absent bounds limit none."""
+    """Integers are limited as floats that hold them, 64-bit ones by comparisons; an absent bound limits nothing."""
     element = node.element(0)
     if element is None or element not in INTEGERS:
         return None

@@ -1,8 +1,7 @@
-"""Values that are encoded, translated or collected: LabelEncoder, OneHotEncoder, DictVectorizer and others."""
+"""Output types of operators that encode or rearrange: LabelEncoder, OneHotEncoder, DictVectorizer and others."""
 
 from __future__ import annotations
 
-from opset.inference.agreement import check_choice
 from opset.inference.call import Call
 from opset.inference.dimensions import Size, equal, multiplied, product
 from opset.inference.ml_outputs import count_of, labels_of, ml, one_or_each, rows_of, size_of
@@ -11,42 +10,39 @@ from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
 
 
-# Encoding
 @ml("ArrayFeatureExtractor")
 def array_feature_extractor_1(call: Call) -> Shape:
-    """Return the shape of X with the number of positions in place of its last size; a single row is kept as one."""
-    positions = call.shape(1)
-    chosen = None if positions is None else multiplied(positions)
-    if chosen == 0:
-        raise Violation("C1", "there are no positions")
+    """Return the shape of X with the number of indices as last size; a vector becomes one row."""
+    indices = call.shape(1)
+    count = None if indices is None else multiplied(indices)
+    if count == 0:
+        raise Violation("C1", "there are no indices")
     shape = call.require_shape(0)
     if not shape:
         raise Violation("C2", "X has no entries")
     columns = shape[-1]
     for each in call.constant(1) or ():
         if isinstance(each, int) and (each < 0 or (isinstance(columns, int) and each >= columns)):
-            raise Violation("C2", f"position {each}, and {columns} entries")
-    return ((1,) if len(shape) == 1 else shape[:-1]) + (chosen,)
+            raise Violation("C2", f"index {each}, and {columns} entries")
+    return ((1,) if len(shape) == 1 else shape[:-1]) + (count,)
 
 
 @ml("CastMap")
 def cast_map_1(call: Call) -> Type:
-    """Return one row of as many elements as the map has, or as `max_map` says."""
+    """Return the type of one row of as many elements as the map has, or of `max_map` elements."""
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
-    check_choice(call, "cast_to", tuple(elements), "C1")
-    check_choice(call, "map_form", ("DENSE", "SPARSE"), "C1")
     count = call.attribute("max_map") if call.attribute("map_form") == "SPARSE" else None
     return tensor(elements[call.attribute("cast_to")], (1, count))
 
 
 def _translated(call: Call) -> Type:
-    """Return the type of integers for strings, or of strings for integers."""
+    """Return the type of X with integers for strings, or strings for integers."""
     return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
 
 
 @ml("CategoryMapper")
 def category_mapper_1(call: Call) -> Type:
-    """Return the type that two lists in step translate X to."""
+    """Return the type of X with integers for strings, or strings for integers."""
     integers, strings = count_of(call, "cats_int64s"), count_of(call, "cats_strings")
     if integers != strings:
         raise Violation("C1", f"{integers} integers and {strings} strings")
@@ -55,7 +51,7 @@ def category_mapper_1(call: Call) -> Type:
 
 @ml("DictVectorizer")
 def dict_vectorizer_1(call: Call) -> Type:
-    """Return one row of the map's values, in the order of the vocabulary."""
+    """Return the type of one row of the values of the map, one for each entry of the vocabulary."""
     _, count = labels_of(call, "string_vocabulary", "int64_vocabulary", "C1")
     map_ = call.type(0)
     return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
@@ -63,14 +59,14 @@ def dict_vectorizer_1(call: Call) -> Type:
 
 @ml("FeatureVectorizer")
 def feature_vectorizer_1(call: Call) -> Shape:
-    """Return as many rows as all inputs have, and the features of all of them, or as many as `inputdimensions` says."""
+    """Return the shape of the rows that all inputs share, with the features of all of them or by `inputdimensions`."""
     dimensions = call.attribute("inputdimensions")
-    if dimensions is not None and (len(dimensions) != call.input_count or min(dimensions, default=0) < 0):
+    if dimensions is not None and len(dimensions) != call.input_count:
         raise Violation("C1", f"inputdimensions {list(dimensions[:8])}, {call.input_count} inputs")
     rows: Size | None = None
     columns: list[Size] = []
-    for place in range(call.input_count):
-        shape = call.shape(place)
+    for index in range(call.input_count):
+        shape = call.shape(index)
         if shape is not None:
             rows = call.same(rows, shape[0] if len(shape) > 1 else 1, "C2", "the number of rows")
             columns.append(product(shape[1:] if len(shape) > 1 else shape))
@@ -91,13 +87,13 @@ def imputer_1(call: Call) -> Shape:
 
 @ml("LabelEncoder")
 def label_encoder_1(call: Call) -> Type:
-    """Return the type of positions in a list of strings, or of strings at positions."""
+    """Return the type of X with indices for strings, or strings for indices."""
     return _translated(call)
 
 
 @ml("LabelEncoder", since=2)
 def label_encoder_2(call: Call) -> Type:
-    """Return the shape of X, with elements of the one form of values that is given."""
+    """Return the type of X with elements of the type of the values."""
     (keys, key_count), (values, value_count) = _encoded(call, "keys"), _encoded(call, "values")
     if key_count != value_count:
         raise Violation("C2", f"{key_count} keys and {value_count} values")
@@ -106,14 +102,14 @@ def label_encoder_2(call: Call) -> Type:
         raise Violation("C3", f"keys of {keys} for elements of {element}")
     default = call.attribute("default_tensor")
     if default is not None and call.attribute("values_tensor") is not None:
-        given = element_name(default.data_type)
-        if size_of(default) != 1 or given != values:
-            raise Violation("C4", f"default_tensor of {size_of(default)} elements of {given}")
+        default_type = element_name(default.data_type)
+        if size_of(default) != 1 or default_type != values:
+            raise Violation("C4", f"default_tensor of {size_of(default)} elements of {default_type}")
     return tensor(values, call.shape(0))
 
 
 def _encoded(call: Call, what: str) -> tuple[str | None, int]:
-    """Return the element type and the number of keys or values: of the one form that is given."""
+    """Return the element type and the number of keys or values, of which exactly one form must be given."""
     forms: list[tuple[str | None, int]] = [
         (element, count_of(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
     ]
@@ -128,7 +124,7 @@ def _encoded(call: Call, what: str) -> tuple[str | None, int]:
 
 @ml("OneHotEncoder")
 def one_hot_encoder_1(call: Call) -> Shape:
-    """Return the shape of X with one more dimension, of as many entries as there are categories."""
+    """Return the shape of X with one more dimension, whose size is the number of categories."""
     categories, count = labels_of(call, "cats_strings", "cats_int64s", "C1")
     element = call.dtype(0)
     if element is not None and (element == "string") != (categories == "string"):
@@ -138,7 +134,7 @@ def one_hot_encoder_1(call: Call) -> Shape:
 
 @ml("ZipMap")
 def zip_map_1(call: Call) -> Type | None:
-    """Return a sequence of maps from labels to scores."""
+    """Return the type of a sequence of maps from labels to scores."""
     element, count = labels_of(call, "classlabels_strings", "classlabels_int64s", "C1")
     _, columns = rows_of(call, "C2")
     if equal(columns, count) is False:

@@ -1,19 +1,16 @@
-"""Linear models, scaling and normalisation."""
+"""Output types of linear models, scaling and normalisation."""
 
 from __future__ import annotations
 
-from opset.inference.agreement import check_choice
 from opset.inference.call import Call
-from opset.inference.ml_outputs import TRANSFORMS, classified, count_of, fit, labels_of, ml, one_or_each, rows_of
+from opset.inference.ml_outputs import classified, count_of, fit, labels_of, ml, one_or_each, rows_of
 from opset.inference.types import Shape, Type
 from opset.schemas.constraints import Violation
 
 
-# Linear models and support vector machines
 @ml("Normalizer")
 def normalizer_1(call: Call) -> Shape:
     """Return the shape of X."""
-    check_choice(call, "norm", ("MAX", "L1", "L2"), "C1")
     return call.require_shape(0)
 
 
@@ -28,7 +25,7 @@ def scaler_1(call: Call) -> Shape:
 
 @ml("LinearRegressor")
 def linear_regressor_1(call: Call) -> Shape:
-    """Return one row of `targets` predictions for each row."""
+    """Return the shape of one row of `targets` predictions for each row of features."""
     rows, features = rows_of(call)
     targets, intercepts = call.attribute("targets"), count_of(call, "intercepts")
     if targets < 1:
@@ -36,13 +33,12 @@ def linear_regressor_1(call: Call) -> Shape:
     fit(call, "coefficients", targets, features, "C2")
     if intercepts not in (0, targets):
         raise Violation("C2", f"{intercepts} intercepts for {targets} targets")
-    check_choice(call, "post_transform", TRANSFORMS, "C3")
     return rows, targets
 
 
 @ml("LinearClassifier")
 def linear_classifier_1(call: Call) -> list[Type]:
-    """Return a label for each row, and a score for each label, even where one row of coefficients tells two apart."""
+    """Return the types of a label for each row, and of a score for each label, also for one row of coefficients."""
     element, labels = labels_of(call, "classlabels_strings", "classlabels_ints", "C4")
     rows, features = rows_of(call)
     numbers, intercepts = count_of(call, "coefficients"), count_of(call, "intercepts")
@@ -54,5 +50,4 @@ def linear_classifier_1(call: Call) -> list[Type]:
             raise Violation("C2", f"{intercepts} intercepts for {models} rows of coefficients")
         if models != labels and (models, labels) != (1, 2):
             raise Violation("C5", f"{models} rows of coefficients for {labels} labels")
-    check_choice(call, "post_transform", TRANSFORMS, "C3")
     return classified(call, element, rows, labels)

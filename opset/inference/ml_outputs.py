@@ -1,4 +1,4 @@
-"""What the rules of the ai.onnx.ml families share: rows, labels, scores, and lists in attributes."""
+"""Helpers of the rules of the ai.onnx.ml families: rows, labels, scores, and lists in attributes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from opset.schemas.constraints import Violation
 
 ML = "ai.onnx.ml"
 ml = partial(infer, domain=ML)
-TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
-# What several have in common
 def count_of(call: Call, attribute: str) -> int:
     """Return the length of a list, 0 where there is none."""
     return len(call.attribute(attribute) or ())
@@ -33,7 +31,7 @@ def rows_of(call: Call, label: str = "C1") -> tuple[Size | None, Size | None]:
 
 
 def labels_of(call: Call, strings: str, integers: str, label: str) -> tuple[str, int]:
-    """Return the element type and the number of the labels: of the one list of the two that is given."""
+    """Return the element type and the number of labels, of which exactly one list must be given."""
     names, numbers = count_of(call, strings), count_of(call, integers)
     if bool(names) == bool(numbers):
         raise Violation(label, f"{names} strings and {numbers} integers are given")
@@ -46,7 +44,7 @@ def classified(call: Call, element: str, rows: Size | None, scores: int) -> list
 
 
 def one_or_each(call: Call, count: int, label: str, what: str) -> None:
-    """Raise Violation where there is neither one value nor one for each entry of the last dimension."""
+    """Raise Violation where there is not one value, or one for each entry of the last dimension."""
     shape = call.shape(0)
     columns = None if shape is None else shape[-1] if shape else 1
     if count != 1 and equal(columns, count) is False:
@@ -64,7 +62,7 @@ def size_of(tensor: Any) -> int:
 
 
 def fit(call: Call, name: str, count: int, by: Size | None, label: str) -> None:
-    """Raise Violation where an attribute does not hold so many rows of so many numbers."""
+    """Raise Violation where an attribute does not hold `count` rows of `by` numbers."""
     given = count_of(call, name)
     if by is not None and equal(by * count, given) is False:
         raise Violation(label, f"{given} {name} for {count} rows of {by}")

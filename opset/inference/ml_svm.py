@@ -1,39 +1,33 @@
-"""Support vector machines."""
+"""Output types of support vector machines."""
 
 from __future__ import annotations
 
-from opset.inference.agreement import check_choice
 from opset.inference.call import Call
-from opset.inference.ml_outputs import TRANSFORMS, classified, count_of, fit, labels_of, ml, rows_of
+from opset.inference.ml_outputs import classified, count_of, fit, labels_of, ml, rows_of
 from opset.inference.types import Shape, Type
 from opset.schemas.constraints import Violation
-
-KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 
 
 @ml("SVMRegressor")
 def svm_regressor_1(call: Call) -> Shape:
-    """Return one prediction for each row."""
+    """Return the shape of one prediction for each row."""
     rows, features = rows_of(call)
     supports, weights = call.attribute("n_supports"), count_of(call, "coefficients")
     if supports > 0:
         if weights != supports:
             raise Violation("C2", f"{weights} coefficients for {supports} support vectors")
         fit(call, "support_vectors", supports, features, "C2")
-        check_choice(call, "kernel_type", KERNELS, "C3")
     else:
         fit(call, "coefficients", 1, features, "C2")
-    check_choice(call, "post_transform", TRANSFORMS, "C4")
     return rows, 1
 
 
 @ml("SVMClassifier")
 def svm_classifier_1(call: Call) -> list[Type]:
-    """Return a label for each row, and scores: of the classes, or of their pairs where no probabilities are wanted."""
+    """Return the types of a label for each row, and of scores: of classes, or without probabilities of pairs."""
     element, labels = labels_of(call, "classlabels_strings", "classlabels_ints", "C5")
     rows, features = rows_of(call)
     counts = call.attribute("vectors_per_class") or ()
-    check_choice(call, "post_transform", TRANSFORMS, "C4")
     if not sum(counts):
         fit(call, "coefficients", labels, features, "C2")
         return classified(call, element, rows, labels)
@@ -48,5 +42,4 @@ def svm_classifier_1(call: Call) -> list[Type]:
         raise Violation("C2", f"{weights} coefficients and {constants} constants for {classes} classes")
     if bool(first) != bool(second) or (first and min(first, second) < pairs):
         raise Violation("C2", f"{first} prob_a and {second} prob_b for {pairs} pairs")
-    check_choice(call, "kernel_type", KERNELS, "C3")
     return classified(call, element, rows, classes if first else 2 if pairs == 1 else pairs)

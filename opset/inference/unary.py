@@ -1,4 +1,4 @@
-"""Functions of one element: elements of small results; limits, whose bounds are inputs."""
+"""Elementwise functions of one input: elements of small results, and the output shape of Clip."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from opset.inference.registration import data, infer
 from opset.inference.types import Shape
 
 _FAR = 2**62
-"""A bound that no size reaches, as the ends of the ranges of int64 and float are."""
+"""A bound that no size reaches, such as the limits of int64 and float."""
 
 
 @infer("Clip", since=11)
 def clip_11(call: Call) -> Shape:
-    """Return the shape of the input; the bounds are scalars."""
-    for place in (1, 2):
-        unify(call, place, (), "C1")
+    """Return the shape of the input; the bounds must be scalars."""
+    for index in (1, 2):
+        unify(call, index, (), "C1")
     return call.require_shape(0)
 
 
 @data("Clip")
 def clip_1_data(call: Call) -> Any:
-    """Limit elements by attributes."""
+    """Return the elements limited by attributes."""
     return _limited(call, call.attribute("min"), call.attribute("max"))
 
 
 @data("Clip", since=11)
 def clip_11_data(call: Call) -> Any:
-    """Limit elements by bounds that are inputs."""
+    """Return the elements limited by inputs."""
     bounds: list[Element] = []
-    for place in (1, 2):
-        if call.has(place):
-            elements = call.constant(place)
+    for index in (1, 2):
+        if call.has(index):
+            elements = call.constant(index)
             if not elements or elements[0] is None:
                 return None
             bounds.append(elements[0])
@@ -47,11 +47,11 @@ def clip_11_data(call: Call) -> Any:
 
 
 def _limited(call: Call, low: Any, high: Any) -> Any:
-    """Limit elements by bounds, None for one that is absent."""
+    """Return the elements limited by bounds, None for an absent one."""
     type_ = call.dtype(0)
 
     def limit(element: Any) -> Element:
-        # Infinities become finite even without bounds, and with NaN all are NaN.
+        # Clip makes infinities finite even without bounds, and NaN in an element or a bound is NaN: not followed.
         if any(isinstance(each, float) and not math.isfinite(each) for each in (element, low, high)):
             return None
         if low is not None:
@@ -65,7 +65,7 @@ def _limited(call: Call, low: Any, high: Any) -> Any:
 
 
 def _extreme(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return the larger or smaller of an element and a bound; one from `start` to `end` does not count for sizes."""
+    """Return the larger or smaller of an element and a bound; sizes ignore a bound from `start` to `end`."""
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)
     if not isinstance(bound, Dim) and start <= bound <= end:
@@ -80,18 +80,18 @@ def _sign(x: Any) -> Element:
     return sign if isinstance(x, int) else float(sign) if x == x else x
 
 
-def _to_whole(function: Any) -> Function:
-    """Return a function that takes the fraction of numbers; sizes have none."""
+def _to_integer(function: Any) -> Function:
+    """Return a function that rounds floats, and returns integers and sizes unchanged."""
     return lambda x: math.copysign(function(x), x) if isinstance(x, float) else x
 
 
 _OF_NUMBERS: dict[str, Function] = {
     "Abs": lambda x: maximum(x, -x) if isinstance(x, Dim) else abs(x),
-    "Ceil": _to_whole(math.ceil),
-    "Floor": _to_whole(math.floor),
+    "Ceil": _to_integer(math.ceil),
+    "Floor": _to_integer(math.floor),
     "Neg": lambda x: -x,
     "Reciprocal": lambda x: None if isinstance(x, Dim) else 1 / x,
-    "Round": _to_whole(round),
+    "Round": _to_integer(round),
     "Sign": _sign,
     "Sqrt": lambda x: None if isinstance(x, Dim) else math.sqrt(x),
 }
@@ -101,5 +101,5 @@ for _name, _function in _OF_NUMBERS.items():
 
 @data("Not")
 def not_1_data(call: Call) -> Any:
-    """Return the contrary of each element."""
+    """Return the negation of each element."""
     return each(call, lambda x: not x)

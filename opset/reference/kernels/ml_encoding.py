@@ -1,4 +1,4 @@
-"""Kernels that encode, look up and rearrange: categories, labels, maps, features."""
+"""Kernels that encode, look up and rearrange categories, labels, maps and features."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ ML = "ai.onnx.ml"
 
 @kernel("ArrayFeatureExtractor", domain=ML)
 def array_feature_extractor_1(x: Array, y: Array, *, context: KernelContext) -> Array:
-    """Return the entries of the last dimension at the positions `y`."""
+    """Return the entries of the last dimension at the indices `y`."""
     columns = x.shape[-1] if x.ndim else 0
-    positions = y.ravel()
-    if not positions.size:
-        raise Violation("C1", "there are no positions")
-    if positions.min() < 0 or positions.max() >= columns:
-        raise Violation("C2", f"positions {positions.min()} to {positions.max()}, and {columns} entries")
-    context.reserve(math.prod(x.shape[:-1]) * positions.size, x.dtype)
-    chosen = x[..., positions]
-    return chosen.reshape(1, -1) if x.ndim == 1 else chosen
+    indices = y.ravel()
+    if not indices.size:
+        raise Violation("C1", "there are no indices")
+    if indices.min() < 0 or indices.max() >= columns:
+        raise Violation("C2", f"indices {indices.min()} to {indices.max()}, and {columns} entries")
+    context.reserve(math.prod(x.shape[:-1]) * indices.size, x.dtype)
+    entries = x[..., indices]
+    return entries.reshape(1, -1) if x.ndim == 1 else entries
 
 
 @kernel("Binarizer", domain=ML)
@@ -37,19 +37,17 @@ def binarizer_1(x: Array, *, threshold: float) -> Array:
 
 @kernel("CastMap", domain=ML)
 def cast_map_1(x: Mapping[int, Any], *, cast_to: str, map_form: str, max_map: int, context: KernelContext) -> Array:
-    """Return a map's values in order of their keys, or at the positions that are their keys."""
-    if cast_to not in _CASTS or map_form not in ("DENSE", "SPARSE"):
-        raise Violation("C1", f"cast_to {cast_to!r}, map_form {map_form!r}")
+    """Return the values of a map in the order of their keys, or at the indices that are their keys."""
     convert, dtype = _CASTS[cast_to]
     keys = sorted(x)
     if map_form == "SPARSE" and keys and not 0 <= keys[0] <= keys[-1] < max_map:
         raise Violation("C2", f"keys {keys[0]} to {keys[-1]}, max_map {max_map}")
-    places = range(len(keys)) if map_form == "DENSE" else keys
+    indices = range(len(keys)) if map_form == "DENSE" else keys
     length = len(keys) if map_form == "DENSE" else max_map
     context.reserve(length, np.float64)
     result: Array = np.full(length, "" if dtype is object else 0, dtype)
-    for place, key in zip(places, keys, strict=True):
-        result[place] = convert(_plain(x[key]))
+    for index, key in zip(indices, keys, strict=True):
+        result[index] = convert(_plain(x[key]))
     return result.reshape(1, -1)
 
 
@@ -79,7 +77,7 @@ def category_mapper_1(
     default_int64: int,
     default_string: str,
 ) -> Array:
-    """Return integers for strings or strings for integers, by two lists in step."""
+    """Return integers for strings or strings for integers, by two lists of equal length."""
     integers, strings = cats_int64s or (), cats_strings or ()
     if len(integers) != len(strings):
         raise Violation("C1", f"{len(integers)} integers and {len(strings)} strings")
@@ -89,10 +87,10 @@ def category_mapper_1(
 
 
 def _looked_up(x: Array, table: Mapping[Any, Any], default: Any, dtype: Any) -> Array:
-    """Return what a table has for each element, a default where it has nothing."""
+    """Return the value of each element in a table, or a default for elements that are not in it."""
     result: Array = np.empty(x.size, dtype)
-    for place, each in enumerate(x.ravel().tolist()):
-        result[place] = table.get(each, default)
+    for index, each in enumerate(x.ravel().tolist()):
+        result[index] = table.get(each, default)
     return result.reshape(x.shape)
 
 
@@ -100,7 +98,7 @@ def _looked_up(x: Array, table: Mapping[Any, Any], default: Any, dtype: Any) -> 
 def dict_vectorizer_1(
     x: Mapping[Any, Any], *, int64_vocabulary: tuple[int, ...] | None, string_vocabulary: tuple[str, ...] | None
 ) -> Array:
-    """Return a map's values in the order of a vocabulary, zeros where the map has no such key."""
+    """Return the values of a map in the order of a vocabulary, zero for keys that the map lacks."""
     if bool(int64_vocabulary) == bool(string_vocabulary):
         raise Violation("C1", "both vocabularies are given" if int64_vocabulary else "no vocabulary is given")
     vocabulary: Sequence[Any] = int64_vocabulary or string_vocabulary or ()
@@ -120,7 +118,7 @@ def dict_vectorizer_1(
 @kernel("FeatureVectorizer", domain=ML)
 def feature_vectorizer_1(*inputs: Array, inputdimensions: tuple[int, ...] | None, context: KernelContext) -> Array:
     """Return all inputs as floats, joined along the second dimension."""
-    if inputdimensions is not None and (len(inputdimensions) != len(inputs) or min(inputdimensions) < 0):
+    if inputdimensions is not None and len(inputdimensions) != len(inputs):
         raise Violation("C1", f"inputdimensions {list(inputdimensions)}, {len(inputs)} inputs")
     parts, total = [], 0
     for number, each in enumerate(inputs):
@@ -128,7 +126,7 @@ def feature_vectorizer_1(*inputs: Array, inputdimensions: tuple[int, ...] | None
         total += len(rows) * (rows.shape[1] if inputdimensions is None else inputdimensions[number])
         context.reserve(3 * total)
         if inputdimensions is not None:
-            # A longer row is cut, a shorter one filled with zeros, as the number of features asks for.
+            # Rows are truncated or filled with zeros to the stated number of features.
             missing = inputdimensions[number] - rows.shape[1]
             rows = np.pad(rows, ((0, 0), (0, max(missing, 0))))[:, : inputdimensions[number]]
         parts.append(rows.astype(np.float32))
@@ -146,7 +144,7 @@ def imputer_1(
     replaced_value_float: float,
     replaced_value_int64: int,
 ) -> Array:
-    """Return x with one value replaced, by one other or by one for each entry of the last dimension."""
+    """Return x with one value replaced, by another or by one for each entry of the last dimension."""
     floats = x.dtype.kind == "f"
     new = (imputed_value_floats if floats else imputed_value_int64s) or ()
     columns = x.shape[-1] if x.ndim else 1
@@ -161,10 +159,10 @@ def imputer_1(
 def label_encoder_1(
     x: Array, *, classes_strings: tuple[str, ...] | None, default_int64: int, default_string: str
 ) -> Array:
-    """Return positions in a list of strings for strings, strings for positions."""
+    """Return indices in a list of strings for strings, or strings for indices."""
     classes = classes_strings or ()
     if x.dtype.kind == "O":
-        return _looked_up(x, {each: place for place, each in enumerate(classes)}, default_int64, np.int64)
+        return _looked_up(x, {each: index for index, each in enumerate(classes)}, default_int64, np.int64)
     return _looked_up(x, dict(enumerate(classes)), default_string, object)
 
 
@@ -182,7 +180,7 @@ def label_encoder_2(
     values_int64s: tuple[int, ...] | None,
     values_strings: tuple[str, ...] | None,
 ) -> Array:
-    """Return the value at the position of the key with the same bits; of repeated keys the first counts."""
+    """Return the value of the key with the same bits; of repeated keys, the first counts."""
     keys = _one_of(keys_floats, keys_int64s, keys_strings)
     values = _one_of(values_floats, values_int64s, values_strings)
     _check_encoder(x, keys, values)
@@ -210,15 +208,15 @@ def label_encoder_4(
     values_strings: tuple[str, ...] | None,
     values_tensor: Array | None,
 ) -> Array:
-    """Return the value at the position of the equal key; NaN equals NaN, and of repeated keys the last counts."""
+    """Return the value of the equal key; NaN equals NaN, and of repeated keys, the last counts."""
     keys = _one_of(keys_floats, keys_int64s, keys_strings, keys_tensor)
     values = _one_of(values_floats, values_int64s, values_strings, values_tensor)
     _check_encoder(x, keys, values)
     if values_tensor is not None:
-        standing = {"f": -0.0, "i": -1, "O": "_Unused"}[values.dtype.kind]
+        fallback = {"f": -0.0, "i": -1, "O": "_Unused"}[values.dtype.kind]
         if default_tensor is not None and (default_tensor.size != 1 or default_tensor.dtype != values.dtype):
             raise Violation("C4", f"default_tensor of {default_tensor.size} elements of {default_tensor.dtype}")
-        default = standing if default_tensor is None else default_tensor.ravel()[0]
+        default = fallback if default_tensor is None else default_tensor.ravel()[0]
     else:
         default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
     table = dict(zip(keys.tolist(), values.tolist(), strict=True))
@@ -229,7 +227,7 @@ def label_encoder_4(
 
 
 def _one_of(*forms: Any) -> Array:
-    """Return the one list or tensor that is given, as an array of one dimension."""
+    """Return the only list or tensor that is given, as a vector. Raises Violation C1 where there is not one."""
     dtypes = (np.float32, np.int64, object, None)
     given = [
         (form, dtype)
@@ -247,6 +245,7 @@ def _one_of(*forms: Any) -> Array:
 
 
 def _check_encoder(x: Array, keys: Array, values: Array) -> None:
+    """Raise Violation C2 where keys and values differ in number, C3 where the keys are not of the type of x."""
     if len(keys) != len(values):
         raise Violation("C2", f"{len(keys)} keys and {len(values)} values")
     if keys.dtype != x.dtype:
@@ -262,19 +261,19 @@ def one_hot_encoder_1(
     zeros: int,
     context: KernelContext,
 ) -> Array:
-    """Return a row of zeros with a 1 at the position of its category for each element."""
+    """Return for each element a row of zeros with a 1 at the index of its category."""
     categories: Sequence[Any] = cats_strings or cats_int64s or ()
     if bool(cats_strings) == bool(cats_int64s) or (x.dtype.kind == "O") != bool(cats_strings):
         raise Violation("C1", f"{len(cats_int64s or ())} integers and {len(cats_strings or ())} strings are given")
     values = x if x.dtype.kind == "O" else x.astype(np.int64)
     context.reserve(x.size * len(categories))
-    places = _looked_up(values, {each: place for place, each in enumerate(categories)}, -1, np.int64).ravel()
-    if not zeros and (places < 0).any():
-        unknown = x.ravel()[np.flatnonzero(places < 0)[0]]
+    indices = _looked_up(values, {each: index for index, each in enumerate(categories)}, -1, np.int64).ravel()
+    if not zeros and (indices < 0).any():
+        unknown = x.ravel()[np.flatnonzero(indices < 0)[0]]
         raise Violation("C2", f"the category {unknown!r} is not listed")
     result = np.zeros((x.size, len(categories)), np.float32)
-    known = places >= 0
-    result[known, places[known]] = 1
+    known = indices >= 0
+    result[known, indices[known]] = 1
     return result.reshape(*x.shape, len(categories))
 
 
@@ -289,7 +288,7 @@ def zip_map_1(
     """Return for each row a map from labels to its elements."""
     labels: Sequence[Any] = classlabels_strings or classlabels_int64s or ()
     if bool(classlabels_int64s) == bool(classlabels_strings):
-        raise Violation("C1", "one list of labels has to be given")
+        raise Violation("C1", "exactly one list of labels must be given")
     rows = x.reshape(1, -1) if x.ndim < 2 else x
     if rows.ndim != 2 or rows.shape[1] != len(labels):
         raise Violation("C2", f"{len(labels)} labels for shape {list(x.shape)}")

@@ -17,9 +17,9 @@ Floats = tuple[float, ...] | None
 def linear_regressor_1(
     x: Array, *, coefficients: Floats, intercepts: Floats, post_transform: str, targets: int, context: KernelContext
 ) -> Array:
-    """Return `x . transpose(coefficients) + intercepts`, after a transform."""
+    """Return `x @ coefficients.T + intercepts`, after a transform."""
     scores = _linear(x, coefficients, intercepts, targets, context)
-    return transformed(scores, post_transform, "C3").astype(np.float32)
+    return transformed(scores, post_transform).astype(np.float32)
 
 
 @kernel("LinearClassifier", domain=ML)
@@ -40,17 +40,18 @@ def linear_classifier_1(
     rows = len(coefficients) // features if features else len(labels)
     scores = _linear(x, coefficients, intercepts, rows, context)
     if rows == 1 and len(labels) == 2:
-        # One row of coefficients tells two classes apart: its score is that of the second against the first.
+        # One row of coefficients separates two classes: its score is that of the second against the first.
         margin = scores[:, 0]
-        pair = transformed(np.stack([-margin, margin], axis=1), post_transform, "C3")
+        pair = transformed(np.stack([-margin, margin], axis=1), post_transform)
         return labels[(margin > 0).astype(np.int64)], pair.astype(np.float32)
     if rows != len(labels):
         raise Violation("C5", f"{rows} rows of coefficients for {len(labels)} labels")
     best = scores.argmax(axis=1) if rows else np.zeros(len(scores), np.int64)
-    return labels[best], transformed(scores, post_transform, "C3").astype(np.float32)
+    return labels[best], transformed(scores, post_transform).astype(np.float32)
 
 
 def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, context: KernelContext) -> Array:
+    """Return `x @ coefficients.T + intercepts` for this number of rows of coefficients."""
     values = as_floats(feature_rows(x, "C1"))
     flat = np.array(coefficients or (), np.float32)
     if rows < 1 or len(flat) != rows * values.shape[1]:
@@ -79,7 +80,7 @@ def scaler_1(x: Array, *, offset: Floats, scale: Floats) -> Array:
 
 @kernel("Normalizer", domain=ML)
 def normalizer_1(x: Array, *, norm: str) -> Array:
-    """Return rows divided by their greatest element, sum of absolute values or length; by none that is zero."""
+    """Return rows divided by their maximum, sum of absolute values or Euclidean length, unless that is zero."""
     values = as_floats(x)
     if not values.size:
         return values.astype(np.float32)
@@ -87,8 +88,6 @@ def normalizer_1(x: Array, *, norm: str) -> Array:
         size = values.max(axis=-1, keepdims=True)
     elif norm == "L1":
         size = np.abs(values).sum(axis=-1, keepdims=True)
-    elif norm == "L2":
-        size = np.sqrt((values.astype(np.float64) ** 2).sum(axis=-1, keepdims=True)).astype(values.dtype)
     else:
-        raise Violation("C1", f"norm {norm!r}")
+        size = np.sqrt((values.astype(np.float64) ** 2).sum(axis=-1, keepdims=True)).astype(values.dtype)
     return np.divide(values, size, out=values.copy(), where=size != 0).astype(np.float32)

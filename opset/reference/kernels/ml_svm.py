@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,33 +15,43 @@ from opset.schemas.constraints import Violation
 ML = "ai.onnx.ml"
 Floats = tuple[float, ...] | None
 BLOCK = 1 << 22
-"""Products of rows and support vectors that are worked on together."""
-_CHECKED = 1 << 10  # rows between two looks at the clock
+"""The most products of rows and support vectors that are held at once."""
+_CHECK_INTERVAL = 1 << 10  # rows between two checks of the time limit
 
 
-def _kernel_values(x: Array, vectors: Array, kind: str, parameters: Floats, context: KernelContext) -> Any:
-    """Return the kernel function of each row with each support vector, in blocks of rows: (rows, values)."""
-    gamma, coef0, degree = (*(parameters or ()), 0.0, 0.0, 0.0)[:3]
+def _kernel_values(
+    x: Array, vectors: Array, kind: str, parameters: Floats, context: KernelContext
+) -> Iterator[tuple[slice, Array]]:
+    """Yield blocks of rows, each with the kernel function of its rows and all support vectors: (rows, values)."""
     block = max(1, BLOCK // max(len(vectors), 1))
     context.reserve(min(len(x), block) * len(vectors), x.dtype)
     for start in range(0, len(x), block):
         context.check_time()
         rows = x[start : start + block]
-        product = rows @ vectors.T
-        if kind == "POLY":
-            product = (gamma * product + coef0) ** degree
-        elif kind == "SIGMOID":
-            product = np.tanh(gamma * product + coef0)
-        elif kind == "RBF":
-            # From the differences themselves: lengths and products would cancel where rows are close to vectors.
-            product = np.empty_like(product)
-            for number, row in enumerate(rows):
-                if not number % _CHECKED:
-                    context.check_time()
-                product[number] = np.exp(-gamma * ((vectors - row) ** 2).sum(axis=1))
-        elif kind != "LINEAR":
-            raise Violation("C3", f"kernel_type {kind!r}")
-        yield slice(start, start + len(rows)), product
+        yield slice(start, start + len(rows)), _kernel_of(rows, vectors, kind, parameters, context)
+
+
+def _kernel_of(rows: Array, vectors: Array, kind: str, parameters: Floats, context: KernelContext) -> Array:
+    """Return the kernel function of each row and each support vector."""
+    gamma, coef0, degree = (*(parameters or ()), 0.0, 0.0, 0.0)[:3]
+    if kind == "RBF":
+        return _rbf(rows, vectors, gamma, context)
+    product: Array = rows @ vectors.T
+    if kind == "POLY":
+        return (gamma * product + coef0) ** degree
+    if kind == "SIGMOID":
+        return np.tanh(gamma * product + coef0)
+    return product
+
+
+def _rbf(rows: Array, vectors: Array, gamma: float, context: KernelContext) -> Array:
+    """Return `exp(-gamma * |row - vector| ** 2)`; with lengths and products, digits of near vectors would cancel."""
+    result = np.empty((len(rows), len(vectors)), rows.dtype)
+    for number, row in enumerate(rows):
+        if not number % _CHECK_INTERVAL:
+            context.check_time()
+        result[number] = np.exp(-gamma * ((vectors - row) ** 2).sum(axis=1))
+    return result
 
 
 @kernel("SVMRegressor", domain=ML)
@@ -57,7 +68,7 @@ def svm_regressor_1(
     support_vectors: Floats,
     context: KernelContext,
 ) -> Array:
-    """Return the weighted sum of kernel values, plus rho; its sign for a machine of one class."""
+    """Return the weighted sum of kernel values plus rho; for a one-class machine, its sign."""
     values = feature_rows(x, "C1").astype(np.float64)
     weights = np.array(coefficients or (), np.float64)
     count = n_supports if n_supports > 0 else values.shape[1]
@@ -74,10 +85,11 @@ def svm_regressor_1(
     score += (rho or (0.0,))[0]
     if one_class:
         score = np.where(score > 0, 1.0, -1.0)
-    return transformed(score.astype(np.float32), post_transform, "C4").astype(np.float32)
+    return transformed(score.astype(np.float32), post_transform).astype(np.float32)
 
 
 def _vectors(flat: Floats, count: int, features: int) -> Array:
+    """Return the support vectors as rows. Raises Violation C2 where there are not as many numbers."""
     vectors = np.array(flat or (), np.float64)
     if len(vectors) != count * features:
         raise Violation("C2", f"{len(vectors)} numbers for {count} support vectors of {features} features")
@@ -101,7 +113,7 @@ def svm_classifier_1(
     vectors_per_class: tuple[int, ...] | None,
     context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Return labels and scores: votes of the pairs of classes, or one linear model for each class."""
+    """Return labels and scores, by votes of the pairs of classes, or by one linear model for each class."""
     labels = class_labels(classlabels_strings, classlabels_ints, "C5")
     values = feature_rows(x, "C1").astype(np.float64)
     counts = vectors_per_class or ()
@@ -123,40 +135,37 @@ def svm_classifier_1(
     context.reserve(3 * len(values) * pairs, np.float64)
     decisions = np.zeros((len(values), pairs))
     for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, context):
-        number = 0
-        for i in range(classes):
-            for j in range(i + 1, classes):
-                of_i, of_j = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
-                decisions[rows, number] = (
-                    products[:, of_i] @ weights[j - 1, of_i] + products[:, of_j] @ weights[i, of_j] + constants[number]
-                )
-                number += 1
+        for number, (i, j) in enumerate(itertools.combinations(range(classes), 2)):
+            of_i, of_j = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
+            decisions[rows, number] = (
+                products[:, of_i] @ weights[j - 1, of_i] + products[:, of_j] @ weights[i, of_j] + constants[number]
+            )
     votes = np.zeros((len(values), classes), np.int64)
-    first, second = np.triu_indices(classes, 1)
-    won = decisions > 0
-    for number in range(pairs):
-        votes[:, first[number]] += won[:, number]
-        votes[:, second[number]] += ~won[:, number]
+    for number, (i, j) in enumerate(itertools.combinations(range(classes), 2)):
+        first_wins = decisions[:, number] > 0
+        votes[:, i] += first_wins
+        votes[:, j] += ~first_wins
     best = votes.argmax(axis=1)
     if prob_a and prob_b:
         scores = _coupled(_pairwise(decisions, prob_a, prob_b), classes, context)
     elif pairs == 1:
-        # A decision above 0 is for the first of two classes, and yet, as scikit-learn has it, the score of the second.
+        # A positive decision is a vote for the first of two classes; it is the score of the second, as in scikit-learn.
         scores = np.concatenate([-decisions, decisions], axis=1)
     else:
         scores = decisions
-    return labels[best], transformed(scores, post_transform, "C4").astype(np.float32)
+    return labels[best], transformed(scores, post_transform).astype(np.float32)
 
 
 def _linear_machine(
     values: Array, labels: Array, coefficients: Floats, rho: Floats, post_transform: str, context: KernelContext
 ) -> tuple[Array, Array]:
+    """Return labels and scores by one linear model for each class."""
     weights = np.array(coefficients or (), np.float64)
     if not len(labels) or len(weights) != len(labels) * values.shape[1]:
         raise Violation("C2", f"{len(weights)} coefficients for {len(labels)} classes of {values.shape[1]} features")
     context.reserve(2 * len(values) * len(labels), np.float64)
     scores = values @ weights.reshape(len(labels), -1).T + (rho or (0.0,))[0]
-    return labels[scores.argmax(axis=1)], transformed(scores, post_transform, "C4").astype(np.float32)
+    return labels[scores.argmax(axis=1)], transformed(scores, post_transform).astype(np.float32)
 
 
 def _pairwise(decisions: Array, prob_a: tuple[float, ...], prob_b: tuple[float, ...]) -> Array:

@@ -1,4 +1,4 @@
-"""Kernels of tree ensembles: all rows go down all trees at once, level by level."""
+"""Kernels of tree ensembles: all rows descend all trees at once, level by level."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from opset.schemas.constraints import Violation
 
 ML = "ai.onnx.ml"
 BLOCK = 1 << 21
-"""Triples of row, tree and vote that are worked on together, at most."""
+"""The most triples of row, tree and vote that are held at once."""
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF")
 MEMBER, LEAF = 6, 7
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+"""In the order of the numbers that TreeEnsemble has for them, as MODES are."""
 _COMPARE: tuple[Any, ...] = (np.less_equal, np.less, np.greater_equal, np.greater, np.equal, np.not_equal)
 
 
 @dataclass(eq=False)
 class Forest:
-    """Nodes of all trees in one list; a leaf's votes are `targets` and `weights` from `first[leaf]` on.
+    """The nodes of all trees in one list; the votes of a leaf are `targets` and `weights` from `first[leaf]` on.
 
-    `true` and `false` are positions of nodes. `members` holds the sets of nodes of mode MEMBER.
+    `true` and `false` are indices of nodes. `members` holds the sets of nodes of mode MEMBER.
     """
 
     roots: Array
@@ -49,52 +50,50 @@ class Forest:
     def leaves(self, x: Array, context: KernelContext) -> Array:
         """Return the leaf that each row reaches in each tree, of shape [N, trees]. Raises Violation C2 on a cycle."""
         rows, trees = len(x), len(self.roots)
-        at = np.tile(self.roots, rows)
+        current = np.tile(self.roots, rows)
         row = np.repeat(np.arange(rows), trees)
-        going = np.flatnonzero(self.modes[at] != LEAF)
+        active = np.flatnonzero(self.modes[current] != LEAF)
         for _ in range(len(self.modes)):
-            if not len(going):
+            if not len(active):
                 break
             context.check_time()
-            node = at[going]
-            value = x[row[going], self.features[node]]
+            node = current[active]
+            value = x[row[active], self.features[node]]
             mode = self.modes[node]
             holds = np.zeros(len(node), bool)
             for number in self.used:
-                here = slice(None) if len(self.used) == 1 and self.members is None else mode == number
-                holds[here] = _COMPARE[number](value[here], self.splits[node[here]])
+                with_mode = slice(None) if len(self.used) == 1 and self.members is None else mode == number
+                holds[with_mode] = _COMPARE[number](value[with_mode], self.splits[node[with_mode]])
             if self.members is not None:
-                here = mode == MEMBER
-                holds[here] = self.members.contain(node[here], value[here])
-            absent = np.isnan(value)
-            if absent.any():
-                holds[absent] = self.missing[node[absent]]
-            at[going] = node = np.where(holds, self.true[node], self.false[node])
-            going = going[self.modes[node] != LEAF]
-        if len(going):
-            raise Violation("C2", "the nodes of a tree form a circle")
-        return at.reshape(rows, trees)
+                with_mode = mode == MEMBER
+                holds[with_mode] = self.members.contain(node[with_mode], value[with_mode])
+            missing = np.isnan(value)
+            if missing.any():
+                holds[missing] = self.missing[node[missing]]
+            current[active] = node = np.where(holds, self.true[node], self.false[node])
+            active = active[self.modes[node] != LEAF]
+        if len(active):
+            raise Violation("C2", "the nodes of a tree form a cycle")
+        return current.reshape(rows, trees)
 
 
 @dataclass(eq=False)
 class Members:
-    """The sets of some nodes, as sorted pairs of the node and its member's place among all members."""
+    """The sets of some nodes, as sorted pairs of a node and the index of a member among all values."""
 
     values: Array
     pairs: Array
 
     def contain(self, node: Array, value: Array) -> Array:
         """Return whether each value is a member of its node's set."""
-        place = np.minimum(np.searchsorted(self.values, value), len(self.values) - 1)
-        pair = node * len(self.values) + place
+        index = np.minimum(np.searchsorted(self.values, value), len(self.values) - 1)
+        pair = node * len(self.values) + index
         found = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
-        return (self.values[place] == value) & (self.pairs[found] == pair)
+        return (self.values[index] == value) & (self.pairs[found] == pair)
 
 
-def aggregated(forest: Forest, x: Array, count: int, aggregate: str | bytes, context: KernelContext) -> Array:
-    """Return the aggregated votes for each row and target, as doubles; a target without vote has 0."""
-    if aggregate not in AGGREGATES:
-        raise Violation("C3", f"aggregate_function {aggregate!r}")
+def aggregated(forest: Forest, x: Array, count: int, aggregate: str, context: KernelContext) -> Array:
+    """Return the aggregated votes for each row and target, as doubles; a target without votes has 0."""
     if len(forest.features) and not 0 <= forest.features.min() <= forest.features.max() < max(x.shape[1], 1):
         raise Violation("C4", f"features {forest.features.min()} to {forest.features.max()}, and {x.shape[1]} columns")
     context.reserve(len(x) * count, np.float64)
@@ -105,10 +104,10 @@ def aggregated(forest: Forest, x: Array, count: int, aggregate: str | bytes, con
         leaves = forest.leaves(part, context)
         votes = forest.first[leaves + 1] - forest.first[leaves]
         row = np.repeat(np.arange(len(part)), votes.sum(axis=1))
-        # The votes of a leaf stand next to each other: count up from the first of each.
-        flat = votes.ravel()
-        ends = np.cumsum(flat)
-        vote = np.arange(len(row)) + np.repeat(forest.first[leaves].ravel() - (ends - flat), flat)
+        # The votes of a leaf are adjacent: count up from the first of each.
+        counts = votes.ravel()
+        ends = np.cumsum(counts)
+        vote = np.arange(len(row)) + np.repeat(forest.first[leaves].ravel() - (ends - counts), counts)
         cell = row * count + forest.targets[vote]
         weights = forest.weights[vote].astype(np.float64)
         result = scores[start : start + block].reshape(-1)
@@ -161,7 +160,7 @@ def tree_ensemble_5(
         leaf = np.array(flags, np.int64) != 0
         child = np.array(ids, np.int64)
         if np.any(child < 0) or np.any(child >= np.where(leaf, leaves, nodes)):
-            raise Violation("C2", "a branch leads outside of the nodes or leaves")
+            raise Violation("C2", "a branch refers to no node or leaf")
         sides.append(np.where(leaf, child + nodes, child))
     modes = nodes_modes.ravel()
     if modes.max(initial=0) > MEMBER:
@@ -179,15 +178,13 @@ def tree_ensemble_5(
         as_floats(leaf_weights.ravel()),
         _members(np.flatnonzero(modes == MEMBER), membership_values),
     )
-    if not 0 <= aggregate_function < len(AGGREGATES) or not 0 <= post_transform < len(TRANSFORMS):
-        raise Violation("C3", f"aggregate_function {aggregate_function}, post_transform {post_transform}")
     values = as_floats(rows)
     scores = aggregated(forest, values, count, AGGREGATES[aggregate_function], context).astype(values.dtype)
-    return transformed(scores, TRANSFORMS[post_transform], "C3").astype(x.dtype)
+    return transformed(scores, TRANSFORMS[post_transform]).astype(x.dtype)
 
 
 def _members(nodes: Array, values: Array | None) -> Members | None:
-    """Return the sets of nodes of mode MEMBER; each ends with a NaN, in the order of the nodes."""
+    """Return the sets of the nodes of mode MEMBER, which are listed in the order of the nodes and end with NaN."""
     if not len(nodes):
         return None
     flat = as_floats(np.zeros(0, np.float32) if values is None else values.ravel())
@@ -203,6 +200,7 @@ def _members(nodes: Array, values: Array | None) -> Members | None:
 
 
 def _within(ids: Sequence[int], limit: int, name: str) -> Array:
+    """Return ids as an array. Raises Violation C2 where one is not in [0, limit)."""
     found: Array = np.array(ids, np.int64)
     if len(found) and not 0 <= found.min() <= found.max() < limit:
         raise Violation("C2", f"{name} holds {found.min()} to {found.max()}, and there are {limit}")
@@ -210,6 +208,7 @@ def _within(ids: Sequence[int], limit: int, name: str) -> Array:
 
 
 def _padded(array: Array, count: int, value: int = 0) -> Array:
+    """Return an array with `count` values appended."""
     return np.concatenate([array, np.full(count, value, array.dtype)])
 
 
@@ -226,28 +225,27 @@ def _forest(
     vote_nodes: tuple[int, ...],
     vote_targets: tuple[int, ...],
 ) -> Forest:
-    """Return the forest of the old attributes, its weights as positions in the list of votes and splits left out.
+    """Return the forest of TreeEnsembleRegressor's attributes, without splits; its weights are indices of votes.
 
-    It is kept, since to find nodes by their ids takes longer than to go down the trees. The root of a tree is
-    its first node, or the only one that no branch leads to.
+    It is cached, since finding nodes by their ids takes longer than descending the trees. The root of a tree is its
+    first node, or the only one to which no branch leads.
     """
     count = len(nodeids)
     if {len(treeids), len(modes), len(features), len(true), len(false), len(missing)} != {count} or not count:
         raise Violation("C2", "the attributes nodes_* have different lengths, or are empty")
     if not len(vote_trees) == len(vote_nodes) == len(vote_targets):
         raise Violation("C2", "the attributes of the votes have different lengths")
-    place = {key: position for position, key in enumerate(zip(treeids, nodeids, strict=True))}
-    if len(place) < count:
-        raise Violation("C2", "two nodes of a tree have one id")
-    if unknown := set(modes) - set(MODES) | {"BRANCH_MEMBER"} & set(modes):
-        raise Violation("C2", f"nodes_modes holds {sorted(map(str, unknown))[0]!r}")
+    indices = {key: index for index, key in enumerate(zip(treeids, nodeids, strict=True))}
+    if len(indices) < count:
+        raise Violation("C2", "two nodes of a tree have the same id")
     codes = np.array([MODES.index(mode) for mode in modes], np.int64)
     sides = []
     try:
         for ids in (true, false):
-            inner = zip(treeids, ids, modes, strict=True)
-            sides.append(np.array([0 if mode == "LEAF" else place[tree, each] for tree, each, mode in inner], np.int64))
-        leaves = np.array([place[key] for key in zip(vote_trees, vote_nodes, strict=True)], np.int64)
+            branches = zip(treeids, ids, modes, strict=True)
+            side = [0 if mode == "LEAF" else indices[tree, each] for tree, each, mode in branches]
+            sides.append(np.array(side, np.int64))
+        leaves = np.array([indices[key] for key in zip(vote_trees, vote_nodes, strict=True)], np.int64)
     except KeyError as error:
         raise Violation("C2", f"tree and node {error} do not exist") from None
     order = np.argsort(leaves, kind="stable")
@@ -260,24 +258,25 @@ def _forest(
 
 
 def _roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Array:
+    """Return the index of the root of each tree. Raises Violation C2 where a tree has none."""
     children = set(np.concatenate([side[modes != LEAF] for side in sides]).tolist())
     first: dict[int, int] = {}
     free: dict[int, list[int]] = {}
-    for position, tree in enumerate(treeids):
-        first.setdefault(tree, position)
-        if position not in children:
-            free.setdefault(tree, []).append(position)
+    for index, tree in enumerate(treeids):
+        first.setdefault(tree, index)
+        if index not in children:
+            free.setdefault(tree, []).append(index)
     roots = []
-    for tree, position in first.items():
+    for tree, index in first.items():
         candidates = free.get(tree, [])
-        if position not in candidates and len(candidates) != 1:
+        if index not in candidates and len(candidates) != 1:
             raise Violation("C2", f"tree {tree} has no root")
-        roots.append(position if position in candidates else candidates[0])
+        roots.append(index if index in candidates else candidates[0])
     return np.array(roots, np.int64)
 
 
 def _numbers(given: Mapping[str, Any], name: str) -> Array:
-    """Return numbers that are an attribute with a list of floats, or one with a tensor."""
+    """Return the numbers in an attribute, which is a list of floats or, in another attribute, a tensor."""
     tensor = given.get(f"{name}_as_tensor")
     return np.array(given[name] or (), np.float32) if tensor is None else tensor.ravel()
 
@@ -285,23 +284,24 @@ def _numbers(given: Mapping[str, Any], name: str) -> Array:
 def _scores(
     x: Array, votes: str, count: int, aggregate: str, given: Mapping[str, Any], context: KernelContext
 ) -> Array:
-    """Return the aggregated votes of the old attributes, in the type in which the model computes.
+    """Return the aggregated votes for each row, in the type in which the model computes.
 
-    `given` are the attributes, `votes` is how the names of those of the votes begin.
+    `given` are the attributes, `votes` is the prefix of the names of those of the votes.
     """
     size = len(given["nodes_nodeids"] or ())
     listed = ("nodes_treeids", "nodes_nodeids", "nodes_modes", f"{votes}_treeids", f"{votes}_nodeids", f"{votes}_ids")
     nodes = ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_missing_value_tracks_true")
     trees, ids, modes, *of_votes = (given[name] or () for name in listed)
-    shape = _forest(trees, ids, modes, *(given[name] or (0,) * size for name in nodes), *of_votes)
+    structure = _forest(trees, ids, modes, *(given[name] or (0,) * size for name in nodes), *of_votes)
     splits, weights = _numbers(given, "nodes_values"), _numbers(given, f"{votes}_weights")
-    if len(splits) != size or len(weights) != len(shape.targets):
+    if len(splits) != size or len(weights) != len(structure.targets):
         raise Violation("C2", "there is not one value for each node, or not one weight for each vote")
-    if len(shape.targets) and not 0 <= shape.targets.min() <= shape.targets.max() < count:
-        raise Violation("C2", f"votes for {shape.targets.min()} to {shape.targets.max()}, and there are {count}")
+    targets = structure.targets
+    if len(targets) and not 0 <= targets.min() <= targets.max() < count:
+        raise Violation("C2", f"votes for {targets.min()} to {targets.max()}, and there are {count}")
     values = as_floats(feature_rows(x, "C1"))
-    features = np.where(shape.modes == LEAF, 0, shape.features)
-    forest = replace(shape, features=features, splits=splits, weights=weights[shape.weights])
+    features = np.where(structure.modes == LEAF, 0, structure.features)
+    forest = replace(structure, features=features, splits=splits, weights=weights[structure.weights])
     scores = aggregated(forest, values, count, aggregate, context).astype(values.dtype)
     base = _numbers(given, "base_values")
     if len(base) not in (0, count):
@@ -314,7 +314,7 @@ def tree_ensemble_regressor_1(x: Array, *, context: KernelContext, **given: Any)
     """Return the aggregated votes of the leaves that each row reaches, plus base values, after a transform."""
     count = given["n_targets"] if given["n_targets"] is not None else max(given["target_ids"] or (0,)) + 1
     scores = _scores(x, "target", count, given["aggregate_function"], given, context)
-    return transformed(scores, given["post_transform"], "C3").astype(np.float32)
+    return transformed(scores, given["post_transform"]).astype(np.float32)
 
 
 @kernel("TreeEnsembleClassifier", domain=ML)
@@ -327,20 +327,19 @@ def tree_ensemble_classifier_1(x: Array, *, context: KernelContext, **given: Any
         signed = bool((_numbers(given, "class_weights") < 0).any())
         return _of_one_score(scores[:, 0], labels, transform, signed)
     scores = _scores(x, "class", len(labels), "SUM", given, context)
-    return labels[scores.argmax(axis=1)], transformed(scores, transform, "C3").astype(np.float32)
+    return labels[scores.argmax(axis=1)], transformed(scores, transform).astype(np.float32)
 
 
 def _of_one_score(score: Array, labels: Array, transform: str, signed: bool) -> tuple[Array, Array]:
-    """Return labels and scores where all votes are for the first of two classes, as exporters of binary ones write.
+    """Return labels and scores where all votes are for the first of two classes, as exporters write binary classifiers.
 
-    The standard is silent on what the other class then gets. Without negative weights the score is taken for the
-    probability of the second class, else for a margin, as the runtimes do.
+    The standard does not define the score of the other class. As in runtimes, the score is the probability of the
+    second class where no weight is negative, else a margin.
     """
-    transformed(np.zeros((1, 1)), transform, "C3")  # tells of an unknown one
     if transform == "LOGISTIC":
         pair = np.stack([logistic(-score), logistic(score)], axis=1)
     elif transform == "PROBIT":
-        pair = transformed(np.stack([1 - score, score], axis=1), transform, "C3")
+        pair = transformed(np.stack([1 - score, score], axis=1), transform)
     else:
         pair = np.stack([-score if signed else 1 - score, score], axis=1)
     return labels[(score > (0 if signed else 0.5)).astype(np.int64)], pair.astype(np.float32)

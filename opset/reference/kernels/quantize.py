@@ -1,4 +1,4 @@
-"""Kernels of operators on quantized values."""
+"""Kernels of quantization, and of products and convolutions of quantized values."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _RANGES: dict[np.dtype[Any], tuple[int, int]] = {
     np.dtype(ml_dtypes.uint2): (0, 3),
 }
 _SMALL = FLOAT8 | _dtypes(ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)
-_RESULTS = _dtypes(np.float32, np.float16, ml_dtypes.bfloat16)
-_DIVISIONS = _RESULTS | _dtypes(np.float64)
-_MOST_OF_A_PRODUCT = 255 * 255
+_DEQUANTIZED = _dtypes(np.float32, np.float16, ml_dtypes.bfloat16)
+_DIVISIONS = _DEQUANTIZED | _dtypes(np.float64)
+_MAX_PRODUCT = 255 * 255
 _INT8 = (np.dtype(np.int8), np.dtype(np.uint8))
 
 
@@ -56,31 +56,26 @@ def quantize_linear_13(
     """Return x divided by its scale, rounded, shifted by the zero point and saturated."""
     if zero_point is not None and not _same_shape(zero_point, scale):
         raise Violation("C3", f"shapes {list(zero_point.shape)} and {list(scale.shape)}")
-    kind = zero_point.dtype if zero_point is not None else np.dtype(np.uint8)
+    dtype = zero_point.dtype if zero_point is not None else np.dtype(np.uint8)
     if output_dtype:
         stated = DTYPES.get(output_dtype)
-        known = stated in _RANGES or stated in _SMALL
-        if stated is None or not known or (zero_point is not None and stated != kind):
+        is_known = stated in _RANGES or stated in _SMALL
+        if stated is None or not is_known or (zero_point is not None and stated != dtype):
             raise Violation("C4", f"output_dtype {output_dtype}")
-        kind = stated
-    if precision:
-        division = DTYPES.get(precision)
-        if division not in _DIVISIONS:
-            raise Violation("C6", f"precision {precision}")
-    else:
-        division = _type_of_division(scale)
+        dtype = stated
+    division = DTYPES[precision] if precision else _type_of_division(scale)
     scale = _laid_out(scale, x.shape, axis, block_size).astype(division, copy=False)
     quotient = np.asarray(x.astype(division, copy=False) / scale)
     if zero_point is not None and zero_point.any():
         zero_point = _laid_out(zero_point, x.shape, axis, block_size)
     else:
         zero_point = None
-    return quantized(quotient, zero_point, kind, bool(saturate))
+    return quantized(quotient, zero_point, dtype, bool(saturate))
 
 
 @kernel("QuantizeLinear", since=10)
 def quantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
-    """Return `quantize_linear` with one scale for all."""
+    """Return x quantized with one scale and one zero point."""
     scale, zero_point = _scalar(scale, "C2"), None if zero_point is None else _scalar(zero_point, "C3")
     return quantize_linear_13(x, scale, zero_point, axis=0)
 
@@ -89,32 +84,32 @@ def quantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) 
 def dequantize_linear_13(
     x: Array, scale: Array, zero_point: Array | None = None, *, axis: int, block_size: int = 0, output_dtype: int = 0
 ) -> Array:
-    """Return x without its zero point, times its scale."""
+    """Return the difference of x and the zero point, times the scale."""
     if zero_point is not None and not _same_shape(zero_point, scale):
         raise Violation("C3", f"shapes {list(zero_point.shape)} and {list(scale.shape)}")
-    kind = DTYPES.get(output_dtype) if output_dtype else scale.dtype
-    if kind not in _RESULTS:
+    dtype = DTYPES.get(output_dtype) if output_dtype else scale.dtype
+    if dtype not in _DEQUANTIZED:
         raise Violation("C4", f"output_dtype {output_dtype}, and a scale of {scale.dtype}")
-    # Up to 16 bits every difference is a float32; the product of that with the scale is rounded once.
+    # Differences of up to 16 bits are exact in float32, and their product with the scale is rounded once.
     wide = np.float64 if x.dtype == np.int32 else np.float32
-    result: Array = x.astype(wide)
+    difference: Array = x.astype(wide)
     if zero_point is not None and zero_point.any():
-        result -= _laid_out(zero_point, x.shape, axis, block_size).astype(wide)
-    result = result.astype(np.float32, copy=False)
+        difference -= _laid_out(zero_point, x.shape, axis, block_size).astype(wide)
+    result = difference.astype(np.float32, copy=False)
     result *= _laid_out(scale, x.shape, axis, block_size).astype(np.float32, copy=False)
-    return result.astype(kind, copy=False)
+    return result.astype(dtype, copy=False)
 
 
 @kernel("DequantizeLinear", since=10)
 def dequantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
-    """Return `dequantize_linear` with one scale for all."""
+    """Return x dequantized with one scale and one zero point."""
     scale, zero_point = _scalar(scale, "C2"), None if zero_point is None else _scalar(zero_point, "C3")
     return dequantize_linear_13(x, scale, zero_point, axis=0)
 
 
 @kernel("DynamicQuantizeLinear", since=11)
 def dynamic_quantize_linear_11(x: Array) -> tuple[Array, Array, Array]:
-    """Return x as uint8, with the scale and the zero point that let its range, widened to hold 0, just fit."""
+    """Return x as uint8, with the scale and the zero point that map its range, extended to 0, to that of uint8."""
     low, high = x.min(initial=0), x.max(initial=0)
     scale = np.asarray((high - low) / np.float32(255))
     zero_point = np.asarray(np.rint(np.clip(-low / scale, 0, 255)))
@@ -126,7 +121,7 @@ def dynamic_quantize_linear_11(x: Array) -> tuple[Array, Array, Array]:
 def mat_mul_integer_10(
     a: Array, b: Array, a_zero_point: Array | None = None, b_zero_point: Array | None = None, *, context: KernelContext
 ) -> Array:
-    """Return the product of integer matrices without their zero points, modulo 2**32."""
+    """Return the product of integer matrices after subtracting their zero points, modulo 2**32."""
     if a_zero_point is not None:
         a_zero_point = _for_rows(a_zero_point, a.shape, "C2")
     if b_zero_point is not None:
@@ -147,7 +142,7 @@ def q_linear_mat_mul_10(
     *,
     context: KernelContext,
 ) -> Array:
-    """Return the product of quantized matrices, quantized."""
+    """Return the quantized product of quantized matrices."""
     for scale, zero_point in ((a_scale, a_zero_point), (b_scale, b_zero_point), (y_scale, y_zero_point)):
         if not _same_shape(scale, zero_point):
             raise Violation("C4", f"shapes {list(scale.shape)} and {list(zero_point.shape)}")
@@ -175,7 +170,7 @@ def conv_integer_10(
     context: KernelContext,
     **attributes: Any,
 ) -> Array:
-    """Return the convolution of integers without their zero points, modulo 2**32."""
+    """Return the convolution of integers after subtracting their zero points, modulo 2**32."""
     x_zero_point = None if x_zero_point is None else _scalar(x_zero_point, "C7")
     return _convolution(x, x_zero_point, w, w_zero_point, context, **attributes)
 
@@ -195,7 +190,7 @@ def q_linear_conv_10(
     context: KernelContext,
     **attributes: Any,
 ) -> Array:
-    """Return the convolution of quantized values, quantized."""
+    """Return the quantized convolution of quantized values."""
     x_scale, x_zero_point = _scalar(x_scale, "C7"), _scalar(x_zero_point, "C7")
     y_scale, y_zero_point = _scalar(y_scale, "C9"), _scalar(y_zero_point, "C9")
     if not _same_shape(w_scale, w_zero_point):
@@ -211,40 +206,41 @@ def q_linear_conv_10(
     return quantized(result.astype(np.float32) * factor, y_zero_point, y_zero_point.dtype)
 
 
-def quantized(quotient: Array, zero_point: Array | None, kind: np.dtype[Any], saturate: bool = True) -> Array:
-    """Return quotients, rounded to the nearest with ties to even and shifted by the zero point, in a narrow type.
+def quantized(quotient: Array, zero_point: Array | None, dtype: np.dtype[Any], saturate: bool = True) -> Array:
+    """Return quotients rounded to the nearest, ties to even, and shifted by the zero point, in a narrow type.
 
-    What is too large becomes the largest number, and NaN, where the type has none, the least, as implementations do.
+    Values out of range become the nearest limit, and NaN, where the type has none, the least value, as in runtimes.
     The quotients may be overwritten.
     """
-    if kind not in _RANGES:
+    if dtype not in _RANGES:
         if zero_point is not None:
             quotient = quotient.astype(np.float32) + zero_point.astype(np.float32)
-        return converted(quotient, kind, saturate)
-    least, most = _RANGES[kind]
+        return converted(quotient, dtype, saturate)
+    low, high = _RANGES[dtype]
     rounded = np.rint(quotient, out=quotient)
     if rounded.dtype in SMALL_FLOATS:
         rounded = rounded.astype(np.float32)
     if zero_point is not None:
         rounded += zero_point.astype(rounded.dtype)
-    np.fmax(rounded, least, out=rounded)
-    np.minimum(rounded, most, out=rounded)
-    return rounded.astype(kind)
+    np.fmax(rounded, low, out=rounded)
+    np.minimum(rounded, high, out=rounded)
+    return rounded.astype(dtype)
 
 
 def _type_of_division(scale: Array) -> np.dtype[Any]:
-    """Return the type of a scale; of one that cannot hold quotients, int32 or powers of two, a wider one."""
+    """Return the type of the scale; a wider one for int32 and powers of two, which cannot hold quotients."""
     if scale.dtype in _DIVISIONS:
         return scale.dtype
     return np.dtype(np.float64 if scale.dtype == np.int32 else np.float32)
 
 
 def _same_shape(first: Array, second: Array) -> bool:
+    """Whether two arrays have the same shape; [] and [1] count as the same."""
     return first.shape == second.shape or (first.size == second.size == 1 and max(first.ndim, second.ndim) == 1)
 
 
 def _scalar(value: Array, label: str) -> Array:
-    """Return an array of one element without dimensions. Raises Violation where it has another number of them."""
+    """Return an array of one element as a scalar. Raises Violation of `label` where it has more or fewer."""
     if value.size != 1:
         raise Violation(label, f"shape {list(value.shape)}")
     return value.reshape(())
@@ -255,25 +251,23 @@ def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int)
     rank = len(shape)
     if values.size == 1 and values.ndim <= 1:
         return values.reshape(())
-    # A tensor of one dimension may state an axis that it does not have.
+    # A vector may have an axis that is out of range.
     axis = normalised_axis(axis, rank, "C1") if rank != 1 else 0
-    if block_size < 0:
-        raise Violation("C5", f"block_size {block_size}")
-    said = f"shape(x) = {list(shape)}, axis {axis}, block_size {block_size}, and the scale is {list(values.shape)}"
+    shapes = f"shape(x) = {list(shape)}, axis {axis}, block_size {block_size}, and the scale is {list(values.shape)}"
     if block_size and values.ndim == rank:
         if values.shape != (*shape[:axis], ceil(shape[axis] / block_size), *shape[axis + 1 :]):
-            raise Violation("C2", said)
+            raise Violation("C2", shapes)
         if not prod(shape):  # numpy takes long to take empty slices
             return np.empty(shape, values.dtype)
         indices = np.arange(shape[axis]) // block_size
         return np.take(values, indices, axis)
     if values.ndim != 1 or rank == 0 or values.size != shape[axis]:
-        raise Violation("C2", said)
+        raise Violation("C2", shapes)
     return values.reshape(-1, *[1] * (rank - 1 - axis))
 
 
 def _for_rows(values: Array, shape: tuple[int, ...], label: str) -> Array:
-    """Return one value, or one for each row of matrices of this shape, so that it broadcasts against them."""
+    """Return one value, or one for each row, shaped to broadcast against matrices of this shape."""
     if values.size == 1:
         return values.reshape(())
     if len(shape) > 1 and values.shape == shape[-2:-1]:
@@ -284,7 +278,7 @@ def _for_rows(values: Array, shape: tuple[int, ...], label: str) -> Array:
 
 
 def _for_columns(values: Array, shape: tuple[int, ...], label: str) -> Array:
-    """Return one value, or one for each column of matrices of this shape, so that it broadcasts against them."""
+    """Return one value, or one for each column, shaped to broadcast against matrices of this shape."""
     if values.size == 1:
         return values.reshape(())
     if len(shape) > 1 and values.shape in (shape[-1:], (*shape[:-2], 1, shape[-1])):
@@ -293,7 +287,7 @@ def _for_columns(values: Array, shape: tuple[int, ...], label: str) -> Array:
 
 
 def _for_filters(values: Array, w: Array) -> Array:
-    """Return one value, or one for each filter, so that it broadcasts against the filters."""
+    """Return one value, or one for each filter, shaped to broadcast against the filters."""
     if values.size == 1:
         return values.reshape(())
     if values.shape != w.shape[:1]:
@@ -302,32 +296,33 @@ def _for_filters(values: Array, w: Array) -> Array:
 
 
 def _exact_type(terms: int) -> type[Any]:
-    """Return the float type in which so many products of differences of bytes add up exactly, by BLAS."""
-    return np.float32 if terms * _MOST_OF_A_PRODUCT < 1 << 24 else np.float64
+    """Return a float type, for BLAS, in which a sum of this many products of bytes is exact."""
+    return np.float32 if terms * _MAX_PRODUCT < 1 << 24 else np.float64
 
 
-def _shifted(values: Array, zero_point: Array | None, kind: type[Any]) -> Array:
-    result = values.astype(kind)
+def _shifted(values: Array, zero_point: Array | None, dtype: type[Any]) -> Array:
+    """Return values minus their zero point, in a float type."""
+    result = values.astype(dtype)
     if zero_point is not None:
-        result -= zero_point.astype(kind)
+        result -= zero_point.astype(dtype)
     return result
 
 
 def _int32(exact: Array) -> Array:
-    """Return whole numbers modulo 2**32, as an accumulator of 32 bits holds them."""
+    """Return integers modulo 2**32, as in a 32-bit accumulator."""
     return exact.astype(np.int64).astype(np.int32)
 
 
 def _product(
     a: Array, a_zero_point: Array | None, b: Array, b_zero_point: Array | None, context: KernelContext
 ) -> Array:
-    """Return the product of matrices without their zero points, exact for bytes."""
+    """Return the product of matrices after subtracting their zero points, exact for bytes."""
     if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-2:][0]:
         raise Violation("C1", f"shapes {list(a.shape)} and {list(b.shape)}")
-    kind = _exact_type(a.shape[-1]) if a.dtype in _INT8 and b.dtype in _INT8 else np.float64
+    dtype = _exact_type(a.shape[-1]) if a.dtype in _INT8 and b.dtype in _INT8 else np.float64
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    context.reserve(prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ()), kind)
-    return np.asarray(matrix_product(_shifted(a, a_zero_point, kind), _shifted(b, b_zero_point, kind)))
+    context.reserve(prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ()), dtype)
+    return np.asarray(matrix_product(_shifted(a, a_zero_point, dtype), _shifted(b, b_zero_point, dtype)))
 
 
 def _convolution(
@@ -344,7 +339,7 @@ def _convolution(
     pads: Ints,
     auto_pad: str,
 ) -> Array:
-    """The convolution of bytes without their zero points, modulo 2**32: that of floats that hold them exactly."""
+    """Return the convolution of bytes after subtracting their zero points, modulo 2**32, exact by floats."""
     if x.ndim != w.ndim or x.ndim < 3:
         raise Violation("C1", f"shapes {list(x.shape)} and {list(w.shape)}")
     if group < 1 or x.shape[1] != group * w.shape[1] or w.shape[0] % group:
@@ -354,7 +349,7 @@ def _convolution(
     if w_zero_point is not None:
         w_zero_point = _for_filters(w_zero_point, w)
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads, auto_pad)
-    kind = _exact_type(prod(w.shape[1:]))
-    context.reserve(x.size + w.size, kind)
-    values = padded(_shifted(x, x_zero_point, kind), windows.begins, windows.ends, context)
-    return _int32(convolved(values, _shifted(w, w_zero_point, kind), None, group, windows, context))
+    dtype = _exact_type(prod(w.shape[1:]))
+    context.reserve(x.size + w.size, dtype)
+    values = padded(_shifted(x, x_zero_point, dtype), windows.begins, windows.ends, context)
+    return _int32(convolved(values, _shifted(w, w_zero_point, dtype), None, group, windows, context))

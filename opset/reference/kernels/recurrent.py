@@ -16,7 +16,7 @@ from opset.schemas.constraints import Violation
 Activation = Callable[[Array], Array]
 States = list[Array]
 Cell = Callable[[Array, States], States]
-"""Gives the states after a step, the hidden one first, from what the input adds to all gates and the states before."""
+"""Returns the states after a step, hidden first, from the input's part of the gates and the states before it."""
 
 
 @kernel("RNN")
@@ -39,7 +39,7 @@ def rnn_1(
     output_sequence: int = 0,
     context: KernelContext,
 ) -> tuple[Array | None, ...]:
-    """Return the hidden states of a simple recurrence: of all steps, and the last."""
+    """Return the hidden states of a simple recurrent layer: of all steps, and the last."""
     layer = _layer(x, w, r, b, sequence_lens, [initial_h], 1, direction, hidden_size, layout, context)
     if len(layer.directions) == 1 and len(activations) == 2:
         activations = activations[:1]  # the default is one for each of two directions
@@ -74,13 +74,13 @@ def gru_1(
     context: KernelContext,
 ) -> tuple[Array | None, ...]:
     """Return the hidden states of a gated recurrent unit: of all steps, and the last."""
-    if context.version == 1 and direction == "foward":  # so the default was spelt
+    if direction == "foward":  # the default of version 1 is misspelt
         direction = "forward"
     layer = _layer(x, w, r, b, sequence_lens, [initial_h], 3, direction, hidden_size, layout, context)
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh"))
     size = layer.hidden_size
     biases = [layer.bias(number) for number in range(len(layer.directions))]
-    if linear_before_reset and b is not None:  # then the bias of the last gate's recurrence is reset, too
+    if linear_before_reset and b is not None:  # then the recurrence bias of the last gate is reset, too
         biases = [np.concatenate((bias[: 2 * size], b[i, 2 * size : 3 * size])) for i, bias in enumerate(biases)]
 
     def cell(number: int) -> Cell:
@@ -88,21 +88,15 @@ def gru_1(
         gate_weights, last_weights = weights[:, : 2 * size], weights[:, 2 * size :]
         last_bias = b[number, 5 * size :] if b is not None else x.dtype.type(0)
 
-        def reset_before(gates: Array, states: States) -> States:
+        def step(gates: Array, states: States) -> States:
             (h,) = states
             zr = f(gates[:, : 2 * size] + h @ gate_weights)
             z, reset = zr[:, :size], zr[:, size:]
-            new = g(gates[:, 2 * size :] + (reset * h) @ last_weights)
+            recurrence = reset * (h @ last_weights + last_bias) if linear_before_reset else (reset * h) @ last_weights
+            new = g(gates[:, 2 * size :] + recurrence)
             return [(1 - z) * new + z * h]
 
-        def reset_after(gates: Array, states: States) -> States:
-            (h,) = states
-            zr = f(gates[:, : 2 * size] + h @ gate_weights)
-            z, reset = zr[:, :size], zr[:, size:]
-            new = g(gates[:, 2 * size :] + reset * (h @ last_weights + last_bias))
-            return [(1 - z) * new + z * h]
-
-        return reset_after if linear_before_reset else reset_before
+        return step
 
     return _outputs(layer, biases, cell, context)
 
@@ -153,7 +147,7 @@ def lstm_1(
             return plain
         peep_i, peep_o, peep_f = np.split(p[number], 3)
 
-        def peeping(gates: Array, states: States) -> States:
+        def with_peepholes(gates: Array, states: States) -> States:
             h, c = states
             i, o, forget, new = np.split(gates + h @ weights, 4, axis=1)
             i = f(i + peep_i * c)
@@ -161,14 +155,14 @@ def lstm_1(
             c = forget * c + i * g(new)
             return [f(o + peep_o * c) * last(c), c]
 
-        return peeping
+        return with_peepholes
 
     return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, context)
 
 
 @dataclass(frozen=True)
 class _Layer:
-    """Inputs of a layer, time first, whose shapes agree."""
+    """Inputs of a layer, time first, with shapes that agree."""
 
     x: Array
     w: Array
@@ -177,7 +171,7 @@ class _Layer:
     lengths: Array | None
     states: list[Array]
     directions: tuple[bool, ...]
-    """For each direction whether it runs backwards."""
+    """For each direction, whether it runs backwards."""
     batch_first: bool
 
     @property
@@ -185,18 +179,18 @@ class _Layer:
         return int(self.r.shape[2])
 
     def recurrence(self, direction: int) -> Array:
-        """Return the weights that states are multiplied by."""
+        """Return the weights by which states are multiplied."""
         return np.ascontiguousarray(self.r[direction].T)
 
     def bias(self, direction: int) -> Array:
-        """Return the sum of both biases of each gate."""
+        """Return the sum of the input and recurrence biases of each gate."""
         if self.b is None:
             return np.zeros(self.r.shape[1], self.x.dtype)
         of_input, of_recurrence = np.split(self.b[direction], 2)
         return np.asarray(of_input + of_recurrence)
 
 
-_DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+_BACKWARDS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
 def _layer(
@@ -212,18 +206,14 @@ def _layer(
     layout: int,
     context: KernelContext,
 ) -> _Layer:
-    """Return the inputs of a layer. Raises Violation C1 to C5 where they do not agree."""
-    if direction not in _DIRECTIONS:
-        raise Violation("C1", f"direction {direction!r}")
-    if layout not in (0, 1):
-        raise Violation("C5", f"layout {layout}")
+    """Return the inputs of a layer. Raises Violation C2 to C4 where they do not agree."""
     if x.ndim != 3 or r.ndim != 3:
         raise Violation("C3", f"shape(X) = {list(x.shape)}, shape(R) = {list(r.shape)}")
     if layout:
         x = x.transpose(1, 0, 2)
         initial = [each if each is None or each.ndim != 3 else each.transpose(1, 0, 2) for each in initial]
     length, batch, features = x.shape
-    directions, hidden = _DIRECTIONS[direction], r.shape[2]
+    directions, hidden = _BACKWARDS[direction], r.shape[2]
     if hidden_size is not None and hidden_size != hidden:
         raise Violation("C2", f"hidden_size {hidden_size}, shape(R) = {list(r.shape)}")
     _check_shape("W", w, (len(directions), gates * hidden, features), "C3")
@@ -272,10 +262,10 @@ def _outputs(
                 if sequence is not None:
                     sequence[time, number] = new[0]
             else:
-                going = (layer.lengths > time)[:, None]
-                states = [np.where(going, after, before) for after, before in zip(new, states, strict=True)]
+                active = (layer.lengths > time)[:, None]
+                states = [np.where(active, after, before) for after, before in zip(new, states, strict=True)]
                 if sequence is not None:
-                    np.copyto(sequence[time, number], new[0], where=going)
+                    np.copyto(sequence[time, number], new[0], where=active)
         for final, state in zip(last, states, strict=True):
             final[number] = state
     if layer.batch_first:
@@ -308,7 +298,7 @@ def _functions(
     layer: _Layer,
     defaults: tuple[str, ...],
 ) -> list[list[Activation]]:
-    """Return the activations of each direction; those that have an alpha or beta take the next of the lists."""
+    """Return the activations of each direction; each that has an alpha or beta takes the next one of the list."""
     count = len(layer.directions)
     names = names or defaults * count
     unknown = [name for name in names if name not in _PARAMETERS]
@@ -317,8 +307,8 @@ def _functions(
     alpha, beta = iter(alphas or ()), iter(betas or ())
     functions = []
     for name in names:
-        given = _PARAMETERS[name]
-        parameters = [next(rest, default) for rest, default in zip((alpha, beta), given, strict=False)]
+        defaults_of = _PARAMETERS[name]
+        parameters = [next(values, default) for values, default in zip((alpha, beta), defaults_of, strict=False)]
         functions.append(_clipped(_activation(name, *parameters), clip))
     return [functions[start : start + len(defaults)] for start in range(0, len(names), len(defaults))]
 
@@ -328,9 +318,7 @@ def _clipped(function: Activation, clip: float | None) -> Activation:
 
 
 def _sigmoid(x: Array) -> Array:
-    result: Array = np.exp(-x)
-    result += 1
-    return np.reciprocal(result)
+    return np.reciprocal(np.exp(-x) + 1)
 
 
 def _activation(name: str, alpha: float = 0.0, beta: float = 0.0) -> Activation:

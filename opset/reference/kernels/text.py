@@ -14,22 +14,22 @@ from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
-_CHECKED = 1 << 20  # bytes of strings between two looks at the clock, about
-_PART = 64  # bytes of a short string, about
-_PROGRAM = 8 << 20  # bytes that a compiled regular expression may have; its runs, linear in the text, take more time
+_CHECK_INTERVAL = 1 << 20  # about the bytes of strings between two checks of the time limit
+_SHORT_STRING = 64  # about the bytes of a short string
+_MAX_PROGRAM = 8 << 20  # bytes of a compiled regular expression, which also bounds the time per byte of text
 
 Text = str | bytes
 """An element: bytes where it is not valid UTF-8."""
 
 
 def _texts(x: Array, context: KernelContext) -> Iterator[Text]:
-    """Yield the elements in order, and look at the clock between them."""
+    """Yield the elements in order, and check the time limit now and then."""
     left = 0
     for each in x.ravel():
-        left -= _PART + len(each)
+        left -= _SHORT_STRING + len(each)
         if left < 0:
             context.check_time()
-            left = _CHECKED
+            left = _CHECK_INTERVAL
         yield each
 
 
@@ -59,7 +59,7 @@ def _joined(x: Text, y: Text) -> Text:
 
 
 def _decoded(text: bytes) -> Text:
-    """Return a str again where two halves of a character came together."""
+    """Return a str where the bytes are valid UTF-8, as when two parts of a character are joined."""
     try:
         return text.decode()
     except UnicodeDecodeError:
@@ -70,24 +70,24 @@ def _decoded(text: bytes) -> Text:
 def string_split_20(
     x: Array, *, delimiter: Text | None, maxsplit: int | None, context: KernelContext
 ) -> tuple[Array, Array]:
-    """Return the parts of each string, filled up with empty strings, and how many each has."""
+    """Return the parts of each string, filled up with empty strings, and the number of its parts."""
     most = sys.maxsize if maxsplit is None or maxsplit < 0 else min(maxsplit, sys.maxsize)
-    parts, begun = [], 0
+    parts, size = [], 0
     for text in _texts(x, context):
-        begun += _PART * (1 + min(most, _separators(text, delimiter)))
-        context.reserve(begun, np.uint8)
+        size += _SHORT_STRING * (1 + min(most, _separators(text, delimiter)))
+        context.reserve(size, np.uint8)
         parts.append(_split(text, delimiter, most))
     counts: Array = np.fromiter(map(len, parts), np.int64, len(parts))
     widest = max(map(len, parts), default=0)
     context.reserve(x.size * widest, object)
     result = np.full((len(parts), widest), "", object)
-    # Row by row, the places that are filled are those of the parts in order.
+    # In row-major order, the mask selects one element for each part.
     result[np.arange(widest) < counts[:, None]] = [part for each in parts for part in each]
     return result.reshape(*x.shape, widest), counts.reshape(x.shape)
 
 
 def _separators(text: Text, delimiter: Text | None) -> int:
-    """Return how often a text may be split at most."""
+    """Return an upper bound for the number of separators in a text."""
     if delimiter:
         return text.count(delimiter) if isinstance(text, str) and isinstance(delimiter, str) else len(text)
     return len(text) // 2
@@ -98,7 +98,7 @@ def _split(text: Text, delimiter: Text | None, most: int) -> Sequence[Text]:
         binary = _encoded(text)
         parts = binary.split(_encoded(delimiter), most) if delimiter else binary.strip().split(None, most)
         return [*map(_decoded, parts)]
-    # What the last split leaves would keep its white space at the end.
+    # The last part of a limited split would keep trailing white space.
     return text.split(delimiter, most) if delimiter else text.strip().split(None, most)
 
 
@@ -113,7 +113,7 @@ def regex_full_match_20(x: Array, *, pattern: Text | None, context: KernelContex
         message, help = "RegexFullMatch needs the package google-re2", "install it: pip install google-re2"
         raise RunError(Finding("R205", message, why=str(error), help=help)) from error
     options = re2.Options()
-    options.max_mem, options.log_errors, options.never_capture = _PROGRAM, False, True
+    options.max_mem, options.log_errors, options.never_capture = _MAX_PROGRAM, False, True
     try:
         matches = re2.compile(_encoded(pattern), options).fullmatch
     except re2.error as error:
@@ -133,30 +133,29 @@ def string_normalizer_10(
     stopwords: Sequence[Text] | None,
     context: KernelContext,
 ) -> Array:
-    """Return the strings that are no stop words, in the case that is asked for; one empty string where none is left."""
-    if case_change_action not in ("NONE", "LOWER", "UPPER"):
-        raise Violation("C1", f"{case_change_action!r:.80}")
+    """Return the strings without stop words, in the requested case; one empty string where none is left."""
     if x.ndim not in (1, 2) or (x.ndim == 2 and len(x) != 1):
         raise Violation("C2", f"shape {list(x.shape)}")
     lower, upper = _cases(locale)
-    compared = (lambda text: text) if is_case_sensitive else lower
-    dropped = {compared(each) for each in stopwords or ()}
-    kept: Iterable[Text] = (each for each in _texts(x, context) if compared(each) not in dropped)
+    comparable = (lambda text: text) if is_case_sensitive else lower
+    dropped = {comparable(each) for each in stopwords or ()}
+    kept: Iterable[Text] = (each for each in _texts(x, context) if comparable(each) not in dropped)
     if case_change_action != "NONE":
         kept = map(lower if case_change_action == "LOWER" else upper, kept)
-    left, held = [], 0
+    strings: list[Text] = []
+    size = 0
     for each in kept:
-        held += sys.getsizeof(each)
-        context.reserve(held, np.uint8)
-        left.append(each)
-    left = left or [""]
-    result = np.empty(len(left), object)
-    result[:] = left
+        size += sys.getsizeof(each)
+        context.reserve(size, np.uint8)
+        strings.append(each)
+    strings = strings or [""]
+    result = np.empty(len(strings), object)
+    result[:] = strings
     return result.reshape(1, -1) if x.ndim == 2 else result
 
 
 def _cases(locale: str | None) -> tuple[Callable[[Text], Text], Callable[[Text], Text]]:
-    """Return what makes lower and upper case by Unicode's rules, in Turkish and Azeri with a dotless i beside the i."""
+    """Return functions to lower and upper case by Unicode's rules; in Turkish and Azeri, the dot of an i is kept."""
     if (locale or "").replace("-", "_").split("_")[0].lower() in ("tr", "az"):
         to_lower, to_upper = str.maketrans("I\u0130", "\u0131i"), str.maketrans("i", "\u0130")
         return (
@@ -181,22 +180,20 @@ def tf_idf_vectorizer_9(
     weights: Sequence[float] | None,
     context: KernelContext,
 ) -> Array:
-    """Return for each row how often it has the n-grams of a pool, their weights, or both multiplied."""
-    if mode not in ("TF", "IDF", "TFIDF"):
-        raise Violation("C1", f"{mode!r:.80}")
-    if not 1 <= min_gram_length <= max_gram_length or max_skip_count < 0:
-        raise Violation("C2", f"lengths {min_gram_length} to {max_gram_length}, at most {max_skip_count} skipped")
+    """Return for each row the counts of the n-grams of a pool, the weights of those it has, or counts times weights."""
+    if min_gram_length > max_gram_length:
+        raise Violation("C2", f"lengths {min_gram_length} to {max_gram_length}")
     if x.ndim not in (1, 2):
         raise Violation("C3", f"rank {x.ndim}")
     pool = pool_strings if x.dtype.hasobject else pool_int64s
     if not pool or (pool_int64s and pool_strings):
-        raise Violation("C4", "strings are counted" if x.dtype.hasobject else "numbers are counted")
+        raise Violation("C4", "X holds strings" if x.dtype.hasobject else "X holds numbers")
     bounds = [*ngram_counts, len(pool)]
     sizes = [end - begin for begin, end in pairwise(bounds)]
     if bounds[0] != 0 or any(size < 0 or size % length for length, size in enumerate(sizes, 1)):
         raise Violation("C5", f"they begin at {bounds[:-1][:9]}, {len(pool)} elements in all")
     grams = sum(size // length for length, size in enumerate(sizes, 1))
-    if len(ngram_indexes) != grams or min(ngram_indexes, default=0) < 0:
+    if len(ngram_indexes) != grams:
         raise Violation("C6", f"{grams} n-grams, coordinates {list(ngram_indexes)[:9]}")
     if weights and len(weights) != grams:
         raise Violation("C7", f"{grams} n-grams, {len(weights)} weights")
@@ -215,24 +212,24 @@ def tf_idf_vectorizer_9(
 
 
 def _numbered(x: Array, pool: Sequence[Any], context: KernelContext) -> tuple[Array, Array]:
-    """Return both with equal elements as equal numbers, -1 for those of x that the pool does not have."""
+    """Return x and the pool as integers that are equal where the elements are; -1 is not in the pool."""
     if x.dtype.hasobject:
         known: dict[Any, int] = {}
         numbers = [known.setdefault(each, len(known)) for each in pool]
         found = np.fromiter((known.get(each, -1) for each in _texts(x, context)), np.int64, x.size)
         return found.reshape(x.shape), np.array(numbers, np.int64)
-    distinct, places = np.unique(np.array(pool, np.int64), return_inverse=True)
-    where = np.minimum(np.searchsorted(distinct, x), len(distinct) - 1)
-    return np.where(distinct[where] == x, where, -1), places.reshape(-1)
+    distinct, numbers_of_pool = np.unique(np.array(pool, np.int64), return_inverse=True)
+    nearest = np.minimum(np.searchsorted(distinct, x), len(distinct) - 1)
+    return np.where(distinct[nearest] == x, nearest, -1), numbers_of_pool.reshape(-1)
 
 
 def _counted(
     words: Array, pool: Array, sizes: Sequence[int], lengths: range, max_skip: int, context: KernelContext
 ) -> Array:
-    """Return how often each row of words has each n-gram of the pool.
+    """Return the counts of each n-gram of the pool in each row of words.
 
-    An n-gram is followed word by word: the number of what was read so far and the next word make one key, which
-    stands in a sorted table or leads nowhere. Each step takes all places of all rows at once.
+    N-grams are matched word by word, at all positions of all rows at once: the number of the prefix and the next word
+    make a key, which is in a sorted table or matches no n-gram.
     """
     rows, width = words.shape
     kinds = int(pool.max(initial=0)) + 1
@@ -247,18 +244,18 @@ def _counted(
         tables, state_of_gram = _tables(grams, kinds)
         states = len(tables[-1])
         counts = np.zeros(rows * states, np.int64)
-        # Skipping makes no difference to single words, and what does not fit into a row occurs nowhere.
+        # Skipping makes no difference to single words; n-grams longer than a row occur nowhere.
         steps = 1 if length == 1 else min(max_skip + 1, (width - 1) // (length - 1))
         for step in range(1, steps + 1):
             context.check_time()
-            at_row, state = _followed(words, row, column, step, tables, kinds)
+            at_row, state = _matched(words, row, column, step, tables, kinds)
             counts += np.bincount(at_row * states + state, minlength=len(counts))
         found.append(counts.reshape(rows, states)[:, state_of_gram])
     return np.concatenate(found, 1)
 
 
 def _tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:
-    """Return for each place in n-grams the sorted keys that may stand there, and where each n-gram ends in the last."""
+    """Return the sorted keys of each position in n-grams, and the index of each n-gram's last key."""
     tables, state = [], np.zeros(len(grams), np.int64)
     for words in grams.T:
         table, state = np.unique(state * kinds + words, return_inverse=True)
@@ -266,18 +263,18 @@ def _tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:
     return tables, state
 
 
-def _followed(
+def _matched(
     words: Array, row: Array, column: Array, step: int, tables: Sequence[Array], kinds: int
 ) -> tuple[Array, Array]:
-    """Return the row and the last key's number of all n-grams that begin at these places."""
+    """Return the row and the index of the last key of all n-grams that begin at these positions."""
     state = np.zeros(len(row), np.int64)
-    for place, table in enumerate(tables):
-        if place:
+    for position, table in enumerate(tables):
+        if position:
             inside = column + step < words.shape[1]
             row, column, state = row[inside], column[inside] + step, state[inside]
         word = words[row, column]
         key = state * kinds + word
         state = np.minimum(np.searchsorted(table, key), len(table) - 1)
-        going = (table[state] == key) & (word >= 0)
-        row, column, state = row[going], column[going], state[going]
+        matches = (table[state] == key) & (word >= 0)
+        row, column, state = row[matches], column[matches], state[matches]
     return row, state

@@ -1,4 +1,4 @@
-"""Kernels of functions of one element: arithmetic, trigonometry, rounding, tests and limits."""
+"""Kernels of elementwise functions of one input: arithmetic, trigonometry, rounding, tests and limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import Function, kernel
 from opset.schemas.constraints import Violation
 
-# Operators that are a function of numpy in every type; in small floats numpy and ml_dtypes round its result once.
+# Operators that are numpy functions for every type; for small floats, numpy and ml_dtypes round the result once.
 _UFUNCS: dict[str, Any] = {
     "Abs": np.absolute,
     "Acos": np.arccos,
@@ -58,7 +58,7 @@ for _name, _ufunc in _UFUNCS.items():
 @kernel("Erf")
 @rounded_once
 def erf_9(x: Array) -> Array:
-    """Return the error function; that of integers, which versions before 13 took, without its fraction."""
+    """Return the error function; for integers, which versions before 13 take, truncated."""
     if x.dtype.kind in "iu":
         return erf(x.astype(np.float64)).astype(x.dtype)
     return erf(x)
@@ -66,7 +66,7 @@ def erf_9(x: Array) -> Array:
 
 @kernel("IsInf")
 def is_inf_10(x: Array, *, detect_negative: int, detect_positive: int) -> Array:
-    """Return where an infinity is, of the signs asked for."""
+    """Return where x is an infinity of a sign to detect."""
     found = np.isinf(x)
     if not detect_negative:
         found = found & ~np.signbit(x)
@@ -77,25 +77,26 @@ def is_inf_10(x: Array, *, detect_negative: int, detect_positive: int) -> Array:
 
 @kernel("Clip", since=11)
 def clip_11(x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
-    """Return min(upper, max(x, lower)); a bound that is left out is the last finite value of the type."""
+    """Return min(upper, max(x, lower)); an absent bound is the last finite value of the type."""
     for name, bound in (("min", lower), ("max", upper)):
         if bound is not None and bound.ndim:
             raise Violation("C1", f"{name} has the shape {list(bound.shape)}")
     lowest, highest = _finite_range(x.dtype)
-    # Of bfloat16 numpy makes float32, which changes no value.
+    # numpy converts bfloat16 to float32, which changes no value.
     limited = np.clip(x, lowest if lower is None else lower, highest if upper is None else upper)
     return limited.astype(x.dtype, copy=False)
 
 
 @kernel("Clip")
 def clip_1(x: Array, *, min: float | None, max: float | None) -> Array:
-    """Return `clip` by bounds that are float32 whatever the type is."""
+    """Return x limited by the attributes; an absent bound is the last finite value of the type."""
     lowest, highest = _finite_range(x.dtype)
     return np.clip(x, lowest if min is None else x.dtype.type(min), highest if max is None else x.dtype.type(max))
 
 
 @functools.cache
 def _finite_range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return the least and the greatest finite value of a type."""
     info: Any = np.iinfo if dtype.kind in "iu" else ml_dtypes.finfo
     limits = info(dtype)
     return dtype.type(limits.min), dtype.type(limits.max)

@@ -15,25 +15,24 @@ TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 """In the order of the numbers that TreeEnsemble has for them."""
 
 
-def transformed(scores: Array, transform: str | bytes, label: str) -> Array:
-    """Return scores of shape [N, K] after a transform along K. Raises Violation of `label` where it is unknown."""
-    if transform == "NONE" or not scores.size:
-        if transform not in TRANSFORMS:
-            raise Violation(label, f"post_transform {transform!r}")
+def transformed(scores: Array, transform: str) -> Array:
+    """Return scores of shape [N, K] after a transform along K."""
+    if not scores.size:
         return scores
-    if transform == "SOFTMAX":
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
-    if transform == "SOFTMAX_ZERO":
-        # What is (nearly) zero stays zero and takes no part in the sum.
-        powers = np.where(np.abs(scores) > 1e-7, np.exp(scores - scores.max(axis=1, keepdims=True)), 0)
-        total = powers.sum(axis=1, keepdims=True)
-        return np.divide(powers, total, out=np.zeros_like(scores), where=total != 0)
-    if transform == "LOGISTIC":
-        return logistic(scores)
-    if transform == "PROBIT":
-        return probit(scores.astype(np.float64)).astype(scores.dtype)
-    raise Violation(label, f"post_transform {transform!r}")
+    match transform:
+        case "SOFTMAX":
+            powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+            return powers / powers.sum(axis=1, keepdims=True)
+        case "SOFTMAX_ZERO":
+            # Scores that are (nearly) zero stay zero and are not part of the sum.
+            powers = np.where(np.abs(scores) > 1e-7, np.exp(scores - scores.max(axis=1, keepdims=True)), 0)
+            total = powers.sum(axis=1, keepdims=True)
+            return np.divide(powers, total, out=np.zeros_like(scores), where=total != 0)
+        case "LOGISTIC":
+            return logistic(scores)
+        case "PROBIT":
+            return probit(scores.astype(np.float64)).astype(scores.dtype)
+    return scores
 
 
 def logistic(scores: Array) -> Array:
