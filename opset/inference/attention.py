@@ -213,7 +213,7 @@ def tensor_scatter_24(call: Call) -> Shape:
     shape = call.shape(0)
     update = call.shape(1)
     rank = len(shape if shape is not None else call.require_shape(1))
-    axis = call.attribute("axis") % rank
+    axis = call.axis(call.attribute("axis"), rank, "C1")  # the rank may be that of the update alone
     capacity = None if shape is None else shape[axis]
     count = None if update is None or len(update) != rank else update[axis]
     if less(capacity, count):

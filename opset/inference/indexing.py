@@ -68,7 +68,7 @@ def _check_elements(call: Call, least: int | None = None) -> None:
     rank = call.rank(1) if shape is None else len(shape)
     if rank is None:
         return
-    axis = call.attribute("axis") % rank
+    axis = call.axis(call.attribute("axis"), rank, "C1")  # the rank may be that of the indices alone
     if shape is None:
         return
     fits = indices is None or (

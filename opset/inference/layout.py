@@ -1,4 +1,4 @@
-"""Operators that move, join, cut and repeat elements and change none of them."""
+"""Shapes and elements of operators that move, join and repeat elements without changing them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from opset.inference.agreement import axes_of, check_choice, check_one_element, one_element, quotient, required, unify
+from opset.inference.agreement import axes_of, check_one_element, one_element, quotient, required, unify
 from opset.inference.call import Call, Data, Element, Unknown
 from opset.inference.dimensions import Size, broadcast, equal, followed, less, multiplied, total
 from opset.inference.elements import broadcast_shape, picked, spread
@@ -19,25 +19,19 @@ from opset.schemas.constraints import Violation
 
 @infer("Shape")
 def shape_1(call: Call) -> Shape:
-    """Return the number of dimensions from start up to end."""
+    """Return the shape of the vector of dimensions from `start` to `end`."""
     shape = call.shape(0)
     return (None,) if shape is None else (len(_part(call, shape)),)
 
 
 @data("Shape")
 def shape_1_data(call: Call) -> Any:
-    """Return the dimensions from start up to end, both clamped as Python's slices are."""
+    """Return the dimensions from `start` to `end`, clamped as in a Python slice."""
     return _part(call, call.require_shape(0))
 
 
 def _part(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
-
-
-@infer("Size")
-def size_1(call: Call) -> Shape:
-    """Return the shape of a scalar."""
-    return ()
 
 
 @data("Size")
@@ -51,7 +45,7 @@ def size_1_data(call: Call) -> Any:
 
 @infer("Transpose")
 def transpose_1(call: Call) -> Shape:
-    """Return the sizes in the order perm, or the reverse order."""
+    """Return the sizes in the order `perm`, by default reversed."""
     perm = call.attribute("perm")
     shape: Shape | None = call.shape(0)
     if shape is None:
@@ -71,7 +65,7 @@ def _order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
 
 @data("Transpose")
 def transpose_1_data(call: Call) -> Any:
-    """Return the elements in the order of the axes."""
+    """Return the elements in the order of the transposed axes."""
     given = call.data(0)
     if given is None:
         return None
@@ -81,20 +75,18 @@ def transpose_1_data(call: Call) -> Any:
 
 @infer("DepthToSpace")
 def depth_to_space_1(call: Call) -> Shape:
-    """Return the sizes with blocks of channels moved to height and width."""
+    """Return the sizes with channels rearranged into blocks of height and width."""
     count, channels, height, width = unify(call, 0, (None,) * 4, "C1")
-    block = _block(call)
-    check_choice(call, "mode", ("DCR", "CRD"), "C4")
+    block = required(call, "blocksize")
     depth = quotient(call, channels, block * block, "C3", "the number of channels")
     return (count, depth, multiplied((height, block)), multiplied((width, block)))
 
 
 @infer("SpaceToDepth")
 def space_to_depth_1(call: Call) -> Shape:
-    """Return the sizes with blocks of height and width moved to the channels."""
+    """Return the sizes with blocks of height and width rearranged into channels."""
     count, channels, height, width = unify(call, 0, (None,) * 4, "C1")
-    block = _block(call)
-    check_choice(call, "mode", ("DCR", "CRD"), "C4")
+    block = required(call, "blocksize")
     each = (("the height", height), ("the width", width))
     return (
         count,
@@ -103,19 +95,12 @@ def space_to_depth_1(call: Call) -> Shape:
     )
 
 
-def _block(call: Call) -> int:
-    block: int = required(call, "blocksize")
-    if block < 1:
-        raise Violation("C2", f"blocksize {block}")
-    return block
-
-
 @infer("ReverseSequence")
 def reverse_sequence_10(call: Call) -> Shape:
-    """Return the shape of the input; there are as many lengths as sequences."""
+    """Return the shape of the input; there is a length for each sequence."""
     batch, time = call.attribute("batch_axis"), call.attribute("time_axis")
     shape = call.shape(0)
-    if {batch, time} != {0, 1} or (shape is not None and len(shape) < 2):
+    if batch == time or (shape is not None and len(shape) < 2):
         raise Violation("C1", f"batch_axis {batch}, time_axis {time}, rank {'?' if shape is None else len(shape)}")
     sizes: list[Size | None] = list(call.require_shape(0))
     (sizes[batch],) = unify(call, 1, (sizes[batch],), "C2")
@@ -127,7 +112,7 @@ def reverse_sequence_10(call: Call) -> Shape:
 
 @infer("Trilu")
 def trilu_14(call: Call) -> Shape:
-    """Return the shape of the input, which has matrices."""
+    """Return the shape of the input, whose last two dimensions are matrices."""
     shape = call.require_shape(0)
     if len(shape) < 2:
         raise Violation("C1", f"rank {len(shape)}")
@@ -140,13 +125,13 @@ def trilu_14(call: Call) -> Shape:
 
 @infer("Concat")
 def concat_1(call: Call) -> Shape:
-    """Return the shape that all inputs have but along axis, where their sizes are added up."""
-    places = [place for place in range(call.input_count) if call.has(place)]
-    shapes = [call.shape(place) for place in places]
+    """Return the shape that all inputs share, with their sizes along `axis` added."""
+    indices = [index for index in range(call.input_count) if call.has(index)]
+    shapes = [call.shape(index) for index in indices]
     known = [shape for shape in shapes if shape is not None]
     if not known:
         raise Unknown("the rank of no input is known")
-    axis = call.axis(_joined_axis(call), len(known[0]), "C1")
+    axis = _joined_axis(call, len(known[0]))
     if any(len(shape) != len(known[0]) for shape in known):
         first, other = known[0], next(shape for shape in known if len(shape) != len(known[0]))
         raise Violation("C2", f"shapes {shown(first)} and {shown(other)}, axis {axis}")
@@ -163,19 +148,20 @@ def concat_1(call: Call) -> Shape:
     return tuple(sizes)
 
 
-def _joined_axis(call: Call) -> int:
+def _joined_axis(call: Call, rank: int) -> int:
     axis = call.attribute("axis")
-    return 1 if axis is None and call.version < 4 else int(required(call, "axis"))
+    # The declared range has not been checked where the axis is absent or the rank of the first input unknown.
+    return call.axis(1 if axis is None and call.version < 4 else int(required(call, "axis")), rank, "C1")
 
 
 @data("Concat")
 def concat_1_data(call: Call) -> Any:
-    """Return the elements of the inputs in turn; those of inputs of which only the shape is known are not known."""
-    parts = [_data_or_shape(call, place) for place in range(call.input_count)]
+    """Return the elements of the joined inputs; None for those of inputs with only a known shape."""
+    parts = [_data_or_shape(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
         return None
     known = [part for part in parts if part is not None]
-    axis = call.axis(_joined_axis(call), len(known[0].shape), "C1")
+    axis = _joined_axis(call, len(known[0].shape))
     elements: list[Element] = []
     chunks = [prod(part.shape[axis:]) for part in known]
     for row in range(prod(known[0].shape[:axis])):
@@ -184,12 +170,12 @@ def concat_1_data(call: Call) -> Any:
     return tuple(elements)
 
 
-def _data_or_shape(call: Call, place: int) -> Data | None:
-    found, shape = call.data(place), call.shape(place)
+def _data_or_shape(call: Call, index: int) -> Data | None:
+    found, shape = call.data(index), call.shape(index)
     if found is not None or shape is None:
         return found
     sizes = tuple([each for each in shape if isinstance(each, int)])
-    # The result is small, so each part is.
+    # The result is small, and so are its parts.
     return Data(sizes, (None,) * prod(sizes)) if len(sizes) == len(shape) else None
 
 
@@ -198,7 +184,7 @@ def _data_or_shape(call: Call, place: int) -> Data | None:
 
 @infer("Tile", since=6)
 def tile_6(call: Call) -> Shape:
-    """Return each size times its count of repeats."""
+    """Return each size multiplied by its repeats."""
     shape, repeats = call.shape(0), call.sizes(1)
     if shape is None:
         if repeats is None:
@@ -213,7 +199,7 @@ def tile_6(call: Call) -> Shape:
 def tile_1(call: Call) -> Shape:
     """Return the shape with one size multiplied; count and dimension are numbers of the data's type."""
     shape = call.require_shape(0)
-    tiles, axis = (one_element(call, place, "C2") for place in (1, 2))
+    tiles, axis = (one_element(call, index, "C2") for index in (1, 2))
     if any(isinstance(each, float) and not each.is_integer() for each in (tiles, axis)):
         raise Violation("C2", f"tiles {tiles!r}, axis {axis!r}")
     count = int(tiles) if isinstance(tiles, int | float) else tiles
@@ -234,7 +220,7 @@ def _tiled(shape: tuple[Size, ...], repeats: Sequence[Size | None]) -> Shape:
 
 @data("Tile", since=6)
 def tile_6_data(call: Call) -> Any:
-    """Return the elements again and again."""
+    """Return the elements repeated along each axis."""
     given, repeats = call.data(0), call.numbers(1)
     if given is None or repeats is None or 0 in given.shape or 0 in repeats:
         return None
@@ -244,7 +230,7 @@ def tile_6_data(call: Call) -> Any:
 
 @infer("Expand")
 def expand_8(call: Call) -> Shape:
-    """Return the shape that input and shape are broadcast to."""
+    """Return the shape to which the input and `shape` broadcast."""
     shape, wanted = call.shape(0), call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
@@ -262,7 +248,7 @@ def expand_8(call: Call) -> Shape:
 
 
 def _spread(have: Size | None, want: Size | None) -> Size | None:
-    """Return the size that two are broadcast to, one of which may not be known."""
+    """Return the size to which two broadcast, one of which may be unknown."""
     for one, other in ((have, want), (want, have)):
         if one is None:
             return other if equal(other, 1) is False else None
@@ -271,7 +257,7 @@ def _spread(have: Size | None, want: Size | None) -> Size | None:
 
 @data("Expand")
 def expand_8_data(call: Call) -> Any:
-    """Return the elements, broadcast."""
+    """Return the elements of the input, broadcast."""
     given, wanted = call.data(0), call.numbers(1)
     if given is None or wanted is None or 0 in wanted:
         return None

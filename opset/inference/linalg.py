@@ -1,4 +1,4 @@
-"""Products of matrices, determinants, and sums of products in Einstein's notation."""
+"""Shapes of matrix products, determinants, and sums of products in Einstein notation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from opset.inference.types import Shape
 from opset.schemas.constraints import Violation
 
 Label = int | str
-"""A dimension in an equation: a letter, or the number of one that an ellipsis stands for."""
+"""A dimension in an equation: a letter, or a number for a dimension of an ellipsis."""
 
 
 @infer("Det")
 def det_11(call: Call) -> Shape:
-    """Return the shape of stacks of matrices without the matrices, which are square."""
+    """Return the shape of stacks of square matrices without the last two dimensions."""
     shape = call.require_shape(0)
     if len(shape) < 2:
         raise Violation("C1", f"rank {len(shape)}")
@@ -27,7 +27,7 @@ def det_11(call: Call) -> Shape:
 
 @infer("Gemm")
 def gemm_1(call: Call) -> Shape:
-    """Return rows of A' and columns of B', either of which C may tell where the matrix is not known."""
+    """Return (rows of A', columns of B'), where C may show the size of an unknown one."""
     a, b = unify(call, 0, (None, None), "C1"), unify(call, 1, (None, None), "C1")
     rows, inner = reversed(a) if call.attribute("transA") else a
     same_inner, columns = reversed(b) if call.attribute("transB") else b
@@ -40,7 +40,7 @@ def gemm_1(call: Call) -> Shape:
 
 @infer("Einsum")
 def einsum_12(call: Call) -> Shape:
-    """Return the sizes of the output's letters, and of what its ellipsis stands for."""
+    """Return the sizes of the output's letters and of the dimensions of its ellipsis."""
     equation = call.attribute("equation")
     if not isinstance(equation, str):
         raise Unknown("the equation is not known")
@@ -71,10 +71,10 @@ def _labels(word: str, hidden: int) -> list[Label]:
 
 
 def _hidden(call: Call, words: list[str]) -> int | None:
-    """Return how many dimensions an ellipsis stands for, None where that is not known."""
+    """Return how many dimensions an ellipsis stands for, None where that is unknown."""
     found: set[int] = set()
-    for place, word in enumerate(words):
-        rank = call.rank(place)
+    for index, word in enumerate(words):
+        rank = call.rank(index)
         if rank is not None and "..." in word:
             found.add(rank - len(word) + 3)
     if len(found) > 1 or min(found, default=0) < 0:
@@ -83,10 +83,10 @@ def _hidden(call: Call, words: list[str]) -> int | None:
 
 
 def _sizes(call: Call, words: list[str], hidden: int) -> dict[Label, Size | None]:
-    """Return the sizes of labels: letters have one; dimensions of an ellipsis broadcast."""
+    """Return the sizes of labels: a letter has one size, dimensions of an ellipsis broadcast."""
     sizes: dict[Label, Size | None] = {}
     several: dict[Label, list[Size]] = {number: [] for number in range(hidden)}
-    operands = dict.fromkeys((word, call.shape(place)) for place, word in enumerate(words))
+    operands = dict.fromkeys((word, call.shape(index)) for index, word in enumerate(words))
     for word, shape in operands:
         if shape is None:
             continue
@@ -104,6 +104,6 @@ def _sizes(call: Call, words: list[str], hidden: int) -> dict[Label, Size | None
             size = broadcast(*given)
         except ValueError as error:
             raise Violation("C4", f"of dimensions of ellipses, {error}") from error
-        # Beside an operand of which nothing is known only a size other than 1 stands.
+        # Beside an operand of unknown shape, only a size other than 1 is certain.
         sizes[label] = size if complete or (isinstance(size, int) and size != 1) else None
     return sizes

@@ -1,8 +1,8 @@
-"""Normalisation: parameters of channels, statistics; dropout."""
+"""Types and shapes of normalisation and dropout."""
 
 from __future__ import annotations
 
-from opset.inference.agreement import axes_of, check_choice, common, unify
+from opset.inference.agreement import axes_of, common, unify
 from opset.inference.call import Call
 from opset.inference.dimensions import equal
 from opset.inference.registration import infer
@@ -12,18 +12,18 @@ from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
 
 
-def _values(call: Call, least: int, most: int | None = None) -> Known | None:
-    """Return the shape of the values, None where the rank is not known. Raises Violation C1 for a rank out of range."""
+def _values(call: Call, least: int, limit: int | None = None) -> Known | None:
+    """Return the shape of the values, None where the rank is unknown. Raises Violation C1 for a rank out of range."""
     shape = call.shape(0)
     if shape is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
-    elif len(shape) < least or (most is not None and len(shape) > most):
+    elif len(shape) < least or (limit is not None and len(shape) > limit):
         raise Violation("C1", f"the rank is {len(shape)}")
     return shape
 
 
 def _normalised(shape: Known | None, parameters: Shape | None) -> Shape | None:
-    """Return the shape of the values, with sizes that only the parameters tell."""
+    """Return the shape of the values, with sizes that are known from the parameters alone."""
     if shape is None or parameters is None or len(shape) < 2:
         return shape
     return (shape[0], *parameters, *shape[1 + len(parameters) :])
@@ -32,13 +32,13 @@ def _normalised(shape: Known | None, parameters: Shape | None) -> Shape | None:
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
     """Return the shape of the values, and that of the parameters for all statistics."""
-    least, most = (4, 4) if call.version == 1 else (2, None) if call.version < 9 else (1, None)
-    x = _values(call, least, most)
-    of_places = call.version == 7 and call.attribute("spatial") == 0
+    least, limit = (4, 4) if call.version == 1 else (2, None) if call.version < 9 else (1, None)
+    x = _values(call, least, limit)
+    per_position = call.version == 7 and call.attribute("spatial") == 0
     if x is None:
-        own: Shape | None = None if of_places else (None,)
+        own: Shape | None = None if per_position else (None,)
     else:
-        own = (1,) if len(x) == 1 else x[1:] if of_places else x[1:2]
+        own = (1,) if len(x) == 1 else x[1:] if per_position else x[1:2]
     own = common(call, range(1, 5), "C2", own)
     y = _normalised(x, own)
     trains = call.version < 7 and not call.attribute("is_test")
@@ -57,46 +57,36 @@ def instance_normalization_1(call: Call) -> Shape | None:
 
 @infer("GroupNormalization")
 def group_normalization_18(call: Call) -> Shape | None:
-    """Return the shape of the values; parameters are those of each channel, in version 18 of each group."""
+    """Return the shape of the values; parameters belong to channels, in version 18 to groups."""
     x = _values(call, 2)
     groups = call.attribute("num_groups")
-    if groups is not None and (groups < 1 or (x is not None and equal(x[1] % groups, 0) is False)):
-        raise Violation("C3", f"{groups} groups, {'?' if x is None else x[1]} channels")
+    if groups is not None and x is not None and equal(x[1] % groups, 0) is False:
+        raise Violation("C3", f"{groups} groups, {x[1]} channels")
     if call.version < 21:
         common(call, (1, 2), "C2", (groups,))
         return x
-    _stash(call, "C4")
     return _normalised(x, common(call, (1, 2), "C2", (None,) if x is None else x[1:2]))
 
 
-def _stash(call: Call, label: str) -> str | None:
-    """Return the float type that `stash_type` numbers. Raises Violation with the label."""
-    element = element_name(call.attribute("stash_type"))
-    if element is None or not element.startswith(("float", "bfloat", "double")):
-        raise Violation(label, f"stash_type is {call.attribute('stash_type')}")
-    return element
-
-
-def _from_axis(call: Call) -> tuple[Known | None, int, str | None]:
-    """Return the shape of the values, the first dimension that is normalised over, and the type of its computation."""
-    stash = _stash(call, "C3")
+def _from_axis(call: Call) -> tuple[Known | None, int]:
+    """Return the shape of the values and the first axis that is normalised over."""
     shape = _values(call, 0)
     if shape is None:
-        return None, 0, stash
-    axis = call.axis(call.attribute("axis"), len(shape), "C1")
+        return None, 0
     try:
         broadcast_onto(call, 0, 0, 1, 2)
     except Violation as violation:
         raise Violation("C2", violation.detail) from violation
-    return shape, axis, stash
+    return shape, call.attribute("axis") % len(shape)
 
 
 @infer("LayerNormalization")
 def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
-    """Return the shape of the values, and for statistics that with ones from `axis` on."""
-    shape, axis, stash = _from_axis(call)
-    kept = tensor(stash, None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis)))
-    return [shape, kept, kept]
+    """Return the shape of the values, and of statistics, which have size 1 from `axis` on."""
+    shape, axis = _from_axis(call)
+    kept = None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis))
+    statistics = tensor(element_name(call.attribute("stash_type")), kept)
+    return [shape, statistics, statistics]
 
 
 @infer("RMSNormalization")
@@ -108,19 +98,7 @@ def rms_normalization_23(call: Call) -> Shape | None:
 @infer("LRN")
 def lrn_1(call: Call) -> Shape | None:
     """Return the shape of the values."""
-    size = call.attribute("size")
-    if size is not None and size < 1:
-        raise Violation("C2", f"size is {size}")
     return _values(call, 2)
-
-
-@infer("LpNormalization")
-def lp_normalization_1(call: Call) -> Shape:
-    """Return the shape of the values."""
-    check_choice(call, "p", (1, 2), "C2")
-    shape = call.require_shape(0)
-    call.axis(call.attribute("axis"), len(shape), "C1")
-    return shape
 
 
 @infer("MeanVarianceNormalization")
@@ -143,10 +121,10 @@ def dropout_1(call: Call) -> list[Shape]:
 @infer("Dropout", since=12)
 def dropout_12(call: Call) -> list[Shape]:
     """Return the shape of the data, for the mask too."""
-    for place in (1, 2):
-        unify(call, place, (), "C2")
+    for index in (1, 2):
+        unify(call, index, (), "C2")
     if call.constant(2) == (True,) and (ratio := call.constant(1)) is not None:
-        share = ratio[0]
-        if isinstance(share, float) and not 0 <= share < 1:
-            raise Violation("C1", f"ratio is {share:g}")
+        probability = ratio[0]
+        if isinstance(probability, float) and not 0 <= probability < 1:
+            raise Violation("C1", f"ratio is {probability:g}")
     return [call.require_shape(0)] * 2

@@ -1,4 +1,4 @@
-"""Outputs of operators that work along one dimension and keep the shape."""
+"""Outputs of operators that work along one axis and keep the shape."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from opset.inference.types import Shape
 
 @rule("along")
 def along(call: Call, output: int, source: int, attribute: str) -> Shape:
-    """Return the shape of an input of which an attribute names a dimension: `along(X, axis)`. Raises Violation C1."""
+    """Return the shape of an input along whose axis, an attribute, the operator works: `along(X, axis)`."""
     shape = call.require_shape(source)
     call.axis(call.attribute(attribute), len(shape), "C1")
     return shape

@@ -18,20 +18,20 @@ def same(call: Call, output: int, source: int) -> Shape | None:
 
 @rule("same_type")
 def same_type(call: Call, output: int, source: int) -> Type | None:
-    """Return the whole type of an input, sequences and optionals included: `same_type(input)`."""
+    """Return the whole type of an input, also of a sequence or an optional: `same_type(input)`."""
     return call.type(source)
 
 
 @rule("broadcast")
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
-    """Return the shape that all inputs, or those named, are broadcast to (Multidirectional Broadcasting)."""
+    """Return the shape to which all inputs, or the named ones, broadcast (Multidirectional Broadcasting)."""
     given = sources or range(call.input_count)
     return broadcast_shapes(*(call.require_shape(each) for each in given if call.has(each)))
 
 
 @rule("onto")
 def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
-    """Return the shape of the first input named, to which the others can be broadcast (Unidirectional Broadcasting)."""
+    """Return the shape of the first named input, to which the others broadcast (Unidirectional Broadcasting)."""
     shape = call.require_shape(target)
     for source in sources:
         given = call.shape(source)
@@ -45,7 +45,7 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
 
 @rule("all_same")
 def all_same(call: Call, output: int) -> Shape:
-    """Return the shape that all inputs have."""
+    """Return the shape that all inputs share."""
     shape = common(call, range(call.input_count), "")
     if shape is None:
         raise Unknown("the rank of no input is known")
@@ -59,7 +59,7 @@ def scalar(call: Call, output: int) -> Shape:
 
 
 def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the shape that shapes are broadcast to. Raises Violation where they cannot be."""
+    """Return the shape to which shapes broadcast. Raises Violation where they do not."""
     if not shapes or all(shape == shapes[0] for shape in shapes):
         return shapes[0] if shapes else ()
     rank = max(map(len, shapes))

@@ -12,10 +12,10 @@ from opset.schemas.constraints import Violation
 
 @rule("matmul")
 def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shape:
-    """Return the shape of products of matrices, as numpy's: `matmul(A, B)`.
+    """Return the shape of products of matrices, as in numpy: `matmul(A, B)`.
 
-    Further inputs are of quantized operators: one value, or one for each row of A, each column of B, each row of the
-    product: `matmul(A, B, a_zero_point, b_zero_point)`.
+    Further inputs are scales or zero points of quantized operators: one value, or one for each row of A, each column of
+    B, or each row of the product: `matmul(A, B, a_zero_point, b_zero_point)`.
     """
     a, b = call.require_shape(left), call.require_shape(right)
     if not a or not b:
@@ -25,11 +25,11 @@ def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shap
     batch = broadcast_shapes(a[:-2], b[:-2])
     shape = (*batch, *a[-2:-1], *b[1:][-1:])
     rows = (*batch, a[-2] if len(a) > 1 else 1, b[-1] if len(b) > 1 else 1)
-    wanted = (("C2", _of_rows(a)), ("C3", _of_columns(b)), ("C5", _of_rows(rows)))
-    for place, (label, legal) in zip(grains, wanted, strict=False):
-        given = call.shape(place)
+    expected = (("C2", _of_rows(a)), ("C3", _of_columns(b)), ("C5", _of_rows(rows)))
+    for index, (label, legal) in zip(grains, expected, strict=False):
+        given = call.shape(index)
         if given is not None and is_one(given) is False and all(differ(given, each) for each in legal):
-            raise Violation(label, f"shape({call.parameter(place)}) = {list(given)}, and the product is {list(shape)}")
+            raise Violation(label, f"shape({call.parameter(index)}) = {list(given)}, and the product is {list(shape)}")
     return shape
 
 

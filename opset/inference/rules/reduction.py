@@ -1,4 +1,4 @@
-"""Outputs of reductions: along some axes, or one, or all."""
+"""Outputs of reductions along some axes, one, or all."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from opset.schemas.constraints import Violation
 
 @rule("reduce")
 def reduce(call: Call, output: int) -> Shape:
-    """Return the shape of the first input with the sizes of reduced axes replaced by 1, or left out without `keepdims`.
+    """Return the shape of the first input with the sizes of reduced axes replaced by 1, or removed without `keepdims`.
 
-    The axes are an attribute or the second input; where there are none, all are reduced, or none as
-    `noop_with_empty_axes` says.
+    The axes are an attribute or the second input; without axes, all are reduced, or none if `noop_with_empty_axes`.
     """
     axes, keep = stated_axes(call), bool(call.attribute("keepdims"))
     if axes == ():
@@ -25,12 +24,12 @@ def reduce(call: Call, output: int) -> Shape:
     shape = call.require_shape(0)
     if axes is None:
         if shape and not keep:
-            raise Unknown("how many axes are reduced is not known")
+            raise Unknown("the number of reduced axes is not known")
         return tuple(_only_one(size) for size in shape)
     chosen = {call.axis(axis, len(shape), "C1") for axis in axes if isinstance(axis, int)}
     loose = sum(not isinstance(axis, int) for axis in axes)
     left = [size for axis, size in enumerate(shape) if axis not in chosen]
-    if loose >= len(left):  # no axis is named twice
+    if loose >= len(left):  # axes are distinct, so all are reduced
         chosen, left, loose = set(range(len(shape))), [], 0
     if keep:
         rest = [size if not loose else _only_one(size) for size in shape]
@@ -40,7 +39,7 @@ def reduce(call: Call, output: int) -> Shape:
 
 @rule("arg_reduce")
 def arg_reduce(call: Call, output: int) -> Shape:
-    """Return the shape of the first input with the size of `axis` replaced by 1, or left out without `keepdims`."""
+    """Return the shape of the first input with the size of `axis` replaced by 1, or removed without `keepdims`."""
     shape = call.require_shape(0)
     axis = call.axis(call.attribute("axis"), len(shape), "C1")
     if equal(shape[axis], 0):
@@ -49,7 +48,7 @@ def arg_reduce(call: Call, output: int) -> Shape:
 
 
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
-    """Return the axes that a reduction states, of which some may not be known; None where their number is not."""
+    """Return the axes of a reduction, None for unknown ones; None where their number is unknown."""
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())
     if not call.has(1):
@@ -59,5 +58,5 @@ def stated_axes(call: Call) -> tuple[Element, ...] | None:
 
 
 def _only_one(size: Size) -> int | None:
-    """Return the size of an axis that may be reduced: it is not known, but for one that is 1 anyway."""
+    """Return 1 for a size of 1, which stays if the axis is reduced; None for others."""
     return 1 if size == 1 else None

@@ -1,4 +1,4 @@
-"""Kernels of operators that move, join and repeat elements and change none of them."""
+"""Kernels of operators that move, join and repeat elements without changing them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opset.schemas.constraints import Violation
 # -- shapes --
 @kernel("Shape", since=15)
 def shape_15(x: Array, *, start: int, end: int | None) -> Array:
-    """Return the dimensions from start up to end, both clamped as Python's slices are."""
+    """Return the dimensions from `start` to `end`, clamped as in a Python slice."""
     return np.array(x.shape[start:end], np.int64)
 
 
@@ -36,7 +36,7 @@ def size_1(x: Array) -> Array:
 # -- order --
 @kernel("Transpose")
 def transpose_1(x: Array, *, perm: Sequence[int] | None) -> Array:
-    """Return x with its dimensions in the order perm, or the reverse order."""
+    """Return x with its dimensions in the order `perm`, by default reversed."""
     if perm is not None and sorted(perm) != list(range(x.ndim)):
         raise Violation("C1", f"perm {list(perm)}, rank {x.ndim}")
     return x.transpose(perm)
@@ -44,49 +44,40 @@ def transpose_1(x: Array, *, perm: Sequence[int] | None) -> Array:
 
 @kernel("DepthToSpace")
 def depth_to_space_1(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
-    """Return x with blocks of channels moved to height and width."""
-    count, channels, height, width = _image(x, blocksize)
+    """Return x with channels rearranged into blocks of height and width."""
+    count, channels, height, width = _image_shape(x)
     depth, rest = divmod(channels, blocksize * blocksize)
     if rest:
         raise Violation("C3", f"{channels} channels, blocksize {blocksize}")
     if mode == "DCR":
         blocks = x.reshape(count, blocksize, blocksize, depth, height, width).transpose(0, 3, 4, 1, 5, 2)
-    elif mode == "CRD":
+    else:  # CRD
         blocks = x.reshape(count, depth, blocksize, blocksize, height, width).transpose(0, 1, 4, 2, 5, 3)
-    else:
-        raise Violation("C4", f"mode {mode!r}")
     return blocks.reshape(count, depth, height * blocksize, width * blocksize)
 
 
 @kernel("SpaceToDepth")
 def space_to_depth_1(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
-    """Return x with blocks of height and width moved to the channels."""
-    count, channels, height, width = _image(x, blocksize)
+    """Return x with blocks of height and width rearranged into channels."""
+    count, channels, height, width = _image_shape(x)
     if height % blocksize or width % blocksize:
         raise Violation("C3", f"height {height}, width {width}, blocksize {blocksize}")
     height, width = height // blocksize, width // blocksize
     blocks = x.reshape(count, channels, height, blocksize, width, blocksize)
-    if mode == "DCR":
-        blocks = blocks.transpose(0, 3, 5, 1, 2, 4)
-    elif mode == "CRD":
-        blocks = blocks.transpose(0, 1, 3, 5, 2, 4)
-    else:
-        raise Violation("C4", f"mode {mode!r}")
+    blocks = blocks.transpose((0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return blocks.reshape(count, channels * blocksize * blocksize, height, width)
 
 
-def _image(x: Array, blocksize: int) -> tuple[int, ...]:
+def _image_shape(x: Array) -> tuple[int, ...]:
     if x.ndim != 4:
         raise Violation("C1", f"rank {x.ndim}")
-    if blocksize < 1:
-        raise Violation("C2", f"blocksize {blocksize}")
     return x.shape
 
 
 @kernel("ReverseSequence")
 def reverse_sequence_10(x: Array, lengths: Array, *, batch_axis: int, time_axis: int, context: KernelContext) -> Array:
-    """Return x with the first elements in time of each sequence reversed, as many as its length says."""
-    if {batch_axis, time_axis} != {0, 1} or x.ndim < 2:
+    """Return x with the first elements of each sequence reversed along time, as many as its length says."""
+    if batch_axis == time_axis or x.ndim < 2:
         raise Violation("C1", f"batch_axis {batch_axis}, time_axis {time_axis}, rank {x.ndim}")
     batch, time = x.shape[batch_axis], x.shape[time_axis]
     if lengths.shape != (batch,):
@@ -98,13 +89,13 @@ def reverse_sequence_10(x: Array, lengths: Array, *, batch_axis: int, time_axis:
     context.reserve(3 * batch * time, np.int64)
     steps = np.arange(time)
     order = np.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
-    which = np.arange(batch)
-    return x[which[:, None], order] if batch_axis == 0 else x[order.T, which]
+    sequences = np.arange(batch)
+    return x[sequences[:, None], order] if batch_axis == 0 else x[order.T, sequences]
 
 
 @kernel("Trilu")
 def trilu_14(x: Array, k: Array | None = None, *, upper: int) -> Array:
-    """Return the upper or lower triangle of each matrix, up to and with the diagonal k."""
+    """Return the upper or lower triangle of each matrix, diagonal k included."""
     if x.ndim < 2:
         raise Violation("C1", f"rank {x.ndim}")
     if k is not None and k.size != 1:
@@ -120,13 +111,13 @@ def trilu_14(x: Array, k: Array | None = None, *, upper: int) -> Array:
 # -- parts --
 @kernel("Concat", since=4)
 def concat_4(*inputs: Array, axis: int, context: KernelContext) -> Array:
-    """Return the inputs joined along axis."""
-    return _joined(inputs, normalised_axis(axis, inputs[0].ndim, "C1"), context)
+    """Return the inputs joined along `axis`."""
+    return _joined(inputs, axis % inputs[0].ndim, context)
 
 
 @kernel("Concat")
 def concat_1(*inputs: Array, axis: int | None, context: KernelContext) -> Array:
-    """Return `concat`, axis 1 where it is left out."""
+    """Return the inputs joined along `axis`, 1 where it is absent."""
     return _joined(inputs, normalised_axis(1 if axis is None else axis, inputs[0].ndim, "C1"), context)
 
 
@@ -148,12 +139,12 @@ def tile_6(x: Array, repeats: Array, *, context: KernelContext) -> Array:
 
 @kernel("Tile")
 def tile_1(x: Array, tiles: Array, axis: Array, *, context: KernelContext) -> Array:
-    """Return x repeated along one dimension; count and dimension are floats that hold integers."""
-    count, place = float(tiles.item()), float(axis.item())
-    if not count.is_integer() or not place.is_integer():
-        raise Violation("C2", f"tiles {count}, axis {place}")
+    """Return x repeated along one dimension; count and dimension are floats with integral values."""
+    count, dimension = float(tiles.item()), float(axis.item())
+    if not count.is_integer() or not dimension.is_integer():
+        raise Violation("C2", f"tiles {count}, axis {dimension}")
     repeats = [1] * x.ndim
-    repeats[nonnegative_axis(int(place), x.ndim, "C1")] = int(count)
+    repeats[nonnegative_axis(int(dimension), x.ndim, "C1")] = int(count)
     return _tiled(x, repeats, context)
 
 
@@ -168,7 +159,7 @@ def _tiled(x: Array, repeats: list[int], context: KernelContext) -> Array:
 
 @kernel("Expand")
 def expand_8(x: Array, shape: Array, *, context: KernelContext) -> Array:
-    """Return x broadcast with a shape."""
+    """Return x and a shape broadcast together."""
     dims = dims_of(shape)
     if any(each < 0 for each in dims):
         raise Violation("C1", f"shape {dims}")

@@ -1,4 +1,4 @@
-"""Kernels of products of matrices, determinants, and sums of products in Einstein's notation."""
+"""Kernels of matrix products, determinants, and sums of products in Einstein notation."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
 EXACT = 2**53
-"""Integers up to here are exact in double."""
+"""Integers up to this one are exact in double."""
 DIGIT = 16
-"""Bits of what integers are split into, where double does not hold sums of their products."""
+"""Bits of the digits that integers are split into where sums of their products are not exact in double."""
 MANY = 12
-"""Operands of Einsum, beyond which they are taken in order, and not the best pair of all."""
+"""Number of operands of Einsum up to which the best pair is searched; more are contracted in order."""
 
 Labels = Sequence[int | str]
-"""The dimensions of an operand of Einsum: letters, and the numbers of those that an ellipsis stands for."""
+"""The dimensions of an operand of Einsum: letters, and numbers for the dimensions of an ellipsis."""
 
 
 def integer_product(a: Array, b: Array) -> Array:
-    """Return the product of integer matrices in their type, where sums wrap; by BLAS where double holds all sums."""
+    """Return the product of integer matrices in their type, which wraps; by BLAS where sums are exact in double."""
     bound = max(abs(int(a.min())), abs(int(a.max()))) * max(abs(int(b.min())), abs(int(b.max())))
     if bound * a.shape[-1] < EXACT:
         return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype)
@@ -36,31 +36,31 @@ def integer_product(a: Array, b: Array) -> Array:
 
 
 def _product_of_digits(a: Array, b: Array) -> Array:
-    """Return the product of integer matrices of any size, summed up from the products of their digits.
+    """Return the product of integer matrices of any size as the sum of the products of their digits.
 
-    BLAS takes all these in a part of the time in which numpy multiplies integers.
+    BLAS computes all of these in less time than numpy takes for one product of integers.
     """
     bits = 8 * a.dtype.itemsize
     total: Any = np.uint64(0)
-    for place in range(0, bits, DIGIT):
-        left = _digit(a, place)
-        for other in range(0, bits - place, DIGIT):
-            part = np.matmul(left, _digit(b, other)).astype(np.uint64)
-            part <<= np.uint64(place + other)
+    for shift in range(0, bits, DIGIT):
+        left = _digit(a, shift)
+        for other_shift in range(0, bits - shift, DIGIT):
+            part = np.matmul(left, _digit(b, other_shift)).astype(np.uint64)
+            part <<= np.uint64(shift + other_shift)
             total = part + total
     return np.asarray(total.astype(a.dtype))
 
 
-def _digit(x: Array, place: int) -> Array:
-    """Return the digit of integers in two's complement that begins at a bit, as double."""
+def _digit(x: Array, shift: int) -> Array:
+    """Return the digit at a bit position of integers in two's complement, as double."""
     digit = x.astype(np.uint64)
-    digit >>= np.uint64(place)
+    digit >>= np.uint64(shift)
     digit &= np.uint64((1 << DIGIT) - 1)
     return digit.astype(np.float64)
 
 
 def matrix_product(a: Array, b: Array) -> Array:
-    """Return the products of matrices as `np.matmul` does, at once where there are no elements."""
+    """Return products of matrices as `np.matmul` does; empty ones without a loop over matrices."""
     if not a.size or not b.size:
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:-1], *b.shape[1:][-1:])
         return np.zeros(shape, np.result_type(a, b))
@@ -70,7 +70,7 @@ def matrix_product(a: Array, b: Array) -> Array:
 @kernel("MatMul")
 @rounded_once
 def mat_mul_1(a: Array, b: Array, *, context: KernelContext) -> Array:
-    """Return products of the matrices in the last two dimensions; those before broadcast."""
+    """Return the products of the matrices in the last two dimensions; the dimensions before them broadcast."""
     if not a.ndim or not b.ndim:
         raise Violation("C1", f"ranks {a.ndim} and {b.ndim}")
     inner = a.shape[-1]
@@ -79,7 +79,7 @@ def mat_mul_1(a: Array, b: Array, *, context: KernelContext) -> Array:
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     context.reserve(prod((*batch, *a.shape[-2:-1], *b.shape[1:][-1:])), a.dtype)
     if a.ndim > 2 and b.ndim == 2 and a.size:
-        # One large product is quicker than many small ones.
+        # One large product is faster than many small ones.
         return matrix_product(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[-1])
     return matrix_product(a, b)
 
@@ -97,7 +97,7 @@ def gemm_7(
     transB: int,
     context: KernelContext,
 ) -> Array:
-    """Return `alpha * A' * B' + beta * C`, where `C` broadcasts to the product."""
+    """Return alpha * A' @ B' + beta * C, where C broadcasts to the product."""
     if a.ndim != 2 or b.ndim != 2:
         raise Violation("C1", f"ranks {a.ndim} and {b.ndim}")
     a, b = a.T if transA else a, b.T if transB else b
@@ -118,7 +118,7 @@ def gemm_7(
 
 
 def _scaled_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Array:
-    """Return `alpha * y + beta * c`, wrapping where both factors are whole, without its fraction elsewhere."""
+    """Return alpha * y + beta * c for integers: wrapped where both factors are integral, else truncated."""
     c = np.zeros((), y.dtype) if c is None else c
     if alpha.is_integer() and beta.is_integer():
         whole_alpha, whole_beta = (np.uint64(int(factor) % 2**64).astype(y.dtype) for factor in (alpha, beta))
@@ -127,7 +127,7 @@ def _scaled_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Ar
 
 
 def broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
-    """Whether a shape broadcasts to another one, which stays as it is."""
+    """Whether a shape broadcasts to another one without changing it."""
     return len(shape) <= len(onto) and all(
         have in (1, want) for have, want in zip(reversed(shape), reversed(onto), strict=False)
     )
@@ -146,7 +146,7 @@ def gemm_1(
     broadcast: int,
     context: KernelContext,
 ) -> Array:
-    """Return `gemm`, for which `C` has the shape of the product unless `broadcast` says otherwise."""
+    """Return alpha * A' @ B' + beta * C, where C has the shape of the product unless `broadcast` is set."""
     y: Array = gemm_7(a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB, context=context)
     if not broadcast and c.shape != y.shape:
         raise Violation("C4", f"shape {list(c.shape)}, and the product has {list(y.shape)}")
@@ -166,7 +166,7 @@ def det_11(x: Array, *, context: KernelContext) -> Array:
 @kernel("Einsum")
 @rounded_once
 def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
-    """Multiply operands and sum over labelled dimensions, two operands at a time."""
+    """Return the products of operands summed over labelled dimensions, contracted pair by pair."""
     terms, wanted = _terms(equation, inputs)
     sizes = _sizes(terms, inputs)
     if unknown := [each for each in wanted if each not in sizes]:
@@ -191,7 +191,7 @@ def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
 
 
 def _terms(equation: str, inputs: Sequence[Array]) -> tuple[list[list[int | str]], list[int | str]]:
-    """Return the dimensions of each operand and of the output. Raises Violation where the equation does not fit."""
+    """Return the labels of each operand and of the output. Raises Violation where the equation does not fit."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     words = left.split(",")
     letters = "".join(word.replace("...", "", 1) for word in (*words, right))
@@ -221,7 +221,7 @@ def _labels(word: str, dots: list[int]) -> list[int | str]:
 
 
 def _sizes(terms: Sequence[Labels], inputs: Sequence[Array]) -> dict[int | str, int]:
-    """Return the size of each label; those of an ellipsis broadcast."""
+    """Return the size of each label; dimensions of an ellipsis broadcast."""
     sizes: dict[int | str, int] = {}
     for labels, x in zip(terms, inputs, strict=True):
         for label, size in zip(labels, x.shape, strict=True):
@@ -238,19 +238,19 @@ Operand = tuple[Array, list[int | str]]
 
 
 def _without_repeats(x: Array, labels: Labels) -> Operand:
-    """Take the diagonal of dimensions with one label."""
+    """Return an operand with repeated labels replaced by the diagonal of their dimensions."""
     rest = list(labels)
     for label in dict.fromkeys(labels):
         while rest.count(label) > 1:
             first = rest.index(label)
             second = rest.index(label, first + 1)
             x = np.diagonal(x, axis1=first, axis2=second)
-            rest = [each for place, each in enumerate(rest) if place not in (first, second)] + [label]
+            rest = [each for axis, each in enumerate(rest) if axis not in (first, second)] + [label]
     return x, rest
 
 
 def _growth(pair: Sequence[Operand], uses: Counter[int | str], wanted: Labels, sizes: dict[int | str, int]) -> int:
-    """Return by how many elements more there are when two operands have become one."""
+    """Return the number of elements that contracting two operands adds."""
     both = Counter(label for _, labels in pair for label in labels)
     count = 1
     for label, times in both.items():
@@ -260,7 +260,7 @@ def _growth(pair: Sequence[Operand], uses: Counter[int | str], wanted: Labels, s
 
 
 def _contracted(left: Operand, right: Operand, kept: set[int | str], context: KernelContext) -> Operand:
-    """Return the product of two operands, summed over the labels that neither another operand nor the output has."""
+    """Return the product of two operands, summed over labels that no other operand and not the output has."""
     x, xs = _summed(*left, kept.union(right[1]), context)
     y, ys = _summed(*right, kept.union(xs), context)
     batch = [label for label in xs if label in ys and label in kept]
@@ -286,7 +286,7 @@ def _contracted(left: Operand, right: Operand, kept: set[int | str], context: Ke
 
 
 def _summed(x: Array, labels: Labels, kept: Collection[int | str], context: KernelContext) -> Operand:
-    """Sum over the labels that are not kept."""
+    """Return an operand summed over the labels that are not kept."""
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     rest = [label for label in labels if label in kept]
     reserve_reduced(x, axes, context)

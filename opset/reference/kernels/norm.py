@@ -10,9 +10,8 @@ import numpy as np
 from opset.model.arrays import DTYPES
 from opset.reference.kernels.linalg import broadcasts
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalised_axis
 from opset.reference.numerics.memory import reserve_reduced
-from opset.reference.numerics.small_floats import SMALL_FLOATS, rounded_once
+from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
@@ -20,12 +19,12 @@ Outputs = tuple[Array | None, ...]
 
 
 def _working(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type to compute in: double for double, float for all others."""
+    """Return the type to compute in: double for double, float for others."""
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
 def _channels(x: Array) -> Array:
-    """Return values with a dimension of channels, the second; a vector has one channel."""
+    """Return values with channels as the second dimension; a vector has one channel."""
     if not x.ndim:
         raise Violation("C1", "the rank is 0")
     return x if x.ndim > 1 else x[:, None]
@@ -38,7 +37,7 @@ def _check_parameters(shape: tuple[int, ...], *parameters: Array) -> None:
 
 
 def _scaled(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float) -> Array:
-    """Return `(x - mean) / sqrt(variance + epsilon) * scale + bias` as one factor and one addend for each channel."""
+    """Return (x - mean) / sqrt(variance + epsilon) * scale + bias as one factor and one addend for each channel."""
     factor = scale.astype(np.float64) / np.sqrt(variance.astype(np.float64) + epsilon)
     addend = bias.astype(np.float64) - mean.astype(np.float64) * factor
     ones = (1,) * (x.ndim - 1 - factor.ndim)
@@ -49,7 +48,7 @@ def _scaled(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, e
 
 
 def _moments(x: Array, axes: tuple[int, ...], context: KernelContext) -> tuple[Array, Array]:
-    """Return mean and variance along `axes`, which stay with size 1; the variance is the mean of squared distances."""
+    """Return mean and variance along `axes`, which are kept with size 1."""
     reserve_reduced(x, axes, context)
     mean = x.mean(axes, keepdims=True)
     centred = x - mean
@@ -57,7 +56,7 @@ def _moments(x: Array, axes: tuple[int, ...], context: KernelContext) -> tuple[A
 
 
 def _updated(old: Array, batch: Array, momentum: float) -> Array:
-    """Return a running statistic with the share `momentum` of the old value."""
+    """Return a running statistic: momentum * old + (1 - momentum) * batch."""
     return (old.astype(batch.dtype) * momentum + batch * (1 - momentum)).astype(old.dtype)
 
 
@@ -65,16 +64,16 @@ def _of_batch(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
     epsilon: float, momentum: float, context: KernelContext, shared: bool = True,
 ) -> Outputs:  # fmt: skip
-    """Return the values normalised by the batch's own statistics, the running ones, and the batch's.
+    """Return values normalised by the statistics of the batch, the running statistics, and those of the batch.
 
-    Statistics are those of a channel where they are `shared` among its places, else of each place.
+    Statistics are those of a channel if they are `shared` among its positions, else of each position.
     """
     wide = x.astype(_working(x.dtype), copy=False)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1) if shared else (0,)
-    kept, spread = (each.reshape(scale.shape) for each in _moments(wide, axes, context))
-    y = _scaled(x, scale, bias, kept, spread, epsilon)
-    saved = kept.astype(mean.dtype), spread.astype(variance.dtype)
-    return y, _updated(mean, kept, momentum), _updated(variance, spread, momentum), *saved
+    batch_mean, batch_variance = (each.reshape(scale.shape) for each in _moments(wide, axes, context))
+    y = _scaled(x, scale, bias, batch_mean, batch_variance, epsilon)
+    saved = batch_mean.astype(mean.dtype), batch_variance.astype(variance.dtype)
+    return y, _updated(mean, batch_mean, momentum), _updated(variance, batch_variance, momentum), *saved
 
 
 @kernel("BatchNormalization", since=14)
@@ -82,7 +81,7 @@ def batch_normalization_14(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
     *, epsilon: float, momentum: float, training_mode: int, context: KernelContext,
 ) -> Outputs:  # fmt: skip
-    """Normalise channels by the given statistics, or with `training_mode` by the batch's own."""
+    """Return channels normalised by the given statistics, or with `training_mode` by those of the batch."""
     wide = _channels(x)
     _check_parameters(wide.shape[1:2], scale, bias, mean, variance)
     if not training_mode:
@@ -93,7 +92,7 @@ def batch_normalization_14(
 
 
 def _is_training(context: KernelContext) -> bool:
-    """Return whether a node has outputs besides the first, which until version 14 meant training."""
+    """Whether a node has outputs besides the first, which before version 14 means training."""
     return any(context.wants(output) for output in range(1, 5))
 
 
@@ -109,7 +108,7 @@ def batch_normalization_9(
     momentum: float,
     context: KernelContext,
 ) -> Outputs:
-    """Return `batch_norm`, in training if there are outputs besides the first."""
+    """Return channels normalised by the given statistics, or by those of the batch if it has further outputs."""
     wide = _channels(x)
     _check_parameters(wide.shape[1:2], scale, bias, mean, variance)
     if not _is_training(context):
@@ -124,7 +123,7 @@ def batch_normalization_7(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
     *, epsilon: float, momentum: float, spatial: int, context: KernelContext,
 ) -> Outputs:  # fmt: skip
-    """Return `batch_norm_by_outputs`; with `spatial` 0 each place of the channels has parameters of its own."""
+    """Return what version 9 does; with `spatial` 0 each position of a channel has its own parameters."""
     if x.ndim < 2:
         raise Violation("C1", f"the rank is {x.ndim}")
     _check_parameters(x.shape[1:2] if spatial else x.shape[1:], scale, bias, mean, variance)
@@ -138,10 +137,10 @@ def batch_normalization_6(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
     *, epsilon: float, momentum: float, spatial: int, is_test: int, context: KernelContext,
 ) -> Outputs:  # fmt: skip
-    """Normalise channels by the given statistics, in training by the batch's own.
+    """Return channels normalised by the given statistics, or in training by those of the batch.
 
-    The text names two cases, five outputs in training and one in inference; so a node with one is not in training, even
-    where `is_test` has its default, as exporters wrote it.
+    The text names two cases, five outputs in training and one in inference; so a node with one output is not in
+    training, even where `is_test` has its default, as exporters wrote it.
     """
     if x.ndim < 2:
         raise Violation("C1", f"the rank is {x.ndim}")
@@ -155,7 +154,7 @@ def batch_normalization_6(
 
 @kernel("BatchNormalization")
 def batch_normalization_1(x: Array, *parameters: Array, context: KernelContext, **attributes: Any) -> Outputs:
-    """Return `batch_norm_by_flag` of images."""
+    """Return what version 6 does, for images only."""
     if x.ndim != 4:
         raise Violation("C1", f"the rank is {x.ndim}")
     result: Outputs = batch_normalization_6(x, *parameters, context=context, **attributes)
@@ -165,7 +164,7 @@ def batch_normalization_1(x: Array, *parameters: Array, context: KernelContext, 
 @kernel("InstanceNormalization", since=6)
 @rounded_once
 def instance_normalization_6(x: Array, scale: Array, bias: Array, *, epsilon: float, context: KernelContext) -> Array:
-    """Normalise each channel of each instance over its places."""
+    """Return each channel of each instance normalised over its positions."""
     if x.ndim < 2:
         raise Violation("C1", f"the rank is {x.ndim}")
     _check_parameters(x.shape[1:2], scale, bias)
@@ -178,7 +177,7 @@ def instance_normalization_6(x: Array, scale: Array, bias: Array, *, epsilon: fl
 
 @kernel("InstanceNormalization")
 def instance_normalization_1(x: Array, scale: Array, bias: Array, *, epsilon: float, context: KernelContext) -> Array:
-    """Return `instance_norm` of images."""
+    """Return what version 6 does, for images only."""
     if x.ndim != 4:
         raise Violation("C1", f"the rank is {x.ndim}")
     result: Array = instance_normalization_6(x, scale, bias, epsilon=epsilon, context=context)
@@ -186,7 +185,7 @@ def instance_normalization_1(x: Array, scale: Array, bias: Array, *, epsilon: fl
 
 
 def _normal(x: Array, axes: tuple[int, ...], epsilon: float, context: KernelContext) -> tuple[Array, Array, Array]:
-    """Return `(x - mean) / sqrt(variance + epsilon)` along `axes`, the means, and the inverse deviations."""
+    """Return (x - mean) / sqrt(variance + epsilon) along `axes`, the means, and the inverse deviations."""
     reserve_reduced(x, axes, context)
     mean = x.mean(axes, keepdims=True)
     y = x - mean
@@ -199,8 +198,8 @@ def _normal(x: Array, axes: tuple[int, ...], epsilon: float, context: KernelCont
 def group_normalization_21(
     x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, stash_type: int, context: KernelContext
 ) -> Array:
-    """Normalise groups of channels in the type that `stash_type` names; scale and bias are those of each channel."""
-    y = _groups(x, epsilon, num_groups, _stash(stash_type, "C4"), context)
+    """Return groups of channels normalised in the type of `stash_type`; scale and bias belong to channels."""
+    y = _groups(x, epsilon, num_groups, DTYPES[stash_type], context)
     _check_parameters(x.shape[1:2], scale, bias)
     return _affine(y.reshape(x.shape), scale, bias, x.ndim - 2)
 
@@ -209,17 +208,17 @@ def group_normalization_21(
 def group_normalization_18(
     x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, context: KernelContext
 ) -> Array:
-    """Normalise groups of channels; scale and bias are those of each group."""
+    """Return groups of channels normalised; scale and bias belong to groups."""
     y = _groups(x, epsilon, num_groups, x.dtype, context)
     _check_parameters((num_groups,), scale, bias)
     return _affine(y, scale, bias, 1).reshape(x.shape)
 
 
 def _groups(x: Array, epsilon: float, count: int, stash: np.dtype[Any], context: KernelContext) -> Array:
-    """Return the values of each group of each instance as a row, normalised in a type."""
+    """Return the values of each group of each instance as a row, normalised in the type `stash`."""
     if x.ndim < 2:
         raise Violation("C1", f"the rank is {x.ndim}")
-    if count < 1 or x.shape[1] % count:
+    if x.shape[1] % count:
         raise Violation("C3", f"{count} groups, {x.shape[1]} channels")
     rows = x.reshape(x.shape[0], count, prod(x.shape[1:]) // count)
     return _in_type(rows, stash, (2,), epsilon, context)[0]
@@ -228,7 +227,7 @@ def _groups(x: Array, epsilon: float, count: int, stash: np.dtype[Any], context:
 def _in_type(
     x: Array, stash: np.dtype[Any], axes: tuple[int, ...], epsilon: float, context: KernelContext
 ) -> tuple[Array, Array, Array]:
-    """Return `_normal` as computed in the type `stash`, its first result cast back."""
+    """Return the outputs of `_normal` computed in the type `stash`, the first one cast back."""
     wide = x if stash == x.dtype else x.astype(stash)
     y, mean, inverse = _normal(wide.astype(_working(stash), copy=False), axes, epsilon, context)
     y, mean, inverse = (each.astype(stash, copy=False) for each in (y, mean, inverse))
@@ -236,20 +235,12 @@ def _in_type(
 
 
 @rounded_once
-def _affine(y: Array, scale: Array, bias: Array | None, places: int = 0) -> Array:
-    """Return `y * scale + bias`, whose shapes are followed by so many dimensions of size 1."""
-    y = y * scale.reshape((*scale.shape, *[1] * places))
+def _affine(y: Array, scale: Array, bias: Array | None, ones: int = 0) -> Array:
+    """Return y * scale + bias, whose shapes are extended by `ones` dimensions of size 1."""
+    y = y * scale.reshape((*scale.shape, *[1] * ones))
     if bias is not None:
-        y += bias.reshape((*bias.shape, *[1] * places))
+        y += bias.reshape((*bias.shape, *[1] * ones))
     return y
-
-
-def _stash(number: int, label: str) -> np.dtype[Any]:
-    """Return the float type that a `stash_type` names."""
-    dtype = DTYPES.get(number)
-    if dtype is None or not (dtype in SMALL_FLOATS or dtype.kind == "f"):
-        raise Violation(label, f"stash_type {number}")
-    return dtype
 
 
 @kernel("LayerNormalization", since=17)
@@ -263,12 +254,12 @@ def layer_normalization_17(
     stash_type: int,
     context: KernelContext,
 ) -> tuple[Array, Array, Array]:
-    """Normalise over all dimensions from `axis` on in the type that `stash_type` names."""
-    axes = tuple(range(normalised_axis(axis, x.ndim, "C1"), x.ndim))
+    """Return values normalised over all dimensions from `axis` on, computed in the type of `stash_type`."""
+    axes = tuple(range(axis % x.ndim, x.ndim))
     for each in (scale, bias):
         if each is not None and not broadcasts(each.shape, x.shape):
             raise Violation("C2", f"shape {list(each.shape)}, and the input has {list(x.shape)}")
-    y, mean, inverse = _in_type(x, _stash(stash_type, "C3"), axes, epsilon, context)
+    y, mean, inverse = _in_type(x, DTYPES[stash_type], axes, epsilon, context)
     return _affine(y, scale, bias), mean, inverse
 
 
@@ -276,11 +267,11 @@ def layer_normalization_17(
 def rms_normalization_23(
     x: Array, scale: Array, *, axis: int, epsilon: float, stash_type: int, context: KernelContext
 ) -> Array:
-    """Divide by the root of the mean of squares over all dimensions from `axis` on."""
-    axes = tuple(range(normalised_axis(axis, x.ndim, "C1"), x.ndim))
+    """Return values divided by the root mean square over all dimensions from `axis` on, times the scale."""
+    axes = tuple(range(axis % x.ndim, x.ndim))
     if not broadcasts(scale.shape, x.shape):
         raise Violation("C2", f"shape {list(scale.shape)}, and the input has {list(x.shape)}")
-    stash = _stash(stash_type, "C3")
+    stash = DTYPES[stash_type]
     reserve_reduced(x, axes, context)
     wide = x.astype(stash, copy=False).astype(_working(stash), copy=False)
     y = wide / np.sqrt(np.square(wide).mean(axes, keepdims=True) + epsilon)
@@ -294,24 +285,22 @@ def rms_normalization_23(
 @kernel("LRN")
 @rounded_once
 def lrn_1(x: Array, *, alpha: float, beta: float, bias: float, size: int, context: KernelContext) -> Array:
-    """Divide values by a power of the sum of squares of their neighbours in the dimension of channels."""
+    """Return x / (bias + alpha / size * sum of squares) ** beta, summed over neighbouring channels."""
     if x.ndim < 2:
         raise Violation("C1", f"the rank is {x.ndim}")
-    if size < 1:
-        raise Violation("C2", f"size {size}")
     divisor = _neighbours(np.square(x), (size - 1) // 2, size // 2, context)
     divisor *= alpha / size
     divisor += bias
-    if beta == 0.75:  # the default; roots are quicker than powers
+    if beta == 0.75:  # the default; roots are faster than powers
         root = np.sqrt(divisor)
         return x / (root * np.sqrt(root))
     return x / divisor**beta
 
 
 def _neighbours(x: Array, before: int, after: int, context: KernelContext) -> Array:
-    """Return the sums of so many elements before and after each one along the second dimension, itself included.
+    """Return the sum of each element and `before` and `after` elements around it along the second dimension.
 
-    They are put together of sums of 1, 2, 4, ... neighbours, so that no large one is ever taken off again.
+    It is composed of sums of 1, 2, 4, ... neighbours, so that no large value is ever subtracted again.
     """
     count = x.shape[1]
     before, after = min(before, count), min(after, count)
@@ -335,10 +324,8 @@ def _neighbours(x: Array, before: int, after: int, context: KernelContext) -> Ar
 @kernel("LpNormalization")
 @rounded_once
 def lp_normalization_1(x: Array, *, axis: int, p: int, context: KernelContext) -> Array:
-    """Divide by the L1 or L2 norm along an axis; zero where that is zero."""
-    axis = normalised_axis(axis, x.ndim, "C1")
-    if p not in (1, 2):
-        raise Violation("C2", f"p is {p}")
+    """Return x divided by its L1 or L2 norm along an axis; zero where the norm is zero."""
+    axis %= x.ndim
     reserve_reduced(x, (axis,), context)
     if p == 1:
         norm = np.abs(x).sum(axis, keepdims=True)
@@ -350,10 +337,10 @@ def lp_normalization_1(x: Array, *, axis: int, p: int, context: KernelContext) -
 @kernel("MeanVarianceNormalization", since=9)
 @rounded_once
 def mean_variance_normalization_9(x: Array, *, axes: tuple[int, ...], context: KernelContext) -> Array:
-    """Return `(x - mean) / (sqrt(variance) + 1e-9)` along some dimensions."""
-    chosen = tuple([normalised_axis(axis, x.ndim, "C1") for axis in axes])
+    """Return (x - mean) / (sqrt(variance) + 1e-9) along some axes."""
+    chosen = tuple([axis % x.ndim for axis in axes])
     if len(set(chosen)) < len(chosen):
-        raise ValueError("a dimension is named twice")
+        raise ValueError(f"axes {list(axes)} have a duplicate")
     mean, variance = _moments(x, chosen, context)
     return (x - mean) / (np.sqrt(variance) + x.dtype.type(1e-9))
 
@@ -367,13 +354,13 @@ def dropout_12(
     seed: int | None,
     context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Drop elements at random where `training_mode` is true, and give which were kept."""
-    share = 0.5 if ratio is None else float(_scalar(ratio))
+    """Return the elements, randomly dropped where `training_mode` is true, and which of them were kept."""
+    probability = 0.5 if ratio is None else float(_scalar(ratio))
     if training_mode is None or not _scalar(training_mode):
         return x, np.ones(x.shape, np.bool_)
-    if not 0 <= share < 1:
-        raise Violation("C1", f"ratio {share:g}")
-    return _dropped(x, share, context.rng(seed))
+    if not 0 <= probability < 1:
+        raise Violation("C1", f"ratio {probability:g}")
+    return _dropped(x, probability, context.rng(seed))
 
 
 def _scalar(x: Array) -> Any:
@@ -382,28 +369,28 @@ def _scalar(x: Array) -> Any:
     return x.item()
 
 
-def _dropped(x: Array, share: float, chance: np.random.Generator) -> tuple[Array, Array]:
-    """Return the elements that are kept, scaled, and zeros; and which are kept."""
-    kept = chance.random(x.shape, np.float32) >= share
+def _dropped(x: Array, probability: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return the kept elements, scaled, zeros for the others, and which are kept."""
+    kept = rng.random(x.shape, np.float32) >= probability
     wide = x.astype(_working(x.dtype), copy=False)
-    return np.where(kept, wide / wide.dtype.type(1 - share), wide.dtype.type(0)).astype(x.dtype), kept
+    return np.where(kept, wide / wide.dtype.type(1 - probability), wide.dtype.type(0)).astype(x.dtype), kept
 
 
 @kernel("Dropout", since=10)
 def dropout_10(x: Array, *, ratio: float) -> tuple[Array, Array]:
-    """Return the data, all of them kept: inference, where the runtime decides."""
+    """Return the data unchanged, and a mask that is true everywhere: the runtime is in inference."""
     return x, np.ones(x.shape, np.bool_)
 
 
 @kernel("Dropout", since=7)
 def dropout_7(x: Array, *, ratio: float) -> tuple[Array, Array]:
-    """Return the data, all of them kept, told in their type."""
+    """Return the data unchanged, and a mask of ones in its type."""
     return x, np.ones_like(x)
 
 
 @kernel("Dropout")
 def dropout_1(x: Array, *, is_test: int, ratio: float, context: KernelContext) -> tuple[Array, Array]:
-    """Drop elements at random unless `is_test` is set; in it the mask is not defined, and all are said to be kept."""
+    """Return the elements, randomly dropped unless `is_test` is set, and a mask, undefined in the latter case: ones."""
     if is_test:
         return x, np.ones_like(x)
     if not 0 <= ratio < 1:
