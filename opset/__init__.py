@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from opset.inference.result import Inference, infer, infer_shapes
     from opset.model import Model, load
     from opset.opsets.registry import Registry, get_schema
-    from opset.reference.evaluator import Limits, ReferenceEvaluator
+    from opset.reference.evaluator import ReferenceEvaluator
+    from opset.reference.limits import Limits
     from opset.schemas.model import OpSchema
     from opset.version_converter import Plan, apply, convert, plan
 
@@ -39,7 +40,7 @@ _HOMES = {
         "opset.errors",
     ),
     "Inference": "opset.inference.result",
-    "Limits": "opset.reference.evaluator",
+    "Limits": "opset.reference.limits",
     "Model": "opset.model",
     "OpSchema": "opset.schemas.model",
     "Plan": "opset.version_converter",

@@ -84,6 +84,26 @@ def test_no_modules_import_each_other_in_a_circle():
     TopologicalSorter(graph).prepare()
 
 
+def reachable(start):
+    """Every module of opset that the given ones import, directly or through others."""
+    found, pending = set(), [*start]
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += [each for each in imports(name) if each in MODULES]
+    return found
+
+
+def test_kernels_do_not_import_what_runs_them():
+    kernels = [name for name in MODULES if name.startswith(("opset.reference.kernels.", "opset.reference.numerics."))]
+    assert len(kernels) > 30
+    engine = {"account", "checks", "compilation", "constants", "context", "evaluation", "evaluator", "gradients"}
+    engine |= {"programs", "resolution"}
+    assert {f"opset.reference.{name}" for name in engine} <= set(MODULES)
+    assert not reachable(kernels) & {f"opset.reference.{name}" for name in engine}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_packages_are_imported_where_they_belong(name):
     foreign = {imported.split(".")[0] for imported in imports(name)} - set(sys.stdlib_module_names) - {"opset"}

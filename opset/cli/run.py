@@ -20,8 +20,11 @@ from opset.cli.inputs import STREAM, sizes_of
 from opset.errors import Finding, OpsetError, RunError, UsageError, printable
 from opset.model import load
 from opset.reference.comparison import differences
-from opset.reference.evaluator import Declared, Limits, ReferenceEvaluator, type_of
+from opset.reference.evaluator import ReferenceEvaluator
+from opset.reference.limits import Limits
 from opset.reference.numerics.memory import nbytes
+from opset.reference.value_info import ValueInfo
+from opset.reference.values import type_of
 from opset.tensor_io import json_values as literals
 from opset.tensor_io.files import check_form, form_of, read_values, typed, values_in_json, write_values
 from opset.tensor_io.random_inputs import random_inputs
@@ -169,7 +172,7 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
     report.data["inputs"] = {each.name: summary(feeds[each.name], each.type) for each in inputs if each.name in feeds}
     names = [*dict.fromkeys(settings.names or evaluator.output_names)]
     inside = [name for name in names if name not in evaluator.output_names]
-    outputs = [*evaluator.outputs, *(Declared(name, None, None) for name in inside)]
+    outputs = [*evaluator.outputs, *(ValueInfo(name, None, None) for name in inside)]
     path, of = _named(settings.expected, outputs) if settings.expected is not None else ("", "")
     if not of and path.lower().endswith(".npy") and len(names) == 1:
         of = names[0]
@@ -218,7 +221,7 @@ def _progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
         teller.join()
 
 
-def _given(settings: Settings, inputs: Sequence[Declared], limit: int) -> dict[str, Any]:
+def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
     """Return the inputs that files, stdin and `--set` hold. Raises RunError with all that is wrong with them."""
     found: dict[str, Any] = {}
     origin: dict[str, str] = {}
@@ -263,7 +266,7 @@ def _prefixes(argument: str, names: Iterable[str]) -> list[str]:
     return sorted((name for name in names if argument.startswith(f"{name}=")), key=len, reverse=True)
 
 
-def _named(argument: str, declared: Sequence[Declared]) -> tuple[str, str]:
+def _named(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, str]:
     """Return the path and the value's name, "" where it does not say, of FILE or NAME=FILE."""
     if os.path.lexists(argument) or "=" not in argument:
         return argument, ""
@@ -271,7 +274,7 @@ def _named(argument: str, declared: Sequence[Declared]) -> tuple[str, str]:
     return argument[len(name) + 1 :], name
 
 
-def _stream(inputs: Sequence[Declared], limit: int) -> dict[str, Any]:
+def _stream(inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
     try:
         return values_in_json(sys.stdin.buffer.read(literals.MOST + 1), inputs, "input", limit)
     except ValueError as error:

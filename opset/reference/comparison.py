@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.evaluator import type_of
+from opset.reference.values import type_of
 
 # Relative tolerance by element type, where sums are added up in another order; also absolute, for results around 1.
 # A narrow float is right when it is one of the two nearest: two steps of its last digit, at most.

@@ -1,32 +1,33 @@
-"""What operators compute: one plain function of arrays for every meaning that an operator ever had.
+"""Registration of kernels: one plain function of arrays for each definition that an operator ever had.
 
-`opset/reference/kernels/<family>.py` holds the kernels of the operators of that family. A function is found by its
+`opset/reference/kernels/<family>.py` has the kernels of the operators of that family. A function is found by its
 decorator, and holds for every version from `since` on (without it, from the first), until a later one is registered:
 
     @kernel("Softmax", since=13)
-    def softmax(x, *, axis): ...
+    def softmax_13(x, *, axis): ...
 
 It takes the node's inputs in order, None for one that is left out, and the attributes of the version by keyword, with
-their defaults, None where there is none. It returns one value, or a tuple of several outputs; outputs that are not used
-may be left out at the end or be None. Where it has a keyword parameter `context`, that is the `KernelContext`: how many
-outputs are wanted, limits, random numbers. Inputs may be read-only and are never changed.
+their defaults, None where there is none. It returns one value, or a tuple of several outputs; outputs that the node
+does not name may be omitted at the end or be None. If it has a keyword parameter `context`, that is the
+`KernelContext`: which outputs are needed, limits, random numbers. Inputs may be read-only and are never changed.
 
 - a tensor is a numpy array (types that numpy lacks: ml_dtypes; strings: objects), a sequence a list, an optional its
   value or None, a map a dict;
-- an attribute: int, float, str, tuples of these, an array (dense also where sparse), a TypeProto, or a graph;
+- an attribute is an int, float, str, a tuple of these, an array (dense also where sparse), a TypeProto, or a `Graph`;
 - a kernel that runs a graph is a generator: `outputs = yield graph, [inputs]`.
 
-A node that breaks a constraint of its operator's YAML raises `Violation("C1", "axis 2, rank 2")`; whatever numpy raises
-is told with the node, its types and shapes.
+A kernel raises `Violation("C1", "axis 2, rank 2")` where a node breaks a constraint of its operator's YAML; whatever
+numpy raises is reported with the node, its types and shapes.
 
-Operators of one's own are registered in the same way, with their domain. A `kernels.py` beside the YAML of a domain is
-run when an evaluation first needs an operator of it; what it registers is seen by evaluations with that folder alone.
+Operators of a domain of your own are registered in the same way, with their domain. A `kernels.py` beside the YAML of a
+domain is run when an evaluation first needs an operator of it; what it registers is used by evaluations with that
+folder alone.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,41 +35,70 @@ from typing import TYPE_CHECKING, Any, Protocol
 from opset.errors import RunError
 from opset.opsets.hooks import Function as Function
 from opset.opsets.hooks import Hook, Layer
+from opset.reference.value_info import ValueInfo
 
 if TYPE_CHECKING:
     import numpy as np
 
-IGNORED = frozenset(("consumed_inputs",))
-"""Attributes of the first versions that named buffers to reuse and never had a meaning."""
+
+
+class Graph(Protocol):
+    """A graph among a node's attributes; a kernel that is a generator runs it: `outputs = yield graph, [inputs]`."""
+
+    @property
+    def inputs(self) -> Sequence[ValueInfo]:
+        """The inputs as the graph declares them."""
+
+    @property
+    def outputs(self) -> Sequence[ValueInfo]:
+        """The outputs as the graph declares them."""
+
+
+GraphCalls = Generator[tuple[Graph, list[Any]], list[Any], Any]
+"""What a kernel that runs graphs returns: it yields a graph and its inputs, is sent the outputs, returns its result."""
+
 
 class KernelContext(Protocol):
-    """What a kernel may ask of the evaluation that it is part of."""
+    """What an evaluation offers to a kernel that it runs."""
 
-    outputs: int
-    """How many outputs the node names, those left out between others included."""
-    version: int
-    """The version of the operator, its since_version."""
+    @property
+    def outputs(self) -> int:
+        """How many outputs the node names, those left out between others included."""
+
+    @property
+    def version(self) -> int:
+        """The version of the operator, its since_version."""
 
     def wants(self, output: int) -> bool:
-        """Return whether the node names this output."""
+        """Whether the node names this output."""
 
     def reserve(self, count: int, dtype: np.dtype[Any] | type = ...) -> None:
-        """Announce that `count` elements will be held, before that is done. Raises RunError R302 beyond the limit.
+        """Announce an allocation of `count` elements. Raises RunError R302 beyond the limit.
 
-        Every kernel does so whose results or temporaries may be much larger than its inputs.
+        Every kernel calls it first whose results or temporaries may be much larger than its inputs.
         """
 
     def hold(self, value: Any) -> None:
         """Count a value as live until the node is done. Raises RunError R302 beyond the limit.
 
-        A kernel that runs graphs does so for the results that it keeps while it goes on.
+        A kernel that runs graphs calls it for the results that it keeps from one run to the next.
         """
 
     def check_time(self) -> None:
         """Raise RunError R303 when time is up. Loops that may be long call it."""
 
     def rng(self, seed: float | None = None) -> np.random.Generator:
-        """Return the node's source of chance: of its own seed, or of the evaluation's."""
+        """Return the node's generator of random numbers: of its own seed, or of the evaluation's."""
+
+
+class GradientContext(KernelContext, Protocol):
+    """What an evaluation offers to the kernel of Gradient beside that."""
+
+    def gradients(self, graph: Graph, values: Sequence[Any], count: int) -> list[Any]:
+        """Return the derivatives of a graph's first output by its first `count` inputs, None for 0.
+
+        `values` are all outputs of a run of the graph. Raises RunError R201 where a node has no derivative.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +144,7 @@ def _described(function: Function, origin: str, is_generator: bool, *, any_type:
 
 
 def gradient(*operators: str, since: int = 0) -> Callable[[Function], Function]:
-    """Register the derivative of operators of the standard from version `since` on: see `kernels/gradients.py`."""
+    """Register the derivative of operators of the standard from version `since` on: see opset.reference.derivatives."""
     return LAYER.register("gradient", operators, since, "")
 
 

@@ -23,8 +23,9 @@ from opset.errors import Finding, ModelError, RunError, UsageError, printable
 from opset.model.arrays import MESSAGES, decoded, dtype_of_element, encoded, message_of, value_of
 from opset.model.source import NO_WAIT, OPEN
 from opset.model.writing import write_files
-from opset.reference.evaluator import Declared, type_of
 from opset.reference.numerics.memory import nbytes
+from opset.reference.value_info import ValueInfo
+from opset.reference.values import type_of
 from opset.tensor_io import json_values as literals
 from opset.tensor_io import npz as archives
 
@@ -39,7 +40,7 @@ _CANNOT: Final = "the file cannot hold a value"
 _FOLDER: Final = "write a folder, which holds every value: -o FOLDER/"
 
 
-def read_values(path: str, declared: Sequence[Declared], limit: int, role: str, name: str = "") -> dict[str, Any]:
+def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str, name: str = "") -> dict[str, Any]:
     """Return the values in a file or folder by the names of inputs or outputs that they are for.
 
     `declared` are the inputs or outputs, in order, whose types decide how .pb and .json are read; `role` is "input" or
@@ -91,7 +92,7 @@ def _unread(path: str, why: str) -> RunError:
     return RunError(Finding("R105", "the file of values cannot be read", why=why[:1000], file=path))
 
 
-def _chosen(names: Iterable[str], declared: Sequence[Declared], role: str) -> dict[str, str]:
+def _chosen(names: Iterable[str], declared: Sequence[ValueInfo], role: str) -> dict[str, str]:
     """Return which of the names in a file to read, and what they are called in the model.
 
     A name that is declared is just that, whatever it begins with.
@@ -104,7 +105,7 @@ def _chosen(names: Iterable[str], declared: Sequence[Declared], role: str) -> di
     }
 
 
-def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str, limit: int) -> dict[str, Any]:
+def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
     """Return the values in a JSON object by name; names that are not declared are kept for the evaluator to refuse.
 
     Raises ValueError with all that is wrong.
@@ -128,7 +129,7 @@ def values_in_json(text: bytes | str, declared: Sequence[Declared], role: str, l
     return found
 
 
-def typed(data: Any, declared: Declared, limit: int) -> Any:
+def typed(data: Any, declared: ValueInfo, limit: int) -> Any:
     """Return the value of at most `limit` bytes that parsed JSON stands for by a declaration. Raises ValueError."""
     if declared.type is None:
         raise ValueError("the model does not say of which type it is: give it as .npz or .pb")
@@ -139,7 +140,7 @@ def typed(data: Any, declared: Declared, limit: int) -> Any:
 
 
 def _message(
-    data: bytes, file: str, declared: Sequence[Declared], limit: int, role: str, name: str
+    data: bytes, file: str, declared: Sequence[ValueInfo], limit: int, role: str, name: str
 ) -> tuple[str, Any]:
     """The name and value of a .pb file: for the given name, the number in its own, or the name in the message."""
     known = {each.name: each for each in declared}
@@ -155,7 +156,7 @@ def _message(
     return name, value_of(decoded(MESSAGES[word], data), limit, kind)
 
 
-def _only(declared: Sequence[Declared], role: str, file: str) -> str:
+def _only(declared: Sequence[ValueInfo], role: str, file: str) -> str:
     if len(declared) != 1:
         raise ValueError(f"it does not say which {role} it is for; write NAME={file}")
     return declared[0].name
@@ -170,7 +171,7 @@ def _names(data: bytes) -> list[str]:
     return names
 
 
-def _folder(path: str, declared: Sequence[Declared], limit: int, role: str) -> dict[str, Any]:
+def _folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str) -> dict[str, Any]:
     """Return the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`.
 
     Where there are as many files as inputs without a default, they are for these: initializers may stand among the
@@ -213,7 +214,7 @@ def form_of(path: str) -> str:
     raise UsageError(Finding("U103", message, help=help, file=path))
 
 
-def check_form(path: str, declared: Iterable[Declared]) -> None:
+def check_form(path: str, declared: Iterable[ValueInfo]) -> None:
     """Raise UsageError U103 with the values that a file to be written cannot hold by their declared types."""
     if form_of(path) != ".npz":
         return
@@ -232,7 +233,7 @@ def check_form(path: str, declared: Iterable[Declared]) -> None:
 
 
 def write_values(
-    path: str, values: Mapping[str, Mapping[str, Any]], declared: Mapping[str, Sequence[Declared]], force: bool
+    path: str, values: Mapping[str, Mapping[str, Any]], declared: Mapping[str, Sequence[ValueInfo]], force: bool
 ) -> None:
     """Write values to a .npz or .json file or a folder, whole or not at all.
 
@@ -269,7 +270,7 @@ def write_values(
     write_files(files, force=force)
 
 
-def _bytes_of(declared: Declared, value: Any) -> bytes:
+def _bytes_of(declared: ValueInfo, value: Any) -> bytes:
     return encoded(message_of(declared.name, value, declared.type or type_of(value)))
 
 

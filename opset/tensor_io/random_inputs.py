@@ -14,7 +14,7 @@ from opset.errors import Finding, RunError, UsageError, printable
 from opset.model.arrays import data_type_of, dtype_of_element
 from opset.model.elements import element_name
 from opset.model.types import type_string
-from opset.reference.evaluator import Limits
+from opset.reference.limits import Limits
 
 _ENTRIES = 2  # of a sequence or map of tensors; of one that holds others 1, as they would multiply
 _WORDS = ("one", "two", "three", "four", "five", "six")

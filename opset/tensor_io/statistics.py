@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from opset.errors import printable
-from opset.reference.evaluator import type_of
 from opset.reference.numerics.memory import nbytes
+from opset.reference.values import type_of
 from opset.tensor_io import json_values as literals
 
 SMALL = 24

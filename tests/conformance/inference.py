@@ -47,7 +47,7 @@ import opset
 from opset.inference.dimensions import Dim, TooComplex, substitute, variables
 from opset.inference.result import Inference, infer
 from opset.inference.types import Type
-from opset.reference.evaluator import type_of
+from opset.reference.values import type_of
 from tests.conformance.decided import decided
 from tests.conformance.evaluator import fits, selected
 from tests.conformance.exported import graph_cases

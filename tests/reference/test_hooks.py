@@ -101,7 +101,7 @@ def test_a_file_beside_the_yaml_gives_kernels_for_each_version(tmp_path):
 
 def test_its_errors_name_node_and_constraint(tmp_path):
     error = failure([folder_of(tmp_path)], "y = com.example.Scale <factor = -1.0> (x)")
-    assert (error.code, error.message) == ("R203", "Scale asks for: factor > 0")
+    assert (error.code, error.message) == ("R203", "Scale requires: factor > 0")
     assert error.why.startswith("C1: factor -1; ") and "(Scale)" in error.place
 
 

@@ -8,7 +8,7 @@ import pytest
 from opset import Limits, ReferenceEvaluator, RunError
 from opset.model import proto as pb
 from opset.model.syntax import parse_model
-from opset.reference.evaluator import CallOfStep
+from opset.reference.context import StepContext
 from opset.schemas.constraints import Violation
 from tests.bounds import cpu_seconds
 
@@ -253,7 +253,7 @@ def test_products_of_large_integers_wrap(dtype, shapes):
 
 def test_the_clock_is_looked_at_within_few_but_long_strings(monkeypatch):
     looks = []
-    monkeypatch.setattr(CallOfStep, "check_time", lambda self: looks.append(1))
+    monkeypatch.setattr(StepContext, "check_time", lambda self: looks.append(1))
     assert computed("RegexFullMatch", np.full(50, "x" * 500_000, object), pattern="x*")[0].all()
     assert len(looks) > 10
 

@@ -5,7 +5,7 @@ import pytest
 
 from opset import ReferenceEvaluator, RunError
 from opset.model.syntax import parse_model
-from opset.reference.evaluator import Limits
+from opset.reference.limits import Limits
 
 COUNT = 40_000
 

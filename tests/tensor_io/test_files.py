@@ -18,14 +18,15 @@ from hypothesis import strategies as st
 from opset.errors import OpsetError, RunError, UsageError
 from opset.model import proto as pb
 from opset.model.arrays import DTYPES, message_of, tensor_of
-from opset.reference.evaluator import Declared, type_of
+from opset.reference.value_info import ValueInfo
+from opset.reference.values import type_of
 from opset.tensor_io import json_values as literals
 from opset.tensor_io.files import read_values, write_values
 from tests.bounds import cpu_seconds
 from tests.model.test_arrays import TEXT, VALUES, X, arrays, same
 
 LIMIT = 1 << 24
-FLOAT = Declared("x", "tensor(float)", None)
+FLOAT = ValueInfo("x", "tensor(float)", None)
 
 
 def read(path, *declared, role="input", name="", limit=LIMIT):
@@ -49,7 +50,7 @@ def place(tmp_path_factory):
 @settings(max_examples=100, deadline=None)
 @given(arrays(), st.sampled_from(["folder/", "v.npz", "v.json"]))
 def test_what_is_written_is_read_back(place, array, form):
-    declared = Declared("a/b", type_of(array), None)
+    declared = ValueInfo("a/b", type_of(array), None)
     path = f"{place}/{form}"
     try:
         write_values(path, {"input": {"a/b": array}, "output": {}}, {"input": [declared], "output": []}, True)
@@ -74,7 +75,7 @@ def test_what_is_written_is_read_back(place, array, form):
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("form", ["folder/", "v.json"])
 def test_every_type_of_value_is_written_and_read(tmp_path, kind, form):
-    declared = Declared("v", kind, None)
+    declared = ValueInfo("v", kind, None)
     path = f"{tmp_path}/{form}"
     write_values(path, {"output": {"v": VALUES[kind]}}, {"output": [declared]}, False)
     assert same(read(path, declared, role="output")["v"], VALUES[kind])
@@ -104,7 +105,7 @@ def test_what_numpy_and_onnx_write_is_read(tmp_path):
 
 
 def test_a_declared_name_is_just_that_and_others_have_the_prefix_of_their_role(tmp_path):
-    inputs = [FLOAT, Declared("input/y", "tensor(float)", None)]
+    inputs = [FLOAT, ValueInfo("input/y", "tensor(float)", None)]
     values = {"input/x": X, "output/x": X + 1, "input/y": X + 2, "z": X + 3}
     np.savez(tmp_path / "v.npz", **values)
     (tmp_path / "v.json").write_text(json.dumps({name: array.tolist() for name, array in values.items()}))
@@ -116,7 +117,7 @@ def test_a_declared_name_is_just_that_and_others_have_the_prefix_of_their_role(t
     (tmp_path / "v.json").write_text('{"input/x": [1], "x": [1]}')
     for form in ("npz", "json"):
         assert "twice, with and without a prefix" in refused(tmp_path / f"v.{form}")
-    declared = {"input": inputs, "output": [Declared("input/y", "tensor(float)", None)]}
+    declared = {"input": inputs, "output": [ValueInfo("input/y", "tensor(float)", None)]}
     values = {"input": {"x": X, "input/y": X + 1}, "output": {"input/y": X + 2}}
     write_values(f"{tmp_path}/both.npz", values, declared, False)
     for role in ("input", "output"):
@@ -124,7 +125,7 @@ def test_a_declared_name_is_just_that_and_others_have_the_prefix_of_their_role(t
 
 
 def test_a_message_is_for_the_name_that_is_said_its_number_or_its_own(tmp_path):
-    inputs = [Declared("a", "tensor(float)", None), Declared("s", "seq(tensor(float))", None)]
+    inputs = [ValueInfo("a", "tensor(float)", None), ValueInfo("s", "seq(tensor(float))", None)]
     (tmp_path / "input_1.pb").write_bytes(message_of("a", [X], "seq(tensor(float))").SerializeToString())
     (tmp_path / "any.pb").write_bytes(message_of("s", [X], "seq(tensor(float))").SerializeToString())
     (tmp_path / "other.pb").write_bytes(tensor_of("b", X).SerializeToString())
@@ -138,11 +139,11 @@ def test_a_message_is_for_the_name_that_is_said_its_number_or_its_own(tmp_path):
 
 def test_a_message_of_another_type_is_told(tmp_path):
     (tmp_path / "x.pb").write_bytes(message_of("x", [X], "seq(tensor(float))").SerializeToString())
-    why = refused(tmp_path / "x.pb", Declared("x", "seq(tensor(double))", None))
+    why = refused(tmp_path / "x.pb", ValueInfo("x", "seq(tensor(double))", None))
     assert why == "a tensor in it is of float32, and tensor(double) is declared"
-    why = refused(tmp_path / "x.pb", Declared("x", "seq(map(int64, float))", None))
+    why = refused(tmp_path / "x.pb", ValueInfo("x", "seq(map(int64, float))", None))
     assert why == "it holds tensor_value, and seq(map(int64, float)) is declared"
-    assert "no message holds opaque(a)" in refused(tmp_path / "x.pb", Declared("x", "opaque(a)", None))
+    assert "no message holds opaque(a)" in refused(tmp_path / "x.pb", ValueInfo("x", "opaque(a)", None))
 
 
 def test_a_folder_tells_all_that_is_wrong_in_it(tmp_path):
@@ -150,7 +151,7 @@ def test_a_folder_tells_all_that_is_wrong_in_it(tmp_path):
     (tmp_path / "input_0.pb").write_bytes(b"\xff\xff")
     (tmp_path / "input_1.pb").write_bytes(tensor_of("y", X).SerializeToString()[:-3])
     with pytest.raises(RunError) as caught:
-        read(tmp_path, FLOAT, Declared("y", "tensor(float)", None))
+        read(tmp_path, FLOAT, ValueInfo("y", "tensor(float)", None))
     assert [os.path.basename(each.file) for each in caught.value.findings] == ["input_0.pb", "input_1.pb"]
 
 
@@ -159,7 +160,7 @@ def test_a_folder_with_a_file_for_each_input_without_default_is_for_these(tmp_pa
     for number, array in enumerate([X, bits, X + 1]):
         (tmp_path / f"input_{number}.pb").write_bytes(onnx.numpy_helper.from_array(array).SerializeToString())
     kinds = {"a": "float", "w": "float", "h": "bfloat16", "c": "float"}
-    declared = [Declared(name, f"tensor({kind})", None, name == "w") for name, kind in kinds.items()]
+    declared = [ValueInfo(name, f"tensor({kind})", None, name == "w") for name, kind in kinds.items()]
     expected = {"a": X, "h": np.array([1, -2], DTYPES[16]), "c": X + 1}
     assert same(read(tmp_path, *declared), expected)
     (tmp_path / "input_3.pb").write_bytes(onnx.numpy_helper.from_array(X).SerializeToString())
@@ -176,7 +177,7 @@ ZEROS = pb.SparseTensorProto(
 def test_the_files_of_a_folder_share_the_limit(tmp_path):
     for number in range(3):
         (tmp_path / f"input_{number}.pb").write_bytes(ZEROS)
-    declared = [Declared(name, "sparse_tensor(float)", None) for name in "abc"]
+    declared = [ValueInfo(name, "sparse_tensor(float)", None) for name in "abc"]
     assert len(read(tmp_path, *declared, limit=12_000)) == 3
     assert "it takes 4,000 bytes, and no more than 3,999" in refused(tmp_path, *declared, limit=11_999)
 
@@ -192,7 +193,7 @@ def test_the_arrays_of_an_archive_share_the_limit(tmp_path):
 
 
 def test_the_values_in_json_share_the_limit(tmp_path):
-    declared = [Declared("x", "tensor(double)", None), Declared("y", "seq(tensor(double))", None)]
+    declared = [ValueInfo("x", "tensor(double)", None), ValueInfo("y", "seq(tensor(double))", None)]
     (tmp_path / "v.json").write_text('{"x": [1, 2], "y": [[3], [4]]}')
     assert len(read(tmp_path / "v.json", *declared, limit=32)) == 2
     why = refused(tmp_path / "v.json", *declared, limit=31)
@@ -219,7 +220,7 @@ def test_a_folder_of_a_model_without_inputs_has_none(tmp_path):
 
 
 def test_a_folder_with_values_of_another_run_is_not_mixed_up(tmp_path):
-    declared = [FLOAT, Declared("y", "tensor(float)", None)]
+    declared = [FLOAT, ValueInfo("y", "tensor(float)", None)]
     write_values(f"{tmp_path}/d/", {"output": {"x": X, "y": X}}, {"output": declared}, False)
     with pytest.raises(UsageError, match="exists already") as caught:
         write_values(f"{tmp_path}/d", {"output": {"x": X, "y": X}}, {"output": declared}, False)

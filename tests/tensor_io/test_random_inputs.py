@@ -7,8 +7,10 @@ import pytest
 from opset.errors import UsageError
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS
-from opset.reference.evaluator import Declared, Limits, fitted
 from opset.reference.examples import type_proto
+from opset.reference.limits import Limits
+from opset.reference.value_info import ValueInfo
+from opset.reference.values import fitted
 from opset.tensor_io.random_inputs import random_inputs
 from tests.bounds import cpu_seconds
 
@@ -24,7 +26,7 @@ def drawn(*kinds, seed=0, shape=(2, 3)):
 def test_a_tensor_is_what_is_declared(element):
     kind = f"tensor({element})"
     (array,), (again,), (other,) = drawn(kind), drawn(kind), drawn(kind, seed=1)
-    assert fitted(array, Declared("v0", kind, (2, 3)))[1] == ""
+    assert fitted(array, ValueInfo("v0", kind, (2, 3)))[1] == ""
     assert array.tolist() == again.tolist()
     assert array.tolist() != other.tolist()
     if element.startswith(("int", "uint")):
@@ -40,7 +42,7 @@ def test_a_tensor_is_what_is_declared(element):
 )  # fmt: skip
 def test_other_values_are_what_is_declared(kind):
     (value,) = drawn(kind, shape=())
-    assert fitted(value, Declared("v0", kind, None))[1] == ""
+    assert fitted(value, ValueInfo("v0", kind, None))[1] == ""
 
 
 def test_maps_and_sequences_have_two_entries():

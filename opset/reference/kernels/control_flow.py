@@ -8,45 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from opset.model.arrays import DTYPES
-from opset.model.types import shape_of
+from opset.model.arrays import dtype_of_element
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.axes import normalised_axis
 from opset.reference.numerics.memory import nbytes
-from opset.reference.programs import Program
-from opset.reference.registration import KernelContext, kernel
+from opset.reference.registration import Graph, GraphCalls, KernelContext, kernel
+from opset.reference.value_info import ValueInfo
 from opset.schemas.constraints import Violation
-
-Running = Generator[tuple[Program, list[Any]], list[Any], Any]
-"""A kernel that yields a graph and its inputs, is sent the outputs, and gives its result at the end."""
 
 
 @kernel("If")
-def if_1(cond: Array, *, then_branch: Program, else_branch: Program, context: KernelContext) -> Running:
+def if_1(cond: Array, *, then_branch: Graph, else_branch: Graph, context: KernelContext) -> GraphCalls:
     """Return the outputs of the graph that the condition chooses."""
     branch = then_branch if _truth(cond, "C1") else else_branch
     if len(branch.outputs) < context.outputs:
-        raise Violation("C2", f"it gives {len(branch.outputs)}, and {context.outputs} are asked for")
+        raise Violation("C2", f"it has {len(branch.outputs)} outputs, and the node {context.outputs}")
     outputs = yield branch, []
     return tuple(outputs)
 
 
 @kernel("Loop")
 def loop_1(
-    trips: Array | None = None, cond: Array | None = None, *carried: Any, body: Program, context: KernelContext
-) -> Running:
-    """Return the carried values after the last iteration, then what every iteration gave beside them, stacked."""
+    trips: Array | None = None, cond: Array | None = None, *carried: Any, body: Graph, context: KernelContext
+) -> GraphCalls:
+    """Return the carried values after the last iteration, then the scan outputs of all iterations, stacked."""
     if trips is not None and trips.size != 1:
         raise Violation("C2", f"M has {trips.size} elements")
     states = len(carried)
     if len(body.inputs) < states + 2 or len(body.outputs) < max(states + 1, context.outputs + 1):
-        raise Violation("C3", f"{states} carried values, a body of {len(body.inputs)} inputs and {_given(body)}")
+        raise Violation("C3", f"{states} carried values, {_described(body)}")
     values, going = list(carried), True if cond is None else _truth(cond, "C1")
     condition: Any = np.array(True) if cond is None else cond
     shape = _shape_of_number(body)
     stacks: list[list[Array]] = [[] for _ in body.outputs[states + 1 :]]
     sizes = dict.fromkeys(map(id, carried), 0)
-    # A range, unlike a count, has an end; its numbers, unlike those of numpy, do not overflow.
+    # Numbers of a range, unlike those of numpy, do not overflow.
     for number in count() if trips is None else range(int(trips.item())):
         if not going:
             break
@@ -57,24 +53,24 @@ def loop_1(
             going = _truth(condition, "C1")
         for stack, value in zip(stacks, outputs[states + 1 :], strict=True):
             _keep(stack, value, context)
-    declared = body.body.proto.output[states + 1 :]
+    declared = body.outputs[states + 1 :]
     return (*values, *(_stacked(stack, each, 0, context) for stack, each in zip(stacks, declared, strict=True)))
 
 
 def _carried(values: Sequence[Any], sizes: Mapping[int, int], context: KernelContext) -> dict[int, int]:
-    """Reserve what is carried to the next iteration; return the size of each value by its identity.
+    """Reserve what is carried to the next iteration; return the bytes of each value by its identity.
 
-    No graph holds these values between two iterations, and each iteration may add one to those that it only hands on.
-    `sizes` are those of the values before, which still live, 0 for what came from outside and is counted there.
+    No frame holds these values between two iterations, and each iteration may add a value to those that it passes on.
+    `sizes` are those of the previous values, which are still live, 0 for values from outside, which are counted there.
     """
     found = {id(each): sizes[id(each)] if id(each) in sizes else nbytes(each) for each in values}
     context.reserve(sum(found.values()), np.uint8)
     return found
 
 
-def _shape_of_number(body: Program) -> tuple[int, ...]:
+def _shape_of_number(body: Graph) -> tuple[int, ...]:
     """Return the shape of the iteration number: a scalar, or [1] where the body declares that."""
-    return (1,) if shape_of(body.body.proto.input[0].type) == (1,) else ()
+    return (1,) if body.inputs[0].shape == (1,) else ()
 
 
 def _truth(cond: Array, label: str) -> bool:
@@ -83,12 +79,12 @@ def _truth(cond: Array, label: str) -> bool:
     return bool(cond.item())
 
 
-def _given(body: Program) -> str:
-    return f"{len(body.outputs)} outputs"
+def _described(body: Graph) -> str:
+    return f"a body of {len(body.inputs)} inputs and {len(body.outputs)} outputs"
 
 
 def _same_types(before: Sequence[Any], after: list[Any], label: str) -> list[Any]:
-    """Return the next states, which have the types of the ones before. Raises Violation."""
+    """Return the next states, whose types are those of the previous ones. Raises Violation."""
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         if isinstance(old, np.ndarray) and (not isinstance(new, np.ndarray) or new.dtype != old.dtype):
             raise Violation(label, f"value {number} was of type {old.dtype}, and is {getattr(new, 'dtype', 'none')}")
@@ -96,7 +92,7 @@ def _same_types(before: Sequence[Any], after: list[Any], label: str) -> list[Any
 
 
 def _keep(stack: list[Array], value: Any, context: KernelContext) -> None:
-    """Keep what an iteration gave. Raises Violation C5 where it does not stack with the ones before."""
+    """Keep a scan output of an iteration. Raises Violation C5 where it does not stack with the previous ones."""
     if not isinstance(value, np.ndarray):
         raise Violation("C5", "one of them is no tensor")
     if stack and (stack[0].shape != value.shape or stack[0].dtype != value.dtype):
@@ -106,7 +102,7 @@ def _keep(stack: list[Array], value: Any, context: KernelContext) -> None:
 
 
 def _stacked(stack: list[Array], declared: Any, axis: int, context: KernelContext) -> Array:
-    """Return values put together along a new axis; of none what the graph declares of its output."""
+    """Return values stacked along a new axis; without any, an empty tensor of the shape that the graph declares."""
     if stack:
         context.reserve(len(stack) * stack[0].size, stack[0].dtype)
         return np.stack(stack, axis)
@@ -115,26 +111,26 @@ def _stacked(stack: list[Array], declared: Any, axis: int, context: KernelContex
     return np.empty(shape, dtype)
 
 
-def _declared(output: Any) -> tuple[list[int], np.dtype[Any]]:
+def _declared(output: ValueInfo) -> tuple[list[int], np.dtype[Any]]:
     """Return shape and type of a graph's output as it declares them; a dimension that is not known is 0."""
-    number = output.type.tensor_type.elem_type
-    if number not in DTYPES:
-        raise ValueError(f"no iteration is run, and the graph does not declare the type of its output '{output.name}'")
-    return [each if isinstance(each, int) else 0 for each in shape_of(output.type) or ()], DTYPES[number]
+    if output.type is None or not output.type.startswith("tensor("):
+        raise ValueError(f"no iteration runs, and the graph does not declare the type of its output '{output.name}'")
+    shape = [dim if isinstance(dim, int) else 0 for dim in output.shape or ()]
+    return shape, dtype_of_element(output.type.removeprefix("tensor(").removesuffix(")"))
 
 
 @kernel("Scan", since=9)
 def scan_9(
     *inputs: Array,
-    body: Program,
+    body: Graph,
     num_scan_inputs: int,
     scan_input_axes: Sequence[int] | None,
     scan_input_directions: Sequence[int] | None,
     scan_output_axes: Sequence[int] | None,
     scan_output_directions: Sequence[int] | None,
     context: KernelContext,
-) -> Running:
-    """Return the last states, then what every iteration gave beside them, put together along an axis."""
+) -> GraphCalls:
+    """Return the last states, then the scan outputs of all iterations, stacked along an axis."""
     states = _states(inputs, num_scan_inputs, body, context)
     stacked = len(body.outputs) - states
     axes = _numbers(scan_input_axes, num_scan_inputs, "C2")
@@ -147,7 +143,7 @@ def scan_9(
     to_axes, to_front = _numbers(scan_output_axes, stacked, "C2"), _numbers(scan_output_directions, stacked, "C3")
     values, stacks = yield from _scanned(body, list(inputs[:states]), scanned, backwards, len(scanned[0]), context)
     results = []
-    for stack, declared, axis, reverse in zip(stacks, body.body.proto.output[states:], to_axes, to_front, strict=True):
+    for stack, declared, axis, reverse in zip(stacks, body.outputs[states:], to_axes, to_front, strict=True):
         rank = stack[0].ndim if stack else len(_declared(declared)[0])
         if reverse:
             stack.reverse()
@@ -159,12 +155,12 @@ def scan_9(
 def scan_8(
     lengths: Array | None,
     *inputs: Array,
-    body: Program,
+    body: Graph,
     num_scan_inputs: int,
     directions: Sequence[int] | None,
     context: KernelContext,
-) -> Running:
-    """Return `scan` of each sample along its first dimension, what is past the end of a sample being 0."""
+) -> GraphCalls:
+    """Return the scan of each sample along its first dimension, 0 past the end of a sample."""
     states = _states(inputs, num_scan_inputs, body, context)
     backwards = _numbers(directions, num_scan_inputs, "C3")
     if any(x.ndim < 1 + (number >= states) for number, x in enumerate(inputs)):
@@ -180,7 +176,7 @@ def scan_8(
         raise Violation("C4", f"lengths {[x.shape[1] for x in inputs[states:]]}")
     finals: list[list[Array]] = [[] for _ in range(states)]
     samples: list[list[Array]] = [[] for _ in body.outputs[states:]]
-    declared = body.body.proto.output
+    declared = body.outputs
     for sample, end in enumerate(ends.tolist()):
         context.check_time()
         # The ellipsis keeps scalars arrays.
@@ -211,33 +207,33 @@ def _no_samples(declared: Any, longest: int) -> Array:
     return np.empty((0, longest, *shape), dtype)
 
 
-def _states(inputs: Sequence[Any], scans: int, body: Program, context: KernelContext) -> int:
+def _states(inputs: Sequence[Any], scans: int, body: Graph, context: KernelContext) -> int:
     """Return the number of states. Raises Violation C1 where inputs, outputs and the body do not fit together."""
     states = len(inputs) - scans
     if scans < 1 or states < 0 or len(body.outputs) < max(states, context.outputs) or len(body.inputs) < len(inputs):
-        scanned = f"{len(inputs)} inputs of which {scans} are scanned"
-        raise Violation("C1", f"{scanned}, a body of {len(body.inputs)} inputs and {_given(body)}")
+        scanned = f"{len(inputs)} inputs, {scans} of them scanned"
+        raise Violation("C1", f"{scanned}, {_described(body)}")
     return states
 
 
-def _numbers(given: Sequence[int] | None, count: int, label: str) -> Sequence[int]:
-    """Return one number for each of `count`, 0 where nothing is said. Raises Violation."""
-    if not given:
+def _numbers(stated: Sequence[int] | None, count: int, label: str) -> Sequence[int]:
+    """Return one number for each of `count`, 0 by default. Raises Violation."""
+    if not stated:
         return [0] * count
-    if len(given) != count or (label == "C3" and not {0, 1}.issuperset(given)):
-        raise Violation(label, f"{list(given)} for {count}")
-    return given
+    if len(stated) != count or (label == "C3" and not {0, 1}.issuperset(stated)):
+        raise Violation(label, f"{list(stated)} for {count}")
+    return stated
 
 
 def _scanned(
-    body: Program,
+    body: Graph,
     values: list[Any],
     scanned: list[Array],
     backwards: Sequence[int],
     length: int,
     context: KernelContext,
-) -> Generator[tuple[Program, list[Any]], list[Any], tuple[list[Any], list[list[Array]]]]:
-    """Return the last states, and what each iteration gave beside them. Raises Violation C4 where lengths differ."""
+) -> Generator[tuple[Graph, list[Any]], list[Any], tuple[list[Any], list[list[Array]]]]:
+    """Return the last states, and the scan outputs of each iteration. Raises Violation C4 where lengths differ."""
     if any(len(x) != length for x in scanned):
         raise Violation("C4", f"lengths {[len(x) for x in scanned]}")
     states = len(values)
@@ -255,10 +251,10 @@ def _scanned(
 
 
 @kernel("SequenceMap", since=17)
-def sequence_map_17(sequence: list[Any], *others: Any, body: Program, context: KernelContext) -> Running:
-    """Return for each output of the graph the sequence of what it gave for each element."""
+def sequence_map_17(sequence: list[Any], *others: Any, body: Graph, context: KernelContext) -> GraphCalls:
+    """Return for each output of the graph the sequence of its values for each element."""
     if len(body.outputs) < context.outputs or len(body.inputs) < 1 + len(others):
-        raise Violation("C2", f"{1 + len(others)} inputs, a body of {len(body.inputs)} inputs and {_given(body)}")
+        raise Violation("C2", f"{1 + len(others)} inputs, {_described(body)}")
     for each in others:
         if isinstance(each, list) and len(each) != len(sequence):
             raise Violation("C1", f"lengths {len(sequence)} and {len(each)}")

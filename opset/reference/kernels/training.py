@@ -1,29 +1,50 @@
-"""Kernels of optimisers, and of the gradients that they take."""
+"""Kernels of training: gradients, and the optimisers that take them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from opset.errors import printable
 from opset.inference.gradient_graphs import DOMAIN
-from opset.reference.kernels.gradients import gradient_1 as gradient_1  # registered by its import
 from opset.reference.numerics.arrays import Array
-from opset.reference.registration import kernel
+from opset.reference.numerics.small_floats import is_float
+from opset.reference.registration import GradientContext, Graph, GraphCalls, kernel
 from opset.schemas.constraints import Violation
+
+
+@kernel("Gradient", domain=DOMAIN)
+def gradient_1(
+    *inputs: Any, xs: Sequence[str], zs: Sequence[str] | None, y: str, graph: Graph, context: GradientContext
+) -> GraphCalls:
+    """Return the derivatives of the sum of y by each of xs, at the values of the inputs."""
+    if len(inputs) != len(graph.inputs):
+        raise Violation("C1", f"{len(inputs)} inputs for {len(graph.inputs)} names")
+    for name, x in zip(xs, inputs, strict=False):
+        if not is_float(x):
+            raise Violation("C2", f"'{printable(name)}' is no tensor of floats")
+    values = yield graph, list(inputs)
+    for value in values:
+        context.hold(value)
+    if not is_float(values[0]):
+        raise Violation("C3", f"'{printable(y)}' is no tensor of floats")
+    derivatives = zip(inputs, context.gradients(graph, values, len(xs)), strict=False)
+    return tuple(np.zeros_like(x) if by_x is None else by_x.astype(x.dtype).reshape(x.shape) for x, by_x in derivatives)
 
 
 def _updated(
     inputs: Sequence[Array], parts: int, update: Callable[..., tuple[Array, ...]]
 ) -> tuple[Array, ...]:
-    """Return the new values of all tensors, then the new second part of all, and so on.
+    """Return the updated tensors, then the updated second part of each tensor, and so on.
 
-    The inputs are all tensors, all gradients and all of each other part. Raises Violation C2 and C3.
+    The inputs are all tensors, then the gradients of all, then each other part of all. Raises Violation C2 and C3.
     """
     count, left = divmod(len(inputs), parts)
     if left or not count:
-        raise Violation("C2", f"{len(inputs)} inputs are no {parts} for each tensor")
-    groups = [inputs[number::count] for number in range(count)]
+        raise Violation("C2", f"{len(inputs)} inputs are not {parts} for each tensor")
+    groups = [inputs[index::count] for index in range(count)]
     for x, *others in groups:
         if any(each.shape != x.shape or each.dtype != x.dtype for each in others):
             raise Violation("C3", f"{x.dtype}{list(x.shape)} beside {[(str(e.dtype), e.shape) for e in others]}")

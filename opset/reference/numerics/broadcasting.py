@@ -72,5 +72,17 @@ def aligned_at_axis(a: Array, b: Array, axis: int | None) -> Array:
     return b.reshape(b.shape + (1,) * (last - start))
 
 
+def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return `x` in another shape: summed along what broadcasts to its own, repeated along what its own broadcasts to.
+
+    So the derivative by a broadcast operand has the operand's shape.
+    """
+    if x.shape == shape:
+        return x
+    x = x.sum(tuple(range(x.ndim - len(shape))))
+    axes = tuple(axis for axis, (size, dim) in enumerate(zip(x.shape, shape, strict=True)) if dim == 1 < size)
+    return np.broadcast_to(x.sum(axes, keepdims=True), shape)
+
+
 def _shapes(*operands: Array) -> str:
     return " and ".join(str(list(each.shape)) for each in operands)

@@ -16,6 +16,11 @@ SMALL_FLOATS = frozenset(
 )
 
 
+def is_float(value: Any) -> bool:
+    """Whether a value is a tensor of floats, small ones included."""
+    return isinstance(value, np.ndarray) and (value.dtype.kind == "f" or value.dtype in SMALL_FLOATS)
+
+
 def rounded_once(function: Function) -> Function:
     """Wrap a kernel so that small floats are computed in float32, and its float32 results have the first input's type.
 

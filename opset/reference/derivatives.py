@@ -1,50 +1,46 @@
-"""Gradient: the derivative of a value by others, backwards through the nodes between them.
+"""The derivatives of operators, for Gradient: from those by a node's outputs, those by its inputs.
 
-A rule gives the derivatives by a node's inputs from those by its outputs. It is registered like a kernel and holds for
-the versions from `since` on:
+A rule is registered like a kernel, and holds for the versions from `since` on:
 
     @gradient("Tanh")
     def tanh(node): return (node.derivative * (1 - node.y * node.y),)
 
-Small floats are differentiated in float32 and rounded at the end. Where a function has no derivative, at the corner of
-Relu for instance, a rule gives one of those beside it, or their mean where operands are alike, as Max has them.
+Where a function has no derivative, at the corner of Relu for instance, a rule returns one of those on either side, or
+their mean where operands are interchangeable, as those of Max are.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from opset.errors import Finding, OpsetError, RunError, printable
-from opset.inference.gradient_graphs import DOMAIN
-from opset.reference.kernels.control_flow import Running
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.axes import normalised_axis
-from opset.reference.numerics.broadcasting import aligned_at_axis
+from opset.reference.numerics.broadcasting import aligned_at_axis, summed_to
 from opset.reference.numerics.error_function import erf
-from opset.reference.numerics.small_floats import SMALL_FLOATS
-from opset.reference.programs import Program, Step
-from opset.reference.registration import LAYER, gradient, kernel
-from opset.schemas.constraints import Violation
-from opset.schemas.names import normalised
+from opset.reference.numerics.small_floats import is_float
+from opset.reference.registration import KernelContext, gradient
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that was run: what it took and gave, and the derivatives by what it gave, None for 0.
+    """A node that was run: its inputs and outputs, and the derivatives by its outputs, None for 0.
 
-    `context` is the `KernelContext` that its kernel had.
+    `compute` is its kernel, which takes inputs and attributes; `context` is the context of the kernel.
     """
 
-    step: Step
+    operator: str
+    version: int
+    attributes: Mapping[str, Any]
     inputs: list[Any]
     outputs: list[Any]
     derivatives: list[Any]
-    context: Any
+    compute: Callable[..., Any]
+    context: KernelContext
 
     @property
     def x(self) -> Array:
@@ -59,132 +55,17 @@ class Node:
     @property
     def derivative(self) -> Array:
         """The derivative by the first output."""
-        given = self.derivatives[0]
-        return np.zeros_like(self.y) if given is None else given
+        derivative = self.derivatives[0]
+        return np.zeros_like(self.y) if derivative is None else derivative
 
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """The attributes, with defaults."""
-        return self.step.attributes
-
-    @property
-    def version(self) -> int:
-        """The version of the operator, its since_version."""
-        return self.context.version
-
-    def input(self, number: int, name: str = "") -> Any:
-        """Return an input, or the attribute that it was in other versions; None where neither is there."""
-        value = self.inputs[number] if number < len(self.inputs) else None
+    def input(self, index: int, name: str = "") -> Any:
+        """Return an input, or the attribute that it was in other versions; None where there is neither."""
+        value = self.inputs[index] if index < len(self.inputs) else None
         return self.attributes.get(name) if value is None else value
 
 
 Rule = Callable[[Node], Sequence[Any]]
-"""What gives the derivatives by the inputs: of a shape that broadcasts to the input's or back, None for 0."""
-
-
-def _gradient_of(step: Step) -> Rule | None:
-    if step.schema is None or normalised(step.node.domain):
-        return None
-    hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)
-    return None if hook is None else hook.function
-
-
-@kernel("Gradient", domain=DOMAIN)
-def gradient_1(
-    *inputs: Any, xs: Sequence[str], zs: Sequence[str] | None, y: str, graph: Program, context: Any
-) -> Running:
-    """Return the derivatives of the sum of y by each of xs, at the values of the inputs."""
-    if len(inputs) != len(graph.inputs):
-        raise Violation("C1", f"{len(inputs)} inputs for {len(graph.inputs)} names")
-    for name, value in zip(xs, inputs, strict=False):
-        if not _is_float(value):
-            raise Violation("C2", f"'{printable(name)}' is no tensor of floats")
-    values = yield graph, list(inputs)
-    for value in values:
-        context.hold(value)
-    if not _is_float(values[0]):
-        raise Violation("C3", f"'{printable(y)}' is no tensor of floats")
-    derivatives = _backwards(graph, dict(zip(graph.outputs, values, strict=True)), len(xs), context)
-    return tuple(
-        np.zeros_like(x) if slot not in derivatives else derivatives[slot].astype(x.dtype).reshape(x.shape)
-        for slot, x in enumerate(inputs[: len(xs)])
-    )
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and (value.dtype.kind == "f" or value.dtype in SMALL_FLOATS)
-
-
-def _backwards(graph: Program, values: dict[int, Any], count: int, context: Any) -> dict[int, Array]:
-    """Return the derivatives of the graph's first output by its first `count` inputs, those that are not 0, by slot."""
-    active = set(range(count))
-    for step in graph.steps:
-        if not active.isdisjoint(_reads(step)):
-            active.update(slot for slot in step.outputs if _is_float(values.get(slot)))
-    target = graph.outputs[0]
-    path = _path(graph, active, target)
-    wide = {
-        slot: value.astype(np.float32) if _is_float(value) and value.dtype in SMALL_FLOATS else value
-        for slot, value in values.items()
-    }
-    derivatives = {target: np.ones_like(wide[target])}
-    frame = replace(context.frame, program=graph)
-    for step, function in path:
-        context.check_time()
-        node = Node(
-            step,
-            [wide.get(slot) for slot in step.inputs],
-            [wide.get(slot) for slot in step.outputs],
-            [derivatives.pop(slot, None) for slot in step.outputs],
-            replace(context, frame=frame, step=step),
-        )
-        try:
-            found = function(node)
-        except OpsetError:
-            raise
-        except Exception as error:
-            message = "the node cannot be differentiated"
-            raise RunError(Finding("R204", message, graph.place(step), f"{type(error).__name__}: {error}")) from error
-        for slot, x, given in zip(step.inputs, node.inputs, found, strict=False):
-            if slot in active and given is not None:
-                given = _summed(np.asarray(given, x.dtype), x.shape)
-                derivatives[slot] = derivatives[slot] + given if slot in derivatives else given
-    return derivatives
-
-
-def _reads(step: Step) -> list[int]:
-    """Return the slots that a step reads, those that its graphs take from around them included."""
-    graphs = [value for value in step.attributes.values() if isinstance(value, Program)]
-    return [*step.inputs, *(slot for graph in graphs for slot, _ in graph.captured)]
-
-
-def _path(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rule]]:
-    """The steps between inputs and target, the last first, with their rules. Raises RunError R201 without one."""
-    wanted, path, findings = {target}, [], []
-    for step in reversed(graph.steps):
-        reads = _reads(step)
-        if wanted.isdisjoint(step.outputs) or active.isdisjoint(reads):
-            continue
-        function = _gradient_of(step)
-        wanted.update(slot for slot in reads if slot in active)
-        if function is not None:
-            path.append((step, function))
-        else:
-            message = f"the operator {printable(step.node.op_type)} cannot be differentiated"
-            help = "give Gradient a part of the graph without it, or register one: opset.reference.kernels.gradients"
-            findings.append(Finding("R201", message, graph.place(step), "there is no rule for its derivative", help))
-    if findings:
-        raise RunError(reversed(findings))
-    return path
-
-
-def _summed(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return x in another shape: summed where that broadcasts to its own, repeated where its own broadcasts to that."""
-    if x.shape == shape:
-        return x
-    x = x.sum(tuple(range(x.ndim - len(shape))))
-    axes = tuple(axis for axis, (here, there) in enumerate(zip(x.shape, shape, strict=True)) if there == 1 < here)
-    return np.broadcast_to(x.sum(axes, keepdims=True), shape)
+"""Returns the derivatives by the inputs, None for 0; `summed_to` brings them to the shapes of the inputs."""
 
 
 # Elementwise functions of one operand.
@@ -266,35 +147,35 @@ for _name, _factor in FACTORS.items():
 
 @gradient("Identity", "Cast", "CastLike")
 def identity(node: Node) -> Sequence[Any]:
-    """Return the derivative on; changing the type of floats changes no value."""
+    """Return the derivative as it is: changing the type of floats changes no value."""
     return (node.derivative,)
 
 
 @gradient("Ceil", "Floor", "Round", "Sign", "Hardmax")
 def steps(node: Node) -> Sequence[Any]:
-    """Return nothing: the function is constant but for where it jumps."""
+    """Return 0: the function is constant except where it jumps."""
     return ()
 
 
 @gradient("Clip")
 def clip(node: Node) -> Sequence[Any]:
-    """Return the derivative to what each element is: the operand, or a bound."""
-    x, y, given = node.x, node.y, node.derivative
+    """Return the derivative by the operand or bound that each element equals."""
+    x, y, dy = node.x, node.y, node.derivative
     lower, upper = node.input(1, "min"), node.input(2, "max")
     beyond = np.zeros(x.shape, bool) if upper is None else x > upper
     below = np.zeros(x.shape, bool) if lower is None else (x < lower) & ~beyond
-    return given * (y == x), (given * below).sum(), (given * beyond).sum()
+    return dy * (y == x), (dy * below).sum(), (dy * beyond).sum()
 
 
 @gradient("Dropout", since=7)
 def dropout(node: Node) -> Sequence[Any]:
-    """Return the derivative where elements are kept; needs the mask where some are not."""
+    """Return the derivative where elements are kept; where some are dropped, this needs the mask."""
     training = node.version >= 12 and node.input(2) is not None and bool(node.input(2))
     ratio = 0.5 if node.input(1) is None else float(node.input(1))
     if not training or not ratio:
         return (node.derivative,)
     if len(node.outputs) < 2 or node.outputs[1] is None:
-        raise ValueError("name its output 'mask': what it kept is not known without")
+        raise ValueError("name its output 'mask': without it, the kept elements are not known")
     return (node.derivative * node.outputs[1] / (1 - ratio) if ratio < 1 else None,)
 
 
@@ -302,31 +183,31 @@ def dropout(node: Node) -> Sequence[Any]:
 
 
 def _operands(node: Node) -> tuple[Array, Array]:
-    """Return two operands whose shapes broadcast as in numpy, which they did not before version 7."""
+    """Return two operands whose shapes broadcast as in numpy; before version 7 they are aligned at an axis first."""
     x, y = node.inputs[:2]
     return x, aligned_at_axis(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
 
 
 def _back(node: Node, by_x: Any, by_y: Array) -> Sequence[Any]:
-    """Return derivatives by operands in the shapes that the inputs have."""
-    return by_x, _summed(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
+    """Return derivatives by operands in the shapes of the inputs."""
+    return by_x, summed_to(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
 
 
 @gradient("Add")
 def add(node: Node) -> Sequence[Any]:
-    """Return the derivative to both."""
+    """Return the derivative for both."""
     return _back(node, node.derivative, node.derivative)
 
 
 @gradient("Sub")
 def subtract(node: Node) -> Sequence[Any]:
-    """Return the derivative to both, negative to what is taken off."""
+    """Return the derivative for the minuend, and its negative for the subtrahend."""
     return _back(node, node.derivative, -node.derivative)
 
 
 @gradient("Mul")
 def multiply(node: Node) -> Sequence[Any]:
-    """Return to each the derivative times the other."""
+    """Return for each operand the derivative times the other."""
     x, y = _operands(node)
     return _back(node, node.derivative * y, node.derivative * x)
 
@@ -356,50 +237,47 @@ def leaky_relu_by_tensor(node: Node) -> Sequence[Any]:
 
 @gradient("Sum")
 def total(node: Node) -> Sequence[Any]:
-    """Return the derivative to each."""
+    """Return the derivative for each operand."""
     return [node.derivative] * len(node.inputs)
 
 
 @gradient("Mean")
 def mean(node: Node) -> Sequence[Any]:
-    """Return an equal share to each."""
+    """Return an equal share for each operand."""
     return [node.derivative / len(node.inputs)] * len(node.inputs)
 
 
 @gradient("Max", "Min")
 def extreme(node: Node) -> Sequence[Any]:
-    """Return the derivative to those that are the extreme, in equal shares."""
+    """Return the derivative for the operands that are the extreme, in equal shares."""
     chosen = [each == node.y for each in node.inputs]
     share = node.derivative / np.maximum(sum(each.astype(node.y.dtype) for each in chosen), 1)
     return [share * each for each in chosen]
 
 
-# Moving elements.
+# Operators that move elements.
 
 
 @gradient("CenterCropPad", "Compress", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements")
 @gradient("GatherND", "Pad", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile")
 @gradient("Transpose", "Trilu", "Unsqueeze", "Where")
-def moved(node: Node) -> Sequence[Any]:
-    """Return each element the derivatives of the places where it went, found by moving its number."""
+def move(node: Node) -> Sequence[Any]:
+    """Sum the derivatives of all copies of an element, which are found by moving the numbers of elements."""
     first, numbers = 1, []
     for x in node.inputs:
-        numbers.append(np.arange(first, first + x.size).reshape(x.shape) if _is_float(x) else x)
-        first += x.size if _is_float(x) else 0
+        numbers.append(np.arange(first, first + x.size).reshape(x.shape) if is_float(x) else x)
+        first += x.size if is_float(x) else 0
     node.context.reserve(4 * first, np.int64)
     attributes = dict(node.attributes)
     if "value" in attributes:
-        attributes["value"] = 0  # of Pad: the number of no element
-    if node.step.takes_context:
-        attributes["context"] = node.context
-    assert node.step.function is not None
-    places = node.step.function(*numbers, **attributes)
+        attributes["value"] = 0  # of Pad: 0 is the number of no element
+    moved = node.compute(*numbers, **attributes)
     sums = np.zeros(first)
-    for place, given in zip(places if isinstance(places, tuple) else (places,), node.derivatives, strict=False):
-        if given is not None:
-            sums += np.bincount(place.ravel(), given.ravel(), first)
+    for each, dy in zip(moved if isinstance(moved, tuple) else (moved,), node.derivatives, strict=False):
+        if dy is not None:
+            sums += np.bincount(each.ravel(), dy.ravel(), first)
     # np.take keeps the shape of a scalar.
-    return [np.take(sums, each) if _is_float(x) else None for x, each in zip(node.inputs, numbers, strict=True)]
+    return [np.take(sums, each) if is_float(x) else None for x, each in zip(node.inputs, numbers, strict=True)]
 
 
 # Reductions, along the axes of an attribute or, later, of an input.
@@ -407,10 +285,10 @@ def moved(node: Node) -> Sequence[Any]:
 
 def _kept(node: Node, *values: Array) -> tuple[tuple[int, ...], list[Array]]:
     """Return the axes of a reduction, and values of its output's size with these axes kept as 1."""
-    given = node.input(1, "axes")
-    if given is None or not len(given):
-        given = () if node.attributes.get("noop_with_empty_axes") else range(node.x.ndim)
-    axes = tuple(normalised_axis(int(axis), node.x.ndim, "C1") for axis in given)
+    stated = node.input(1, "axes")
+    if stated is None or not len(stated):
+        stated = () if node.attributes.get("noop_with_empty_axes") else range(node.x.ndim)
+    axes = tuple(normalised_axis(int(axis), node.x.ndim, "C1") for axis in stated)
     shape = [1 if axis in axes else size for axis, size in enumerate(node.x.shape)]
     return axes, [each.reshape(shape) for each in values]
 
@@ -430,8 +308,8 @@ SLOPES: dict[str, Slope] = {
 
 def _rule_of_slope(slope: Slope) -> Rule:
     def times_slope(node: Node) -> Sequence[Any]:
-        _, (y, given) = _kept(node, node.y, node.derivative)
-        return (given * slope(node.x, y),)
+        _, (y, dy) = _kept(node, node.y, node.derivative)
+        return (dy * slope(node.x, y),)
 
     return times_slope
 
@@ -442,48 +320,48 @@ for _name, _slope in SLOPES.items():
 
 @gradient("ReduceMean")
 def reduce_mean(node: Node) -> Sequence[Any]:
-    """Return an equal share to each element."""
-    axes, (given,) = _kept(node, node.derivative)
-    return (given / max(1, math.prod(node.x.shape[axis] for axis in axes)),)
+    """Return an equal share for each element."""
+    axes, (dy,) = _kept(node, node.derivative)
+    return (dy / max(1, math.prod(node.x.shape[axis] for axis in axes)),)
 
 
 @gradient("ReduceMax", "ReduceMin")
 def reduce_extreme(node: Node) -> Sequence[Any]:
-    """Return the derivative to the elements that are the extreme, in equal shares."""
-    axes, (y, given) = _kept(node, node.y, node.derivative)
+    """Return the derivative for the elements that are the extreme, in equal shares."""
+    axes, (y, dy) = _kept(node, node.y, node.derivative)
     chosen = node.x == y
-    return (chosen * given / np.maximum(chosen.sum(axes, keepdims=True), 1),)
+    return (chosen * dy / np.maximum(chosen.sum(axes, keepdims=True), 1),)
 
 
 @gradient("ReduceProd")
 def reduce_product(node: Node) -> Sequence[Any]:
     """Return the derivative times the product of all other elements."""
-    axes, (given,) = _kept(node, node.derivative)
+    axes, (dy,) = _kept(node, node.derivative)
     zeros = node.x == 0
     others = np.where(zeros, 1, node.x).prod(axes, keepdims=True)
     count = zeros.sum(axes, keepdims=True)
     alone = np.where(count == 0, others / np.where(zeros, 1, node.x), 0)
-    return (given * np.where(zeros & (count == 1), others, alone),)
+    return (dy * np.where(zeros & (count == 1), others, alone),)
 
 
 @gradient("GlobalAveragePool")
 def global_average(node: Node) -> Sequence[Any]:
-    """Return an equal share to each place."""
+    """Return an equal share for each spatial element."""
     return (node.derivative / max(1, math.prod(node.x.shape[2:])),)
 
 
 @gradient("Softmax", "LogSoftmax")
 def softmax(node: Node) -> Sequence[Any]:
-    """The derivative of shares, or of their logarithms, that are taken along an axis, before 13 of whole rows."""
-    shape, y, given = node.x.shape, node.y, node.derivative
+    """Return the derivative of Softmax or its logarithm along an axis; before version 13, of whole rows."""
+    shape, y, dy = node.x.shape, node.y, node.derivative
     axis = normalised_axis(node.attributes["axis"], len(shape), "C1")
     if node.version < 13:
         rows = (math.prod(shape[:axis]), math.prod(shape[axis:]))
-        y, given, axis = y.reshape(rows), given.reshape(rows), 1
-    if node.step.node.op_type == "Softmax":
-        result = y * (given - (given * y).sum(axis, keepdims=True))
+        y, dy, axis = y.reshape(rows), dy.reshape(rows), 1
+    if node.operator == "Softmax":
+        result = y * (dy - (dy * y).sum(axis, keepdims=True))
     else:
-        result = given - np.exp(y) * given.sum(axis, keepdims=True)
+        result = dy - np.exp(y) * dy.sum(axis, keepdims=True)
     return (result.reshape(shape),)
 
 
@@ -492,28 +370,28 @@ def softmax(node: Node) -> Sequence[Any]:
 
 @gradient("MatMul")
 def matmul(node: Node) -> Sequence[Any]:
-    """Return to each the derivative times the other, turned over; a vector is a matrix of one row or column."""
+    """Return for each factor the derivative times the other, transposed; a vector is a matrix of one row or column."""
     a, b = node.inputs
-    left, right, given = a, b, node.derivative
+    left, right, dy = a, b, node.derivative
     if a.ndim == 1:
-        left, given = a[None, :], np.expand_dims(given, -1 if b.ndim == 1 else -2)
+        left, dy = a[None, :], np.expand_dims(dy, -1 if b.ndim == 1 else -2)
     if b.ndim == 1:
-        right, given = b[:, None], np.expand_dims(given, -1)
-    by_left, by_right = given @ right.swapaxes(-1, -2), left.swapaxes(-1, -2) @ given
+        right, dy = b[:, None], np.expand_dims(dy, -1)
+    by_left, by_right = dy @ right.swapaxes(-1, -2), left.swapaxes(-1, -2) @ dy
     return (
-        _summed(by_left, left.shape).reshape(a.shape),
-        _summed(by_right, right.shape).reshape(b.shape),
+        summed_to(by_left, left.shape).reshape(a.shape),
+        summed_to(by_right, right.shape).reshape(b.shape),
     )
 
 
 @gradient("Gemm")
 def gemm(node: Node) -> Sequence[Any]:
-    """Return the derivatives of a product, scaled, and of what is added."""
+    """Return the derivatives by the factors of a scaled product, and by the addend."""
     a, b = node.inputs[:2]
     left = a.T if node.attributes["transA"] else a
     right = b.T if node.attributes["transB"] else b
-    given = node.derivative * node.attributes["alpha"]
-    by_a, by_b = given @ right.T, left.T @ given
+    dy = node.derivative * node.attributes["alpha"]
+    by_a, by_b = dy @ right.T, left.T @ dy
     return (
         by_a.T if node.attributes["transA"] else by_a,
         by_b.T if node.attributes["transB"] else by_b,
@@ -523,18 +401,18 @@ def gemm(node: Node) -> Sequence[Any]:
 
 @gradient("Conv")
 def convolution(node: Node) -> Sequence[Any]:
-    """Return the derivatives by images, weights and bias, one place of the kernel after the other."""
+    """Return the derivatives by images, weights and bias, computed tap by tap of the kernel."""
     x, w = node.inputs[:2]
-    given, group = node.derivative, node.attributes["group"]
-    if not given.size:
+    dy, group = node.derivative, node.attributes["group"]
+    if not dy.size:
         return ()
     rank, sizes = x.ndim - 2, w.shape[2:]
     strides = node.attributes["strides"] or (1,) * rank
     dilations = node.attributes["dilations"] or (1,) * rank
     reach = [(size - 1) * step + 1 for size, step in zip(sizes, dilations, strict=True)]
     begins = _begins(node, strides, reach)
-    # Images large enough that every place of the kernel is inside for every output.
-    ends = [(out - 1) * stride + each for out, stride, each in zip(given.shape[2:], strides, reach, strict=True)]
+    # Images padded so that every tap of the kernel is inside for every output.
+    ends = [(out - 1) * stride + each for out, stride, each in zip(dy.shape[2:], strides, reach, strict=True)]
     extent = [max(end, begin + size) for end, begin, size in zip(ends, begins, x.shape[2:], strict=True)]
     inside: Any = (..., *(slice(begin, begin + size) for begin, size in zip(begins, x.shape[2:], strict=True)))
     node.context.reserve(2 * math.prod(x.shape[:2]) * math.prod(extent), x.dtype)
@@ -542,27 +420,27 @@ def convolution(node: Node) -> Sequence[Any]:
     padded[inside] = x
     by_padded, by_w = np.zeros_like(padded), np.zeros_like(w)
     channels, features = x.shape[1] // group, w.shape[0] // group
-    grouped = given.reshape(len(x), group, features, -1)
+    grouped = dy.reshape(len(x), group, features, -1)
     weights = w.reshape(group, features, channels, *sizes)
     by_weights = by_w.reshape(weights.shape)
-    for place in np.ndindex(*sizes):
+    for tap in np.ndindex(*sizes):
         node.context.check_time()
         seen: Any = (
             ...,
             *(
                 slice(at * dilation, at * dilation + (out - 1) * stride + 1, stride)
-                for at, dilation, out, stride in zip(place, dilations, given.shape[2:], strides, strict=True)
+                for at, dilation, out, stride in zip(tap, dilations, dy.shape[2:], strides, strict=True)
             ),
         )
         pixels = padded[seen].reshape(len(x), group, channels, -1)
-        by_weights[(..., *place)] = np.einsum("ngfp,ngcp->gfc", grouped, pixels, optimize=True)
-        spread = np.einsum("ngfp,gfc->ngcp", grouped, weights[(..., *place)], optimize=True)
+        by_weights[(..., *tap)] = np.einsum("ngfp,ngcp->gfc", grouped, pixels, optimize=True)
+        spread = np.einsum("ngfp,gfc->ngcp", grouped, weights[(..., *tap)], optimize=True)
         by_padded[seen] += spread.reshape(padded[seen].shape)
-    return by_padded[inside], by_w, given.sum((0, *range(2, given.ndim)))
+    return by_padded[inside], by_w, dy.sum((0, *range(2, dy.ndim)))
 
 
 def _begins(node: Node, strides: Sequence[int], reach: Sequence[int]) -> list[int]:
-    """Return how much stands before the image along each dimension."""
+    """Return the padding before the image along each spatial axis."""
     mode, pads = node.attributes["auto_pad"], node.attributes["pads"]
     if mode == "VALID" or (mode == "NOTSET" and not pads):
         return [0] * len(strides)

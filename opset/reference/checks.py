@@ -1,0 +1,108 @@
+"""Whether a node's inputs and outputs fit its schema, and the errors of a kernel as findings about its node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opset.errors import Finding, OpsetError, RunError, printable
+from opset.opsets.registry import Registry
+from opset.reference.limits import too_much_memory
+from opset.reference.programs import ABSENT, Step
+from opset.reference.values import outline, type_of
+from opset.schemas.constraints import Violation
+from opset.schemas.model import OpSchema, Parameter
+from opset.schemas.signature import arity_misfits, check_constraints, type_misfits
+
+
+def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:
+    """Raise RunError R202 with all respects in which inputs do not fit the operator's schema."""
+    if step.schema is None:
+        return
+    # A step has no slots for inputs that are left out at the end.
+    given = [*inputs, *[None] * (step.schema.min_input - len(inputs))]
+    types = [_input_type(step.schema, index, value) for index, value in enumerate(given)]
+    misfits = [*arity_misfits(step.schema, types), *type_misfits(step.schema, types, bare_optionals=True)]
+    if misfits:
+        raise RunError(Finding("R202", each.what, location, each.why) for each in misfits)
+
+
+def _input_type(schema: OpSchema, index: int, value: Any) -> str | None:
+    """Return the type of an input, "" where it is left out, None where the value alone does not determine it."""
+    if value is None:
+        formal = _formal(schema.inputs, index)
+        return None if formal is not None and _may_be_optional(schema, formal) else ""
+    type_ = type_of(value)
+    return None if "?" in type_ else type_
+
+
+def _formal(formals: Sequence[Parameter], index: int) -> Parameter | None:
+    return formals[min(index, len(formals) - 1)] if formals else None
+
+
+def _may_be_optional(schema: OpSchema, formal: Parameter) -> bool:
+    return any(each.startswith("optional(") for each in schema.allowed(formal))
+
+
+def check_attributes(step: Step, inputs: Sequence[Any]) -> None:
+    """Raise Violation where an attribute breaks a constraint that its declaration names."""
+    if step.legal_ranks is None:
+        return
+    assert step.schema is not None
+    ranks = tuple([each.ndim if each.__class__ is np.ndarray else None for each in inputs])
+    if ranks not in step.legal_ranks:
+        check_constraints(step.schema, step.attributes, ranks)
+        step.legal_ranks.add(ranks)
+
+
+def check_outputs(step: Step, result: Any, location: str) -> None:
+    """Raise RunError where a kernel returned what its operator does not have at this version, or nothing.
+
+    R202 for a type that an attribute requests and only a newer version has, R204 for no value, or one that is no
+    tensor.
+    """
+    schema = step.schema
+    if schema is None or not schema.outputs:
+        return
+    name = f"{schema.name} {schema.since_version}"
+    results = result if result.__class__ is tuple else (result,)
+    for index, slot in enumerate(step.outputs):
+        formal = _formal(schema.outputs, index)
+        if slot == ABSENT or formal is None or _may_be_optional(schema, formal):
+            continue
+        value = results[index] if index < len(results) else None
+        if value is None:
+            why = f"{name} does not have it with these inputs and attributes"
+            raise RunError(Finding("R204", f"there is no output '{formal.name}'", location, why))
+        type_ = type_of(np.asarray(value) if isinstance(value, np.generic) else value)
+        allowed = schema.allowed(formal)
+        if type_ in allowed:
+            continue
+        is_tensor = isinstance(value, np.ndarray | np.generic)
+        if is_tensor or all(each.startswith("tensor(") for each in allowed):
+            message = f"the output '{formal.name}' cannot be {type_}"
+            code = "R202" if is_tensor else "R204"
+            raise RunError(Finding(code, message, location, f"{name} has {', '.join(allowed)}"))
+
+
+def failure(step: Step, inputs: Sequence[Any], error: Exception, location: str, registry: Registry) -> BaseException:
+    """Return what a kernel raised as an error that names the node, its inputs and the constraint."""
+    if isinstance(error, OpsetError):
+        return type(error)(
+            each if each.place else Finding(each.code, each.message, location, each.why, each.help, each.file)
+            for each in error.findings
+        )
+    inputs_are = f"its inputs are {', '.join(map(outline, inputs)) or 'none'}"
+    if isinstance(error, Violation):
+        name = printable(step.schema.name if step.schema else step.node.op_type)
+        text = registry.documentation(step.schema).constraints.get(error.label, "") if step.schema else ""
+        message = f"{name} requires: {text}" if text else f"{name} breaks {error.label}"
+        why = "; ".join(part for part in (error.detail, inputs_are) if part)
+        return RunError(Finding("R203", message, location, f"{error.label}: {why}"))
+    if isinstance(error, MemoryError):
+        return too_much_memory(location, str(error))
+    said = str(error) if isinstance(error, ValueError | IndexError) else f"{type(error).__name__}: {error}"
+    message = "the operator cannot be computed on these inputs"
+    return RunError(Finding("R204", message, location, f"{said[:500]}; {inputs_are}"))

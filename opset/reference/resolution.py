@@ -1,0 +1,109 @@
+"""Which kernel computes an operator: found by its domain, name and the version that a body imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from opset.errors import Finding, RunError, printable
+from opset.opsets.hooks import Lookup
+from opset.opsets.registry import Registry
+from opset.reference import registration
+from opset.schemas.model import OpSchema
+from opset.schemas.names import normalised, shown
+from opset.schemas.signature import attribute_misfits
+
+_UNUSED = frozenset(("consumed_inputs",))
+"""Attributes of the first versions that named buffers to reuse, and never had a meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedKernel:
+    """What nodes of one operator share at one version: schema, kernel, defaults of attributes, legal input types.
+
+    `legal_names` holds the sets of attributes that were found to be those of the operator.
+    """
+
+    schema: OpSchema | None
+    kernel: registration.Kernel
+    defaults: dict[str, Any]
+    has_constraints: bool = False
+    legal_types: set[Any] = field(default_factory=set)
+    legal_names: set[frozenset[str]] = field(default_factory=set)
+
+    def attributes(self, given: Mapping[str, Any], location: Callable[[], str]) -> dict[str, Any]:
+        """Return what the kernel takes by keyword: the attributes of a node, and defaults for the others.
+
+        Those without a value count as left out. Raises RunError R202 with all attributes that the operator does not
+        have, and required ones that are missing.
+        """
+        stated = {name: value for name, value in given.items() if value is not None and name not in _UNUSED}
+        names = frozenset(stated)
+        if names not in self.legal_names:
+            if findings := [*self._misfits(names, location())]:
+                raise RunError(findings)
+            self.legal_names.add(names)
+        return {**self.defaults, **stated} if stated else self.defaults
+
+    def _misfits(self, names: Iterable[str], location: str) -> Iterable[Finding]:
+        unknown = set(names) - self.kernel.attributes if not self.kernel.any_attributes else set()
+        if self.schema is not None:
+            for misfit in attribute_misfits(self.schema, dict.fromkeys(names)):
+                if misfit.name not in _UNUSED:
+                    unknown.discard(misfit.name)
+                    yield Finding("R202", misfit.what, location, misfit.why)
+        for name in sorted(unknown):
+            yield Finding("R202", f"the kernel takes no attribute '{printable(name)}'", location, help="leave it out")
+
+
+class Resolver:
+    """Finds the kernels of one model's operators, each once."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self._resolved: dict[tuple[str, str, int], ResolvedKernel] = {}
+        self._kernels = Lookup(registration.LAYER, registry)
+
+    def resolve(self, node: Any, imports: Mapping[str, int], location: Callable[[], str]) -> ResolvedKernel:
+        """Return what computes a node in a body of these imports; `location` is of the node. Raises RunError R201."""
+        domain = normalised(node.domain)
+        key = (node.op_type, domain, imports.get(domain, 0))
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(node, *key, imports, location)
+        return self._resolved[key]
+
+    def _resolve(
+        self, node: Any, operator: str, domain: str, version: int, imports: Mapping[str, int],
+        location: Callable[[], str],
+    ) -> ResolvedKernel:
+        schema = self.registry.schema(operator, version, domain)
+        since = schema.since_version if schema is not None else version
+        kernel = self._kernels.find("kernel", domain, operator, since, schema.family if schema is not None else "")
+        if kernel is None or (schema is None and domain in self.registry.domains):
+            raise RunError(self._unknown(location(), node, domain, imports, schema))
+        formal = schema.attributes if schema is not None else {}
+        defaults = {
+            name: each.default
+            for name, each in formal.items()
+            if not each.required and (kernel.any_attributes or name in kernel.attributes)
+        }
+        return ResolvedKernel(schema, kernel, defaults, any(each.constraint for each in formal.values()))
+
+    def _unknown(
+        self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
+    ) -> Finding:
+        name, shown_domain = printable(node.op_type), printable(shown(domain))
+        if schema is not None:
+            why = f"{shown_domain} {schema.name} {schema.since_version} has no kernel"
+            help = f"use {schema.replacement}" if schema.replacement else "register one: docs/evaluating.md"
+        elif domain not in imports:
+            why, help = f"the domain {shown_domain} is not imported", "add it to opset_import"
+        elif versions := self.registry.versions(node.op_type, domain):
+            since = versions[0].since_version
+            why = f"it was added in version {since} of {shown_domain}, and {imports[domain]} is imported"
+            help = "import a newer version"
+        else:
+            why = f"{shown_domain} {imports[domain]} has no such operator, and the model no such function"
+            help = "declare it and register a kernel: docs/evaluating.md"
+        return Finding("R201", f"the operator {name} cannot be computed", location, why, help)

@@ -1,0 +1,32 @@
+"""What a model declares of its inputs and outputs, and a graph of its own: name, type and shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from opset.errors import printable
+from opset.model.types import Shape, shape_of, type_string
+
+
+@dataclass(frozen=True, slots=True)
+class ValueInfo:
+    """An input or output: its name, type string and shape, None where they are not declared; whether it has a default.
+
+    Inputs have a default where an initializer has their name.
+    """
+
+    name: str
+    type: str | None = None
+    shape: Shape | None = None
+    has_default: bool = False
+
+    def __str__(self) -> str:
+        """Return type and shape in words: "tensor(float) of shape [N, 3]"."""
+        dims = ", ".join("?" if dim is None else str(dim) for dim in self.shape or ())
+        return printable(f"{self.type or 'any type'}{'' if self.shape is None else f' of shape [{dims}]'}")
+
+
+def value_info_of(proto: Any, has_default: bool = False) -> ValueInfo:
+    """Return what a ValueInfoProto declares."""
+    return ValueInfo(proto.name, type_string(proto.type), shape_of(proto.type), has_default)

@@ -1,0 +1,112 @@
+"""Values as kernels take them: their types, and whether they fit what a model declares of its inputs.
+
+A tensor is a numpy array, a sequence a list, an optional its value or None, a map a dict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from opset.model.arrays import data_type_of, dtype_of_element
+from opset.model.elements import element_name
+from opset.model.types import Shape
+from opset.reference.value_info import ValueInfo
+
+
+def type_of(value: Any) -> str:
+    """Return the type string of a value; "seq(?)" and "optional(?)" for an empty one, which has no type of its own."""
+    wrappers = ""
+    while isinstance(value, list):
+        if not value:
+            return f"{wrappers}seq(?){')' * wrappers.count('(')}"
+        wrappers, value = f"{wrappers}seq(", value[0]
+    if isinstance(value, np.ndarray):
+        number = data_type_of(value.dtype)
+        kind = f"tensor({element_name(number) if number else value.dtype})"
+    elif isinstance(value, dict):
+        kind = "map(?)"
+    else:
+        kind = "optional(?)" if value is None else type(value).__name__
+    return f"{wrappers}{kind}{')' * wrappers.count('(')}"
+
+
+def outline(value: Any) -> str:
+    """Return a value's type and shape in a few words: "tensor(float)[2, 3]"."""
+    if isinstance(value, np.ndarray):
+        return f"{type_of(value)}{list(value.shape)}"
+    if isinstance(value, list):
+        return f"{type_of(value)} of {len(value)}"
+    return "nothing" if value is None else type_of(value)
+
+
+def fitted(value: Any, declared: ValueInfo) -> tuple[Any, str]:
+    """Return a value in the form that kernels take, and why it does not fit its declaration, "" where it does."""
+    kind = declared.type.removeprefix("sparse_") if declared.type is not None else None  # its values are dense
+    if kind is None or not kind.startswith("tensor("):
+        value = _native(value)
+        if kind is not None and not _may_be(value, kind):
+            return value, f"it is {type_of(value)}, and the model declares {kind}"
+        return value, ""
+    dtype = dtype_of_element(kind[7:-1])
+    try:
+        array = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value, dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        return value, f"it is no {kind}: {error}"
+    array = _native(np.asarray(array))
+    if array.dtype != dtype:
+        return array, f"it is {type_of(array)}, and the model declares {kind}"
+    if declared.shape is not None and not _shape_fits(array.shape, declared.shape):
+        return array, f"its shape is {list(array.shape)}, and the model declares {declared}"
+    return array, ""
+
+
+def _shape_fits(actual: tuple[int, ...], declared: Shape) -> bool:
+    return len(actual) == len(declared) and all(
+        not isinstance(dim, int) or dim == size for size, dim in zip(actual, declared, strict=True)
+    )
+
+
+def _may_be(value: Any, kind: str) -> bool:
+    """Whether a value can be of a type; only the first element of a list and the class of a map are checked."""
+    while True:
+        if kind.startswith("optional("):
+            if value is None:
+                return True
+            kind = kind[9:-1]
+        elif kind.startswith("seq("):
+            if not isinstance(value, list):
+                return False
+            if not value:
+                return True
+            value, kind = value[0], kind[4:-1]
+        elif kind.startswith("map("):
+            return isinstance(value, dict)
+        else:
+            return isinstance(value, np.ndarray) and type_of(value) == kind
+
+
+def _native(value: Any) -> Any:
+    """Return arrays in the machine's byte order and text as objects, in lists too."""
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "US":
+            return value.astype(object)
+        return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+    if isinstance(value, tuple | list):
+        return [_native(each) for each in value]
+    return value
+
+
+def owned(value: Any, feeds: Collection[int]) -> Any:
+    """Return a result that the caller may change: views, constants and inputs (`feeds`, by id) are copied."""
+    if isinstance(value, list):
+        return [owned(each, feeds) for each in value]
+    if isinstance(value, np.ndarray) and (
+        not value.flags.owndata or not value.flags.writeable or id(value) in feeds
+    ):
+        return value.copy()
+    return value
