@@ -98,6 +98,7 @@ CODES: dict[str, str] = {
     "S226": "a version declares no inference of its outputs",
     "S227": "a rule of inference cannot be used",
     "S228": "an inference function is never called",
+    "S229": "an emulated type does not fit its change",
     "I101": "a stated type contradicts what is inferred",
     "I201": "inputs do not fit their operator",
     "I202": "an input has a type that its operator does not take",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, INTEGERS, emulate, nonnegative, positive_axis
+from opset.adapters.shared import INTEGERS, positive_axis
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-
-down("Softmax", "LogSoftmax", "Hardmax", since=11)(nonnegative("axis"))
 
 
 @up("Softmax", "LogSoftmax", "Hardmax", since=11)
@@ -53,12 +51,6 @@ def softmax_13_down(op: Builder, node: Node) -> Result:
     return op.Transpose(y, perm=order)
 
 
-down("Elu", "HardSigmoid", "HardSwish", "Mish", "Selu", "Softplus", "Softsign", "ThresholdedRelu", since=22)(
-    emulate(BFLOAT16)
-)
-down("LeakyRelu", "PRelu", since=16)(emulate(BFLOAT16))
-
-
 @up("PRelu", since=7)
 def p_relu_7_up(op: Builder, node: Node) -> Result:
     """The slopes belonged to dimension 1, unless there was but one; ones after their own dimension keep them there."""
@@ -103,7 +95,7 @@ def relu_14_down(op: Builder, node: Node) -> Result:
 def celu_28_down(op: Builder, node: Node) -> Result:
     """Types that FLOAT holds go through it; for DOUBLE the formula is written out."""
     if node.element(0) != "double":
-        return emulate({"float16": "float", **BFLOAT16})(op, node)
+        return None
     x, alpha, zero, one = node.input(0), *(op.const(v, "double", []) for v in (node.attr("alpha"), 0.0, 1.0))
     curve = op.Mul(alpha, op.Sub(op.Exp(op.Div(x, alpha)), one))
     return op.Add(op.Max(x, zero), op.Min(curve, zero))

@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 
 from opset.adapters.shared import (
-    BFLOAT16,
     INTEGERS,
-    INTEGERS_OF_32_BITS,
-    SMALL_INTEGERS,
     chosen,
-    emulate,
     float16,
     float32,
 )
@@ -27,9 +23,6 @@ SWAPPED = {**{name: name for name in ("Add", "Mul", "Equal", *LOGICAL)}, "Greate
 FLOATS = ("float16", "float", "double")
 WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int64"}
 """Types that hold what two integers give, so that casting back wraps as the small type does."""
-
-down(*ARITHMETIC, since=14)(emulate(WIDE_INTEGERS))
-down("LessOrEqual", "GreaterOrEqual", "Where", since=16)(emulate(BFLOAT16))
 
 
 @up(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
@@ -168,7 +161,7 @@ def max_12_down(op: Builder, node: Node) -> Result:
     """Integers are compared in a float type that holds them; those of 64 bits by Less and Where."""
     element = node.element(0)
     if element not in ("int64", "uint64"):
-        return emulate({**SMALL_INTEGERS, **INTEGERS_OF_32_BITS})(op, node)
+        return None
     best, *others = node.proto.input
     for other in others:
         higher, lower = (other, best) if node.op_type == "Max" else (best, other)
@@ -184,7 +177,7 @@ def less_9_down(op: Builder, node: Node) -> Result:
     """
     element = node.element(0)
     if element not in ("int64", "uint64"):
-        return emulate({**SMALL_INTEGERS, **INTEGERS_OF_32_BITS})(op, node)
+        return None
     parts = []
     for x in node.proto.input:
         divisor = op.const(2**31, element, [])
@@ -207,7 +200,7 @@ def equal_11_down(op: Builder, node: Node) -> Result:
     if element == "uint64":
         return op.Not(op.Or(op.Less(a, b), op.Greater(a, b)))
     if element not in FLOATS:
-        return emulate({**WIDE_INTEGERS, "uint32": "int64"})(op, node)
+        return None
     one, zero = op.const(1.0, element, []), op.const(0.0, element, [])
     numbers = op.And(*(op.Or(op.Less(x, one), op.Greater(x, zero)) for x in (a, b)))
     return op.And(numbers, op.Not(op.Or(op.Less(a, b), op.Greater(a, b))))

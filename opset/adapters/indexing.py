@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from opset.adapters.shared import (
-    BFLOAT16,
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
     constant_ints,
     counted_from_front,
     dimension,
-    emulate,
     is_negative,
-    nonnegative,
     positive_axis,
 )
 from opset.model.elements import NUMBERS
@@ -20,10 +17,6 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 NOWHERE = 2**63 - 1
 """An index beyond every depth."""
-
-down("Compress", since=11)(nonnegative("axis"))
-down("Compress", "OneHot", "Unique", since=28)(emulate(BFLOAT16))
-down("TopK", since=24)(emulate(BFLOAT16))
 
 
 @down("Gather", since=11)
@@ -65,15 +58,6 @@ def scatter_11_down(op: Builder, node: Node) -> Result:
     data, indices, updates = node.proto.input
     front = counted_from_front(op, node, 1, 0, node.attr("axis"))
     return None if front == indices else op.copy(node, inputs=[data, front, updates])
-
-
-@down("ScatterElements", "ScatterND", since=18)
-def scatter_elements_18_down(op: Builder, node: Node) -> Result:
-    """The reductions max and min came with version 18."""
-    reduction = node.attr("reduction")
-    if reduction not in ("none", "add", "mul"):
-        raise Refusal("C204", f"'reduction' is {reduction}, which came with version 18")
-    return None
 
 
 @up("OneHot", since=11)

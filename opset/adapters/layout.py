@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from opset.adapters.shared import (
-    BFLOAT16,
-    SMALL_FLOATS,
     constant_ints,
-    emulate,
     need_size,
     positive_axis,
 )
@@ -15,25 +12,12 @@ from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 FLOATS = ("float16", "float", "double")
-down("Transpose", since=21)(emulate(SMALL_FLOATS))
-down("ReverseSequence", since=28)(emulate(BFLOAT16))
 
 
 @up("Concat", since=4)
 def concat_4_up(op: Builder, node: Node) -> Result:
     """An absent axis meant 1 and has to be given now."""
     return None if node.has("axis") else op.copy(node, axis=1)
-
-
-@down("Concat", since=11)
-def concat_11_down(op: Builder, node: Node) -> Result:
-    """All inputs have one rank, so any of them tells which axis a negative one is."""
-    axis = node.attr("axis")
-    if axis >= 0:
-        return None
-    ranks = (node.rank(index) for index in range(len(node.proto.input)))
-    rank = next((rank for rank in ranks if rank is not None), None)
-    return op.copy(node, axis=positive_axis(axis, node.need_rank(0) if rank is None else rank))
 
 
 def _regroup(groups: int, size: int) -> list[int]:

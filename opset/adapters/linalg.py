@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, INTEGERS, emulate
+from opset.adapters.shared import INTEGERS
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-
-down("Det", since=22)(emulate(BFLOAT16))
-down("Einsum", since=28)(emulate(BFLOAT16))
 
 
 @down("Gemm", since=11)

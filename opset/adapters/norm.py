@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opset.adapters.shared import BFLOAT16, emulate
 from opset.model.elements import NUMBERS
 from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -12,8 +11,6 @@ from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 IN_TRAINING = "convert a model that was exported for inference"
-
-down("InstanceNormalization", "LpNormalization", since=22)(emulate(BFLOAT16))
 
 
 def _in_training(node: Node) -> bool:

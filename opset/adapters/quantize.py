@@ -32,16 +32,6 @@ def quantize_linear_13_down(op: Builder, node: Node) -> Result:
     return _in_parts(op, node)
 
 
-@down("QuantizeLinear", since=19)
-def quantize_linear_19_down(op: Builder, node: Node) -> Result:
-    """`saturate` concerns only float8, so it can be dropped where the result is an integer."""
-    if node.attr("saturate") == 1 or _output_element(node) not in RANGES:
-        return None
-    if node.need_element(X) != node.need_element(SCALE) or node.element(X) != "float":
-        return None
-    return op.copy(node, drop=["saturate"])
-
-
 @down("DequantizeLinear", since=19)
 def dequantize_linear_19_down(op: Builder, node: Node) -> Result:
     """Before 19 the scale was a FLOAT; a product in a smaller type is written out."""

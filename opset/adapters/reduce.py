@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, dimension, emulate, nonnegative, unsqueeze
+from opset.adapters.shared import dimension, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -13,12 +13,6 @@ OTHERS = tuple(f"Reduce{name}" for name in LATER)
 PLAIN = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 """Reductions that return a single element unchanged."""
 LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
-
-down("ArgMax", "ArgMin", since=11)(nonnegative("axis"))
-down("ReduceSum", *OTHERS, since=11)(nonnegative("axes"))
-down("CumSum", since=14)(emulate(BFLOAT16))
-# uint8 holds both truth values in their order; of no elements, its limits are cast to those of bool.
-down("ReduceMax", "ReduceMin", since=20)(emulate({"bool": "uint8"}))
 
 
 @up("ReduceSum", since=13)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from opset.adapters.shared import (
-    SMALL_FLOATS,
     constant_ints,
     distinct_axes,
-    emulate,
-    nonnegative,
 )
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-
-down("Flatten", since=11)(nonnegative("axis"))
-down("Flatten", "Squeeze", "Unsqueeze", since=21)(emulate(SMALL_FLOATS))
 
 
 @down("Squeeze", since=11)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import BFLOAT16, emulate, renamed
+from opset.adapters.shared import renamed
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 GRID_MODES = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
-
-down("GridSample", since=22)(emulate(BFLOAT16))
 
 
 @up("GridSample", since=20)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from opset.errors import printable
 from opset.model.elements import NUMBERS
-from opset.version_converter.registration import Adapter
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.rewrite import Builder, Node, Refusal
 
-# Types with one that holds each of their values, for `through`.
+# Types by one that holds each of their values.
 BFLOAT16 = {"bfloat16": "float"}
 SMALL_FLOATS = dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), "float")
 SMALL_INTEGERS = dict.fromkeys(("int8", "int16", "uint8", "uint16"), "float")
@@ -30,28 +28,6 @@ def positive_axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise Refusal("C103", f"axis {axis} is out of range for rank {rank}")
     return axis % rank if rank else axis
-
-
-def nonnegative(attribute: str, extra_rank: int = 0) -> Adapter:
-    """Return the down adapter for a version before which an axis could not count from the end.
-
-    The axis (or each of a list of axes) is counted from the front instead, in a rank of the first input plus
-    `extra_rank`. Where it is not negative already, the rank has to be known.
-    """
-
-    def adapter(op: Builder, node: Node) -> Result:
-        value = node.attr(attribute)
-        if value is None:
-            return None
-        axes = value if isinstance(value, list) else [value]
-        if all(axis >= 0 for axis in axes):
-            return None
-        rank = node.need_rank(0) + extra_rank
-        axes = [positive_axis(axis, rank) for axis in axes]
-        changes: dict[str, Any] = {attribute: axes if isinstance(value, list) else axes[0]}
-        return op.copy(node, **changes)
-
-    return adapter
 
 
 def float32(value: float) -> float:
@@ -115,34 +91,6 @@ def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int
             return op.const(front, constant.element, constant.dims)
     wide = indices if node.element(index) == "int64" else op.Cast(indices, to=NUMBERS["int64"])
     return op.Add(wide, op.Mul(is_negative(op, wide), dimension(op, node, data, axis)))
-
-
-def emulate(wider: Mapping[str, str]) -> Adapter:
-    """Return the down adapter for a version that took types on, each of which another type holds in full.
-
-    Inputs of those types are cast to the wider one, and what comes out is cast back. It is for operators of which the
-    result is then the same, or rounds once more to what it would have been.
-    """
-
-    def adapter(op: Builder, node: Node) -> Result:
-        if not any(node.element(index) in wider for index in range(len(node.proto.input))):
-            return None
-        inputs = []
-        for index, name in enumerate(node.proto.input):
-            wide = wider.get(node.need_element(index)) if name else None
-            inputs.append(op.Cast(name, to=NUMBERS[wide]) if wide else name)
-        elements = [node.values.element(name) or "" for name in node.proto.output]
-        outputs = [
-            op.fresh("wide") if element in wider else name
-            for name, element in zip(node.proto.output, elements, strict=True)
-        ]
-        op.copy(node, inputs=inputs, outputs=outputs)
-        return [
-            op.Cast(name, to=NUMBERS[element]) if element in wider else name
-            for name, element in zip(outputs, elements, strict=True)
-        ]
-
-    return adapter
 
 
 def need_size(node: Node, index: int, axis: int) -> int:

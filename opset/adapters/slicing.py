@@ -7,15 +7,12 @@ from typing import Any
 
 from opset.adapters.shared import (
     INTEGERS_OF_32_BITS,
-    SMALL_FLOATS,
     SMALL_INTEGERS,
     constant_ints,
     distinct_axes,
-    emulate,
     float16,
     float32,
     need_size,
-    nonnegative,
     positive_axis,
 )
 from opset.model.elements import NUMBERS
@@ -24,10 +21,6 @@ from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 FLOATS = ("float16", "float", "double")
-
-down("Split", since=11)(nonnegative("axis"))
-down("Pad", since=13)(emulate({"bool": "uint8"}))
-down("Pad", since=21)(emulate(SMALL_FLOATS))
 
 
 @up("Pad", since=2)

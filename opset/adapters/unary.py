@@ -6,13 +6,10 @@ import math
 from typing import Any
 
 from opset.adapters.shared import (
-    BFLOAT16,
     INTEGERS,
     INTEGERS_OF_32_BITS,
-    SMALL_FLOATS,
     SMALL_INTEGERS,
     chosen,
-    emulate,
     float16,
     float32,
 )
@@ -23,13 +20,6 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 LARGEST = {"float16": 65504.0, "float": float32(2.0**128 - 2.0**104), "double": math.nextafter(math.inf, 0.0)}
 """Largest finite value of each type that Clip took before version 12."""
 SIDES = (("min", 1, -1.0), ("max", 2, 1.0))
-
-down("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Sin", "Sinh", "Tan", since=22)(
-    emulate(BFLOAT16)
-)
-down("Round", since=22)(emulate(BFLOAT16))
-down("IsInf", since=20)(emulate({"float16": "float", **BFLOAT16, **SMALL_FLOATS}))
-down("IsNaN", since=20)(emulate(SMALL_FLOATS))
 
 
 @up("Clip", since=6)

@@ -226,7 +226,7 @@ def _attribute(
 
 def _change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
     declared = {
-        key: AttributeChange(_frozen(each["old"]), each["ignored"], each["input"])
+        key: AttributeChange(**{part: _frozen(value) for part, value in each.items()})
         for key, each in (attributes or {}).items()
     }
     return Change(attributes=declared, **said)

@@ -233,7 +233,10 @@ def added_attributes(operator: Operator, around: Surroundings) -> Iterator[Findi
 
 
 def facets_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
-    """`old` is said of an attribute that came, `ignored` and `input` of one that went (S210)."""
+    """`old` and `only_for` stand beside an attribute that came, `ignored` and `input` beside one that went (S210).
+
+    `negative` stands beside an axis that both versions have.
+    """
     for name, declared, step in _changed_attributes(operator):
         since = step.new.since_version
         if name not in step.change.attributes:
@@ -245,9 +248,29 @@ def facets_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
             yield Finding("S210", f"'old' is said of {name}, which did not come with version {since}", place=place)
         if (declared.ignored or declared.input) and not went:
             yield Finding("S210", f"{name} did not go with version {since}", place=place)
+        if declared.negative and (came or went or not step.new.attributes[name].type.startswith("int")):
+            yield Finding("S210", f"'negative' is said of {name}, which is no axis of both versions", place=place)
+        if declared.only_for and not came:
+            yield Finding("S210", f"'only_for' is said of {name}, which did not come with version {since}", place=place)
         if declared.input and declared.input not in {parameter.name for parameter in step.new.inputs}:
             help = near_miss(declared.input, [parameter.name for parameter in step.new.inputs])
             yield Finding("S210", f"version {since} has no input {declared.input}", place=place, help=help)
+
+
+def emulated_types_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+    """A type that is emulated came with its version, and the other one was allowed before (S229)."""
+    for step in _transitions(operator):
+        for element, wider in step.change.emulate.items():
+            before = [step.old.allowed(each) for each in (*step.old.inputs, *step.old.outputs)]
+            now = [step.new.allowed(each) for each in (*step.new.inputs, *step.new.outputs)]
+            came = [old for old, new in zip(before, now, strict=False) if f"tensor({element})" in {*new} - {*old}]
+            why = "" if came else "it did not come with this version"
+            if any(f"tensor({wider})" not in old for old in came):
+                why = f"{wider} was not allowed before"
+            if why:
+                since = step.new.since_version
+                message = f"{element} of {operator.name} {since} cannot be emulated by {wider}"
+                yield Finding("S229", message, place=operator.place(since, "change", "emulate", element), why=why)
 
 
 def _changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
@@ -433,8 +456,8 @@ def _function_of(schema: OpSchema, inferred: Inferred) -> int | None:
 
 RULES: tuple[Rule, ...] = (
     *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
-    *(removed_attributes, added_attributes, facets_fit, constraints_used, everything_documented, replacements),
-    *(names_fit, family_known, lists_that_are_sets),
+    *(removed_attributes, added_attributes, facets_fit, emulated_types_fit, constraints_used, everything_documented),
+    *(replacements, names_fit, family_known, lists_that_are_sets),
     *(has_examples, constraints_broken, attributes_set, examples_differ, kernels_exist),
     outputs_inferred,
 )

@@ -7,10 +7,13 @@ versions:                              newest first
   deprecated: true                     with replacement: Operator; likewise experimental
   determinism: nondeterministic        or unknown; left out where results are always the same
   change:                              left out of the first version alone; its difference is that of diff.py, and
-    attributes:                        three things that no difference shows:
+    attributes:                        what no difference shows:
       mode: {added: string, old: x}    the value with which the operator does what it did, if not the new default
       used: {removed: ints, ignored: true}
       axes: {removed: ints, input: axes}
+      axis: {negative: true}           negative values came; before, an axis counts from the front
+      sat: {added: int, only_for: [float8]}          it has an effect only beside inputs or outputs of these types
+    emulate: {bfloat16: float}         types that came, and the older ones through which the operator does the same
     meaning: ...                       what changed beyond the signature, or clarified: what was only said better
     adapters: {up: derived, down: written}           or "impossible: reason"
   same_as: 15                          a newer version: what this one leaves unsaid in prose, that one says
@@ -80,9 +83,10 @@ _ATTRIBUTE_KEYS = ("type", "default", "required", "choices", "range", "kind", "c
 _KIND_TYPES = {BOOL: ("int", "ints"), AXIS: ("int",), AXES: ("ints",), DATA_TYPE: ("int", "ints", "string")}
 _CHANGE_KEYS = (
     *("deprecated", "experimental", "determinism", "inputs", "outputs", "attributes", "types"),
-    *("meaning", "clarified", "adapters"),
+    *("emulate", "meaning", "clarified", "adapters"),
 )
-_ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", "old", "ignored", "input")
+_FACETS = ("old", "ignored", "input", "negative", "only_for")
+_ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", *_FACETS)
 _LABEL = re.compile(r"C[1-9][0-9]{0,3}")
 _ARITIES = (SINGLE, OPTIONAL, VARIADIC)
 
@@ -482,11 +486,13 @@ class _Reading(Fields):
         declared: dict[str, AttributeChange] = {}
         for name, each in self.mapping(fields["attributes"]).items() if "attributes" in fields else ():
             default = attributes[name].default if name in attributes else None
-            diff.setdefault("attributes", {})[name] = self.attribute_change(name, each, default, declared)
+            if difference := self.attribute_change(name, each, default, declared):
+                diff.setdefault("attributes", {})[name] = difference
         adapters = self.mapping(fields["adapters"], ("up", "down"), ("up", "down")) if "adapters" in fields else {}
         return Change(
             diff,
             declared,
+            self.emulate(fields["emulate"]) if "emulate" in fields else {},
             self.text(fields.get("meaning")),
             self.text(fields.get("clarified")),
             self.adapter(adapters.get("up")),
@@ -528,10 +534,31 @@ class _Reading(Fields):
             "default": self.diff_value if came else self.pair(self.diff_value),
             "required": self.flag if came else self.pair(self.flag),
         }
-        if "added" in fields or {"old", "ignored", "input"} & fields.keys():
-            old = self.any_value(fields["old"]) if "old" in fields else default
-            declared[name] = AttributeChange(old, self.flag(fields.get("ignored")), self.text(fields.get("input")))
+        if came or not fields.keys().isdisjoint(_FACETS):
+            old = self.any_value(fields["old"]) if "old" in fields else default if came else None
+            declared[name] = AttributeChange(
+                old,
+                self.flag(fields.get("ignored")),
+                self.text(fields.get("input")),
+                self.flag(fields.get("negative")),
+                self.elements(fields["only_for"]) if "only_for" in fields else (),
+            )
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
+
+    def emulate(self, node: Node) -> dict[str, str]:
+        """Return element types with those that stand for them; a key may be the name of a type set."""
+        found: dict[str, str] = {}
+        for key, each in self.mapping(node).items():
+            wider = self.choice(each, sorted(NUMBERS))
+            found |= dict.fromkeys(self.elements(node.keys[key]), wider)
+        return found
+
+    def elements(self, node: Node) -> tuple[str, ...]:
+        """Return the element types of tensors that an expression, or a list of them, stands for."""
+        types = self.types(node)
+        if not all(each.startswith("tensor(") for each in types):
+            self.wrong(node, "element types of tensors")
+        return tuple(each[7:-1] for each in types)
 
     def diff_value(self, node: Node) -> Any:
         value = self.any_value(node)

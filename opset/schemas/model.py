@@ -57,11 +57,15 @@ class AttributeChange:
       Where the YAML says nothing, it is the new default.
     - `ignored`: for one that went: it never had an effect, so it may be dropped.
     - `input`: for one that went: the name of the input that carries its value now.
+    - `negative`: for an axis that stayed: negative values, which count from the end, came with the newer version.
+    - `only_for`: for one that came: the element types of inputs or outputs for which alone it has an effect.
     """
 
     old: Any = None
     ignored: bool = False
     input: str = ""
+    negative: bool = False
+    only_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +75,13 @@ class Change:
     `diff` repeats the computed signature difference, in the form of schemas/diff.py (lint compares them). `attributes`
     has an entry for every attribute that came, and for those that went of which something is said. `meaning` says what
     changed beyond the signature, `clarified` that only wording did. `up` and `down` are "derived", "written" or
-    "impossible: reason".
+    "impossible: reason". `emulate` maps element types that came to older ones: an operator that casts its inputs to the
+    other type, and its outputs back, computes the same.
     """
 
     diff: dict[str, Any] = field(default_factory=dict)
     attributes: dict[str, AttributeChange] = field(default_factory=dict)
+    emulate: dict[str, str] = field(default_factory=dict)
     meaning: str = ""
     clarified: str = ""
     up: str = "derived"

@@ -402,7 +402,7 @@ class _Conversion:
         made = _bind(current, (result,) if isinstance(result, str) else tuple(result), op, values)
         used = {name for made_node, _ in made for name in made_node.input}
         released.update(name for name in current.input if name and name not in used)
-        if step.adapter is not None:
+        if step.adapter is not None or step.derived.emulate:
             # The operator itself takes all that it took before, unless its own gates say otherwise.
             same = None if step.derived.type_restrictions or step.derived.same_type_restrictions else step.source.name
             self._check_types([entry for entry in made if entry[0].op_type != same], values)

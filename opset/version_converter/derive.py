@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.errors import printable
+from opset.model.elements import NUMBERS
 from opset.schemas.model import VARIADIC, Change, OpSchema
+from opset.schemas.signature import listed
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
 # Element types of an input that an attribute of a type can hold exactly.
@@ -52,6 +54,14 @@ class Derived:
     needed: tuple[int, ...] = ()
     type_restrictions: tuple[TypeRestriction, ...] = ()
     same_type_restrictions: tuple[SameTypeRestriction, ...] = ()
+    emulate: dict[str, str] = field(default_factory=dict)
+    """Element types by which others are computed on the other side."""
+    from_front: tuple[str, ...] = ()
+    """Axes that count from the front alone on the other side."""
+    only_for: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Element types of inputs and outputs without which an attribute of `must_equal` has no effect."""
+    fewer_choices: tuple[str, ...] = ()
+    """Attributes of which the other side declares fewer choices."""
 
     @property
     def rewrites(self) -> bool:
@@ -73,6 +83,8 @@ class Derived:
             or self.needed
             or self.type_restrictions
             or self.same_type_restrictions
+            or self.from_front
+            or self.fewer_choices
         )
 
 
@@ -135,6 +147,18 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
             if target.inputs[index].option == "single" and source.inputs[index].option == "optional"
         ),
         *_types(source, target),
+        {} if upwards else change.emulate,
+        () if upwards else tuple(name for name, facet in change.attributes.items() if facet.negative),
+        {name: frozenset(facet.only_for) for name, facet in change.attributes.items() if facet.only_for},
+        tuple(name for name in source.attributes.keys() & target.attributes.keys() if _has_fewer(source, target, name)),
+    )
+
+
+def _has_fewer(source: OpSchema, target: OpSchema, name: str) -> bool:
+    """Whether an attribute declares choices that the other side does not have."""
+    here, there = source.attributes[name], target.attributes[name]
+    return here.type == there.type and here.kind != "data_type" and bool(there.choices) and not (
+        set(here.choices) <= set(there.choices)
     )
 
 
@@ -197,6 +221,8 @@ def check_types(derived: Derived, node: Node) -> None:
 
 def run(derived: Derived, op: Builder, node: Node) -> Result:
     """Take a node across the transition: None where it may stay as it is. Raises Refusal."""
+    if derived.emulate and any(node.element(index) in derived.emulate for index in range(len(node.proto.input))):
+        return _emulated(derived, op, node)
     check_types(derived, node)
     if derived.inputs >= 0 or derived.outputs >= 0 or derived.needed:
         _check_places(derived, node)
@@ -206,6 +232,26 @@ def run(derived: Derived, op: Builder, node: Node) -> Result:
     if drop or changes or inputs is not None or (outputs is not None and len(outputs) < len(node.proto.output)):
         return op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
     return None
+
+
+def _emulated(derived: Derived, op: Builder, node: Node) -> Result:
+    """Return the node with its inputs of emulated types cast to the wider ones, and its outputs cast back."""
+    wider = derived.emulate
+    drop, changes = _attributes(derived, node)
+    inputs = []
+    for index, name in enumerate(node.proto.input):
+        wide = wider.get(node.need_element(index)) if name else None
+        inputs.append(op.Cast(name, to=NUMBERS[wide]) if wide else name)
+    elements = [node.values.element(name) or "" for name in node.proto.output]
+    outputs = [
+        op.fresh("wide") if element in wider else name
+        for name, element in zip(node.proto.output, elements, strict=True)
+    ]
+    op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
+    return [
+        op.Cast(name, to=NUMBERS[element]) if element in wider else name
+        for name, element in zip(outputs, elements, strict=True)
+    ]
 
 
 def _check_places(derived: Derived, node: Node) -> None:
@@ -235,7 +281,14 @@ def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]
         required = name in derived.target.attributes and derived.target.attributes[name].required
         if node.has(name) or required:
             raise Refusal("C204", f"the attribute '{name}' has no equal at version {since}")
+    for name in derived.fewer_choices:
+        choices = derived.target.attributes[name].choices
+        if node.has(name) and (value := node.attr(name)) not in choices:
+            raise Refusal("C204", f"'{name}' is {printable(str(value))}; version {since} has {listed(choices)}")
     for name, old in derived.must_equal.items():
+        if name in derived.only_for and _has_none(node, derived.only_for[name]):
+            drop += [name] if node.has(name) else []
+            continue
         if not node.has(name):
             default = node.schema.attributes[name].default
             if default is not None and default != old:
@@ -247,7 +300,34 @@ def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]
             what = printable(value) if not hasattr(value, "DESCRIPTOR") else "given"
             raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
         drop.append(name)
-    return drop, {name: value for name, (_, value) in derived.set_defaults.items() if not node.has(name)}
+    changes = {name: value for name, (_, value) in derived.set_defaults.items() if not node.has(name)}
+    return drop, changes | _from_front(derived, node)
+
+
+def _has_none(node: Node, types: frozenset[str]) -> bool:
+    """Whether none of a node's inputs and outputs is certainly of these element types."""
+    values = [name for name in (*node.proto.input, *node.proto.output) if name]
+    return all((element := node.values.element(name)) is not None and element not in types for name in values)
+
+
+def _from_front(derived: Derived, node: Node) -> dict[str, Any]:
+    """Return the axes that have to change so that they count from the front."""
+    changes: dict[str, Any] = {}
+    for name in derived.from_front:
+        value = node.attr(name)
+        axes = value if isinstance(value, list) else [value]
+        if value is None or all(axis >= 0 for axis in axes):
+            continue
+        # All inputs of a variadic parameter have one rank.
+        count = len(node.proto.input) if node.schema.inputs[0].option == VARIADIC else 1
+        rank = next((rank for index in range(count) if (rank := node.rank(index)) is not None), None)
+        rank = node.need_rank(0) if rank is None else rank
+        for axis in axes:
+            if not -rank <= axis < rank:
+                raise Refusal("C103", f"axis {axis} is out of range for rank {rank}")
+        front = [axis % rank for axis in axes]
+        changes[name] = front if isinstance(value, list) else front[0]
+    return changes
 
 
 def _inputs(

@@ -122,6 +122,12 @@ BROKEN = {
         "S210 6:22",
         "did you mean by?",
     ),
+    "S210 negative": (edited(("added: int, default: 1}", "added: int, default: 1, negative: true}")), "S210 6:24", ""),
+    "S210 only_for": (
+        REMOVED.replace("{removed: int}", "{removed: int, ignored: true, only_for: [float]}"), "S210 6:22", ""
+    ),
+    "S229 not new": (edited(("    adapters:", "    emulate: {float16: float}\n    adapters:")), "S229 8:24", ""),
+    "S229 not allowed": (edited(("    adapters:", "    emulate: {bfloat16: int8}\n    adapters:")), "S229 8:25", ""),
     "S211": (
         edited(("    T: floats_ir4\n", "    T: floats_ir4\n    U: bool\n"), ("+bfloat16]", "+bfloat16], U: new")),
         "S211 19:8",
@@ -155,6 +161,7 @@ def test_the_unbroken_example_is_clean(tmp_path):
     assert lint([write(tmp_path, REQUIRED.replace("required: true}}", "required: true, old: 0}}"))]) == []
     assert lint([write(tmp_path, EQUAL.replace("    adapters", "    clarified: it\n    adapters"))]) == []
     assert lint([write(tmp_path, DEPRECATED.replace("  change", "  replacement: Mul\n  change"))]) == []
+    assert lint([write(tmp_path, edited(("    adapters:", "    emulate: {bfloat16: float}\n    adapters:")))]) == []
 
 
 def codes(findings):

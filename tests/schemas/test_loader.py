@@ -52,9 +52,10 @@ versions:
       by: {default: [1.0, 1e-05]}
       dilations: {added: ints, old: {all: 1}}
       mode: {added: string, default: up}
-      strict: {added: int, required: true, old: 0}
+      strict: {added: int, required: true, old: 0, only_for: [float8, bfloat16]}
       unused: {removed: int, ignored: true}
     types: {I: new, T: [+bfloat16, -double]}
+    emulate: {bfloat16: float, float8: float16}
     meaning: Something moved, from one place to another.
     adapters: {up: written, down: "impossible: it is lost"}
   doc: Scales.
@@ -139,8 +140,14 @@ def test_what_a_file_says(tmp_path):
             "axes": AttributeChange(input="C"),
             "dilations": AttributeChange(old={"all": 1}),
             "mode": AttributeChange(old="up"),
-            "strict": AttributeChange(old=0),
+            "strict": AttributeChange(
+                old=0, only_for=("bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
+            ),
             "unused": AttributeChange(ignored=True),
+        },
+        emulate={
+            "bfloat16": "float",
+            **dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), "float16"),
         },
         meaning="Something moved, from one place to another.",
         up="written",
@@ -169,8 +176,8 @@ def test_places_of_parts(tmp_path):
     operator = load(tmp_path, TWO)
     path = operator.path
     assert operator.place(2, "change", "types") == f"{path}:18:12"
-    assert operator.place(1, "inputs", "C") == f"{path}:42:5"
-    assert operator.place(1, "attributes", "not there") == f"{path}:46:5"
+    assert operator.place(1, "inputs", "C") == f"{path}:43:5"
+    assert operator.place(1, "attributes", "not there") == f"{path}:47:5"
 
 
 ONE = "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n"
