@@ -202,7 +202,7 @@ class OpsetError(Exception):
 
 
 class UsageError(OpsetError):
-    """The call itself is off: an unknown target, options that exclude each other, an output that exists."""
+    """The call itself is invalid: an unknown target, options that exclude each other, an output that exists."""
 
     exit_status = 2
 

@@ -2,7 +2,7 @@
 
     load(source) -> Model       model.proto, model.payload(tensor), model.save(path), model.SerializeToString()
 
-What this package offers is imported when it is first asked for, so that walking a graph does not wait for protobuf.
+What this package offers is imported when it is first used, so that walking a graph does not wait for protobuf.
 """
 
 from __future__ import annotations

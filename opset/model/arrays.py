@@ -58,12 +58,12 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
     the data does not fit dims and type or has more than `limit` bytes, and M2xx for external data.
     """
     if tensor.data_type == STRING:
-        texts = tensor_values(model, tensor)  # first, as it holds the dims against what is there
+        texts = tensor_values(model, tensor)  # first, as it compares the dims with the number of elements
         strings = np.empty(len(texts), dtype=object)
         strings[:] = texts
         return _shaped(tensor, strings)
     if tensor.data_type not in DTYPES:
-        element_bits(tensor.data_type)  # tells what is wrong
+        element_bits(tensor.data_type)  # raises with the reason
     bits, dtype = ELEMENTS[tensor.data_type].bits, DTYPES[tensor.data_type]
     data = tensor_bytes(model, tensor, limit)
     if limit is not None and bits < 8 and element_count(tensor) > limit:
@@ -126,7 +126,7 @@ def value_of(message: Any, limit: int | None = None, kind: str | None = None) ->
 
     `kind` is the type string that is declared, as far as it is known. Where it says bfloat16, UINT16 is read as its
     bits, which is how the test data of the standard was written up to release 1.18. A tensor that is not part of
-    something else may be of another element type than declared; the caller can tell that better.
+    something else may be of another element type than declared; the caller knows more about that.
 
     Raises ModelError M206 where the arrays would take more than `limit` bytes together, where the message holds
     something else than `kind`, where a map's keys do not fit its values, and as `array_of` does.
@@ -137,7 +137,7 @@ def value_of(message: Any, limit: int | None = None, kind: str | None = None) ->
 
 
 def _unfit(why: str) -> ModelError:
-    return ModelError(Finding("M206", "a message does not hold the value that is asked for", why=why))
+    return ModelError(Finding("M206", "a message does not hold the value that is required", why=why))
 
 
 def _needed(message: Any) -> int:

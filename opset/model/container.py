@@ -1,4 +1,4 @@
-"""A loaded model: its message without the weights, and where these lie."""
+"""A loaded model: its message without the weights, and where these are."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ModelLike: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview 
 
 
 class Model(ModelParts):
-    """A model whose large data stays where it lies until it is asked for.
+    """A model whose large data stays in the file until it is read.
 
     - `proto`: its ModelProto (of opset.model.proto), which may be changed. A tensor whose data was left in the file has
       a placeholder in `opset_payload` instead of that data; the placeholder goes where the tensor is copied, and has to
       be cleared (`clear_data`) before the tensor gets other data.
     - `path`: the path that it was read from, as given, or None.
-    - `kind`: how it came: "path", "bytes", "stream", or "message" for a ModelProto.
+    - `kind`: where it was loaded from: "path", "bytes", "stream", or "message" for a ModelProto.
     - `folder`: what its external data is resolved against, or None if it did not come from a path.
     """
 
@@ -61,10 +61,10 @@ class Model(ModelParts):
 
 
 def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[str]] = ()) -> Model:
-    """The model that lies at a path, in bytes, in a binary stream or in a ModelProto; a Model comes back as it is.
+    """Return the model of a path, of bytes, in a binary stream or in a ModelProto; a Model is returned as it is.
 
     Neither the weights nor external data are read. `allow_external_roots` are folders, besides the model's own, that
-    external data may lie in.
+    external data may be in.
 
     Raises ModelError: M101 cannot be read, M102 no model, M103 damaged, M104 nested too deeply, M105 changed meanwhile,
     M111 too large without its weights; UsageError U103 for anything else than the above.

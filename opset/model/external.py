@@ -1,6 +1,6 @@
-"""External data: which file a tensor's data lies in, and whether that file may be read.
+"""External data: which file holds a tensor's data, and whether that file may be read.
 
-A model is untrusted, and so is the path that it gives. With every link resolved, the path must lead to a regular file
+A model is untrusted, and so is the path that it states. With every link resolved, the path must lead to a regular file
 inside the model's folder. Where the model file itself is a link, as in the cache of a model hub, the folder of the file
 that it leads to counts too. The file is opened part by part below that folder, following no link any more, and judged
 by its descriptor, so that nothing can be exchanged between the look and the read.
@@ -36,7 +36,7 @@ class Reference(NamedTuple):
 
 
 class Folder:
-    """The folder of a model file, and what its external data may lie in."""
+    """The folder of a model file, and the folders that its external data may be in."""
 
     def __init__(self, model_path: str, allowed: Iterable[str | os.PathLike[str]] = ()) -> None:
         path = os.path.abspath(model_path)
@@ -102,12 +102,12 @@ class ExternalFile:
 
 
 def is_external(tensor: Any) -> bool:
-    """Return whether a tensor's data lies in a file of its own."""
+    """Return whether a tensor's data is in another file."""
     return bool(tensor.data_location == EXTERNAL)
 
 
 def reference(tensor: Any) -> Reference:
-    """Return what a tensor's external_data says; of a key that stands twice the last counts.
+    """Return what a tensor's external_data says; of duplicate keys the last counts.
 
     Raises ModelError M207 without a location, M204 where offset or length is not a plain number.
     """
@@ -120,7 +120,7 @@ def reference(tensor: Any) -> Reference:
 
 
 def data_range(folder: Folder | None, tensor: Any) -> Segment:
-    """Return where a tensor's external data lies; raise ModelError M201 to M207 if it cannot be used."""
+    """Return where a tensor's external data is; raise ModelError M201 to M207 if it cannot be used."""
     said = reference(tensor)
     size = data_size(tensor)
     if said.length is not None and said.length != size:
@@ -131,7 +131,7 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
                 "M202",
                 "the model has external data, and no folder to look for it",
                 named(tensor),
-                f"it lies in {quoted(said.location)} beside the model's file",
+                f"it is in {quoted(said.location)} beside the model's file",
                 "load the model by its path",
             )
         )
@@ -179,7 +179,7 @@ def refer(tensor: Any, location: str, offset: int, length: int) -> None:
 
 
 def locations(model: Any) -> dict[str, str]:
-    """Return the locations that a ModelProto's tensors refer to, each with the place of the first tensor that does."""
+    """Return the locations that a ModelProto's tensors refer to, each with the name of the first tensor that does."""
     found: dict[str, str] = {}
     if b"location" not in model.SerializeToString():  # most models, and walking all nodes takes longer
         return found
@@ -266,7 +266,7 @@ def _open_below(root: str, relative: str, name: str, where: str) -> int:
             raise _not_regular(name, where, "it is a socket or a device") from error
         if code == errno.ELOOP:
             raise _outside(
-                name, where, "a link stands on the way: it leads in a circle, or was put there meanwhile"
+                name, where, "there is a link on the way: it leads in a circle, or was put there meanwhile"
             ) from error
         why = getattr(error, "strerror", None) or str(error)
         raise ModelError(Finding("M202", "an external data file cannot be opened", where, why, file=name)) from error

@@ -106,7 +106,7 @@ def chunks(pieces: Iterable[Piece]) -> Iterator[bytes]:
 
 
 def refusal(source: Source, why: str) -> ModelError:
-    """Return the error for bytes that protobuf does not accept, with the place at which they are off."""
+    """Return the error for bytes that protobuf does not accept, with the location of the first error."""
     head = source.read(0, min(source.size, 512))
     if not wire.starts_like_model(head):
         return no_model(source, "it does not begin like one")

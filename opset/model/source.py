@@ -90,7 +90,7 @@ class FileSource:
 
 
 def file_state(status: os.stat_result) -> tuple[int, int]:
-    """Return what tells that a file was written to: its size and its time of modification."""
+    """Return what changes when a file is written to: its size and its time of modification."""
     return status.st_size, status.st_mtime_ns
 
 
@@ -108,7 +108,7 @@ def changed(name: str) -> ModelError:
 
 
 def read_into(descriptor: int, offset: int, buffer: memoryview, name: str) -> int:
-    """Fill a buffer from `offset` of an open file, give the number of bytes read; raise ModelError M101 if it fails."""
+    """Fill a buffer from `offset` of a file, return the number of bytes read; raise ModelError M101 if it fails."""
     try:
         if hasattr(os, "preadv"):
             return os.preadv(descriptor, [buffer], offset)
@@ -175,18 +175,19 @@ def open_model_file(path: str) -> tuple[Source, str]:
 def spool(stream: IO[Any], name: str) -> Source:
     """Read a binary stream to its end, into memory, or into an unnamed temporary file where it is large.
 
-    Raises UsageError U103 if the stream gives text, ModelError M101 if reading fails.
+    Raises UsageError U103 if it is a stream of text, ModelError M101 if reading fails.
     """
     import tempfile  # here, since it brings half the standard library with it
 
     try:
+        size = 0
         with tempfile.SpooledTemporaryFile(SPOOLED) as kept:
             while chunk := stream.read(CHUNK):
                 if not isinstance(chunk, (bytes, bytearray, memoryview)):
-                    why = f"reading from it gives {type(chunk).__name__}"
+                    why = f"reading from it returns {type(chunk).__name__}"
                     raise UsageError(Finding("U103", "this is no binary stream", why=why, help="open it in mode 'rb'"))
-                kept.write(chunk)
-            if kept.tell() > SPOOLED:
+                size += kept.write(chunk)
+            if size > SPOOLED:
                 kept.flush()
                 return FileSource(os.dup(kept.fileno()), name)
             kept.seek(0)

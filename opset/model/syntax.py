@@ -13,8 +13,8 @@
     }
 
 It is the language of onnx.parser, read strictly: text behind the end, a tensor without its data or with a wrong number
-of values, a value beyond its type and a key that stands twice are errors here; lists of tensors, graphs and types are
-kept, which onnx.parser drops; and every name may stand in quotes. A tensor's values are the entries of the field that
+of values, a value beyond its type and a duplicate key are errors here; lists of tensors, graphs and types are
+kept, which onnx.parser drops; and every name may be in quotes. A tensor's values are the entries of the field that
 TensorProto has for its type: float16, bfloat16 and smaller floats are bit patterns, types of 4 and 2 bits packed bytes.
 
 The text is untrusted. It is read once from start to end, and what is nested is at most MAX_DEPTH deep.
@@ -119,7 +119,7 @@ def _parse(text: str, message: Any, read: Callable[[_Reader, Any], None]) -> Any
 
 
 class _Reader:
-    """The text and the token that stands next: its kind (a group of _TOKEN), its text and where it starts."""
+    """The text and its next token: its kind (a group of _TOKEN), its text and where it starts."""
 
     def __init__(self, text: str) -> None:
         self.source, self.depth, self.stop = text, 0, 0
@@ -134,7 +134,7 @@ class _Reader:
     # Tokens
 
     def advance(self) -> str:
-        """Return the text of the token that stands next, and step behind it."""
+        """Return the text of the next token, and step over it."""
         passed = self.text
         # It matches anywhere, the end included.
         found: Any = _TOKEN.match(self.source, self.stop)
@@ -144,28 +144,28 @@ class _Reader:
         return passed
 
     def at(self, mark: str) -> bool:
-        """Return whether this mark stands next."""
+        """Return whether this mark is next."""
         return self.text == mark and self.kind == "mark"
 
     def next_is(self, mark: str) -> bool:
-        """Return whether this mark stands behind the token that stands next."""
+        """Return whether this mark follows the next token."""
         found: Any = _TOKEN.match(self.source, self.stop)
         return bool(found["mark"] == mark)
 
     def take(self, mark: str) -> bool:
-        """Return whether this mark stands next, and if so step behind it."""
+        """Return whether this mark is next, and if so step over it."""
         found = self.at(mark)
         if found:
             self.advance()
         return found
 
     def expect(self, mark: str, instead: str = "") -> None:
-        """Step behind a mark; `instead` names what could stand there as well."""
+        """Step over a mark; `instead` names what else is possible there."""
         if not self.take(mark):
             self.fail(f"'{mark}'{instead and ' or '}{instead}")
 
     def listed(self, end: str, empty: bool = True) -> Iterator[None]:
-        """Step through a list with commas up to its end mark; give control once an item, which the caller reads."""
+        """Step through a list with commas up to its end mark; yield once for each item, which the caller reads."""
         if empty and self.take(end):
             return
         yield
@@ -174,7 +174,7 @@ class _Reader:
         self.expect(end, "','")
 
     def fail(self, expected: str, start: int | None = None, code: str = "M301", why: str = "") -> NoReturn:
-        """Raise the error for what stands next, or at `start`: what was expected, and what stands there."""
+        """Raise the error for the next token, or the one at `start`: what was expected, and what is there."""
         start = self.start if start is None else start
         if start != self.start:
             found = quoted(self.source[start : self.start].strip())
@@ -197,7 +197,7 @@ class _Reader:
     # Names and literals
 
     def word(self, expected: str) -> str:
-        """Return a word as it stands."""
+        """Return a word as it is."""
         if self.kind != "word":
             self.fail(expected)
         return self.advance()
@@ -207,7 +207,7 @@ class _Reader:
         return self.string(expected) if self.kind == "string" else self.word(expected)
 
     def dotted(self, expected: str) -> list[str]:
-        """Return names that stand with dots between them."""
+        """Return names with dots between them."""
         found = [self.name(expected)]
         while self.take("."):
             found.append(self.name(expected))
@@ -227,7 +227,7 @@ class _Reader:
                 return found
 
     def string(self, expected: str = "a text in quotes") -> str:
-        """Return what a text in quotes says: a backslash stands before a character that is meant as it is."""
+        """Return what a text in quotes says: a character after a backslash is taken literally."""
         if self.kind != "string":
             self.fail(expected)
         return _ESCAPED.sub(r"\1", self.advance()[1:-1])
@@ -242,7 +242,7 @@ class _Reader:
         return found
 
     def is_real(self) -> bool:
-        """Return whether a number stands next that is not written as a whole one."""
+        """Return whether the next token is a number that is not written as a whole one."""
         return self.kind == "real" or (self.kind == "word" and self.text.lower() in _NOT_FINITE)
 
     def real(self, single: bool = True) -> float:
@@ -304,7 +304,7 @@ class _Reader:
                 dim.dim_param = self.name("a size, a name or '?'")
 
     def opaque(self, message: Any) -> None:
-        """Read what stands between the parentheses of an opaque type: nothing, a name, or domain and name."""
+        """Read the content of the parentheses of an opaque type: nothing, a name, or domain and name."""
         message.SetInParent()
         if not self.at(")"):
             message.name = ".".join(self.dotted("a name"))
@@ -315,9 +315,9 @@ class _Reader:
         """Read the data of a tensor, whose type and name stood before it; the type starts at `start`."""
         kind = type_proto.tensor_type
         if type_proto.WhichOneof("value") != "tensor_type" or not kind.HasField("shape"):
-            self.fail("the type of a tensor with all its dims", start, why="the data of a tensor stands behind it")
+            self.fail("the type of a tensor with all its dims", start, why="the data of a tensor follows it")
         if any(dim.WhichOneof("value") != "dim_value" for dim in kind.shape.dim):
-            self.fail("dims that are whole numbers", start, why="the data of a tensor stands behind it")
+            self.fail("dims that are whole numbers", start, why="the data of a tensor follows it")
         tensor.name, tensor.data_type = name, kind.elem_type
         tensor.dims.extend(dim.dim_value for dim in kind.shape.dim)
         try:
@@ -362,7 +362,7 @@ class _Reader:
     # Attributes
 
     def attribute(self, attribute: Any) -> bool:
-        """Read an attribute, and tell whether it has a value or a reference for one."""
+        """Read an attribute; return whether it has a value or a reference for one."""
         attribute.name = self.name("the name of an attribute")
         wanted, many = "", False
         if self.take(":"):
@@ -408,7 +408,7 @@ class _Reader:
         elif self.kind == "whole":
             kind, found = "INT", self.whole()
         else:
-            self.fail("a value", why="text stands in quotes; a word begins a type or a graph" * (self.kind == "word"))
+            self.fail("a value", why="text is in quotes; a word begins a type or a graph" * (self.kind == "word"))
         if wanted and kind != wanted:
             self.fail(f"a value of type {wanted.lower()}", start)
         single, plural = _FIELDS[kind]
@@ -495,7 +495,7 @@ class _Reader:
         self.depth -= 1
 
     def graph_value(self, graph: Any, value: Any) -> bool:
-        """Read a value and, if data follows, the initializer of its name; tell whether it does."""
+        """Read a value and, if data follows, the initializer of its name; return whether it does."""
         start = self.start
         self.value_info(value)
         if not self.take("="):
@@ -547,7 +547,7 @@ class _Reader:
         left = list(keys)
         for _ in self.listed(">", empty=False):
             if self.kind != "word" or self.text not in left:
-                self.fail(f"a key ({', '.join(left)})", why="every key stands once")
+                self.fail(f"a key ({', '.join(left)})", why="a key is not repeated")
             left.remove(self.text)
             key = self.advance()
             self.expect(":")

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
-    """Return where a tensor's data lies in the form of raw_data, or None if it is in memory or has another form.
+    """Return where a tensor's data is in the form of raw_data, or None if it is in memory or has another form.
 
     Raises ModelError M206 where the length is not what dims and type ask for, M2xx where external data is unsafe.
     """

@@ -1,7 +1,7 @@
 """The wire format of protobuf, walked without building messages and without recursion.
 
-A model's large data is not read: `extract` gives the model's bytes with each large data field of a TensorProto replaced
-by a small placeholder, the *skeleton*, and `splice` puts the data back into the bytes of a skeleton, changed or not.
+A model's large data is not read: `extract` returns the model's bytes with a small placeholder in place of each large
+data field of a TensorProto, the *skeleton*; `splice` puts the data back into the bytes of a skeleton, changed or not.
 A placeholder is an entry of the field TensorProto.opset_payload: a random token of the load and an index. The token is
 drawn after the file was written, so no file can hold it, and an entry without it is the file's own.
 
@@ -24,7 +24,7 @@ from opset.model import proto
 from opset.model.source import BytesSource, Source
 
 THRESHOLD: Final = 1024
-"""A data field of more bytes than this stays where it lies; a smaller message is not searched for one."""
+"""A data field of more bytes than this stays in the file; a smaller message is not searched for one."""
 LARGEST_MESSAGE: Final = 2**31 - 1
 """What protobuf can hold in one message, in bytes."""
 DEEPEST: Final = 100
@@ -39,11 +39,11 @@ RAW_DATA: Final = 9
 _STRING_DATA: Final = 6
 _ATTRIBUTE_LISTS: Final = frozenset({7, 8, 9})  # floats, ints, strings
 TYPED_FIELDS: Final = {"float_data": 4, "int32_data": 5, "int64_data": 7, "double_data": 10, "uint64_data": 11}
-# The data fields, and the wire type of what stands in them where it is not packed.
+# The data fields, and the wire type of their elements where they are not packed.
 _DATA_FIELDS: Final = {RAW_DATA: LENGTH, 4: FIXED32, 5: VARINT, 7: VARINT, 10: FIXED64, 11: VARINT}
 
 _LONG: Final = "a number is longer than 64 bits"
-_DEEPER: Final = f"more than {DEEPEST} messages stand inside each other here, and protobuf reads no more than that"
+_DEEPER: Final = f"more than {DEEPEST} messages are nested here, and protobuf reads no more than that"
 
 
 class WireError(Exception):
@@ -110,7 +110,7 @@ def sub_messages() -> dict[str, dict[int, SubMessage]]:
 
 @cache
 def ways_to_tensors() -> dict[str, dict[int, str]]:
-    """Return, for each message type, its fields below which a TensorProto can stand, and the type of their messages."""
+    """Return, for each message type, its fields below which a TensorProto can be, and the type of their messages."""
     fields_of = sub_messages()
     leading = {"onnx.TensorProto"}
     while more := {t for t, fs in fields_of.items() if any(f.type in leading for f in fs.values())} - leading:
@@ -134,9 +134,9 @@ def header(number: int, length: int) -> bytes:
 
 
 def fields(source: Source, start: int, end: int, depth: int = 0) -> Iterator[Field]:
-    """Yield the fields of the message that lies from `start` to `end`, in order; raise WireError where it is malformed.
+    """Yield the fields of the message between `start` and `end`, in order; raise WireError where it is malformed.
 
-    A group is given as one field. Contents are not read. `depth` is how many messages the message lies inside of.
+    A group is given as one field. Contents are not read. `depth` is how many messages the message is nested in.
     """
     window, base, position = b"", start, start
     groups: list[int] = []
@@ -157,7 +157,7 @@ def fields(source: Source, start: int, end: int, depth: int = 0) -> Iterator[Fie
         content = base + index
         if wire == LENGTH:
             if index >= len(window):
-                raise WireError("M103", content, "the message ends where a length should stand")
+                raise WireError("M103", content, "the message ends where a length is expected")
             length = window[index]
             index += 1
             if length > 0x7F:
@@ -231,7 +231,7 @@ class _Message:
 
 
 Edit = tuple[int, int, "bytes | Segment"]
-"""Bytes from, to, and what stands there instead."""
+"""Bytes from, to, and what replaces them."""
 
 _MERGED: Final = frozenset({"onnx.TensorProto", "onnx.SparseTensorProto", "onnx.AttributeProto"})
 
@@ -257,10 +257,10 @@ def _walk(
 ) -> tuple[list[Edit], int]:
     """Replace fields of the TensorProtos of a model; return the edits in order, and by how much they lengthen it.
 
-    `descend` tells which messages are walked, `replace` gives what a field of a TensorProto becomes (None: stays as it
-    is), `leave` tells after which field of which message the rest of it need not be looked at.
+    `descend` says which messages are walked, `replace` returns what a field of a TensorProto becomes (None: stays as it
+    is), `leave` says after which field of which message the rest of it need not be read.
 
-    A tensor may stand in pieces: where a field that is not repeated occurs twice, protobuf merges, and the order
+    A tensor may be in pieces: where a field that is not repeated occurs twice, protobuf merges, and the order
     counts. In a serialised skeleton what was replaced comes last, so behind a replaced field everything that could be
     merged with it is replaced too, however small: it is `forced`.
     """
@@ -393,7 +393,7 @@ def too_large(size: int, name: str) -> ModelError:
 
 
 def diagnose(source: Source) -> WireError | None:
-    """Walk every message of a model and give the first reason for which protobuf refuses it, with its path, if any."""
+    """Walk every message of a model; return the first reason for which protobuf refuses it, with its path, if any."""
     known = sub_messages()
     stack = [("onnx.ModelProto", fields(source, 0, source.size), "", dict[int, int]())]
     try:

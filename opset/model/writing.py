@@ -1,4 +1,4 @@
-"""Writing a model: whole or not at all, its data copied from where it lies without passing through memory.
+"""Writing a model: whole or not at all, its data copied from its file without passing through memory.
 
 Every file is written under a temporary name in its own folder, flushed to the disk and renamed. No existing file is
 ever written into, and data files come before the model that refers to them. So a kill at any moment leaves either the
@@ -104,7 +104,7 @@ def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep") 
 
 
 def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
-    """Write files that belong together, all or none, making the folders that they lie in.
+    """Write files that belong together, all or none, making their folders.
 
     Raises UsageError U102 where one exists and `force` does not allow it, U104 where writing fails.
     """
@@ -122,7 +122,7 @@ def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
 
 
 class _Files:
-    """Files that come to be together: each is written under a temporary name, and `commit` renames them in order.
+    """Files that are written together: each is written under a temporary name, and `commit` renames them in order.
 
     What was not committed is removed at the end; if a commit fails halfway, so is what it put where nothing was before.
     """
@@ -150,7 +150,7 @@ class _Files:
             os.close(descriptor)
 
     def link(self, target: str, file: external_data.ExternalFile) -> None:
-        """Return a file a second name, to be renamed to `target`."""
+        """Make a second name for a file, to be renamed to `target`."""
         temporary = self._temporary(target)
         try:
             os.link(file.real, temporary)
@@ -256,7 +256,7 @@ def _copy(origin: int, offset: int, count: int, target: int, name: str, flushed:
     """Copy bytes from one file to another: by the system where pages lie alike in both, else through one buffer.
 
     Only then can a file system share blocks or move whole pages; elsewhere it copies more slowly than this does. Takes
-    and gives up to where the target is being flushed.
+    and returns up to where the target is being flushed.
     """
     alike = (os.lseek(target, 0, os.SEEK_CUR) - offset) % ALIGNMENT == 0
     while count and alike and hasattr(os, "copy_file_range"):
@@ -353,7 +353,7 @@ def _folder(model: ModelParts) -> external_data.Folder | None:
         raise UsageError(
             Finding(
                 "U103",
-                "the model's external data is not known to be anywhere",
+                "the folder of the model's external data is not known",
                 why="it did not come from a path, and locations are relative to the model's folder",
                 help="load it by its path, or keep its external data as it is: external='keep'",
             )
@@ -396,7 +396,7 @@ def _target(base: str, location: str, output: str) -> str:
     if target == os.path.join(base, os.path.basename(output)):
         raise _misplaced(location, "it has the name of the output")
     if os.path.realpath(os.path.dirname(target)) != os.path.dirname(target):
-        raise _misplaced(location, "a link stands on the way in the output's folder")
+        raise _misplaced(location, "there is a link on the way in the output's folder")
     return target
 
 
@@ -406,7 +406,7 @@ def _misplaced(location: str, why: str) -> UsageError:
             "U103",
             f"external data {quoted(location)} cannot be put beside the output",
             why=why,
-            help="external='move' gives the data a new file, external='inline' puts it into the model",
+            help="external='move' puts the data into a new file, external='inline' puts it into the model",
         )
     )
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def imports_of(body: Any, place: str, registry: Registry) -> dict[str, int]:
     """Return the domains that a ModelProto or FunctionProto imports, "ai.onnx" as "".
 
-    Raises ModelError M107 where there is none, M108 where a domain stands twice (IR specification, Operator Sets).
+    Raises ModelError M107 where there is none, M108 where a domain is a duplicate (IR specification, Operator Sets).
     """
     found: dict[str, int] = {}
     findings = []

@@ -34,7 +34,7 @@ Source = tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any] | None]
 class Registry:
     """Operators of the standard and of users' folders, by domain; `ai.onnx` and the empty domain are one.
 
-    Schemas are made when they are first asked for, and the same object is given from then on.
+    Each schema is made once, when it is first needed.
     """
 
     def __init__(self, sources: Iterable[Source], folders: Iterable[Path | str] = ()) -> None:
@@ -155,8 +155,8 @@ def registry_with(folders: Iterable[Path | str]) -> Registry:
 def entry_point_folders() -> list[Path]:
     """Return the folders that installed packages offer under the entry point `opset.schemas`.
 
-    Such an entry point names a module or package; its folder is the schema folder. Looking for them is slow, so this
-    is done only when asked for.
+    Such an entry point names a module or package; its folder is the schema folder. Looking for them is slow, so only
+    the command line does it.
     """
     from importlib.metadata import entry_points
     from importlib.util import find_spec

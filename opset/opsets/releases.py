@@ -65,7 +65,7 @@ RELEASES = (
 
 
 def release(name: str) -> Release:
-    """Return the newest release whose number begins with `name`: "1.15" gives 1.15.0, "1.16" gives 1.16.2.
+    """Return the newest release whose number begins with `name`: "1.15" means 1.15.0, "1.16" means 1.16.2.
 
     Raises UsageError U101 when there is none, with those that there are.
     """

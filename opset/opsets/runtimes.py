@@ -78,7 +78,7 @@ RUNTIMES = (
 def runtime(spec: str) -> Runtime:
     """Return the row that `name==release` means: the longest listed release that the given one begins with.
 
-    "onnxruntime==1.17.3" gives the row of 1.17. Raises UsageError U101 when there is none, with what there is: a
+    "onnxruntime==1.17.3" is in the row of 1.17. Raises UsageError U101 when there is none, with what there is: a
     release that is not listed is not guessed from its neighbours.
     """
     name, separator, wanted = (part.strip() for part in spec.partition("=="))

@@ -358,7 +358,7 @@ def test_text_that_utf8_cannot_hold():
 
 
 def test_reasons():
-    assert error_of("node", "y = A <a=exact> ()").why == "text stands in quotes; a word begins a type or a graph"
+    assert error_of("node", "y = A <a=exact> ()").why == "text is in quotes; a word begins a type or a graph"
     assert error_of("node", "y = A <a=[]> ()").why == "a list without values needs a type before it, such as `: ints`"
     assert "bit patterns" in error_of("node", "y = A <a=float16[1] {1.5}> ()").why
     assert "2 elements in each" in error_of("node", "y = A <a=int4[1] {1.5}> ()").why

@@ -28,7 +28,7 @@ FILE: Final = _read()
 
 
 def is_repeated(field: FieldDescriptor) -> bool:
-    """Return whether a field holds a list. Its default tells: there is no property for it in all of protobuf 4 to 7."""
+    """Return whether a field holds a list. Its default shows it: protobuf 4 to 7 have no common property for it."""
     return isinstance(field.default_value, list)
 
 
