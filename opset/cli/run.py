@@ -25,7 +25,7 @@ from opset.reference.limits import Limits
 from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
-from opset.tensor_io import json_values as literals
+from opset.tensor_io import json_values
 from opset.tensor_io.files import check_form, form_of, read_values, typed, values_in_json, write_values
 from opset.tensor_io.random_inputs import random_inputs
 from opset.tensor_io.statistics import lines, summary
@@ -52,7 +52,7 @@ class Settings:
     """The settings of an evaluation: inputs, values to compute, and what to do with the outputs."""
 
     inputs: tuple[str, ...]
-    literals: tuple[str, ...]
+    values: tuple[str, ...]
     random: bool
     dims: dict[str, int]
     seed: int
@@ -78,7 +78,7 @@ class Report:
 @click.command(no_args_is_help=True)
 @click.argument("model")
 @click.argument("inputs", nargs=-1, metavar="[VALUES]...")
-@click.option("--set", "literals", multiple=True, metavar="NAME=JSON", help="The value of an input. Repeatable.")
+@click.option("--set", "values", multiple=True, metavar="NAME=JSON", help="The value of an input. Repeatable.")
 @click.option("--random", is_flag=True, help="Draw random values for inputs that are not given.")
 @click.option("--dim", "dims", multiple=True, metavar="NAME=N",
               help="Size of a random input's dimension: of a variable, or x.0 of input x. Repeatable.")
@@ -246,14 +246,14 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
         found |= values
         origin |= dict.fromkeys(values, argument)
     known = {each.name: each for each in inputs}
-    for literal in settings.literals:
-        name = next((each for each in _prefixes(literal, known)), literal.partition("=")[0])
-        if "=" not in literal or name not in known:
+    for setting in settings.values:
+        name = next((each for each in _prefixes(setting, known)), setting.partition("=")[0])
+        if "=" not in setting or name not in known:
             help = f"its inputs are {', '.join(map(printable, known)) or 'none'}"
-            findings.append(Finding("R102", f"--set {printable(literal[:60])} names no input", help=help))
+            findings.append(Finding("R102", f"--set {printable(setting[:60])} names no input", help=help))
             continue
         try:
-            found[name] = typed(literals.parse(literal[len(name) + 1 :]), known[name], limit)
+            found[name] = typed(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
         except ValueError as error:
             findings.append(Finding("R105", f"the value of --set {printable(name)} cannot be read", why=str(error)))
     if findings:
@@ -276,7 +276,7 @@ def _named(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, str]:
 
 def _stream(inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
     try:
-        return values_in_json(sys.stdin.buffer.read(literals.MOST + 1), inputs, "input", limit)
+        return values_in_json(sys.stdin.buffer.read(json_values.MOST + 1), inputs, "input", limit)
     except ValueError as error:
         raise RunError(Finding("R105", "the values cannot be read", why=str(error)[:1000], file="<stdin>")) from error
 
@@ -297,8 +297,8 @@ def _compared(
         wrong = [each for each in found if each.why]
         verdicts[name] = {
             "verdict": "different" if wrong else "same",
-            "absolute": literals.json_of(max((each.absolute for each in found), default=0.0)),
-            "relative": literals.json_of(max((each.relative for each in found), default=0.0)),
+            "absolute": json_values.json_of(max((each.absolute for each in found), default=0.0)),
+            "relative": json_values.json_of(max((each.relative for each in found), default=0.0)),
         }
         if wrong:
             message = f"the output '{printable(name)}' differs from what was expected"

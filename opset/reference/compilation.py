@@ -181,11 +181,9 @@ class _BodyCompiler:
             return Step(index, node, None, call=call)
         location = partial(body.place, index)
         resolved = compiler.resolver.resolve(node, self._imports, location)
-        given = {}
-        if node.attribute:
-            bound = bound_attributes(node, self._bound)
-            given = {name: self._attribute_value(each) for name, each in bound.items()}
-        attributes = resolved.attributes(given, location)
+        has_attributes = bool(node.attribute)
+        bound = bound_attributes(node, self._bound) if has_attributes else {}
+        attributes = resolved.attributes({name: self._attribute_value(each) for name, each in bound.items()}, location)
         if id(node) in self._gradients:
             attributes = {**attributes, "graph": self._inner[id(self._gradients[id(node)].proto)].program}
         return Step(
@@ -195,7 +193,7 @@ class _BodyCompiler:
             resolved.kernel,
             attributes,
             # An attribute may name the type of an output, so what was found legal holds for this node alone.
-            set() if node.attribute else resolved.legal_types,
+            set() if has_attributes else resolved.legal_types,
             set() if resolved.has_constraints else None,
         )
 

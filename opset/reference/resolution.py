@@ -38,6 +38,8 @@ class ResolvedKernel:
         Those without a value count as left out. Raises RunError R202 with all attributes that the operator does not
         have, and required ones that are missing.
         """
+        if not given and frozenset() in self.legal_names:
+            return self.defaults
         stated = {name: value for name, value in given.items() if value is not None and name not in _UNUSED}
         names = frozenset(stated)
         if names not in self.legal_names:

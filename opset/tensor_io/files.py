@@ -26,8 +26,7 @@ from opset.model.writing import write_files
 from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
-from opset.tensor_io import json_values as literals
-from opset.tensor_io import npz as archives
+from opset.tensor_io import json_values, npz
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,12 +58,12 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
     with _opened(path, limit) as (file, size):
         match form:
             case ".npz":
-                return archives.read_archive(file, limit, lambda names: _chosen(names, declared, role))
+                return npz.read_npz(file, limit, lambda names: _chosen(names, declared, role))
             case ".npy":
                 name = name or _only(declared, role, path)
-                return {name: archives.read_array(file, size, limit)}
+                return {name: npz.read_array(file, size, limit)}
             case ".json":
-                return values_in_json(file.read(literals.MOST + 1), declared, role, limit)
+                return values_in_json(file.read(json_values.MOST + 1), declared, role, limit)
         return dict([_message(file.read(size), os.path.basename(path), declared, limit, role, name)])
 
 
@@ -110,7 +109,7 @@ def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, 
 
     Raises ValueError with all that is wrong.
     """
-    data = literals.parse(text)
+    data = json_values.parse(text)
     if not isinstance(data, dict):
         raise ValueError("it is no object of values by name")
     known = {each.name: each for each in declared}
@@ -119,7 +118,7 @@ def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, 
     for key, name in _chosen(data, declared, role).items():
         try:
             if name in found:
-                raise ValueError("it stands there twice, with and without a prefix")
+                raise ValueError("it occurs twice in it, with and without a prefix")
             found[name] = typed(data[key], known[name], limit) if name in known else data[key]
             limit -= nbytes(found[name])
         except ValueError as error:
@@ -133,7 +132,7 @@ def typed(data: Any, declared: ValueInfo, limit: int) -> Any:
     """Return the value of at most `limit` bytes that parsed JSON stands for by a declaration. Raises ValueError."""
     if declared.type is None:
         raise ValueError("the model does not say of which type it is: give it as .npz or .pb")
-    value = literals.value_of(data, declared.type)
+    value = json_values.value_of(data, declared.type)
     if (size := nbytes(value)) > limit:  # until here, the bound on the text is one on memory, too
         raise ValueError(f"it takes {size:,} bytes, and no more than {limit:,} were to be read")
     return value
@@ -223,7 +222,7 @@ def check_form(path: str, declared: Iterable[ValueInfo]) -> None:
         kind = each.type or "tensor(float)"
         if not kind.startswith("tensor("):
             why = f"'{each.name}' is {kind}, and a .npz file holds tensors alone"
-        elif not archives.has_type(dtype_of_element(kind[7:-1])):
+        elif not npz.has_type(dtype_of_element(kind[7:-1])):
             why = f"'{each.name}' is {kind}, and a .npz file loses that type"
         else:
             continue
@@ -260,9 +259,9 @@ def write_values(
             for name, value in named.items():
                 if not hasattr(value, "dtype"):
                     raise ValueError(f"'{name}' is {type_of(value)}, and a .npz file holds tensors alone")
-            files = {path: archives.archive_bytes(named)}
+            files = {path: npz.npz_bytes(named)}
         else:
-            text = json.dumps({name: literals.json_of(value) for name, value in named.items()})
+            text = json.dumps({name: json_values.json_of(value) for name, value in named.items()})
             files = {path: f"{text}\n".encode()}
     except (ValueError, ModelError) as error:
         why = error.why if isinstance(error, ModelError) else str(error)

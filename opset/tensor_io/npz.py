@@ -1,16 +1,14 @@
-"""The files of numpy, .npy and .npz, read within bounds and without pickle, and .npz written.
+"""Files of numpy: .npy and .npz are read within bounds and without pickle, and .npz is written.
 
-What a file says of its sizes is held against what is there before memory is taken, so neither a shape of 2^40 nor an
+The sizes that a file states are compared with its own size before memory is taken, so neither a shape of 2^40 nor an
 archive that unpacks to much more than it is costs more than `limit` bytes. All functions raise ValueError with the
-reason where that does not fit; opset.tensor_io.files names the file.
+reason where they do not fit; opset.tensor_io.files names the file.
 """
 
 from __future__ import annotations
 
-import ast
 import io
 import math
-import re
 import struct
 import zipfile
 import zlib
@@ -27,27 +25,29 @@ from opset.reference.numerics.memory import nbytes
 
 Array = NDArray[Any]
 
-_MAGIC: Final = b"\x93NUMPY"
 _HEADER: Final = 8192
-"""Bytes of the longest header that is read; numpy writes some hundred."""
-_DTYPE: Final = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,9})")
+"""Bytes of the longest header that is read; numpy writes about a hundred."""
+_READERS: Final = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_NUMBERS: Final = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values give the same bytes
 
 
 def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     """Return the array in a .npy file of `size` bytes."""
-    shape, dtype, fortran, start = _header(file)
+    start = io.BytesIO(file.read(_HEADER))
+    shape, dtype, fortran = _header(start)
+    available = size - start.tell()
     count = math.prod(shape)
     needed = count * dtype.itemsize
     if count and not needed:
         raise ValueError("its elements have no size")
-    if needed != size - start:
-        asked = f"{needed:,}" if needed < 1 << 64 else "endless"
-        raise ValueError(f"shape {_short(shape)} of {dtype} asks for {asked} bytes, and {size - start:,} are there")
+    if needed != available:
+        stated = f"{needed:,}" if needed < 1 << 64 else "more than 2^64"
+        raise ValueError(f"shape {_short(shape)} of {dtype} needs {stated} bytes, and {available:,} are there")
     if (taken := needed + (count * TEXT_SIZE if dtype.kind in "SU" else 0)) > limit:
-        raise ValueError(f"it takes {taken:,} bytes, and no more than {limit:,} were to be read")
-    data = _read(file, needed)
+        raise ValueError(f"it takes {taken:,} bytes, and the limit is {limit:,}")
+    data = _read(start.read(), file, needed)
     flat: Array = np.frombuffer(data, np.uint8 if dtype.kind == "b" else dtype) if needed else np.empty(0, dtype)
     if dtype.kind == "b":
         flat = flat.astype(bool)
@@ -59,40 +59,34 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
         raise ValueError(f"no array has the shape {_short(shape)}") from error
 
 
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool, int]:
-    """Return shape, dtype, whether columns come first, and how many bytes the header has."""
-    head = file.read(8)
-    if head[:6] != _MAGIC:
-        raise ValueError("it does not begin as .npy files do")
-    if len(head) < 8 or head[6] not in (1, 2, 3):
-        raise ValueError("it is of a version of the format that is not known")
-    width = 2 if head[6] == 1 else 4
-    length = int.from_bytes(file.read(width), "little")
-    if length > _HEADER:
-        raise ValueError(f"its header has {length:,} bytes, and no more than {_HEADER:,} are read")
+def _header(start: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+    """Return shape, dtype, and whether columns come first, from the first bytes of a file; the array follows."""
     try:
-        fields = ast.literal_eval(file.read(length).decode("utf-8" if head[6] == 3 else "latin-1").strip())
-        descr, fortran, shape = fields["descr"], fields["fortran_order"], fields["shape"]
-    except (ValueError, SyntaxError, TypeError, LookupError, MemoryError, RecursionError) as error:
+        version = np.lib.format.read_magic(start)
+    except ValueError as error:
+        raise ValueError("it does not begin as .npy files do") from error
+    if version not in _READERS:
+        raise ValueError(f"it is of version {version[0]}.{version[1]} of the format, and only 1.0 and 2.0 hold tensors")
+    try:
+        shape, fortran, dtype = _READERS[version](start, max_header_size=_HEADER)
+    except Exception as error:  # whatever Python's parser and tokenizer raise
         raise ValueError("its header is damaged") from error
-    if isinstance(descr, str) and descr.lstrip("<>|=")[:1] == "O":
+    if dtype.hasobject:
         raise ValueError("it holds Python objects, which are never loaded: they may run code. Save text as dtype U")
-    if isinstance(descr, str) and descr.lstrip("<>|=")[:1] == "V":
+    if dtype.kind == "V" and dtype.names is None:
         raise ValueError("its type is lost, as is that of bfloat16 and narrower types in such files: use .pb or .json")
-    if not isinstance(descr, str) or not _DTYPE.fullmatch(descr):
+    if dtype.kind not in "SU" and dtype.newbyteorder("=") not in _NUMBERS:
         raise ValueError("it holds elements that no tensor has")
-    if not isinstance(shape, tuple) or not all(type(each) is int and 0 <= each < 1 << 62 for each in shape):
+    if not all(type(each) is int and 0 <= each < 1 << 62 for each in shape):
         raise ValueError("its shape is damaged")
-    try:
-        return shape, np.dtype(descr), bool(fortran), len(head) + width + length
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"'{descr}' is no type of numpy's") from error
+    return shape, dtype, fortran
 
 
-def _read(file: IO[bytes], count: int) -> bytearray:
-    """Return exactly so many bytes; they are read in pieces, so that no second copy of them is ever there."""
+def _read(start: bytes, file: IO[bytes], count: int) -> bytearray:
+    """Return exactly `count` bytes, `start` first; they are read in pieces, so that they are never in memory twice."""
     data = bytearray(count)
-    filled = 0
+    data[: len(start)] = start
+    filled = len(start)
     while filled < count:
         piece = file.read(min(count - filled, CHUNK))
         if not piece:
@@ -119,10 +113,10 @@ def _texts(flat: Array) -> Array:
     return texts
 
 
-def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[str, str]]) -> dict[str, Array]:
+def read_npz(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[str, str]]) -> dict[str, Array]:
     """Return arrays of a .npz file that take no more than `limit` bytes together.
 
-    `wanted` gives, of the names in it, those to read and what to call them.
+    `wanted` is called with the names in it, and returns those to read, with the names that the result has for them.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -131,14 +125,14 @@ def read_archive(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapp
                 if not info.filename.endswith(".npy"):
                     raise ValueError(f"'{info.filename[:100]}' in it is no .npy file")
                 if members.setdefault(info.filename[:-4], info) is not info:
-                    raise ValueError(f"'{info.filename[:100]}' stands in it twice")
+                    raise ValueError(f"'{info.filename[:100]}' occurs twice in it")
             names = wanted([*members])
             if (size := sum(members[name].file_size for name in names)) > limit:
-                raise ValueError(f"it unpacks to {size:,} bytes, and no more than {limit:,} were to be read")
+                raise ValueError(f"it unpacks to {size:,} bytes, and the limit is {limit:,}")
             found: dict[str, Array] = {}
             for name, called in names.items():
                 if called in found:
-                    raise ValueError(f"'{called[:100]}' stands in it twice, with and without a prefix")
+                    raise ValueError(f"'{called[:100]}' occurs twice in it, with and without a prefix")
                 found[called] = _member(archive, members[name], limit)
                 limit -= nbytes(found[called])
             return found
@@ -157,12 +151,12 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Arra
             array = read_array(member, info.file_size, limit)
         except ValueError as error:
             raise ValueError(f"'{name}' in it: {error}") from error
-        member.read(1)  # at the end the checksum is looked at
+        member.read(1)  # the checksum is verified at the end
         return array
 
 
-def archive_bytes(arrays: Mapping[str, Array]) -> bytes:
-    """Return the .npz file of arrays; raises ValueError for what it cannot hold."""
+def npz_bytes(arrays: Mapping[str, Array]) -> bytes:
+    """Return arrays as a .npz file. Raises ValueError for what it cannot hold."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name, array in arrays.items():
@@ -174,12 +168,12 @@ def archive_bytes(arrays: Mapping[str, Array]) -> bytes:
 
 
 def has_type(dtype: np.dtype[Any]) -> bool:
-    """Return whether these files keep a type: numpy's own, and text."""
+    """Whether these files keep a type: only those of numpy, and text."""
     return dtype.kind in "biufcO" and dtype.type.__module__ == "numpy"
 
 
 def _storable(name: str, array: Array) -> Array:
-    """Return an array in a type that .npy files know. What would come back as something else is refused."""
+    """Return an array in a type of .npy files. Raises ValueError where it would be read as something else."""
     if not has_type(array.dtype):
         raise ValueError(f"'{name}' is {array.dtype}, and a .npz file loses that type")
     if array.dtype.kind != "O":

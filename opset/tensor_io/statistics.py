@@ -10,7 +10,7 @@ import numpy as np
 from opset.errors import printable
 from opset.reference.numerics.memory import nbytes
 from opset.reference.values import type_of
-from opset.tensor_io import json_values as literals
+from opset.tensor_io import json_values
 
 SMALL = 24
 """Elements of the largest tensor whose values are shown, and entries of the longest list or map."""
@@ -30,14 +30,14 @@ def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
     if isinstance(value, list):
         return {**data, "length": len(value), "entries": [summary(each) for each in value[:SMALL]]}
     if isinstance(value, dict):
-        return {**data, "length": len(value), **({"value": literals.json_of(value)} if len(value) <= SMALL else {})}
+        return {**data, "length": len(value), **({"value": json_values.json_of(value)} if len(value) <= SMALL else {})}
     if not isinstance(value, np.ndarray):
-        return {**data, "value": literals.json_of(value)}
+        return {**data, "value": json_values.json_of(value)}
     data["shape"] = [*value.shape]
     if value.size and value.dtype.kind not in "ObcSU":
         data |= _statistics(value)
     small = 0 < value.size <= SMALL and nbytes(value) <= _SMALL_BYTES
-    return {**data, "value": literals.json_of(value)} if small else data
+    return {**data, "value": json_values.json_of(value)} if small else data
 
 
 def _statistics(array: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ TEXT = np.array(["a"], object)
     ("operator", "attributes", "value", "package", "help"),
     [
         ("ImageDecoder", {"pixel_format": "RGB"}, PICTURE, "PIL.Image", "pip install 'opset[image]'"),
-        ("RegexFullMatch", {"pattern": "a"}, TEXT, "re2", "google-re2"),
+        ("RegexFullMatch", {"pattern": "a"}, TEXT, "re2", "pip install 'opset[regex]'"),
     ],
 )
 def test_a_package_that_is_not_installed_is_named(operator, attributes, value, package, help, monkeypatch):

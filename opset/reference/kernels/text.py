@@ -110,8 +110,9 @@ def regex_full_match_20(x: Array, *, pattern: Text | None, context: KernelContex
     try:
         import re2  # type: ignore[import-untyped]
     except ImportError as error:
-        message, help = "RegexFullMatch needs the package google-re2", "install it: pip install google-re2"
-        raise RunError(Finding("R205", message, why=str(error), help=help)) from error
+        message = "a package that the operator needs is not installed"
+        why, help = "regular expressions are matched by google-re2", "pip install 'opset[regex]'"
+        raise RunError(Finding("R205", message, why=why, help=help)) from error
     options = re2.Options()
     options.max_mem, options.log_errors, options.never_capture = _MAX_PROGRAM, False, True
     try:
