@@ -18,7 +18,7 @@ from opset.cli.inputs import STREAM, Input, Output, expand, output_for, suffix
 from opset.errors import printable
 from opset.model import load
 from opset.model.external import odd_keys
-from opset.opsets.imports import imports_of
+from opset.model.index import imports_of
 from opset.opsets.registry import Registry, registry_with
 from opset.text import styled
 from opset.version_converter import Target, apply, report, target_of
@@ -96,7 +96,7 @@ def _start(settings: Settings, folders: tuple[Path, ...]) -> Work:
 
 def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
     loaded = load(sys.stdin.buffer if model.path == STREAM else model.path, allow_external_roots=settings.roots)
-    target = within(settings.target, imports_of(loaded.proto, "opset_import", registry))
+    target = within(settings.target, imports_of(loaded.proto, "opset_import", registry.domains))
     made = plan(loaded, target, registry)
     made.refusals = [finding.in_file(model.path) for finding in made.refusals]
     made.notes += [f"{odd.place}: {odd.why} (opset explain {odd.code})" for odd in odd_keys(loaded.proto)]

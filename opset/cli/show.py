@@ -15,10 +15,9 @@ from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.operators import change_lines, changes, schema_data, schema_lines, version_at, versions_of
 from opset.errors import Finding, UsageError, printable
 from opset.model import load
-from opset.model.graph import bodies, function_key
-from opset.opsets.imports import check_model_head, imports_of
+from opset.model.index import ModelIndex
 from opset.opsets.registry import Registry
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import shown
 from opset.text import columns, styled
 
 
@@ -67,43 +66,34 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
     """Return what a model contains; raises ModelError where it is malformed."""
     model = load(sys.stdin.buffer if path == "-" else path)
     proto = model.proto
-    check_model_head(proto)
-    imports = imports_of(proto, "opset_import", registry)
-    functions = {function_key(function) for function in proto.functions}
-    scopes = {"": imports}
-    counts: Counter[tuple[str, str, str]] = Counter()
+    index = ModelIndex(proto, registry.domains)
+    counts: Counter[tuple[str, str, int]] = Counter()
     calls: Counter[tuple[str, str]] = Counter()
-    found = bodies(proto)
-    for body in found:
-        scope = ""
-        if body.root.function:
-            scope = body.root.label
-            if scope not in scopes:
-                scopes[scope] = imports_of(body.root.proto, scope, registry)
-        for node in body.proto.node:
-            domain, op_type = printable(node.domain), printable(node.op_type)
-            if functions and function_key(node) in functions:
-                calls[shown(normalised(domain)), op_type] += 1
+    for body in index.bodies:
+        imports = index.imports(body)
+        for number, (op_type, domain) in enumerate(body.operators):
+            if index.functions and body.function_key(number) in index.functions:
+                calls[shown(printable(domain)), printable(op_type)] += 1
             else:
-                counts[normalised(domain), op_type, scope] += 1
+                counts[domain, op_type, imports.get(domain, 0)] += 1
     operators: dict[tuple[str, str, int | None], int] = {}
-    for (domain, op_type, scope), nodes in counts.items():
-        schema = registry.schema(op_type, scopes[scope].get(domain, 0), domain)
-        key = domain, op_type, schema.since_version if schema else None
+    for (domain, op_type, version), nodes in counts.items():
+        schema = registry.schema(op_type, version, domain)
+        key = printable(domain), printable(op_type), schema.since_version if schema else None
         operators[key] = operators.get(key, 0) + nodes
     return {
         "model": path,
         "ir_version": proto.ir_version,
         "opsets": [
             {"domain": printable(shown(domain)), "version": version, "newest": registry.domains.get(domain)}
-            for domain, version in imports.items()
+            for domain, version in index.opsets.items()
         ],
         "producer": " ".join(printable(part) for part in (proto.producer_name, proto.producer_version) if part),
         "graph": printable(proto.graph.name),
         "inputs": [printable(value.name) for value in proto.graph.input],
         "outputs": [printable(value.name) for value in proto.graph.output],
         "initializers": len(proto.graph.initializer) + len(proto.graph.sparse_initializer),
-        "nodes": sum(len(body.proto.node) for body in found),
+        "nodes": sum(len(body.nodes) for body in index.bodies),
         "operators": [
             {"domain": shown(domain), "operator": op_type, "since": since, "nodes": nodes}
             for (domain, op_type, since), nodes in sorted(operators.items(), key=lambda each: (-each[1], each[0][:2]))

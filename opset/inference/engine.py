@@ -38,10 +38,10 @@ from opset.inference.types import Type, is_rankless, mapped, meet, of_proto, ten
 from opset.model.attributes import attribute_value
 from opset.model.container import Model
 from opset.model.elements import element_name
-from opset.model.graph import Body, bodies, call_order, function_key, subgraphs, verify
+from opset.model.graph import function_key, subgraphs
+from opset.model.index import Body, ModelIndex, index_model
 from opset.model.tensor import tensor_values
 from opset.opsets.hooks import Hook
-from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.registry import Registry
 from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema
@@ -113,15 +113,17 @@ class Engine:
         check_type: bool = False,
         stated: bool = True,
         cautious: bool = False,
+        index: ModelIndex | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Take the model and numbers for its dimension variables.
+        """Take the model and numbers for its dimension variables; its index, if there is one already.
 
         Without `stated`, what the model states of values is not looked at, inputs aside. If `cautious`, sizes are
         believed of inputs alone: value_info of a model whose batch has become variable may still be that of the batch
         which it was exported with.
         """
         self.model, self.registry, self.dims, self.progress = model, registry, dims, progress
+        self._index = index
         self.data_prop, self.check_type, self.use_stated, self.cautious = data_prop, check_type, stated, cautious
         self.frames: dict[Any, Frame] = {}
         self.calls: dict[tuple[str, str, str], list[Frame]] = {}
@@ -147,19 +149,16 @@ class Engine:
     def run(self) -> None:
         """Infer everything. Raises ModelError where the model is malformed."""
         proto = self.model.proto
-        check_model_head(proto)
-        found = bodies(proto)
-        verify(found)
-        call_order(proto.functions)
-        self._left = MAX_REPEATED * (1000 + sum(len(body.proto.node) for body in found))
-        imports = imports_of(proto, "opset_import", self.registry) if proto.opset_import else {"": 1}
-        roots = [body for body in found if body.root is body and not body.function]
-        for body in roots:
+        index = self._index = self._index or index_model(proto, self.registry.domains)
+        index.call_order()
+        self._left = MAX_REPEATED * (1000 + sum(len(body.nodes) for body in index.bodies))
+        imports = index.opsets
+        for body in index.graphs:
             self.fixed.update(variables_of(body.proto.input))
         self._taken |= self.fixed
         main: Frame | None = None
         found_in: list[Frame] = []
-        for number, body in enumerate(roots):
+        for number, body in enumerate(index.graphs):
             frame = Frame(body, main, imports, self._meanings_of(imports), key=(number,))
             self._prepare(frame)
             drive(self._body(frame))
@@ -560,7 +559,7 @@ class Engine:
         attribute = next((name for name, each in subgraphs(node) if each is graph), "graph")
         frame.inside.pop((index, attribute), None)
         self._spend(len(graph.node))
-        body = Body(graph, f"{frame.body.place(index)}, {printable(attribute)}", frame.body, node, index)
+        body = Body(graph, attribute, frame.body, node, index)
         inner = Frame(
             body, frame, frame.imports, frame.meanings, key=(frame.key, index, attribute),
             repeated=frame.repeated or asked.repeated, unused=frame.unused or asked.unused,
@@ -647,10 +646,11 @@ class Engine:
 
     def _called_frame(self, frame: Frame, function: Any, attributes: Mapping[str, Any]) -> Frame:
         """Return the frame of a function that is called in a body with these attributes."""
-        label = f"function '{printable(function.domain)}.{printable(function.name)}'"
-        imports = imports_of(function, label, self.registry)
+        assert self._index is not None
+        body = self._index.functions[function_key(function)]
+        imports = self._index.imports(body)
         return Frame(
-            Body(function, label, function=True), None, imports, self._meanings_of(imports), attributes,
+            body, None, imports, self._meanings_of(imports), attributes,
             key=(function_key(function), len(self._called)), unused=frame.unused, guarded=frame.guarded,
         )  # fmt: skip
 

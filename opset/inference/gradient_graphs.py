@@ -13,7 +13,8 @@ from typing import Any
 
 from opset.errors import Finding, RunError, printable
 from opset.model import proto as pb
-from opset.model.graph import Body, names_read, subgraphs
+from opset.model.graph import names_read, subgraphs
+from opset.model.index import Body
 from opset.schemas.names import normalised
 
 DOMAIN = "ai.onnx.preview.training"
@@ -29,7 +30,7 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 
     Raises RunError R202 where names do not fit the body, R201 where the graph has a Gradient node itself.
     """
-    place = body.place(index)
+    place = body.location(index)
     xs, zs = (_names(attributes.get(name)) for name in ("xs", "zs"))
     y = attributes["y"].s.decode("utf-8", "replace") if "y" in attributes else ""
     if findings := _misfits(body, [*xs, *zs], y, place):
@@ -45,12 +46,12 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
         node = graph.node.add()
         node.CopyFrom(nodes[each])
         if _has_gradient(node):
-            why = f"its part of the graph has such a node: {body.place(each)}"
+            why = f"its part of the graph has such a node: {body.location(each)}"
             raise RunError(Finding("R201", "a gradient of a gradient cannot be computed", place, why))
         node.output[:] = ["" if name in given else name for name in node.output]
         names.update(dict.fromkeys([*node.input, *node.output]))
     graph.output.extend(pb.ValueInfoProto(name=name) for name in names if name)
-    return Body(graph, f"{place}, slice", body, nodes[index], index)
+    return Body(graph, "slice", body, nodes[index], index)
 
 
 def _names(attribute: Any) -> list[str]:

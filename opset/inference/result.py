@@ -86,7 +86,7 @@ class Inference:
         """Yield every output of every node of every graph, and of functions as each different call has it."""
         for frame in self._frames():
             for index, node in enumerate(frame.body.proto.node):
-                place = frame.body.place(index)
+                place = frame.body.location(index)
                 for name in node.output:
                     if name:
                         yield Value(name, place, node.op_type, frame.types.get(name))
@@ -193,7 +193,7 @@ def _findings(engine: Engine) -> Iterator[Finding]:
         if frame.conflicts:
             producers = {name: index for index, node in enumerate(frame.body.proto.node) for name in node.output}
         for name, why in frame.conflicts.items():
-            place = frame.body.place(producers[name]) if name in producers else frame.body.label
+            place = frame.body.location(producers[name]) if name in producers else frame.body.label
             yield Finding(
                 "I101", f"the stated type of '{printable(name)}' contradicts what is inferred", place, why,
                 "correct or remove the stated type, or replace it: --overwrite",
@@ -203,7 +203,7 @@ def _findings(engine: Engine) -> Iterator[Finding]:
 
 
 def _finding(frame: Frame, index: int, problem: Problem) -> Finding:
-    return Finding(problem.code, problem.message, frame.body.place(index), problem.why, problem.help)
+    return Finding(problem.code, problem.message, frame.body.location(index), problem.why, problem.help)
 
 
 def _gaps(engine: Engine, frame: Frame) -> Iterator[Gap]:
@@ -224,7 +224,7 @@ def _gaps(engine: Engine, frame: Frame) -> Iterator[Gap]:
         doubts = [*frame.doubts.get(index, ()), *(problem.why for problem in problems), *clashes]
         said = "; ".join(dict.fromkeys(doubts))
         for name in missing:
-            yield Gap(name, frame.body.place(index), known[name], said)
+            yield Gap(name, frame.body.location(index), known[name], said)
 
 
 # Writing

@@ -14,8 +14,8 @@ from opset.errors import Finding, RunError, printable
 from opset.inference.gradient_graphs import DOMAIN as TRAINING
 from opset.inference.gradient_graphs import gradient_graph, is_gradient
 from opset.model.attributes import attribute_type, attribute_value
-from opset.model.graph import Body, bodies_below, function_key, subgraphs
-from opset.opsets.imports import imports_of
+from opset.model.graph import function_key, subgraphs
+from opset.model.index import Body, ModelIndex, bodies_below
 from opset.reference.constants import Constants
 from opset.reference.programs import ABSENT, Program, Step
 from opset.reference.resolution import Resolver
@@ -25,17 +25,14 @@ from opset.reference.value_info import ValueInfo, value_info_of
 class Compiler:
     """Compiles the bodies of one model, each once; with `everything`, steps too whose values nothing reads."""
 
-    def __init__(self, proto: Any, resolver: Resolver, constants: Constants, everything: bool = False) -> None:
-        self._proto, self.resolver, self.constants, self.everything = proto, resolver, constants, everything
-        self.functions = {function_key(function): function for function in proto.functions}
+    def __init__(self, index: ModelIndex, resolver: Resolver, constants: Constants, everything: bool = False) -> None:
+        self._index, self.resolver, self.constants, self.everything = index, resolver, constants, everything
+        self.functions = {function_key(function): function for function in index.proto.functions}
         self._compiled: dict[Any, Program] = {}
 
     def main(self, outputs: Iterable[str]) -> Program:
         """Return the program that computes these values of the main graph, which need not be its outputs."""
-        proto = self._proto
-        imports = imports_of(proto, "opset_import", self.resolver.registry) if proto.opset_import else {"": 1}
-        body = Body(proto.graph, f"graph '{printable(proto.graph.name)}'")
-        return self._compile(body, list(outputs), imports, {})
+        return self._compile(self._index.main, list(outputs), self._index.opsets, {})
 
     def function(self, function: Any, given: Mapping[str, Any]) -> Program:
         """Return the program of a function with the attributes of a call, AttributeProtos by name, and its defaults."""
@@ -44,10 +41,8 @@ class Compiler:
         attributes = {name: bound[name] for name in (*function.attribute, *defaults) if name in bound}
         key = (function_key(function), *sorted((name, each.SerializeToString()) for name, each in attributes.items()))
         if key not in self._compiled:
-            label = f"function '{printable(function.domain)}.{printable(function.name)}'"
-            body = Body(function, label, function=True)
-            imports = imports_of(function, label, self.resolver.registry)
-            self._compiled[key] = self._compile(body, list(function.output), imports, attributes)
+            body = self._index.functions[function_key(function)]
+            self._compiled[key] = self._compile(body, body.output_names(), self._index.imports(body), attributes)
         return self._compiled[key]
 
     def _compile(
@@ -179,7 +174,7 @@ class _BodyCompiler:
         if (functions := compiler.functions) and (called := functions.get(function_key(node))) is not None:
             call = partial(compiler.function, called, bound_attributes(node, self._bound))
             return Step(index, node, None, call=call)
-        location = partial(body.place, index)
+        location = partial(body.location, index)
         resolved = compiler.resolver.resolve(node, self._imports, location)
         has_attributes = bool(node.attribute)
         bound = bound_attributes(node, self._bound) if has_attributes else {}

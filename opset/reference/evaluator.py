@@ -13,8 +13,7 @@ import numpy as np
 
 from opset.errors import Finding, RunError, printable
 from opset.model.container import ModelLike, load
-from opset.model.graph import bodies, call_order, verify
-from opset.opsets.imports import check_model_head
+from opset.model.index import index_model
 from opset.opsets.registry import Registry, default_registry
 from opset.reference.compilation import Compiler
 from opset.reference.constants import Constants
@@ -51,15 +50,15 @@ class ReferenceEvaluator:
         self.limits = limits or Limits()
         self._seed, self._trace = seed, trace
         proto = self.model.proto
-        check_model_head(proto)
-        self._defined = verify(bodies(proto))[0]
-        call_order(proto.functions)
+        index = index_model(proto, self.registry.domains)
+        index.call_order()
+        self._defined = index.main.definitions
         graph = proto.graph
         defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
         self.inputs = tuple(value_info_of(each, each.name in defaults) for each in graph.input)
         self.outputs = tuple(value_info_of(each) for each in graph.output)
         constants = Constants(self.model, self.limits)
-        self._compiler = Compiler(proto, Resolver(self.registry), constants, everything=trace is not None)
+        self._compiler = Compiler(index, Resolver(self.registry), constants, everything=trace is not None)
         self._programs: dict[tuple[str, ...], Program] = {}
         self._evaluation: Evaluation | None = None
 

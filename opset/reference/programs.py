@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.errors import Finding, RunError
-from opset.model.graph import Body
+from opset.model.index import Body
 from opset.reference.registration import Kernel
 from opset.reference.value_info import ValueInfo
 from opset.schemas.model import OpSchema
@@ -79,7 +79,7 @@ class Program:
 
     def location(self, step: Step) -> str:
         """Return the path of a step's node, as messages show it."""
-        return self.body.place(step.index)
+        return self.body.location(step.index)
 
 
 @dataclass(eq=False, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from opset.errors import Finding, UsageError
 from opset.model import load
-from opset.opsets.imports import imports_of
+from opset.model.index import imports_of
 from opset.opsets.registry import Registry, default_registry, registry_with
 from opset.version_converter.conversion import Plan, apply
 from opset.version_converter.conversion import plan as _plan
@@ -60,7 +60,7 @@ def plan(
     registry = registry_with(folders) if folders else default_registry()
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    return _plan(loaded, within(target, imports_of(loaded.proto, "opset_import", registry)), registry)
+    return _plan(loaded, within(target, imports_of(loaded.proto, "opset_import", registry.domains)), registry)
 
 
 def convert(

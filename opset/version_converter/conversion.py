@@ -6,7 +6,7 @@ Routes are worked out once per (operator, version, target); nodes that need noth
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,11 @@ from opset.model import Model
 from opset.model import proto as pb
 from opset.model.attributes import attribute_type
 from opset.model.elements import element_name
-from opset.model.graph import Body, FreshNames, bodies, function_key, list_as_input, names_read, used_names, verify
+from opset.model.graph import function_key, list_as_input, names_read
+from opset.model.index import Body, FreshNames, ModelIndex, bodies, index_model
 from opset.model.tensor import tensor_values
 from opset.opsets import releases
 from opset.opsets.hooks import Lookup
-from opset.opsets.imports import check_model_head, imports_of
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
 from opset.version_converter.derive import Derived, derive, run
@@ -91,17 +91,15 @@ def plan(model: Model, target: Target, registry: Registry) -> Plan:
 
     Raises ModelError where the model is malformed. Whatever cannot be converted is in the plan's `refusals`.
     """
-    check_model_head(model.proto)
     given = model.proto
-    source = imports_of(given, "opset_import", registry)
-    if not given.opset_import:
-        source = {"": 1}
+    index = index_model(given, registry.domains)
+    source = index.opsets
     wanted = {domain: target.opsets.get(domain, version) for domain, version in source.items()}
     result = Plan(model, source, wanted, (given.ir_version, given.ir_version))
     for domain in target.opsets:
         if domain not in source and target.max_ir is None:
             result.notes.append(f"the model does not import {domain or 'ai.onnx'}")
-    functions = [(imports_of(f, f"function {f.name}", registry)) for f in given.functions]
+    functions = [index.imports(function) for function in index.functions.values()]
     moved = any(
         version != target.opsets.get(domain, version)
         for imports in (source, *functions)
@@ -109,11 +107,10 @@ def plan(model: Model, target: Target, registry: Registry) -> Plan:
     )
     fits = target.max_ir is None or given.ir_version <= target.max_ir
     if not moved and fits and target.ir_version in (None, given.ir_version):
-        verify(bodies(given))
         return result
     proto = pb.ModelProto()
     proto.CopyFrom(given)
-    _Conversion(result, proto, target, registry).run()
+    _Conversion(result, proto, index, target, registry).run()
     return result
 
 
@@ -129,12 +126,13 @@ def apply(plan: Plan) -> Model:
 class _Conversion:
     """One run over one model; the state that its steps share."""
 
-    def __init__(self, plan: Plan, proto: Any, target: Target, registry: Registry) -> None:
+    def __init__(self, plan: Plan, proto: Any, index: ModelIndex, target: Target, registry: Registry) -> None:
         self.plan, self.proto, self.target, self.registry = plan, proto, target, registry
         self.domains = registry.domains
         self.adapters = Lookup(LAYER, registry)
         self.bodies = bodies(proto)
-        self.names = FreshNames(self.bodies, verify(self.bodies))
+        self.index = index
+        self.names = FreshNames(index.bodies)
         self.functions = {function_key(function) for function in proto.functions}
         self.values: dict[Body, ValueFacts] = {}
         self.steps: dict[tuple[str, str, int, int], Step | Refusal | None] = {}
@@ -150,13 +148,13 @@ class _Conversion:
                 versions[body] = versions[body.root]
                 continue
             if body.function:
-                versions[body] = imports_of(body.proto, body.label, self.registry)
+                versions[body] = dict(self.index.imports(self.index.functions[function_key(body.proto)]))
             else:
                 versions[body] = dict(self.plan.source)
             self._check_known(body, versions[body])
         if self.plan.refusals:
             return
-        inferred = Inferred(self.plan.model, self.registry, self.bodies)
+        inferred = Inferred(self.plan.model, self.index, self.registry, self.bodies)
         for body in self.bodies:
             outer = self.values.get(body.parent) if body.parent is not None else None
             self.values[body] = ValueFacts(
@@ -166,7 +164,7 @@ class _Conversion:
             training = [body for body in self.bodies if body.root is not self.bodies[0] and not body.root.function]
             bindings = [b for t in self.proto.training_info for b in (*t.initialization_binding, *t.update_binding)]
             self.values[self.bodies[0]].read_elsewhere = frozenset(
-                (*used_names(training), *(binding.key for binding in bindings), *(b.value for b in bindings))
+                (*_used_names(training), *(binding.key for binding in bindings), *(b.value for b in bindings))
             )
         for body in reversed(self.bodies):
             self._body(body, versions[body])
@@ -376,7 +374,7 @@ class _Conversion:
         if not crossed:
             return None
         names = tuple(made.op_type for made in done)
-        self.plan.actions.append(Action(body.place(index), *counted, tuple(crossed), names))
+        self.plan.actions.append(Action(body.location(index), *counted, tuple(crossed), names))
         return done
 
     def _cross(
@@ -459,7 +457,7 @@ class _Conversion:
             message = f"{printable(node.op_type)} is not valid at version {version}"
         else:
             message = f"{printable(node.op_type)} cannot go from {version} to {final}"
-        self.plan.refusals.append(Finding(refusal.code, message, body.place(index), refusal.why, refusal.help))
+        self.plan.refusals.append(Finding(refusal.code, message, body.location(index), refusal.why, refusal.help))
 
 
 def validate(node: Any, schema: OpSchema | None) -> None:
@@ -602,6 +600,13 @@ def _remove(body: Body, replaced: dict[int, list[Any]], unused: set[str], dead: 
         for index in reversed(range(len(entries))):
             if entries[index].name in unused:
                 del entries[index]
+
+
+def _used_names(found: Iterable[Body]) -> set[str]:
+    names: set[str] = set()
+    for body in found:
+        names.update(body.output_names(), *body.reads)
+    return names
 
 
 def _set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from opset.model.container import Model
 from opset.model.elements import element_name
-from opset.model.graph import Body, bodies, function_key, names_read, subgraphs
+from opset.model.graph import function_key, names_read
+from opset.model.index import Body, ModelIndex
 from opset.model.types import MAX_CONSTANT, Constant, Shape, shape_of, type_string
 from opset.schemas.names import normalised
 
@@ -30,19 +31,19 @@ class Inferred:
     It is of the model as it was given. What conversion changes goes on computing the same values under their names.
     """
 
-    def __init__(self, model: Model, registry: Registry, converted: Sequence[Body]) -> None:
-        """Take the given model, and the bodies of the copy that is converted, in the order in which `bodies` gives."""
-        self._model, self._registry, self._converted = model, registry, converted
-        self._functions = {function_key(function) for function in model.proto.functions}
+    def __init__(self, model: Model, index: ModelIndex, registry: Registry, converted: Sequence[Body]) -> None:
+        """Take the given model with its index, and the bodies of the copy that is converted, in that order."""
+        self._model, self._index, self._registry, self._converted = model, index, registry, converted
+        self._functions = index.functions
 
     @cached_property
     def _run(self) -> tuple[Engine, dict[Body, list[Frame]]]:
         """The inference itself, and what it found of each body that is converted, where that is certain."""
         from opset.inference.engine import Engine
 
-        engine = Engine(self._model, self._registry, {}, cautious=True)
+        engine = Engine(self._model, self._registry, {}, cautious=True, index=self._index)
         engine.run()
-        given = bodies(self._model.proto)
+        given = self._index.bodies
         frames, doubtful = _frames_of(given, engine)
         pairs = zip(given, self._converted, strict=True)
         return engine, {converted: [] if body in doubtful else frames[body] for body, converted in pairs}
@@ -96,8 +97,7 @@ def _frames_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[F
             roots += 1
         else:
             assert body.parent is not None
-            name = next(name for name, graph in subgraphs(body.owner) if graph is body.proto)
-            frames = [frame.inside.get((body.index, name)) for frame in found[body.parent]]
+            frames = [frame.inside.get((body.index, body.name)) for frame in found[body.parent]]
             found[body] = [frame for frame in frames if frame is not None]
             inside.setdefault(body.parent, []).append(body)
             if None in frames:

@@ -7,7 +7,8 @@ from typing import Any
 
 from opset.errors import Finding
 from opset.model.elements import ELEMENTS
-from opset.model.graph import Body, list_as_input
+from opset.model.graph import list_as_input
+from opset.model.index import Body
 from opset.opsets import releases
 from opset.version_converter.targets import Target
 

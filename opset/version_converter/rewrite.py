@@ -10,7 +10,7 @@ from opset.errors import printable
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_value
 from opset.model.elements import NUMBERS
-from opset.model.graph import FreshNames
+from opset.model.index import FreshNames
 from opset.model.tensor import make_tensor
 from opset.model.types import Constant, Shape
 from opset.opsets.registry import Registry

@@ -11,7 +11,7 @@ import opset
 from opset.inference.call import Unknown
 from opset.inference.engine import Engine
 from opset.model import load
-from opset.model.graph import bodies
+from opset.model.index import ModelIndex
 from opset.model.tensor import tensor_values
 from opset.model.types import type_string
 from opset.opsets.registry import default_registry
@@ -24,11 +24,10 @@ def known(proto):
     """Return Values of all bodies of an onnx.ModelProto, the main graph's first."""
     model = load(proto)
     found: dict = {}
-    every = bodies(model.proto)
-    inferred = Inferred(model, REGISTRY, every)
-    for body in every:
-        imports = body.root.proto.opset_import if body.root.function else model.proto.opset_import
-        versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in imports}
+    index = ModelIndex(model.proto, REGISTRY.domains)
+    inferred = Inferred(model, index, REGISTRY, index.bodies)
+    for body in index.bodies:
+        versions = index.imports(body)
         outer = found.get(body.parent)
         read = lambda tensor, limit, model=model: tensor_values(model, tensor, limit)  # noqa: E731
         found[body] = ValueFacts(body, outer, REGISTRY, versions, read, overridable=True, inferred=inferred)

@@ -1,11 +1,11 @@
-"""Walking a model: scopes, order, names."""
+"""The index of a model: bodies, scopes, order, names."""
 
 import pytest
 from onnx import TensorProto, helper
 
 from opset.errors import ModelError
 from opset.model import proto as pb
-from opset.model.graph import FreshNames, bodies, call_order, verify
+from opset.model.index import FreshNames, ModelIndex, bodies, verify
 
 
 def ours(model):
@@ -100,7 +100,8 @@ def test_fresh_names_never_collide_with_names_of_any_body():
     proto = model([helper.make_node("If", ["c"], ["y"], then_branch=nested(2), else_branch=nested(2))], ["x", "c"])
     proto.graph.value_info.add(name="stale")
     found = bodies(proto)
-    names = FreshNames(found, verify(found))
+    verify(found)
+    names = FreshNames(found)
     assert [names.fresh("z0"), names.fresh("z0"), names.fresh("if1"), names.fresh("new"), names.fresh("new")] == [
         "z0_1", "z0_2", "if1_1", "new", "new_1",
     ]
@@ -117,11 +118,11 @@ def test_functions_are_ordered_callers_first_and_circles_are_errors():
     proto = model([helper.make_node("F", ["x"], ["y"], domain="d")], functions=[
         function("H"), function("G", "H"), function("F", "G", "H"),
     ])
-    assert [f.name for f in call_order(proto.functions)] == ["F", "G", "H"]
+    assert [f.proto.name for f in ModelIndex(proto, ()).call_order()] == ["F", "G", "H"]
     call = helper.make_node("F", ["x"], ["y"], domain="d")
     circle = model([call], functions=[function("F", "G"), function("G", "F")])
     with pytest.raises(ModelError, match="M114"):
-        call_order(circle.functions)
+        ModelIndex(circle, ()).call_order()
 
 
 def test_a_chain_of_100000_nodes_and_30_levels_of_subgraphs_are_walked_without_recursion():

@@ -1,0 +1,378 @@
+"""A model, indexed once: its bodies with what each node reads and computes, definitions, imports, functions.
+
+    index = index_model(proto, registry.domains)
+
+Conversion, inference and evaluation work on one index. It describes the message as it was when it was indexed.
+Everything here is iterative and linear in the model's size; a model is untrusted, so nothing recurses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from opset.errors import Finding, ModelError, printable
+from opset.model.graph import function_key, subgraphs
+
+FunctionKey = tuple[str, str, str]
+"""Domain, name and overload of a function."""
+Operator = tuple[str, str]
+"""Name and domain of a node's operator; "ai.onnx" is ""."""
+
+
+class Body:
+    """A list of nodes with its scope: the main graph, a training graph, a function, or a subgraph in an attribute.
+
+    - `proto`: the GraphProto or FunctionProto;
+    - `parent`: the body whose values are visible too; `owner`: the node that holds a subgraph, at `index` of the
+      parent; `root`: the outermost body, whose imports count;
+    - of each node, by its index, copied once since every look at a message makes a copy: `nodes`, `operators`, `names`,
+      `reads` (names of its inputs), `computes` (names of its outputs), `attributes`.
+    """
+
+    def __init__(
+        self, proto: Any, name: str, parent: Body | None = None, owner: Any = None, index: int = -1,
+        function: bool = False,
+    ) -> None:  # fmt: skip
+        """Take the message; `name` is the attribute of a subgraph, of other bodies the label that messages show."""
+        self.proto, self.name, self.parent, self.owner, self.index, self.function = (
+            proto, name, parent, owner, index, function
+        )  # fmt: skip
+        self.root: Body = parent.root if parent is not None and owner is not None else self
+        interned: dict[Operator, Operator] = {}
+        self.nodes: list[Any] = proto.node[:]
+        # Slices: to copy names by iterating over a message takes twice as long.
+        self.operators: list[Operator] = [_operator(interned, node.op_type, node.domain) for node in self.nodes]
+        self.names: list[str] = [node.name for node in self.nodes]
+        self.reads: list[list[str]] = [node.input[:] for node in self.nodes]
+        self.computes: list[list[str]] = [node.output[:] for node in self.nodes]
+        self.attributes: list[Sequence[Any]] = [node.attribute[:] or () for node in self.nodes]
+
+    @property
+    def label(self) -> str:
+        """Path of the body, as messages show it: "graph 'main', node 'up1' (If), then_branch"."""
+        parts: list[str] = []
+        body = self
+        while body.owner is not None and body.parent is not None:
+            parts += [printable(body.name), _node_label(body.owner, body.index)]
+            body = body.parent
+        return ", ".join([body.name, *reversed(parts)])
+
+    def location(self, index: int) -> str:
+        """Path of the node at `index`, as messages show it: "graph 'main', node 'up1' (Resize)"."""
+        return f"{self.label}, {_node_label(self.proto.node[index], index)}"
+
+    @cached_property
+    def inside(self) -> list[Body]:
+        """The subgraphs in its nodes, in order."""
+        return [
+            Body(graph, name, self, self.nodes[index], index)
+            for index, attributes in enumerate(self.attributes)
+            if attributes
+            for name, graph in subgraphs(self.nodes[index])
+        ]
+
+    @cached_property
+    def subgraphs(self) -> dict[tuple[int, str], Body]:
+        """The subgraphs by index of the node and attribute: (3, "then_branch"), (4, "graphs[0]")."""
+        return {(body.index, body.name): body for body in self.inside}
+
+    @cached_property
+    def definitions(self) -> dict[str, int]:
+        """For every value that the body defines the index of its first node, -1 for inputs and initializers."""
+        found = dict.fromkeys(self.input_names(), -1)
+        if not self.function:
+            found.update((tensor.name, -1) for tensor in self.proto.initializer)
+            found.update((sparse.values.name, -1) for sparse in self.proto.sparse_initializer)
+        for index, outputs in enumerate(self.computes):
+            for name in outputs:
+                if name not in found and name:
+                    found[name] = index
+        return found
+
+    def function_key(self, index: int) -> FunctionKey:
+        """Return domain, name and overload of the function that the node at `index` calls, if it calls one."""
+        op_type, domain = self.operators[index]
+        return domain, op_type, self.nodes[index].overload
+
+    def input_names(self) -> list[str]:
+        """Names of the formal inputs."""
+        return self.proto.input[:] if self.function else [value.name for value in self.proto.input]
+
+    def output_names(self) -> list[str]:
+        """Names of the formal outputs."""
+        return self.proto.output[:] if self.function else [value.name for value in self.proto.output]
+
+
+def _operator(interned: dict[Operator, Operator], op_type: str, domain: str) -> Operator:
+    key = (op_type, "" if domain == "ai.onnx" else domain)
+    return interned.setdefault(key, key)
+
+
+def _node_label(node: Any, index: int) -> str:
+    name = f"'{printable(node.name)}'" if node.name else f"number {index}"
+    return f"node {name} ({printable(node.op_type)})"
+
+
+def bodies(model: Any) -> list[Body]:
+    """Return every body of a ModelProto, each before those inside it: graph, training graphs, functions."""
+    main = Body(model.graph, f"graph '{printable(model.graph.name)}'")
+    roots = [main]
+    for number, training in enumerate(model.training_info):
+        for part in ("initialization", "algorithm"):
+            if training.HasField(part):
+                roots.append(Body(getattr(training, part), f"training_info[{number}].{part}", parent=main))
+    for function in model.functions:
+        overload = f":{printable(function.overload)}" if function.overload else ""
+        label = f"function '{printable(function.domain)}.{printable(function.name)}{overload}'"
+        roots.append(Body(function, label, function=True))
+    return bodies_below(*roots)
+
+
+def bodies_below(*roots: Body) -> list[Body]:
+    """Return bodies and those inside them, each before those inside it."""
+    found = []
+    pending = [*reversed(roots)]
+    while pending:
+        body = pending.pop()
+        found.append(body)
+        pending.extend(reversed(body.inside))
+    return found
+
+
+class ModelIndex:
+    """The index of one model; see the module.
+
+    - `proto`: the ModelProto; `bodies`: all bodies, each before those inside it, the main graph first;
+    - `functions`: the bodies of functions by domain, name and overload;
+    - `opsets`: the versions that the model imports, by domain; 1 where IR version 1 or 2 imports none.
+    """
+
+    def __init__(self, proto: Any, known_domains: Collection[str]) -> None:
+        """Take a ModelProto, and the domains that have schemas. Raises ModelError M106 to M109."""
+        check_head(proto)
+        self.proto, self._known_domains = proto, known_domains
+        self.opsets = imports_of(proto, "opset_import", known_domains) if proto.opset_import else {"": 1}
+        self.bodies = bodies(proto)
+        self.functions = {function_key(body.proto): body for body in self.bodies if body.function}
+        self._imports: dict[Body, dict[str, int]] = {}
+
+    @property
+    def main(self) -> Body:
+        """The main graph."""
+        return self.bodies[0]
+
+    @property
+    def graphs(self) -> list[Body]:
+        """The main graph and the training graphs, in the order of the model."""
+        return [body for body in self.bodies if body.root is body and not body.function]
+
+    def imports(self, body: Body) -> Mapping[str, int]:
+        """Return the opset version of each domain that a body is written in. Raises ModelError M106 to M108."""
+        root = body.root
+        if not root.function:
+            return self.opsets
+        if root not in self._imports:
+            self._imports[root] = imports_of(root.proto, root.label, self._known_domains)
+        return self._imports[root]
+
+    def call_order(self) -> list[Body]:
+        """The functions, callers before those that they call. Raises ModelError M114 where they call in a cycle."""
+        return _call_order(self.functions)
+
+def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
+    """Return the index of a ModelProto whose names are verified; `known_domains` are those that have schemas.
+
+    Raises ModelError where the model is malformed.
+    """
+    index = ModelIndex(proto, known_domains)
+    verify(index.bodies)
+    return index
+
+
+def check_head(proto: Any) -> None:
+    """Raise ModelError where a ModelProto lacks what every model must have."""
+    if not proto.HasField("graph"):
+        raise ModelError(Finding("M109", "the model has no graph"))
+    if proto.ir_version >= 3 and not proto.opset_import:
+        raise ModelError(
+            Finding(
+                "M107", "the model imports no operator set",
+                why="from IR version 3 a model must name the operator sets that it uses",
+                help="add an opset_import with the version that the exporter wrote",
+            )
+        )
+
+
+def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dict[str, int]:
+    """Return the domains that a ModelProto or FunctionProto imports, "ai.onnx" as "".
+
+    Raises ModelError M107 where there is none, M108 for a duplicate domain (IR specification, Operator Sets).
+    """
+    found: dict[str, int] = {}
+    findings = []
+    for entry in proto.opset_import:
+        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        if domain.__class__ is bytes:
+            findings.append(Finding("M106", f"the domain {printable(domain)} is not valid UTF-8", location))
+        elif domain in found:
+            shown = printable(domain) or "ai.onnx"
+            findings.append(
+                Finding(
+                    "M108", f"the domain '{shown}' is imported twice, at {found[domain]} and {entry.version}", location,
+                    why='"" and "ai.onnx" are one domain' if not domain else "",
+                    help="keep the import that the nodes were written for",
+                )
+            )
+        elif entry.version < 1 and domain in known_domains:
+            findings.append(Finding("M107", f"the domain '{printable(domain) or 'ai.onnx'}' has no version", location))
+        else:
+            found[domain] = entry.version
+    if findings:
+        raise ModelError(findings)
+    return found
+
+
+def verify(found: Iterable[Body]) -> None:
+    """Check the rules on names that everything else relies on; `found` are bodies with those inside them.
+
+    Every value is defined once in its body and before its first use, and names are valid UTF-8 (IR specification,
+    "Names within a graph", "Nodes"). Linear in the number of names. Raises ModelError with all findings.
+    """
+    findings: list[Finding] = []
+    for body in found:
+        findings += _misnamed(body)
+    for body in found:
+        here = body.definitions
+        for index, names in enumerate(body.reads):
+            for name in names:
+                position = here.get(name)
+                if position is not None and position < index:
+                    continue
+                if name and not _is_visible(name, body):
+                    findings.append(_undefined(body, index, name, position))
+        for name in body.output_names():
+            if name and name not in here and not _is_visible(name, body):
+                findings.append(Finding("M112", f"the output '{printable(name)}' is never computed", body.label))
+    if findings:
+        raise ModelError(findings)
+
+
+def _misnamed(body: Body) -> list[Finding]:
+    """Return the names of a body that are not valid UTF-8, and those that are defined twice."""
+    here = body.definitions
+    computed = sum(map(len, body.computes)) - sum(names.count("") for names in body.computes if "" in names)
+    given = sum(1 for position in here.values() if position < 0)
+    words = {word for operator in {*body.operators} for word in operator}
+    if computed + given == len(here) and all(map(_are_text, (here, body.names, words))):
+        return []
+    findings = [_not_utf8(body.label, name) for name, index in here.items() if index < 0 and not _are_text([name])]
+    for index, outputs in enumerate(body.computes):
+        op_type, domain = body.operators[index]
+        if not _are_text([op_type, domain, body.names[index]]):
+            findings.append(_not_utf8(f"{body.label}, node number {index}", op_type))
+        seen: set[str] = set()
+        for name in outputs:
+            if name and (here[name] != index or name in seen):
+                findings.append(
+                    Finding("M113", f"the value '{printable(name)}' is defined twice", body.location(index))
+                )
+            elif not _are_text([name]):
+                findings.append(_not_utf8(body.location(index), name))
+            seen.add(name)
+    return findings
+
+
+def _are_text(names: Iterable[Any]) -> bool:
+    """Whether all names are text; those that are not valid UTF-8 come from protobuf as bytes."""
+    return bytes not in {*map(type, names)}
+
+
+def _is_visible(name: str, body: Body) -> bool:
+    """Whether a body around defines a name: before the owner of a subgraph, anywhere for a training graph."""
+    while body.parent is not None:
+        limit = body.index if body.owner is not None else len(body.parent.nodes)
+        body = body.parent
+        if body.definitions.get(name, limit) < limit:
+            return True
+    return False
+
+
+def _undefined(body: Body, index: int, name: Any, position: int | None) -> Finding:
+    if name.__class__ is bytes:
+        return _not_utf8(body.location(index), name)
+    if position is None:
+        return Finding(
+            "M112", f"the input '{printable(name)}' is defined nowhere", body.location(index),
+            help="name a graph input, an initializer or the output of an earlier node",
+        )
+    return Finding(
+        "M110", f"the input '{printable(name)}' is computed only by this node or a later one", body.location(index),
+        why="nodes must be sorted topologically, without cycles (IR specification, Nodes)",
+        help="sort the nodes; if that is not possible, the graph has a cycle",
+    )
+
+
+def _not_utf8(location: str, name: Any) -> Finding:
+    return Finding("M106", f"the name {printable(name)} is not valid UTF-8", location, help="write names as UTF-8")
+
+
+class FreshNames:
+    """Names that occur nowhere in a model; the taken ones are collected when the first name is needed."""
+
+    def __init__(self, found: Iterable[Body]) -> None:
+        """Take all bodies of a model."""
+        self._found = found
+        self._taken: set[str] | None = None
+        self._next: dict[str, int] = {}
+
+    def fresh(self, stem: str) -> str:
+        """Return `stem` itself if it is free, else `stem` with the lowest free number behind it."""
+        if self._taken is None:
+            self._taken = set()
+            for body in self._found:
+                self._taken.update(body.definitions, body.names)
+                # An entry for a value that does not exist would state the type of a new one of that name.
+                self._taken.update(value.name for value in body.proto.value_info)
+        name, number = stem, self._next.get(stem, 0)
+        while name in self._taken:
+            number += 1
+            name = f"{stem}_{number}"
+        self._next[stem] = number
+        self._taken.add(name)
+        return name
+
+
+def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
+    """Return functions, callers before those that they call. Raises ModelError M114 (IR specification, Functions)."""
+    if not functions:
+        return []
+    callees = {key: _called(body, functions) for key, body in functions.items()}
+    waiting = dict.fromkeys(functions, 0)
+    for targets in callees.values():
+        for target in targets:
+            waiting[target] += 1
+    ready = [key for key, count in waiting.items() if not count]
+    ordered = []
+    while ready:
+        key = ready.pop()
+        ordered.append(functions[key])
+        for target in callees[key]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    if len(ordered) < len(functions):
+        circle = sorted(".".join(map(printable, key[:2])) for key, count in waiting.items() if count)
+        raise ModelError(Finding("M114", "functions call each other in a cycle", ", ".join(circle)))
+    return ordered
+
+
+def _called(function: Body, known: Mapping[FunctionKey, Body]) -> set[FunctionKey]:
+    found: set[FunctionKey] = set()
+    pending = [function]
+    while pending:
+        body = pending.pop()
+        found.update(map(body.function_key, range(len(body.nodes))))
+        pending.extend(body.inside)
+    return found & known.keys()
