@@ -1,4 +1,7 @@
-"""Whatever a node looks like, crossing a transition either works or is refused: no other exception escapes."""
+"""Whatever a node looks like, crossing a transition works or is refused: no other exception escapes.
+
+That nodes which are right are not refused is shown by test_examples.py.
+"""
 
 import random
 

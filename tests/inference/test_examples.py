@@ -23,6 +23,46 @@ NAMED = {
 }  # fmt: skip
 # What beside integers sizes are computed from.
 SCALES = {"OneHot", "Range", "Resize", "Upsample"}
+# Examples of broken constraints that inference does not report, although all inputs are constants: those of values
+# that it does not follow. An entry that it does report has to be removed.
+SEEN_BY_A_RUN = {
+    "Bernoulli": ["above_one", "no_number"],
+    "Cast": ["infinite_integer", "not_a_numeral"],
+    "CastLike": ["not_a_numeral"],
+    "CastMap": ["key_too_large"],
+    "ConcatFromSequence": ["axis_out_of_range", "empty", "other_shapes"],
+    "ConvInteger": ["several_zero_points", "wrong_number_of_zero_points"],
+    "DictVectorizer": ["unknown_key"],
+    "Div": ["integer_by_zero"],
+    "GRU": ["too_few_activations"],
+    "Gradient": ["of_an_integer"],
+    "LSTM": ["too_few_activations"],
+    "Loop": ["stacking_other_shapes"],
+    "MaxRoiPool": ["infinite_corner", "no_such_image"],
+    "MaxUnpool": ["place_outside"],
+    "MelWeightMatrix": ["edges_exchanged"],
+    "Mod": ["floats_without_fmod", "integer_by_zero", "integer_by_zero_as_in_c"],
+    "Multinomial": ["impossible"],
+    "NegativeLogLikelihoodLoss": ["class_out_of_range", "negative_class"],
+    "OneHotEncoder": ["unknown_category"],
+    "OptionalGetElement": ["empty"],
+    "Pow": ["integer_zero_to_negative", "integer_zero_to_negative_float"],
+    "QLinearConv": ["several_input_scales", "several_output_scales", "zero_points_of_another_shape"],
+    "QLinearMatMul": ["zero_point_of_another_shape"],
+    "RNN": ["unknown_activation"],
+    "RegexFullMatch": ["back_reference"],
+    "RoiAlign": ["infinite_corner", "no_such_image"],
+    "RotaryEmbedding": ["position_out_of_range"],
+    "Scan": ["stacking_other_shapes"],
+    "SequenceAt": ["before_the_first", "nothing_there", "out_of_range"],
+    "SequenceErase": ["empty", "out_of_range"],
+    "SequenceInsert": ["out_of_range"],
+    "SequenceMap": ["different_lengths"],
+    "SoftmaxCrossEntropyLoss": ["class_out_of_range"],
+    "TreeEnsemble": ["branch_to_nowhere", "circle"],
+    "TreeEnsembleClassifier": ["vote_of_no_leaf"],
+    "TreeEnsembleRegressor": ["branch_to_nowhere", "circle"],
+}
 
 
 def dense(value):
@@ -68,9 +108,11 @@ def compare(schema, example, constant, symbolic, complete):
     model, sizes = model_with(schema, example, constant, symbolic)
     result = infer(model)
     if example.error:
-        told = [finding.why for finding in result.findings]
+        reasons = [finding.why for finding in result.findings]
         assert all(finding.code != "I203" for finding in result.findings), result.findings
-        assert all(why.startswith(f"{example.error}: ") or why[:1] != "C" for why in told), told
+        assert all(why.startswith(f"{example.error}: ") or why[:1] != "C" for why in reasons), reasons
+        if complete and not symbolic:
+            assert bool(reasons) != (example.name in SEEN_BY_A_RUN.get(schema.name, ())), reasons
         return
     assert not result.findings
     for place, value in enumerate(example.outputs):
