@@ -79,8 +79,6 @@ LARGE = {
     "opset/adapters/ml_trees:_written",
     "opset/cli/configuration:_offered",
     "opset/cli/processes:spread",
-    "opset/model/wire:_walk",
-    "opset/model/writing:_write",
     "opset/version_converter/conversion:_Conversion._body",
 }
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

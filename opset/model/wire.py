@@ -261,7 +261,7 @@ def _walk(
     is), `leave` says after which field of which message the rest of it need not be read.
 
     A tensor may be in pieces: where a field that is not repeated occurs twice, protobuf merges, and the order
-    counts. In a serialised skeleton what was replaced comes last, so behind a replaced field everything that could be
+    counts. In a serialised skeleton what was replaced comes last, so after a replaced field everything that could be
     merged with it is replaced too, however small: it is `forced`.
     """
     ways = ways_to_tensors()
@@ -276,12 +276,13 @@ def _walk(
         for item in message.fields:
             forced = merged and (message.forced or message.edited)
             if item.number in children:
-                if item.wire == LENGTH and (forced or descend(item)):
-                    if len(stack) > DEEPEST:
-                        raise WireError("M104", item.tag, _DEEPER)
-                    inner = fields(source, item.start, item.end, len(stack))
-                    stack.append(_Message(children[item.number], inner, item, forced))
-                    break
+                if item.wire != LENGTH or not (forced or descend(item)):
+                    continue
+                if len(stack) > DEEPEST:
+                    raise WireError("M104", item.tag, _DEEPER)
+                inner = fields(source, item.start, item.end, len(stack))
+                stack.append(_Message(children[item.number], inner, item, forced))
+                break
             elif tensor and (piece := replace(item, forced)) is not None:
                 size = len(piece) if isinstance(piece, bytes) else piece.size
                 edits.append((item.tag, item.end, piece))

@@ -240,16 +240,21 @@ def _write(descriptor: int, pieces: Iterable[Piece]) -> None:
     flushed = 0
     with open(descriptor, "wb", CHUNK, closefd=False) as file:
         for piece in pieces:
-            if isinstance(piece, wire.Segment):
-                with piece.source.descriptor() as origin:
-                    if origin is not None:
-                        file.write(piece.header)
-                        file.flush()
-                        count = piece.end - piece.start
-                        flushed = _copy(origin, piece.start, count, descriptor, piece.source.name, flushed)
-                        continue
-            for chunk in chunks([piece]):
-                file.write(chunk)
+            flushed = _write_piece(file, piece, flushed)
+
+
+def _write_piece(file: IO[bytes], piece: Piece, flushed: int) -> int:
+    """Write one piece; take and return up to where the file is being flushed."""
+    if isinstance(piece, wire.Segment):
+        with piece.source.descriptor() as origin:
+            if origin is not None:
+                file.write(piece.header)
+                file.flush()
+                count = piece.end - piece.start
+                return _copy(origin, piece.start, count, file.fileno(), piece.source.name, flushed)
+    for chunk in chunks([piece]):
+        file.write(chunk)
+    return flushed
 
 
 def _copy(origin: int, offset: int, count: int, target: int, name: str, flushed: int) -> int:
