@@ -1,4 +1,4 @@
-"""Attention: masks that are shorter than the keys, padding and windows, which older versions express as masks."""
+"""Adapters of Attention: short masks, padding and windows are written as masks for older versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FLOATS = frozenset(("float", "double", "float16", "bfloat16"))
 
 @up("Attention", since=24)
 def attention_24_up(op: Builder, node: Node) -> Result:
-    """A mask of one column spoke for every key and now speaks for the first alone, so it is repeated."""
+    """Repeat a mask of one column, which applied to all keys before 24 and to the first key alone from then on."""
     last = _last_of_mask(node)
     if not node.input(MASK) or (last is not None and (last != 1 or _known_total(node) == 1)):
         return None
@@ -22,7 +22,7 @@ def attention_24_up(op: Builder, node: Node) -> Result:
 
 @down("Attention", since=24)
 def attention_24_down(op: Builder, node: Node) -> Result:
-    """Columns that version 24 adds to a mask are minus infinity, and so are keys behind `nonpad_kv_seqlen`."""
+    """Write short masks and `nonpad_kv_seqlen` as whole masks with minus infinity for excluded keys."""
     inputs = list(node.proto.input)
     if not node.input(NONPAD):
         if not node.input(MASK) or _last_of_mask(node) == _known_total(node) is not None:
@@ -39,9 +39,9 @@ def attention_24_down(op: Builder, node: Node) -> Result:
 
 @up("Attention", since=25)
 def attention_25_up(op: Builder, node: Node) -> Result:
-    """Version 25 forbids what could only repeat: heads that a dimension tells, and a cache beside `nonpad_kv_seqlen`.
+    """Remove what version 25 excludes: numbers of heads beside four dimensions, a cache beside `nonpad_kv_seqlen`.
 
-    It wants both present outputs or none; one that is not used may be named.
+    It requires both present outputs or neither; one that is unused may be named.
     """
     drop = _heads_of_dimensions(node)
     outputs = [node.output(index) for index in range(4)]
@@ -66,7 +66,7 @@ def attention_25_up(op: Builder, node: Node) -> Result:
 
 @down("Attention", since=25)
 def attention_25_down(op: Builder, node: Node) -> Result:
-    """A window is minus infinity outside of it, which a mask can say."""
+    """Write a window as a mask with minus infinity outside of it."""
     left, right = node.attr("left_window_size"), node.attr("right_window_size")
     if left == right == -1:
         return None
@@ -85,7 +85,7 @@ def attention_25_down(op: Builder, node: Node) -> Result:
 
 
 def _heads_of_dimensions(node: Node) -> list[str]:
-    """Return the attributes for the number of heads that repeat a dimension of four-dimensional inputs."""
+    """Return the attributes with a number of heads that four-dimensional inputs have as a dimension."""
     stated = [(name, index) for name, index in (("q_num_heads", QUERY), ("kv_num_heads", KEY)) if node.has(name)]
     if not stated or node.need_rank(QUERY) != 4:
         return []
@@ -104,7 +104,7 @@ def _heads_of_dimensions(node: Node) -> list[str]:
 def _no_cache_and_padding(node: Node) -> None:
     if node.input(PAST_KEY) or node.input(PAST_VALUE):
         why = "'nonpad_kv_seqlen' is used together with a cache, which the standard does not define"
-        raise Refusal("C204", why, "use one of both")
+        raise Refusal("C204", why, "use one of the two")
 
 
 def _is_causal(node: Node) -> bool:
@@ -115,7 +115,7 @@ def _is_causal(node: Node) -> bool:
 
 
 def _known_length(node: Node, index: int) -> int | None:
-    """Return how long queries, keys or a cache are, where that is known: the last dimension but one."""
+    """Return the length of queries, keys or a cache (the last dimension but one), None where it is unknown."""
     shape = node.shape(index)
     length = shape[-2] if shape is not None and len(shape) >= 2 else None
     return length if isinstance(length, int) else None
@@ -147,7 +147,7 @@ def _vector(op: Builder, scalar: str) -> str:
 
 
 def _numbers(op: Builder, count: str) -> str:
-    """Return the numbers from 0 up to a count."""
+    """Return the integers from 0 to a count, exclusive."""
     return op.Range(op.const(0), count, op.const(1))
 
 
@@ -170,7 +170,7 @@ def _last_of_mask(node: Node) -> int | None:
 
 
 def _full_mask(op: Builder, node: Node) -> str:
-    """Return the mask with a column for every key, those that it lacks filled with what excludes a key."""
+    """Return the mask with a column for every key; missing columns exclude their keys."""
     mask, last, total = node.input(MASK), _last_of_mask(node), _known_total(node)
     if last is not None and total is not None:
         if last == total:
@@ -185,7 +185,7 @@ def _full_mask(op: Builder, node: Node) -> str:
 
 
 def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
-    """Return a mask that excludes what the node's mask excludes and what is not visible."""
+    """Return a mask that excludes keys that the node's mask excludes and keys that are not visible."""
     if not node.input(MASK):
         return visible
     mask, element = _full_mask(op, node), node.need_element(MASK)

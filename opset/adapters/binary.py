@@ -1,4 +1,4 @@
-"""Operators of two or more values: broadcasting as in numpy came with versions 7 and 8, and types grew."""
+"""Adapters of operators of two or more values: numpy broadcasting from versions 7 and 8 on, and newer types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARITHMETIC = ("Add", "Sub", "Mul", "Div")
 LOGICAL = ("And", "Or", "Xor")
 COMPARISON = ("Equal", "Greater", "Less")
 SWAPPED = {**{name: name for name in ("Add", "Mul", "Equal", *LOGICAL)}, "Greater": "Less", "Less": "Greater"}
-"""Operators with the one that gives the same when the operands change places."""
+"""Operators by the one that computes the same with swapped operands."""
 FLOATS = ("float16", "float", "double")
 WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int64"}
 """Types that hold what two integers give, so that casting back wraps as the small type does."""
@@ -27,7 +27,7 @@ WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": 
 
 @up(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
 def axis_to_broadcasting(op: Builder, node: Node) -> Result:
-    """The second operand lay along the first one's dimensions from `axis` on; ones after its own dimensions do that."""
+    """Append dimensions of 1 to the second operand, which was aligned with the first from `axis` on."""
     a, b = node.input(0), node.input(1)
     gone = [name for name in ("axis", "broadcast") if node.has(name)]
     if not node.attr("broadcast") or not node.has("axis"):
@@ -49,10 +49,10 @@ def axis_to_broadcasting(op: Builder, node: Node) -> Result:
 
 @down(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
 def broadcasting_to_axis(op: Builder, node: Node) -> Result:
-    """The second operand alone could be broadcast, with dimensions that are consecutive ones of the first.
+    """Bring the second operand to consecutive dimensions of the first, all that broadcasts before version 7.
 
-    Ones around them are squeezed out, others are tiled. Where the first operand is the smaller one, the two change
-    places if the operator allows it.
+    Outer dimensions of 1 are squeezed out, others are tiled. Where the first operand is the smaller one, the two are
+    swapped if the operator allows it.
     """
     a, b = node.input(0), node.input(1)
     if a == b:
@@ -93,7 +93,7 @@ def _aligned(shape: Shape, rank: int) -> Shape:
 
 
 def _broadcast(left: Shape, right: Shape) -> Shape:
-    """Return the shape that two of one rank broadcast to. Raises Refusal where it is not certain which is stretched."""
+    """Return the shape to which two of one rank broadcast. Raises Refusal where it is unknown which is stretched."""
     result: list[int | str | None] = []
     for here, there in zip(left, right, strict=True):
         if there == 1 or (here == there and here):
@@ -114,7 +114,7 @@ def _broadcast(left: Shape, right: Shape) -> Shape:
 
 
 def _tiled(op: Builder, x: str, shape: Shape, result: Shape) -> str:
-    """Return a value repeated along the dimensions of one in which the result has more."""
+    """Return a value repeated along the dimensions in which the result is larger."""
     if shape == result:
         return x
     repeats = [new if old == 1 else 1 for old, new in zip(shape, result, strict=True)]
@@ -125,7 +125,7 @@ def _tiled(op: Builder, x: str, shape: Shape, result: Shape) -> str:
 
 @down("Max", "Min", since=8)
 def max_8_down(op: Builder, node: Node) -> Result:
-    """Subtracting zeros of the broadcast shape gives an operand that shape and keeps its values, -0.0 and NaN too."""
+    """Subtract zeros of the broadcast shape, which gives each operand that shape and keeps -0.0 and NaN, too."""
     if _one_shape(node):
         return None
     element = node.need_element(0)
@@ -138,7 +138,7 @@ def max_8_down(op: Builder, node: Node) -> Result:
 
 @down("Sum", "Mean", since=8)
 def sum_8_down(op: Builder, node: Node) -> Result:
-    """Add broadcasts at version 7, and adds one by one; the mean is the sum over the number of operands."""
+    """Add operands one by one, since Add broadcasts; divide the sum by their number for Mean."""
     if _one_shape(node):
         return None
     total, *others = node.proto.input
@@ -158,7 +158,7 @@ def _one_shape(node: Node) -> bool:
 
 @down("Max", "Min", since=12)
 def max_12_down(op: Builder, node: Node) -> Result:
-    """Integers are compared in a float type that holds them; those of 64 bits by Less and Where."""
+    """Compare integers of 64 bits by Less and Where."""
     element = node.element(0)
     if element not in ("int64", "uint64"):
         return None
@@ -171,9 +171,9 @@ def max_12_down(op: Builder, node: Node) -> Result:
 
 @down("Less", "Greater", since=9)
 def less_9_down(op: Builder, node: Node) -> Result:
-    """Integers are compared in a float type that holds them; those of 64 bits in two parts, of which the first decides.
+    """Compare integers of 64 bits in two parts, the higher one first.
 
-    Whichever way it rounds, dividing by 2**31 never goes down where the number goes up, and the rest goes up with it.
+    However it rounds, the quotient by 2**31 is monotonic, and so is the remainder.
     """
     element = node.element(0)
     if element not in ("int64", "uint64"):
@@ -194,7 +194,7 @@ def less_9_down(op: Builder, node: Node) -> Result:
 
 @down("Equal", since=11)
 def equal_11_down(op: Builder, node: Node) -> Result:
-    """Numbers are equal if neither is less, and both are below 1 or above 0, as all numbers are, and NaN is not."""
+    """Test that neither is less and that both are below 1 or above 0, which holds for all numbers but not NaN."""
     element = node.element(0)
     a, b = node.input(0), node.input(1)
     if element == "uint64":
@@ -208,9 +208,9 @@ def equal_11_down(op: Builder, node: Node) -> Result:
 
 @down("BitShift", since=28)
 def bit_shift_28_down(op: Builder, node: Node) -> Result:
-    """A shift by the width or more gives no bit of the number; it was open before, so that only smaller ones are done.
+    """Replace shifts by the width or more, which were not defined before, by a result without bits of the number.
 
-    Signed numbers are shifted as unsigned ones of the same bits; to the right, the complement of negative ones is.
+    Signed numbers are shifted as unsigned ones of the same bits; to the right, negative ones as their complement.
     """
     element = node.need_element(0)
     x, y = node.input(0), node.input(1)
@@ -239,9 +239,9 @@ def bit_shift_28_down(op: Builder, node: Node) -> Result:
 
 @down("Mod", since=28)
 def mod_28_down(op: Builder, node: Node) -> Result:
-    """A divisor that is not negative is added to a negative remainder of truncated division, which fmod gives.
+    """Add the divisor to negative remainders of truncated division, which `fmod` computes.
 
-    With a negative divisor both operands and the result change their signs: a zero has the sign of the divisor.
+    With a negative divisor both operands and the result are negated: a zero has the sign of the divisor.
     """
     if node.attr("fmod") or (element := node.need_element(0)) in INTEGERS:
         return None
@@ -254,7 +254,7 @@ def mod_28_down(op: Builder, node: Node) -> Result:
 
 @down("Pow", since=15)
 def pow_15_down(op: Builder, node: Node) -> Result:
-    """FLOAT holds every BFLOAT16, and an exponent may have a type of its own."""
+    """Cast a BFLOAT16 exponent to FLOAT: an exponent may have a type of its own."""
     if node.element(1) != "bfloat16":
         return None
     return op.copy(node, inputs=[node.input(0), op.Cast(node.input(1), to=NUMBERS["float"])])
@@ -262,10 +262,10 @@ def pow_15_down(op: Builder, node: Node) -> Result:
 
 @down("Pow", since=12)
 def pow_12_down(op: Builder, node: Node) -> Result:
-    """Base and exponent go to the smallest float type that holds both, and the result back to that of the base.
+    """Compute in the smallest float type that holds base and exponent, and cast back to the type of the base.
 
-    An integer base wraps, so that it is multiplied with itself where the exponent is known; otherwise a result that
-    does not fit has no meaning, and one of 32 bits is certain once rounded.
+    An integer base wraps, so it is multiplied by itself where the exponent is constant. Otherwise a result that does
+    not fit is undefined, and one of 32 bits is exact once rounded.
     """
     base, exponent = node.need_element(0), node.need_element(1)
     constant = node.constant(1)
@@ -315,13 +315,13 @@ def _power(op: Builder, node: Node, common: str) -> str:
 
 
 def _common(base: str, exponent: str) -> str:
-    """Return the float type that holds both, DOUBLE for integers of 64 bits too, as numpy does."""
+    """Return the float type that holds both; DOUBLE for 64-bit integers too, as in numpy."""
     if "double" in (base, exponent) or exponent in ("int32", "int64", "uint32", "uint64"):
         return "double"
     return "float" if "float" in (base, exponent) or exponent in ("int16", "uint16") else "float16"
 
 
 def _holds(element: str, value: float) -> bool:
-    """Return whether a float type has exactly this number."""
+    """Whether a float type holds exactly this number."""
     nearest = float16(value) if element == "float16" else float32(value) if element == "float" else float(value)
     return nearest == value or math.isnan(nearest)

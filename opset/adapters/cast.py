@@ -1,4 +1,4 @@
-"""Cast and CastLike: the name of a type became its number, and attributes came that matter to some types alone."""
+"""Adapters of Cast: before version 6, `to` is the name of a type instead of its number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FLOAT8 = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
 
 @up("Cast", since=6)
 def cast_6_up(op: Builder, node: Node) -> Result:
-    """The type was named as in the enumeration of the types, which has its number too."""
+    """Replace the type's name by its number."""
     name = node.attr("to")
     element = name.lower() if isinstance(name, str) else ""
     if element not in NUMBERS:
@@ -22,7 +22,7 @@ def cast_6_up(op: Builder, node: Node) -> Result:
 
 @down("Cast", since=6)
 def cast_6_down(op: Builder, node: Node) -> Result:
-    """The number of a type has a name in the same enumeration."""
+    """Replace the type's number by its name."""
     number = node.attr("to")
     name = element_name(number)
     if name is None:

@@ -1,4 +1,4 @@
-"""Constants in a newer form or type, and what makes tensors of types that came late."""
+"""Adapters of constants in newer forms or types, and of operators that create tensors of newer types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STASH_TYPES = (NUMBERS["float"], NUMBERS["double"])
 
 @down("Constant", since=12)
 def constant_12_down(op: Builder, node: Node) -> Result:
-    """A number or string is a scalar tensor, a list of them a vector."""
+    """Write a number or string as a scalar tensor, and a list of them as a vector."""
     name = _form(node)
     if name not in PLAIN_FORMS:
         return None
@@ -35,7 +35,7 @@ def constant_12_down(op: Builder, node: Node) -> Result:
 
 @down("Constant", since=11)
 def constant_11_down(op: Builder, node: Node) -> Result:
-    """A sparse tensor is a dense one that is zero, or empty text, wherever it has no entry."""
+    """Write a sparse tensor as a dense one, with zeros or empty strings where it has no entry."""
     if _form(node) != "sparse_value":
         return None
     sparse = node.attr("sparse_value")
@@ -56,7 +56,7 @@ def constant_11_down(op: Builder, node: Node) -> Result:
 
 
 def _positions(indices: Constant, dims: list[int], size: int) -> list[int]:
-    """Where in row-major order the entries of a sparse tensor stand: its indices, or rows of one for each axis."""
+    """Return the row-major positions of the entries of a sparse tensor, from its indices or rows of coordinates."""
     numbers = list(indices.values)
     if len(indices.dims) == 2 and indices.dims[1] == len(dims):
         positions = [0] * indices.dims[0]
@@ -80,7 +80,7 @@ def _form(node: Node) -> str:
 
 @down("Constant", since=9)
 def constant_9_down(op: Builder, node: Node) -> Result:
-    """Constant held floating-point numbers alone; an initializer holds every type."""
+    """Replace constants that are no floating-point numbers by an initializer, which may have any type."""
     value = node.attr("value")
     if element_name(value.data_type) in ("float16", "float", "double"):
         return None
@@ -89,7 +89,7 @@ def constant_9_down(op: Builder, node: Node) -> Result:
 
 @down("ConstantOfShape", since=20)
 def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
-    """FLOAT holds the value, and Cast gives it the type."""
+    """Fill with the value in FLOAT, and cast to the type."""
     value = node.attr("value")
     element = element_name(value.data_type) if value is not None else None
     if element not in {**BFLOAT16, **SMALL_FLOATS}:
@@ -104,7 +104,7 @@ def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
 
 @down("EyeLike", since=22)
 def eye_like_22_down(op: Builder, node: Node) -> Result:
-    """Only the shape of the input counts, and FLOAT holds the ones and zeros."""
+    """Compute in FLOAT and cast; of the input only the shape matters."""
     given, stated = node.element(0), node.attr("dtype")
     made = element_name(stated) if stated is not None else given
     if "bfloat16" not in (given, made):
@@ -118,13 +118,13 @@ def eye_like_22_down(op: Builder, node: Node) -> Result:
 
 @down("Range", since=27)
 def range_27_down(op: Builder, node: Node) -> Result:
-    """Ranges of the newer types are computed in `stash_type` and cast back; the others ignore it."""
+    """Compute ranges of the newer types in `stash_type`, and cast back; other types ignore the attribute."""
     element, stash = node.need_element(0), node.attr("stash_type")
     if element not in ("float16", "bfloat16"):
         return op.copy(node, drop=["stash_type"]) if node.has("stash_type") else None
     if stash not in STASH_TYPES:
         shown = (element_name(stash) or str(stash)).upper()
-        raise Refusal("C204", f"'stash_type' is {shown}; ranges of it came with version 27", "set stash_type=1")
+        raise Refusal("C204", f"'stash_type' is {shown}; ranges in it need version 27", "set stash_type=1")
     inputs = [op.Cast(name, to=stash) for name in node.proto.input]
     (wide,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
     return op.Cast(wide, to=NUMBERS[element])

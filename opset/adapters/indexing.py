@@ -1,4 +1,4 @@
-"""Operators that take indices: since version 11 negative ones count from the end, which only a run may tell."""
+"""Adapters of operators with indices: before version 11, negative indices are undefined or refused."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 NOWHERE = 2**63 - 1
-"""An index beyond every depth."""
+"""An index that is out of range for every depth."""
 
 
 @down("Gather", since=11)
 def gather_11_down(op: Builder, node: Node) -> Result:
-    """Indices were within bounds and not negative; those that are count from the end."""
+    """Count negative indices from the front; before 11 they are out of range."""
     data, indices = node.proto.input
     front = counted_from_front(op, node, 1, 0, node.attr("axis"))
     return None if front == indices else op.copy(node, inputs=[data, front])
@@ -29,7 +29,7 @@ def gather_11_down(op: Builder, node: Node) -> Result:
 
 @down("GatherND", since=12)
 def gather_nd_12_down(op: Builder, node: Node) -> Result:
-    """Put the index of each leading dimension that indices and data share before the indices."""
+    """Prepend the index of each leading dimension that indices and data share to the indices."""
     batches = node.attr("batch_dims")
     if not batches:
         return None
@@ -40,21 +40,21 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
     shape = op.Concat(op.Slice(op.Shape(indices), op.const([0]), op.const([rank - 1])), op.const([1]), axis=0)
     before = []
     for axis in range(batches):
-        places = op.Range(op.const(0), dimension(op, node, 0, axis), op.const(1))
+        positions = op.Range(op.const(0), dimension(op, node, 0, axis), op.const(1))
         along = [-1 if other == axis else 1 for other in range(rank)]
-        before.append(op.Expand(op.Reshape(places, op.const(along)), shape))
+        before.append(op.Expand(op.Reshape(positions, op.const(along)), shape))
     return op.copy(node, inputs=[data, op.Concat(*before, indices, axis=rank - 1)], drop=["batch_dims"])
 
 
 @up("Scatter", since=11)
 def scatter_11_up(op: Builder, node: Node) -> Result:
-    """ScatterElements computes the same from the same inputs; what negative indices meant was not said before."""
+    """Replace by ScatterElements, which computes the same; negative indices were not defined before."""
     return op.copy(node, op_type="ScatterElements")
 
 
 @down("Scatter", since=11)
 def scatter_11_down(op: Builder, node: Node) -> Result:
-    """Nothing was said of negative indices, which count from the end."""
+    """Count negative indices from the front; before 11 they are not defined."""
     data, indices, updates = node.proto.input
     front = counted_from_front(op, node, 1, 0, node.attr("axis"))
     return None if front == indices else op.copy(node, inputs=[data, front, updates])
@@ -62,8 +62,8 @@ def scatter_11_down(op: Builder, node: Node) -> Result:
 
 @up("OneHot", since=11)
 def one_hot_11_up(op: Builder, node: Node) -> Result:
-    """Negative indices gave a row of off values, and count from the end now: they go to where there is no row."""
-    indices = _never_negative(op, node)
+    """Move negative indices out of range: they gave a row of off values, and count from the end from 11 on."""
+    indices = _may_be_negative(op, node)
     if indices is None:
         return None
     outside = op.Where(op.Less(indices, op.const(0)), op.const(NOWHERE), indices)
@@ -72,11 +72,11 @@ def one_hot_11_up(op: Builder, node: Node) -> Result:
 
 @down("OneHot", since=11)
 def one_hot_11_down(op: Builder, node: Node) -> Result:
-    """Negative indices count from the end of the depth, or lie outside; `axis` counted from the end at -1 alone."""
+    """Count indices, and an axis below -1, from the front; indices below `-depth` are out of range."""
     axis = node.attr("axis")
     if axis < -1:
         axis = positive_axis(axis, node.need_rank(0) + 1)
-    indices = _never_negative(op, node)
+    indices = _may_be_negative(op, node)
     if indices is None:
         return op.copy(node, axis=axis) if axis != node.attr("axis") else None
     depth = op.Cast(op.Squeeze(node.input(1)), to=NUMBERS["int64"])
@@ -85,8 +85,8 @@ def one_hot_11_down(op: Builder, node: Node) -> Result:
     return op.copy(node, inputs=[outside, *node.proto.input[1:]], axis=axis)
 
 
-def _never_negative(op: Builder, node: Node) -> str | None:
-    """Return the indices as int64, as OneHot itself takes them; None where none can be negative."""
+def _may_be_negative(op: Builder, node: Node) -> str | None:
+    """Return the indices as int64, which OneHot casts them to; None where none can be negative."""
     element, constant = node.element(0), node.constant(0)
     if element is not None and element.startswith("uint"):
         return None
@@ -97,13 +97,13 @@ def _never_negative(op: Builder, node: Node) -> str | None:
 
 @up("TopK", since=10)
 def top_k_10_up(op: Builder, node: Node) -> Result:
-    """The number of elements is a vector of one element."""
+    """Write `k` as a vector of one element."""
     return op.copy(node, inputs=[node.input(0), op.const([node.attr("k")])], drop=["k"])
 
 
 @down("TopK", since=10)
 def top_k_10_down(op: Builder, node: Node) -> Result:
-    """The number of elements was an attribute, and positive."""
+    """Refuse a `K` below 1: before version 10 it is 1 or more."""
     count = constant_ints(node, 1)
     if any(number < 1 for number in count):
         raise Refusal("C204", f"'K' is {count}; before version 10 it is 1 or more")
@@ -112,9 +112,9 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
 
 @down("TopK", since=11)
 def top_k_11_down(op: Builder, node: Node) -> Result:
-    """The smallest elements are the largest ones of the negated, in the same order; sorted ones serve any order.
+    """Take the smallest elements as the largest of the negated ones; sorted results serve if no order is required.
 
-    Integers are compared in a float type that holds them. Before, -1 alone was said to count from the end.
+    Integers are compared in a float type that holds them. Before 11, the only negative axis is -1.
     """
     x, element = node.input(0), node.need_element(0)
     axis = node.attr("axis")

@@ -1,12 +1,8 @@
-"""Concatenating, tiling, and reordering blocks."""
+"""Adapters of Concat, Tile, Shape, DepthToSpace and SpaceToDepth."""
 
 from __future__ import annotations
 
-from opset.adapters.shared import (
-    constant_ints,
-    need_size,
-    positive_axis,
-)
+from opset.adapters.shared import constant_ints, need_size, positive_axis
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -16,17 +12,17 @@ FLOATS = ("float16", "float", "double")
 
 @up("Concat", since=4)
 def concat_4_up(op: Builder, node: Node) -> Result:
-    """An absent axis meant 1 and has to be given now."""
+    """Set the axis to 1, which an absent one meant before version 4."""
     return None if node.has("axis") else op.copy(node, axis=1)
 
 
 def _regroup(groups: int, size: int) -> list[int]:
-    """Return the order that brings channels, read as (size, groups), into that of (groups, size)."""
+    """Return the order that rearranges channels from (size, groups) to (groups, size)."""
     return [inner * groups + group for group in range(groups) for inner in range(size)]
 
 
 def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
-    """Return how many places a block has, and how many channels each of them gets (or has, if `divided`)."""
+    """Return the number of elements of a block, and the channels for each (before dividing, unless `divided`)."""
     places = node.attr("blocksize") ** 2
     channels = need_size(node, 0, 1)
     if places == 0 or (divided and channels % places):
@@ -39,7 +35,7 @@ def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
 
 @down("DepthToSpace", since=11)
 def depth_to_space_11_down(op: Builder, node: Node) -> Result:
-    """Only the channel order DCR was there; channels in the order CRD are brought into it first."""
+    """Reorder CRD channels to DCR, the only order before 11."""
     if node.attr("mode") != "CRD":
         return None
     places, depth = _block_channels(node, divided=True)
@@ -49,7 +45,7 @@ def depth_to_space_11_down(op: Builder, node: Node) -> Result:
 
 @down("SpaceToDepth", since=28)
 def space_to_depth_28_down(op: Builder, node: Node) -> Result:
-    """Only the channel order DCR was there; the result's channels are brought from it into the order CRD."""
+    """Reorder the channels of the result from DCR, the only order before 28, to CRD."""
     if node.attr("mode") != "CRD":
         return None
     places, depth = _block_channels(node, divided=False)
@@ -59,7 +55,7 @@ def space_to_depth_28_down(op: Builder, node: Node) -> Result:
 
 @down("Shape", since=15)
 def shape_15_down(op: Builder, node: Node) -> Result:
-    """A part of the shape is what Slice takes from the whole one with the same bounds."""
+    """Slice the whole shape with the same bounds."""
     start, end = node.attr("start"), node.attr("end")
     if start == 0 and end is None:
         return op.copy(node, drop=["start"]) if node.has("start") else None
@@ -69,7 +65,7 @@ def shape_15_down(op: Builder, node: Node) -> Result:
 
 @up("Tile", since=6)
 def tile_6_up(op: Builder, node: Node) -> Result:
-    """Count and axis, of the type of the data, become a count for each axis."""
+    """Replace count and axis, of the type of the data, by a count for each axis."""
     given = []
     for index in (1, 2):
         values = node.need_constant(index).values
@@ -79,12 +75,12 @@ def tile_6_up(op: Builder, node: Node) -> Result:
     tiles, axis = given
     rank = node.need_rank(0)
     positive_axis(axis, rank)
-    return op.copy(node, inputs=[node.input(0), op.const([tiles if place == axis else 1 for place in range(rank)])])
+    return op.copy(node, inputs=[node.input(0), op.const([tiles if each == axis else 1 for each in range(rank)])])
 
 
 @down("Tile", since=6)
 def tile_6_down(op: Builder, node: Node) -> Result:
-    """Each axis takes a node of its own, with count and axis of the type of the data."""
+    """Tile each axis by a node of its own, with count and axis of the type of the data."""
     element = node.need_element(0)
     if element not in FLOATS:
         raise Refusal("C202", f"version 1 of Tile takes floats, not {element}")

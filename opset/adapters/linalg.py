@@ -1,4 +1,4 @@
-"""Gemm, whose addend learned to broadcast at version 7 and to be absent at 11."""
+"""Adapters of Gemm, whose addend broadcasts from version 7 on and is optional from 11 on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 @down("Gemm", since=11)
 def gemm_11_down(op: Builder, node: Node) -> Result:
-    """Adding -0.0 keeps every number as it is, the sign of a zero too; `beta` scaled nothing and goes."""
+    """Add -0.0, which changes no number, not even the sign of a zero; without C, `beta` has no effect."""
     if node.input(2):
         return None
     element = node.need_element(0)
@@ -19,7 +19,7 @@ def gemm_11_down(op: Builder, node: Node) -> Result:
 
 @down("Gemm", since=7)
 def gemm_7_down(op: Builder, node: Node) -> Result:
-    """The addend had the product's shape, or with `broadcast` its last dimension or one element: others are made so."""
+    """Bring C to a shape that version 6 broadcasts: that of the product, of its last dimension, or of one element."""
     a, b, c = node.proto.input
     rank = node.need_rank(2)
     shape = node.shape(2) or ()
@@ -47,5 +47,5 @@ def gemm_7_down(op: Builder, node: Node) -> Result:
 
 
 def _unknown() -> Refusal:
-    help = "give the graph's inputs shapes; opset infer tells where they are lost"
+    help = "give the graph's inputs shapes; opset infer shows where they are lost"
     return Refusal("C207", "it is not known how 'C' is broadcast", help)

@@ -1,4 +1,4 @@
-"""Normalisation and dropout: whether a node means training or inference was said in a different way at each version."""
+"""Adapters of normalisation and dropout: versions differ in how a node says that it is in training."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ IN_TRAINING = "convert a model that was exported for inference"
 
 
 def _in_training(node: Node) -> bool:
-    """Return whether a BatchNormalization of version 7 or 9 is in training: those have outputs besides the first."""
+    """Whether a BatchNormalization of version 7 or 9 is in training: it has outputs besides the first."""
     return any(node.output(index) for index in range(1, 5))
 
 
 @down("BatchNormalization", since=6)
 def batch_normalization_6_down(op: Builder, node: Node) -> Result:
-    """The input had four dimensions, and `consumed_inputs`, without effect on the result, had to be given."""
+    """Add `consumed_inputs`, which version 1 requires without effect on the result; refuse all but images."""
     if node.need_rank(0) != 4:
         raise Refusal("C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four")
     return op.copy(node, consumed_inputs=[0, 0, 0, 1, 1] if _in_training(node) else [0] * 5)
@@ -28,7 +28,7 @@ def batch_normalization_6_down(op: Builder, node: Node) -> Result:
 
 @up("BatchNormalization", since=7)
 def batch_normalization_7_up(op: Builder, node: Node) -> Result:
-    """Training was told by `is_test` and is told by the outputs; a node with one output never was in training.
+    """Drop `is_test`: from 7 on the outputs determine training, and a node with one output never was in training.
 
     Version 1 names two cases, five outputs in training and one in inference, so where `is_test` is absent they decide.
     """
@@ -43,7 +43,7 @@ def batch_normalization_7_up(op: Builder, node: Node) -> Result:
 
 @down("BatchNormalization", since=7)
 def batch_normalization_7_down(op: Builder, node: Node) -> Result:
-    """Training is told by the outputs, and was told by `is_test`."""
+    """Set `is_test` by the outputs, which determine training from 7 on."""
     if not node.attr("spatial") and node.need_rank(0) != 2:
         raise Refusal("C204", "with 'spatial' 0, the shape of the parameters is another one at version 6")
     return op.copy(node, is_test=int(not _in_training(node)))
@@ -51,11 +51,11 @@ def batch_normalization_7_down(op: Builder, node: Node) -> Result:
 
 @up("BatchNormalization", since=9)
 def batch_normalization_9_up(op: Builder, node: Node) -> Result:
-    """Statistics of each place for itself are those of a channel, once the input is flattened."""
+    """Flatten the input if `spatial` is 0: statistics of each position are then those of a channel."""
     if node.attr("spatial"):
         return op.copy(node, drop=["spatial"])
     if _in_training(node):
-        raise Refusal("C204", "statistics of each place for itself have no equal in training", IN_TRAINING)
+        raise Refusal("C204", "statistics of each position cannot be expressed in training", IN_TRAINING)
     x = node.input(0)
     if node.rank(0) == 2:
         return op.copy(node, drop=["spatial"])
@@ -68,11 +68,11 @@ def batch_normalization_9_up(op: Builder, node: Node) -> Result:
 
 @down("BatchNormalization", since=9)
 def batch_normalization_9_down(op: Builder, node: Node) -> Result:
-    """An input of one dimension was not defined; it is a channel of its own then."""
+    """Add a dimension to an input of one dimension, which was not defined before; it is one channel."""
     if node.need_rank(0) != 1:
         return None
     if _in_training(node):
-        raise Refusal("C204", "an input of one dimension has no equal in training", IN_TRAINING)
+        raise Refusal("C204", "an input of one dimension cannot be expressed in training", IN_TRAINING)
     column = op.Unsqueeze(node.input(0), axes=[1])
     inputs = [column, *node.proto.input[1:]]
     (y, *_) = op.copy(node, inputs=inputs, outputs=[op.fresh("column")])
@@ -81,7 +81,7 @@ def batch_normalization_9_down(op: Builder, node: Node) -> Result:
 
 @up("BatchNormalization", since=14)
 def batch_normalization_14_up(op: Builder, node: Node) -> Result:
-    """Training is told by an attribute. How the variance is defined was open, and the saved statistics are gone."""
+    """Set `training_mode` by the outputs; the saved statistics were removed."""
     if not _in_training(node):
         return op.copy(node, outputs=[node.output(0)])
     outputs = [node.output(0), node.output(1) or op.fresh("mean"), op.fresh("variance")]
@@ -91,7 +91,7 @@ def batch_normalization_14_up(op: Builder, node: Node) -> Result:
 
 @down("BatchNormalization", since=14)
 def batch_normalization_14_down(op: Builder, node: Node) -> Result:
-    """In training it is taken apart, since which variance was meant was open; else only the attribute is new."""
+    """Write out training by its formula, since the variance was not defined before; else drop the attribute."""
     element = node.need_element(0)
     if node.attr("training_mode"):
         return _batch_statistics(op, node, element)
@@ -101,7 +101,7 @@ def batch_normalization_14_down(op: Builder, node: Node) -> Result:
 
 
 def _batch_statistics(op: Builder, node: Node, element: str) -> Result:
-    """Return what BatchNormalization computes in training, by its formula."""
+    """Return the outputs of BatchNormalization in training, by its formula."""
     if element not in ("float", "double") or any(node.need_element(index) != element for index in range(1, 5)):
         raise Refusal("C202", f"it is in training, in {element}, and the precision is not defined", IN_TRAINING)
     rank = node.need_rank(0)
@@ -131,7 +131,7 @@ def _batch_statistics(op: Builder, node: Node, element: str) -> Result:
 
 @down("BatchNormalization", since=15)
 def batch_normalization_15_down(op: Builder, node: Node) -> Result:
-    """In training, statistics of narrow types are accumulated in FLOAT; version 14 leaves the precision open."""
+    """Refuse training in narrow types, whose precision version 14 leaves open."""
     if node.attr("training_mode") and node.need_element(0) not in ("float", "double"):
         raise Refusal("C204", "before version 15, the precision of the batch's statistics is open", IN_TRAINING)
     return None
@@ -139,7 +139,7 @@ def batch_normalization_15_down(op: Builder, node: Node) -> Result:
 
 @up("Dropout", since=7)
 def dropout_7_up(op: Builder, node: Node) -> Result:
-    """`is_test` said that nothing is dropped, which is no dropout at all; what drops is left to the runtime now."""
+    """Replace by the input: with `is_test` nothing is dropped; without it, version 7 leaves that open."""
     if not node.attr("is_test"):
         raise Refusal("C204", "'is_test' is 0: elements are dropped, and version 7 leaves that open", "set it to 1")
     return node.input(0), ""
@@ -147,24 +147,24 @@ def dropout_7_up(op: Builder, node: Node) -> Result:
 
 @down("Dropout", since=7)
 def dropout_7_down(op: Builder, node: Node) -> Result:
-    """What is left to the runtime is meant for inference; the mask is not filled then."""
+    """Set `is_test`: a node that leaves dropping to the runtime is meant for inference, without a mask."""
     return (*op.copy(node, outputs=[node.output(0)], is_test=1), "")
 
 
 @up("Dropout", since=10)
 def dropout_10_up(op: Builder, node: Node) -> Result:
-    """The mask had the type of the data, as which it goes on."""
+    """Cast the mask to the type of the data, which it had before 10."""
     return _with_mask_cast(op, node, lambda: node.need_element(0))
 
 
 @down("Dropout", since=10)
 def dropout_10_down(op: Builder, node: Node) -> Result:
-    """The mask had the type of the data, and goes on as truth values."""
+    """Cast the mask to bool, which it is from 10 on."""
     return _with_mask_cast(op, node, lambda: "bool")
 
 
 def _with_mask_cast(op: Builder, node: Node, element: Callable[[], str]) -> Result:
-    """Cast the mask to what its readers expect, and leave it out where there are none."""
+    """Return the outputs with the mask cast to the type that its readers expect, without it where nothing reads it."""
     if not node.output(1):
         return None
     if not node.values.is_read(node.output(1)):
@@ -176,9 +176,9 @@ def _with_mask_cast(op: Builder, node: Node, element: Callable[[], str]) -> Resu
 
 @up("Dropout", since=12)
 def dropout_12_up(op: Builder, node: Node) -> Result:
-    """What was left to the runtime is inference unless `training_mode` says otherwise; the ratio becomes an input.
+    """Write the ratio as an input; without `training_mode` the node is in inference.
 
-    The mask of inference is defined since then: true everywhere. Runtimes gave other ones before.
+    The mask of inference is defined from 12 on: true everywhere. Runtimes returned other ones before.
     """
     inputs = [node.input(0)]
     if node.has("ratio"):
@@ -190,7 +190,7 @@ def dropout_12_up(op: Builder, node: Node) -> Result:
 
 @down("Dropout", since=12)
 def dropout_12_down(op: Builder, node: Node) -> Result:
-    """In inference, or with the ratio 0, the data go through and the mask is true; before, the runtime decided."""
+    """Replace by the data and a true mask in inference or with the ratio 0; before 12, the runtime decides."""
     x = node.input(0)
     if node.input(2) and any(node.need_constant(2).values):
         ratio = node.need_constant(1).values if node.input(1) else (0.5,)
@@ -205,7 +205,7 @@ def dropout_12_down(op: Builder, node: Node) -> Result:
 
 @up("GroupNormalization", since=21)
 def group_normalization_21_up(op: Builder, node: Node) -> Result:
-    """Scale and bias of a group become those of each of its channels; the statistics stay in the type of the data."""
+    """Repeat each group's scale and bias for its channels; set `stash_type` to the type of the data."""
     element, groups = node.need_element(0), node.attr("num_groups")
     given = node.shape(1)
     if groups < 1 or (given is not None and len(given) == 1 and isinstance(given[0], int) and given[0] != groups):
@@ -228,13 +228,13 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
 
 @down("GroupNormalization", since=21)
 def group_normalization_21_down(op: Builder, node: Node) -> Result:
-    """Version 18 is withdrawn. A group is normalised as a channel of InstanceNormalization, in the stated precision."""
+    """Normalise each group as a channel of InstanceNormalization, in the stated precision; version 18 is withdrawn."""
     element, groups = node.need_element(0), node.attr("num_groups")
     precision = next(
         (name for name in ("float", "double", "float16") if NUMBERS[name] == node.attr("stash_type")), None
     )
     if precision is None or not 1 <= groups <= MAX_CONSTANT:
-        raise Refusal("C204", f"'num_groups' {groups} with 'stash_type' {node.attr('stash_type')} has no equal")
+        raise Refusal("C204", f"'num_groups' {groups} with 'stash_type' {node.attr('stash_type')} cannot be expressed")
     x, rank = node.input(0), node.need_rank(0)
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for channels")
@@ -253,7 +253,7 @@ def group_normalization_21_down(op: Builder, node: Node) -> Result:
 
 @down("InstanceNormalization", since=6)
 def instance_normalization_6_down(op: Builder, node: Node) -> Result:
-    """The input had four dimensions."""
+    """Refuse all but images: version 1 takes four dimensions."""
     if node.need_rank(0) != 4:
         raise Refusal("C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four")
     return None

@@ -1,4 +1,4 @@
-"""Transformers that several families share."""
+"""Functions that adapters of several families share."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ INTEGERS_OF_32_BITS = dict.fromkeys(("int32", "uint32"), "double")
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 ML = "ai.onnx.ml"
 LISTS = {"string": "strings", "int64": "int64s", "float": "floats"}
-"""Types that keys and values have as lists, with the endings of these attributes."""
+"""Types that keys and values may have, with the endings of their list attributes."""
 UNIFORM = 7
-"""Version from which all operators of the default domain that are made here broadcast, and name types by numbers."""
+"""Version from which all created operators of the default domain broadcast, and name types by numbers."""
 
 
 def positive_axis(axis: int, rank: int) -> int:
@@ -48,7 +48,7 @@ def _rounded(value: float, code: str) -> float:
 
 
 def dimension(op: Builder, node: Node, index: int, axis: int) -> str:
-    """Return an int64 scalar, the size of an input along an axis; a negative one may need the input's rank."""
+    """Return the size of an input along an axis as an int64 scalar; a negative axis may require its rank."""
     shape = node.shape(index)
     if shape is not None or (axis < 0 and op.version < 11):
         axis = positive_axis(axis, node.need_rank(index))
@@ -57,18 +57,18 @@ def dimension(op: Builder, node: Node, index: int, axis: int) -> str:
 
 
 def unsqueeze(op: Builder, x: str, axes: list[int]) -> str:
-    """Return a value with dimensions of one put in; the axes are an input from version 13 on."""
+    """Return a value with dimensions of 1 inserted; the axes are an input from version 13 on."""
     return op.Unsqueeze(x, op.const(axes)) if op.version >= 13 else op.Unsqueeze(x, axes=axes)
 
 
 def is_negative(op: Builder, x: str) -> str:
-    """Return as int64 where integers are negative: 1 or 0. FLOAT keeps every sign, and Less takes it at any version."""
+    """Return 1 for negative integers and 0 for others, as int64: FLOAT keeps every sign, and Less takes it always."""
     number = op.Cast(x, to=NUMBERS["float"])
     return op.Cast(op.Less(number, op.const(0.0, "float", [])), to=NUMBERS["int64"])
 
 
 def chosen(op: Builder, node: Node, condition: str, yes: str, no: str, element: str) -> str:
-    """Return integers of one of two values: by Where, or on the way to versions without it as a sum with zeros."""
+    """Return integers selected by a condition: by Where, or for versions without it by a sum of masked values."""
     if node.final >= 9:
         return op.Where(condition, yes, no)
     ones = [op.Cast(mask, to=NUMBERS[element]) for mask in (condition, op.Not(condition))]
@@ -76,9 +76,9 @@ def chosen(op: Builder, node: Node, condition: str, yes: str, no: str, element: 
 
 
 def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int) -> str:
-    """Return an input's indices into an axis of the input `data` without negative ones: those count from the end.
+    """Return indices into an axis of the input `data` with negative ones counted from the front.
 
-    Constant indices stay as they are, or change before the model runs; others become `i + (i < 0) * size`, as int64.
+    Constant indices are computed now; others become `i + (i < 0) * size`, as int64.
     """
     indices, constant = node.input(index), node.constant(index)
     if constant is not None and constant.element in ("int32", "int64"):
@@ -94,7 +94,7 @@ def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int
 
 
 def need_size(node: Node, index: int, axis: int) -> int:
-    """The size of an input along an axis. Raises Refusal C103 for a wrong axis, C207 where the size is unknown."""
+    """Return the size of an input along an axis. Raises Refusal C103 for a wrong axis, C207 for an unknown size."""
     node.need_rank(index)
     size = (node.shape(index) or ())[positive_axis(axis, node.need_rank(index))]
     if not isinstance(size, int) or size < 0:
@@ -107,7 +107,7 @@ def need_size(node: Node, index: int, axis: int) -> int:
 
 
 def constant_ints(node: Node, index: int) -> list[int]:
-    """Return an input of integers. Raises Refusal C205 where it is known only at run time, C103 for another type."""
+    """Return a constant integer input. Raises Refusal C205 where it is no constant, C103 for another type."""
     constant = node.need_constant(index)
     if constant.element not in ("int32", "int64"):
         raise Refusal("C103", f"the input '{node.schema.inputs[index].name}' is of type {constant.element}")
@@ -115,15 +115,15 @@ def constant_ints(node: Node, index: int) -> list[int]:
 
 
 def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
-    """Return axes counted from the front. Raises Refusal C103 where one is out of range or stands twice."""
+    """Return axes counted from the front. Raises Refusal C103 where one is out of range or a duplicate."""
     found = [positive_axis(axis, rank) for axis in axes]
     if len(set(found)) < len(found):
-        raise Refusal("C103", f"an axis stands twice in {found}")
+        raise Refusal("C103", f"the axes {found} have a duplicate")
     return found
 
 
 def renamed(node: Node, names: dict[str, str]) -> str:
-    """Return the other name of the node's mode. Raises Refusal C103 for one that is not among the names."""
+    """Return the other version's name of the node's mode. Raises Refusal C103 for a mode without another name."""
     mode = node.attr("mode")
     if mode not in names:
         raise Refusal("C103", f"'mode' is {printable(mode)}, which is none of {', '.join(names)}")
@@ -131,7 +131,7 @@ def renamed(node: Node, names: dict[str, str]) -> str:
 
 
 def need_uniform(node: Node) -> None:
-    """Raise Refusal C201 where operators of the default domain would be of a version with rules of old."""
+    """Raise Refusal C201 where created operators of the default domain would be older than version 7."""
     version = node.values.versions.get("", UNIFORM)
     if version < UNIFORM:
-        raise Refusal("C201", f"it takes operators as of version {UNIFORM} of ai.onnx, and the model has {version}")
+        raise Refusal("C201", f"it takes operators of ai.onnx {UNIFORM} or newer, and the model has {version}")
