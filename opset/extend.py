@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opset.inference.call import Call, Data, Unknown
+    from opset.inference.call import Call, Constant, Unknown
     from opset.inference.dimensions import (
         Dim,
         Size,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 _NAMES = {
-    "opset.inference.call": "Call Data Unknown",
+    "opset.inference.call": "Call Constant Unknown",
     "opset.inference.dimensions": "Dim Size broadcast ceil_div equal less maximum minimum product variable",
     "opset.inference.registration": "data infer",
     "opset.inference.types": "Shape Type optional sequence tensor",
@@ -63,7 +63,7 @@ __all__ = [
     "NUMBERS",
     "Builder",
     "Call",
-    "Data",
+    "Constant",
     "Dim",
     "KernelContext",
     "Node",

@@ -125,7 +125,7 @@ def where_9_data(call: Call) -> Any:
     if any(each is None for each in given[1:]):
         return None
     known = [each for each in given if each is not None]
-    shape = broadcast_shape([each.shape for each in known])
+    shape = broadcast_shape([each.dims for each in known])
     if len(known) < 3:
         return None
     rows = zip(*(spread(each, shape) for each in known), strict=True)

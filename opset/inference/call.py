@@ -1,61 +1,57 @@
-"""What a rule of inference is told of a node: inputs and attributes, as far as they are known."""
+"""What a rule may ask of a node: its inputs and attributes, as far as they are known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from opset.inference.dimensions import Dim, Size, equal
 from opset.inference.types import Type
+from opset.model.types import Constant
 from opset.schemas.constraints import Violation
+from opset.schemas.model import OpSchema
 
-if TYPE_CHECKING:
-    from opset.schemas.model import OpSchema
-
-__all__ = ["Call", "Data", "Element", "Unknown", "Violation"]
+__all__ = ["MAX_DATA", "Call", "Constant", "Element", "Unknown", "Violation"]
 
 Element = int | float | bool | str | bytes | Dim | None
 """One element of a tensor: a size may be symbolic, None is one that is not known."""
-
-
-class Data(NamedTuple):
-    """Elements of a small tensor, in row-major order."""
-
-    shape: tuple[int, ...]
-    elements: tuple[Element, ...]
+MAX_DATA = 1024
+"""Elements of the largest tensor whose elements are followed."""
 
 
 class Unknown(Exception):
-    """What follows cannot be said; the reason is told to the user."""
+    """Nothing more can be inferred; the message is the reason that the user is shown."""
 
 
 class Call:
     """One node, as the rules of its operator see it.
 
-    An input that is left out is `absent`; of one that is there, type, shape and elements may be unknown, which is None.
+    An input that is left out is absent; of one that is there, type, shape and elements may be unknown, which is None.
+    Inputs are named by index.
     """
 
     __slots__ = (
-        "_attributes", "_data", "_find", "_node", "asked", "doubts", "memory", "output_count", "schema", "types"
+        "_attributes", "_constant", "_find", "doubts", "memory", "names", "output_count", "reads", "schema", "types"
     )  # fmt: skip
 
     def __init__(
         self,
-        node: Any,
         schema: OpSchema,
+        names: Sequence[str],
+        output_count: int,
         types: Sequence[Type | None],
-        find: Callable[[str], Any],
-        data: Callable[[int], Data | None],
+        attribute: Callable[[str], Any],
+        constant: Callable[[int], Constant | None],
     ) -> None:
-        """Take the node; `find` gives the value of an attribute that it has, `data` the elements of an input."""
-        self.schema, self.types, self.output_count = schema, types, len(node.output)
+        """Take the names and types of a node's inputs, and functions that find its attributes and their elements."""
+        self.schema, self.names, self.output_count, self.types = schema, names, output_count, types
+        self._find, self._constant = attribute, constant
         self._attributes: dict[str, Any] = {}
-        self.asked: set[int] = set()
-        """The inputs whose elements were asked for."""
+        self.reads: set[int] = set()
+        """The inputs whose elements were needed."""
         self.doubts: list[str] = []
         self.memory: dict[str, Any] = {}
-        """What a rule that has graphs noted of this node before, in a former turn of a loop around."""
-        self._node, self._find, self._data = node, find, data
+        """What a rule with graphs noted when it inferred this node in an earlier turn of a loop around it."""
 
     @property
     def version(self) -> int:
@@ -67,74 +63,74 @@ class Call:
         """How many inputs the node names, those left out between others included."""
         return len(self.types)
 
-    def has(self, place: int) -> bool:
-        """Return whether the node has this input."""
-        return place < len(self._node.input) and bool(self._node.input[place])
+    def has(self, index: int) -> bool:
+        """Whether the node has this input."""
+        return index < len(self.names) and bool(self.names[index])
 
-    def type(self, place: int) -> Type | None:
+    def type(self, index: int) -> Type | None:
         """Return the type of an input, None where it is not known or there is no such input."""
-        return self.types[place] if place < len(self.types) else None
+        return self.types[index] if index < len(self.types) else None
 
-    def dtype(self, place: int) -> str | None:
+    def dtype(self, index: int) -> str | None:
         """Return the element type of a tensor."""
-        type_ = self.type(place)
+        type_ = self.type(index)
         return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
 
-    def shape(self, place: int) -> tuple[Size, ...] | None:
+    def shape(self, index: int) -> tuple[Size, ...] | None:
         """Return the shape of a tensor, None where not even its rank is known. No size in it is None."""
-        type_ = self.type(place)
+        type_ = self.type(index)
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
-    def require_shape(self, place: int) -> tuple[Size, ...]:
+    def require_shape(self, index: int) -> tuple[Size, ...]:
         """Return the shape of a tensor. Raises Unknown where not even its rank is known."""
-        shape = self.shape(place)
+        shape = self.shape(index)
         if shape is None:
-            raise Unknown(f"the rank of {self.parameter(place)} is not known")
+            raise Unknown(f"the rank of {self.parameter(index)} is not known")
         return shape
 
-    def rank(self, place: int) -> int | None:
+    def rank(self, index: int) -> int | None:
         """Return the rank of a tensor."""
-        shape = self.shape(place)
+        shape = self.shape(index)
         return None if shape is None else len(shape)
 
-    def parameter(self, place: int) -> str:
+    def parameter(self, index: int) -> str:
         """Return the name of a formal input, as messages show it."""
         formal = self.schema.inputs
-        return formal[min(place, len(formal) - 1)].name if formal else f"input {place}"
+        return formal[min(index, len(formal) - 1)].name if formal else f"input {index}"
 
-    def data(self, place: int) -> Data | None:
+    def data(self, index: int) -> Constant | None:
         """Return the elements of an input, None where they are not known or too many."""
-        if not self.has(place):
+        if not self.has(index):
             return None
-        self.asked.add(place)
-        return self._data(place)
+        self.reads.add(index)
+        return self._constant(index)
 
-    def constant(self, place: int) -> tuple[Element, ...] | None:
+    def constant(self, index: int) -> tuple[Element, ...] | None:
         """Return the elements of an input in row-major order, None where not even their number is known."""
-        data = self.data(place)
-        return None if data is None else data.elements
+        data = self.data(index)
+        return None if data is None else data.values
 
-    def sizes(self, place: int) -> tuple[Size | None, ...] | None:
+    def sizes(self, index: int) -> tuple[Size | None, ...] | None:
         """Return the elements of an integer input of rank 0 or 1; None where their number is not known.
 
         Where the number alone is known, each is None. Raises Violation without label where it is no list of integers.
         """
-        data = self.data(place)
+        data = self.data(index)
         if data is None:
-            shape = self.shape(place)
+            shape = self.shape(index)
             length = shape[0] if shape is not None and len(shape) == 1 else 1 if shape == () else None
             return (None,) * length if isinstance(length, int) and length <= MAX_DATA else None
         sizes = [
-            each for each in data.elements
+            each for each in data.values
             if each is None or (isinstance(each, int | Dim) and not isinstance(each, bool))
         ]  # fmt: skip
-        if len(data.shape) > 1 or len(sizes) < len(data.elements):
-            raise Violation("", f"{self.parameter(place)} is no list of integers")
+        if len(data.dims) > 1 or len(sizes) < len(data.values):
+            raise Violation("", f"{self.parameter(index)} is no list of integers")
         return tuple(sizes)
 
-    def numbers(self, place: int) -> tuple[int, ...] | None:
+    def numbers(self, index: int) -> tuple[int, ...] | None:
         """Return the elements of an integer input of rank 0 or 1, None where one of them is not a known number."""
-        sizes = self.sizes(place)
+        sizes = self.sizes(index)
         if sizes is None or not all(isinstance(each, int) for each in sizes):
             return None
         return tuple([int(each) for each in sizes if isinstance(each, int)])
@@ -187,6 +183,3 @@ def _is_of(value: Any, kind: str) -> bool:
         return not isinstance(first, int | float | str | bytes)
     return isinstance(first, plain) or value == ()
 
-
-MAX_DATA = 1024
-"""Elements of the largest tensor whose elements are followed."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from opset.inference.agreement import is_one, unify
-from opset.inference.call import Call, Data, Element, Unknown
+from opset.inference.call import Call, Constant, Element, Unknown
 from opset.inference.dimensions import Dim, Size, lower, maximum, minimum
 from opset.inference.outcomes import GraphRequest, Outputs
 from opset.inference.registration import infer
@@ -181,11 +181,11 @@ def _settled(
     body: Any,
     before: Sequence[Type | None],
     initial: Sequence[Type | None],
-    data: Sequence[Data | None],
+    data: Sequence[Constant | None],
     after: Sequence[Type | None],
     *,
     once: bool = False,
-    first: Callable[[Type | None], Data | None] | None = None,
+    first: Callable[[Type | None], Constant | None] | None = None,
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
     """Return what is carried to the first turn as the body has it, and its outputs in any turn, carried to the next.
 
@@ -263,12 +263,12 @@ def _joined(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
     return Outputs(types, [_common(a, b) for a, b in zip(left.data, right.data, strict=False)])
 
 
-def _common(left: Data | None, right: Data | None) -> Data | None:
+def _common(left: Constant | None, right: Constant | None) -> Constant | None:
     """Return the elements that two have in common, None where there are none."""
-    if left == right or left is None or right is None or left.shape != right.shape:
+    if left == right or left is None or right is None or left.dims != right.dims:
         return left if left == right else None
-    elements = tuple([a if a == b else None for a, b in zip(left.elements, right.elements, strict=True)])
-    return None if all(each is None for each in elements) else Data(left.shape, elements)
+    elements = tuple([a if a == b else None for a, b in zip(left.values, right.values, strict=True)])
+    return None if all(each is None for each in elements) else left._replace(values=elements)
 
 
 def _trips(call: Call) -> tuple[Size | None, int]:
@@ -286,9 +286,9 @@ def _trips(call: Call) -> tuple[Size | None, int]:
     return trips, lower(trips) or 0
 
 
-def _trips_while(goes_on: Data | None, most: Size | None, least: int) -> tuple[Size | None, int]:
+def _trips_while(goes_on: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
     """Return how often a Loop runs whose condition holds at first, by `_trips` and what its body says of going on."""
-    said = None if goes_on is None else goes_on.elements
+    said = None if goes_on is None else goes_on.values
     if said == (True,):
         return most, least
     least = min(least, 1)
@@ -299,11 +299,11 @@ def _trips_while(goes_on: Data | None, most: Size | None, least: int) -> tuple[S
     return (1 if once else None), least
 
 
-def _true(type_: Type | None) -> Data | None:
+def _true(type_: Type | None) -> Constant | None:
     """Return the elements of a condition that holds; None where its shape is not known."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
-    return Data((1,) * len(type_.shape), (True,))
+    return Constant("bool", (1,) * len(type_.shape), (True,))
 
 
 def _truth(call: Call, place: int) -> bool | None:
@@ -317,7 +317,7 @@ def _truth(call: Call, place: int) -> bool | None:
     return elements[0] if isinstance(elements[0], bool) else None
 
 
-def _small(call: Call, place: int) -> Data | None:
+def _small(call: Call, place: int) -> Constant | None:
     """Return the elements of a first state that shapes may depend on."""
     return call.data(place) if call.dtype(place) in _CARRIED else None
 

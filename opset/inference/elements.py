@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from opset.inference.call import MAX_DATA, Call, Data, Element
+from opset.inference.call import MAX_DATA, Call, Constant, Element
 from opset.inference.dimensions import Dim, Size, TooComplex
 
 Function = Callable[..., Element]
@@ -26,13 +26,13 @@ def places_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
     return places
 
 
-def spread(data: Data, shape: tuple[int, ...]) -> list[Element]:
+def spread(data: Constant, shape: tuple[int, ...]) -> list[Element]:
     """Return the elements of a tensor broadcast to a shape, in row-major order."""
-    if data.shape == shape:
-        return list(data.elements)
-    padded = (1,) * (len(shape) - len(data.shape)) + data.shape
+    if data.dims == shape:
+        return list(data.values)
+    padded = (1,) * (len(shape) - len(data.dims)) + data.dims
     strides = [0 if own == 1 else stride for own, stride in zip(padded, strides_of(padded), strict=True)]
-    return [data.elements[place] for place in places_of(shape, strides)]
+    return [data.values[place] for place in places_of(shape, strides)]
 
 
 def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -43,29 +43,29 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def picked(
-    data: Data, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
+    data: Constant, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
 ) -> tuple[Element, ...] | None:
     """Return the elements at positions along axes, `fill` for those outside, in row-major order of the result.
 
     Axes without positions stay whole. Those of the result are those of the data in `order`. None where the elements are
     too many.
     """
-    chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.shape)]
+    chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.dims)]
     count = prod(map(len, chosen))
     if count > MAX_DATA:
         return None
     if not count:
         return ()
-    strides = strides_of(data.shape)
+    strides = strides_of(data.dims)
     places: list[int | None] = [0]
-    for axis in range(len(data.shape)) if order is None else order:
-        stride, size = strides[axis], data.shape[axis]
+    for axis in range(len(data.dims)) if order is None else order:
+        stride, size = strides[axis], data.dims[axis]
         places = [
             None if place is None or not 0 <= each < size else place + stride * each
             for place in places
             for each in chosen[axis]
         ]
-    return tuple([fill if place is None else data.elements[place] for place in places])
+    return tuple([fill if place is None else data.values[place] for place in places])
 
 
 def each(call: Call, function: Function) -> tuple[Element, ...] | None:
@@ -77,7 +77,7 @@ def each(call: Call, function: Function) -> tuple[Element, ...] | None:
     if any(data is None for data in given) or not given:
         return None
     known = [data for data in given if data is not None]
-    shape = broadcast_shape([data.shape for data in known])
+    shape = broadcast_shape([data.dims for data in known])
     columns = [spread(data, shape) for data in known]
     return tuple(applied(function, *row) for row in zip(*columns, strict=True))
 

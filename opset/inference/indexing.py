@@ -49,14 +49,14 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
     given, indices = call.data(0), call.constant(1)
     if given is None or indices is None:
         return None
-    axis = call.attribute("axis") % len(given.shape)
-    size, inner = given.shape[axis], math.prod(given.shape[axis + 1 :])
+    axis = call.attribute("axis") % len(given.dims)
+    size, inner = given.dims[axis], math.prod(given.dims[axis + 1 :])
     result: list[Element] = []
-    for outer in range(math.prod(given.shape[:axis])):
+    for outer in range(math.prod(given.dims[:axis])):
         for index in indices:
             if isinstance(index, int):
                 first = (outer * size + index % size) * inner
-                result.extend(given.elements[first : first + inner])
+                result.extend(given.values[first : first + inner])
             else:
                 result.extend([None] * inner)
     return tuple(result)
@@ -97,7 +97,7 @@ def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
         return None
     axis = call.attribute("axis") % len(shape)
     strides = strides_of(shape)
-    lines = places_of(indices.shape, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    lines = places_of(indices.dims, [0 if each == axis else stride for each, stride in enumerate(strides)])
     return [offset + index % shape[axis] * strides[axis] for offset, index in zip(lines, numbers, strict=True)]
 
 
@@ -105,8 +105,8 @@ def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
 def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the element at each index."""
     given = call.data(0)
-    offsets = _element_offsets(call, given.shape) if given is not None else None
-    return None if given is None or offsets is None else tuple(given.elements[offset] for offset in offsets)
+    offsets = _element_offsets(call, given.dims) if given is not None else None
+    return None if given is None or offsets is None else tuple(given.values[offset] for offset in offsets)
 
 
 @infer("GatherND")
@@ -137,13 +137,13 @@ def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     given, indices, numbers = call.data(0), call.data(1), _integers(call.constant(1))
     if given is None or indices is None or numbers is None:
         return None
-    batch, length = call.attribute("batch_dims") or 0, indices.shape[-1]
-    shape, tuples = given.shape[batch:], math.prod(indices.shape[batch:-1])
+    batch, length = call.attribute("batch_dims") or 0, indices.dims[-1]
+    shape, tuples = given.dims[batch:], math.prod(indices.dims[batch:-1])
     inner = math.prod(shape[length:])
     result: list[Element] = []
     for number, first in enumerate(_tuple_offsets(shape, numbers, length)):
         start = number // tuples * math.prod(shape) + first
-        result.extend(given.elements[start : start + inner])
+        result.extend(given.values[start : start + inner])
     return tuple(result)
 
 
@@ -179,12 +179,12 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
     given, truths, axis = call.data(0), call.constant(1), call.attribute("axis")
     if given is None or truths is None or None in truths:
         return None
-    shape = (len(given.elements),) if axis is None else given.shape
+    shape = (len(given.values),) if axis is None else given.dims
     axis = (axis or 0) % len(shape)
     inner = math.prod(shape[axis + 1 :])
     chosen = [offset for offset, each in enumerate(truths) if each]
     firsts = [(outer * shape[axis] + offset) * inner for outer in range(math.prod(shape[:axis])) for offset in chosen]
-    return tuple(element for first in firsts for element in given.elements[first : first + inner])
+    return tuple(element for first in firsts for element in given.values[first : first + inner])
 
 
 def _truths(call: Call) -> list[bool] | None:
@@ -218,7 +218,7 @@ def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
     if given is None or truths is None:
         return None
     offsets = [offset for offset, truth in enumerate(truths) if truth]
-    rows = zip(given.shape, strides_of(given.shape), strict=True)
+    rows = zip(given.dims, strides_of(given.dims), strict=True)
     return tuple(offset // stride % size for size, stride in rows for offset in offsets)
 
 
@@ -285,10 +285,10 @@ def scatter_nd_11(call: Call) -> Shape:
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data with each update written to, or combined with, the slice at its index tuple."""
     shape, indices, numbers = _integers(call.require_shape(0)), call.data(1), _integers(call.constant(1))
-    if shape is None or indices is None or numbers is None or not indices.shape[-1]:
+    if shape is None or indices is None or numbers is None or not indices.dims[-1]:
         return None
-    inner = math.prod(shape[indices.shape[-1] :])
-    firsts = _tuple_offsets(shape, numbers, indices.shape[-1])
+    inner = math.prod(shape[indices.dims[-1] :])
+    firsts = _tuple_offsets(shape, numbers, indices.dims[-1])
     return _written(call, math.prod(shape), [first + offset for first in firsts for offset in range(inner)])
 
 

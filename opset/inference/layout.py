@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from opset.inference.agreement import axes_of, check_one_element, one_element, quotient, required, unify
-from opset.inference.call import Call, Data, Element, Unknown
+from opset.inference.call import Call, Constant, Element, Unknown
 from opset.inference.dimensions import Size, broadcast, equal, followed, less, multiplied, total
 from opset.inference.elements import broadcast_shape, picked, spread
 from opset.inference.registration import data, infer
@@ -69,7 +69,7 @@ def transpose_1_data(call: Call) -> Any:
     given = call.data(0)
     if given is None:
         return None
-    order = _order(call.attribute("perm"), len(given.shape))
+    order = _order(call.attribute("perm"), len(given.dims))
     return picked(given, {}, order)
 
 
@@ -161,22 +161,24 @@ def concat_1_data(call: Call) -> Any:
     if any(part is None for part in parts) or not parts:
         return None
     known = [part for part in parts if part is not None]
-    axis = _joined_axis(call, len(known[0].shape))
+    axis = _joined_axis(call, len(known[0].dims))
     elements: list[Element] = []
-    chunks = [prod(part.shape[axis:]) for part in known]
-    for row in range(prod(known[0].shape[:axis])):
+    chunks = [prod(part.dims[axis:]) for part in known]
+    for row in range(prod(known[0].dims[:axis])):
         for part, chunk in zip(known, chunks, strict=True):
-            elements.extend(part.elements[row * chunk : (row + 1) * chunk])
+            elements.extend(part.values[row * chunk : (row + 1) * chunk])
     return tuple(elements)
 
 
-def _data_or_shape(call: Call, index: int) -> Data | None:
+def _data_or_shape(call: Call, index: int) -> Constant | None:
     found, shape = call.data(index), call.shape(index)
     if found is not None or shape is None:
         return found
     sizes = tuple([each for each in shape if isinstance(each, int)])
+    if len(sizes) < len(shape):
+        return None
     # The result is small, and so are its parts.
-    return Data(sizes, (None,) * prod(sizes)) if len(sizes) == len(shape) else None
+    return Constant(call.dtype(index) or "undefined", sizes, (None,) * prod(sizes))
 
 
 # -- repetition --
@@ -222,9 +224,9 @@ def _tiled(shape: tuple[Size, ...], repeats: Sequence[Size | None]) -> Shape:
 def tile_6_data(call: Call) -> Any:
     """Return the elements repeated along each axis."""
     given, repeats = call.data(0), call.numbers(1)
-    if given is None or repeats is None or 0 in given.shape or 0 in repeats:
+    if given is None or repeats is None or 0 in given.dims or 0 in repeats:
         return None
-    along = enumerate(zip(given.shape, repeats, strict=True))
+    along = enumerate(zip(given.dims, repeats, strict=True))
     return picked(given, {axis: [*range(each)] * times for axis, (each, times) in along})
 
 
@@ -261,4 +263,4 @@ def expand_8_data(call: Call) -> Any:
     given, wanted = call.data(0), call.numbers(1)
     if given is None or wanted is None or 0 in wanted:
         return None
-    return tuple(spread(given, broadcast_shape([given.shape, wanted])))
+    return tuple(spread(given, broadcast_shape([given.dims, wanted])))

@@ -1,4 +1,4 @@
-"""What rules said of a node: completed by what the operator's signature says, with what went wrong."""
+"""What inference found of a node: the result of its rule, completed by the operator's signature, and its problems."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import copysign
 from typing import Any, NamedTuple
 
-from opset.inference.call import MAX_DATA, Call, Data, Element, Unknown
+from opset.inference.call import MAX_DATA, Call, Constant, Element, Unknown
 from opset.inference.dimensions import TooComplex, upper
 from opset.inference.types import MAX_RANK, Shape, Type, mapped, of_text
 from opset.inference.types import shown as shown_shape
@@ -16,11 +16,11 @@ from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What a rule raises on a node of which it does not expect such a thing: a missing input, another attribute type."""
+"""What a rule raises for a node that it is not written for: a missing input, an attribute of another type."""
 
 
 class Problem(NamedTuple):
-    """A finding about a node, its place aside."""
+    """A finding about a node, without its location."""
 
     code: str
     message: str
@@ -29,26 +29,26 @@ class Problem(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a rule said of nodes of one signature; sizes that depend on data are None in `types`."""
+    """What is inferred of all nodes of one signature: types and elements of the outputs, doubts, problems."""
 
     types: tuple[Type | None, ...]
-    data: tuple[Data | None, ...] = ()
+    constants: tuple[Constant | None, ...] = ()
     doubts: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
-    open: bool = False
-    """Whether sizes in `types` are None, and get a name for each node."""
+    has_unnamed: bool = False
+    """Whether sizes in `types` are None, since they depend on data; they get a name for each node."""
 
 
 class GraphRequest(NamedTuple):
-    """What a rule that has graphs asks for: the inference of one, its inputs being of these types, and elements.
+    """The inference of a graph that a rule needs: the graph, the types of its inputs, and elements where known.
 
-    `repeated` says that the graph is run repeatedly, `unused` that it never is, `guarded` that a condition decides. Of
-    inputs that are `varied` no more is true than what is given here, whatever the graph states of them.
+    - `repeated`: the graph is run repeatedly; `unused`: it never is; `guarded`: a condition decides whether it is;
+    - `varied`: inputs of which only what is passed here is true, whatever the graph states of them.
     """
 
     graph: Any
     types: Sequence[Type | None]
-    data: Sequence[Data | None] = ()
+    data: Sequence[Constant | None] = ()
     repeated: bool = False
     varied: Collection[int] = ()
     unused: bool = False
@@ -56,98 +56,123 @@ class GraphRequest(NamedTuple):
 
 
 class Outputs(list["Type | None"]):
-    """What the inference of a graph, or a rule that has one, gives: types, and elements where they are known.
+    """The types of a graph's outputs, or of those of a node that has graphs; `data` has elements where known.
 
-    `inputs` are the types of a graph's inputs, by what was given and what the graph states.
+    `inputs` are the types of a graph's inputs, by what was passed and what the graph states.
     """
 
     def __init__(
-        self, types: Iterable[Type | None], data: Iterable[Data | None] = (), inputs: Iterable[Type | None] = ()
+        self, types: Iterable[Type | None], data: Iterable[Constant | None] = (), inputs: Iterable[Type | None] = ()
     ) -> None:
         super().__init__(types)
         self.data, self.inputs = [*data], [*inputs]
 
 
+class Memo:
+    """The outcomes of one signature, by the elements of those inputs that the rule reads."""
+
+    __slots__ = ("outcomes", "reads")
+
+    def __init__(self) -> None:
+        self.reads: tuple[int, ...] = ()
+        self.outcomes: dict[tuple[Constant | None, ...], Outcome] = {}
+
+
 @dataclass(eq=False, slots=True)
 class OperatorInference:
-    """What nodes of one operator share: schema, rule, and outcomes by signature."""
+    """How the nodes of one operator are inferred: its schema, its rule, and the outcomes of the signatures met.
+
+    `why` is the reason for which there is no schema, or no rule.
+    """
 
     schema: OpSchema | None
     rule: Hook | None = None
     data: Hook | None = None
     why: str = ""
-    outcomes: dict[Any, tuple[tuple[int, ...], dict[Any, Outcome]]] = field(default_factory=dict)
-    bases: dict[Any, tuple[Type | None, ...]] = field(default_factory=dict)
+    memos: dict[Any, Memo] = field(default_factory=dict)
+    recent: dict[Any, tuple[Memo, Sequence[Type | None]]] = field(default_factory=dict)
+    """The same by the identities of types, which are kept with them: to compare these is much quicker."""
+    signature_types: dict[Any, tuple[Type | None, ...]] = field(default_factory=dict)
 
 
-def bases_of(meaning: OperatorInference, node: Any, given: Sequence[Type | None]) -> tuple[Type | None, ...]:
-    """What a signature says of the outputs: the one type that is allowed, or that of an input of the same kind."""
-    schema = meaning.schema
+def signature_types(
+    inference: OperatorInference, output_count: int, inputs: Sequence[Type | None]
+) -> tuple[Type | None, ...]:
+    """Return what the operator's signature says of the outputs: the one legal type, or that of an input tied to it."""
+    schema = inference.schema
     assert schema is not None
-    key = (len(node.output), tuple([None if each is None else each._replace(shape=None) for each in given]))
-    if key in meaning.bases:
-        return meaning.bases[key]
+    key = (output_count, tuple([None if each is None else each._replace(shape=None) for each in inputs]))
+    if key in inference.signature_types:
+        return inference.signature_types[key]
     bound: dict[str, Type] = {}
-    for place, type_ in enumerate(given):
-        formal = schema.inputs[min(place, len(schema.inputs) - 1)] if schema.inputs else None
+    for index, type_ in enumerate(inputs):
+        formal = schema.inputs[min(index, len(schema.inputs) - 1)] if schema.inputs else None
         if type_ is not None and formal is not None and formal.homogeneous:
             bound.setdefault(formal.type, type_)
     found: list[Type | None] = []
-    for place in range(len(node.output)):
-        formal = schema.outputs[min(place, len(schema.outputs) - 1)] if schema.outputs else None
+    for index in range(output_count):
+        formal = schema.outputs[min(index, len(schema.outputs) - 1)] if schema.outputs else None
         allowed = schema.allowed(formal) if formal is not None else ()
         if len(allowed) == 1:
             found.append(of_text(allowed[0]))
             continue
         type_ = bound.get(formal.type) if formal is not None and formal.homogeneous else None
         found.append(None if type_ is None else mapped(type_._replace(shape=None), lambda size: None))
-    meaning.bases[key] = tuple(found)
-    return meaning.bases[key]
+    inference.signature_types[key] = tuple(found)
+    return inference.signature_types[key]
 
 
-def completed(
-    raw: Any, bases: Sequence[Type | None], call: Call
+def complete(
+    raw: Any, by_signature: Sequence[Type | None], call: Call
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
-    """Return what a rule said as types, with what the signature says where it said nothing."""
-    assert call.schema is not None
-    listed = raw if isinstance(raw, list) else [raw]
+    """Return the result of a rule as types, completed by the signature, and what is wrong with it."""
+    results = raw if isinstance(raw, list) else [raw]
     found: list[Type | None] = []
     problems: list[Problem] = []
-    for place, base in enumerate(bases):
-        each = listed[place] if place < len(listed) else None
-        if each is None:
+    for index, base in enumerate(by_signature):
+        result = results[index] if index < len(results) else None
+        if result is None:
             found.append(base)
             continue
-        if isinstance(each, Type):
-            same = base is not None and base.kind == each.kind
-            if each.element is None and base is not None and same:
-                each = each._replace(element=base.element)
-            if each.inner is None and base is not None and same:
-                each = each._replace(inner=base.inner)
-        else:
-            each = Type("tensor", base.element if base is not None and base.kind == "tensor" else None, tuple(each))
-        shape = each.shape
-        if shape is not None:
-            negative = [size for size in shape if size is not None and (upper(size) or 0) < 0]
-            if negative:
-                problems.append(_unfit(call.schema, f"output {place} would have the shape {shown_shape(shape)}"))
-            if len(shape) > MAX_RANK:
-                call.doubt(f"a rank of {len(shape)} is too great to be followed")
-            if negative or len(shape) > MAX_RANK:
-                each = each._replace(shape=None)
-            elif any(isinstance(size, int) and size >= 2**63 for size in shape):
-                kept = [None if isinstance(size, int) and size >= 2**63 else size for size in shape]
-                each = each._replace(shape=tuple(kept))
-        found.append(each)
+        type_, problem = _bounded(_as_type(result, base), index, call)
+        found.append(type_)
+        problems += problem
     return tuple(found), tuple(problems)
+
+
+def _as_type(result: Any, base: Type | None) -> Type:
+    """Return one result of a rule, a shape or a type, as a type; what it leaves out comes from the signature's."""
+    if not isinstance(result, Type):
+        return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, tuple(result))
+    if base is None or base.kind != result.kind:
+        return result
+    return Type(result.kind, result.element or base.element, result.shape, result.inner or base.inner)
+
+
+def _bounded(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
+    """Return a type without sizes that cannot be, or are too large to be followed."""
+    shape = type_.shape
+    if shape is None:
+        return type_, []
+    if any(size is not None and (upper(size) or 0) < 0 for size in shape):
+        problem = _unfit(call.schema, f"output {index} would have the shape {shown_shape(shape)}")
+        return type_._replace(shape=None), [problem]
+    if len(shape) > MAX_RANK:
+        call.doubt(f"a rank of {len(shape)} is too great to be followed")
+        return type_._replace(shape=None), []
+    if any(isinstance(size, int) and size >= 2**63 for size in shape):
+        kept = [None if isinstance(size, int) and size >= 2**63 else size for size in shape]
+        return type_._replace(shape=tuple(kept)), []
+    return type_, []
 
 
 def _unfit(schema: OpSchema, why: str) -> Problem:
     return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
 
 
-def told(call: Call, schema: OpSchema, error: Exception) -> tuple[Problem, ...]:
-    """Return the problem that an exception of a rule is, or note the doubt that it is."""
+def problems_of(call: Call, error: Exception) -> tuple[Problem, ...]:
+    """Return the problem that an exception of a rule stands for, or note it as a doubt of the call."""
+    schema = call.schema
     if isinstance(error, Violation):
         return (_unfit(schema, str(error).removeprefix(": ")),)
     if isinstance(error, Unknown):
@@ -160,11 +185,14 @@ def told(call: Call, schema: OpSchema, error: Exception) -> tuple[Problem, ...]:
     return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
 
 
-def is_open(type_: Type | None) -> bool:
-    """Return whether a type has sizes that get a name for each value of the type."""
-    if type_ is not None and type_.kind == "optional":
-        type_ = type_.inner
-    return type_ is not None and type_.shape is not None and None in type_.shape
+def has_unnamed(types: Iterable[Type | None]) -> bool:
+    """Whether one of the types has unknown sizes, which get a name for each value of the type."""
+    for type_ in types:
+        if type_ is not None and type_.kind == "optional":
+            type_ = type_.inner
+        if type_ is not None and type_.shape is not None and None in type_.shape:
+            return True
+    return False
 
 
 def small_count(shape: Shape | None) -> int | None:
@@ -179,16 +207,11 @@ def small_count(shape: Shape | None) -> int | None:
     return count if count <= MAX_DATA else None
 
 
-def fits(element: Element, whole: bool) -> bool:
-    """Return whether an element can be followed, in a tensor of `whole` numbers or another.
+def is_representable(element: Element, integers: bool) -> bool:
+    """Whether an element of a tensor, of integers or other numbers, can be followed exactly.
 
-    Among whole numbers, a fraction or what wraps around is not known; and a zero below zero never is, which equals 0.
+    Among integers, fractions and what wraps around are not; nor is -0.0, which Python takes for equal to 0.
     """
     if isinstance(element, float):
-        return not whole and (element != 0 or copysign(1, element) > 0)
-    return not isinstance(element, int) or -(2**63) <= element < 2**63 or not whole
-
-
-def stated_dims(dims: Sequence[int]) -> Shape | None:
-    """Return the shape that a tensor's message states, None for one of too great rank."""
-    return tuple([size if size >= 0 else None for size in dims]) if len(dims) <= MAX_RANK else None
+        return not integers and (element != 0 or copysign(1, element) > 0)
+    return not isinstance(element, int) or -(2**63) <= element < 2**63 or not integers

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from opset.inference.agreement import one_element
-from opset.inference.call import Call, Data, Element
+from opset.inference.call import Call, Constant, Element
 from opset.inference.dimensions import Dim, at_most, maximum, minimum, product
 from opset.inference.elements import applied, extreme, places_of, rounded, whole
 from opset.inference.registration import data, infer
@@ -45,16 +45,16 @@ def _accumulated(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] |
     given, axis = call.data(0), one_element(call, 1, "C2")
     if given is None or not isinstance(axis, int):
         return None
-    along, type_ = call.axis(axis, len(given.shape)), call.dtype(0)
-    inner, size = math.prod(given.shape[along + 1 :]), given.shape[along]
-    result: list[Element] = [None] * len(given.elements)
-    for first in range(len(given.elements)):
+    along, type_ = call.axis(axis, len(given.dims)), call.dtype(0)
+    inner, size = math.prod(given.dims[along + 1 :]), given.dims[along]
+    result: list[Element] = [None] * len(given.values)
+    for first in range(len(given.values)):
         if first // max(inner, 1) % size:
             continue
         line = range(first, first + inner * size, inner)
         total: Element = rounded(identity, type_)
         for index in reversed(line) if call.attribute("reverse") else line:
-            after = _folded(fold, (total, given.elements[index]), type_)
+            after = _folded(fold, (total, given.values[index]), type_)
             result[index] = total if call.attribute("exclusive") else after
             total = after
     return tuple(result)
@@ -104,8 +104,8 @@ def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     if given is None or axes is None:
         return None
     if not axes and call.attribute("noop_with_empty_axes"):
-        return given.elements
-    rank = len(given.shape)
+        return given.values
+    rank = len(given.dims)
     known = {call.axis(axis, rank) for axis in axes if isinstance(axis, int)}
     if any(not isinstance(axis, int) for axis in axes):
         return None
@@ -113,15 +113,15 @@ def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     return tuple(_folded(fold, group, call.dtype(0)) for group in groups)
 
 
-def _groups(given: Data, axes: set[int]) -> list[list[Element]]:
+def _groups(given: Constant, axes: set[int]) -> list[list[Element]]:
     """Return for each element of the result those that are reduced to it."""
     count = 1
-    strides = [0] * len(given.shape)
-    for axis in reversed(range(len(given.shape))):
+    strides = [0] * len(given.dims)
+    for axis in reversed(range(len(given.dims))):
         if axis not in axes:
-            strides[axis], count = count, count * given.shape[axis]
+            strides[axis], count = count, count * given.dims[axis]
     groups: list[list[Element]] = [[] for _ in range(count)]
-    for index, element in zip(places_of(given.shape, strides), given.elements, strict=True):
+    for index, element in zip(places_of(given.dims, strides), given.values, strict=True):
         groups[index].append(element)
     return groups
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from opset.inference.call import Data, Element
-from opset.inference.dimensions import Dim, Size, followed, parse, substitute, variable, variables
+from opset.inference.call import Constant, Element
+from opset.inference.dimensions import Dim, Size, followed, substitute, variable, variables
 from opset.inference.outcomes import Outputs
-from opset.inference.types import Type, mapped, of_proto
+from opset.inference.types import Type, mapped
 
 
-def renamed(given: Sequence[Type | None], data: Sequence[Data | None]) -> tuple[Any, list[str]]:
+def renamed(given: Sequence[Type | None], data: Sequence[Constant | None]) -> tuple[Any, list[str]]:
     """Return types and elements with their variables numbered, and the names of these in that order."""
     names: list[str] = []
     seen: set[str] = set()
@@ -26,7 +26,7 @@ def renamed(given: Sequence[Type | None], data: Sequence[Data | None]) -> tuple[
     for type_ in given:
         mapped(type_, note)
     for each in data:
-        for element in each.elements if each is not None else ():
+        for element in each.values if each is not None else ():
             if isinstance(element, Dim):
                 note(element)
     if not names:
@@ -58,22 +58,6 @@ def with_sizes(outputs: Outputs, size: Callable[[Size | None], Size | None]) -> 
 
     return Outputs(
         [mapped(type_, size) for type_ in outputs],
-        [None if each is None else Data(each.shape, tuple(map(element, each.elements))) for each in outputs.data],
+        [None if each is None else each._replace(values=tuple(map(element, each.values))) for each in outputs.data],
         [mapped(type_, size) for type_ in outputs.inputs],
     )
-
-
-def variables_of(values: Iterable[Any]) -> set[str]:
-    """Return the names of the variables that the types of inputs state."""
-    found: set[str] = set()
-
-    def size(dim: Any) -> Size | None:
-        text = dim.dim_param
-        if text and text.__class__ is str:
-            stated = parse(text)
-            found.update((text,) if stated is None else variables(stated))
-        return None
-
-    for value in values:
-        of_proto(value.type, size)
-    return found

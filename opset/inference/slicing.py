@@ -116,7 +116,7 @@ def slice_1_data(call: Call) -> Any:
     given = call.data(0)
     if given is None:
         return None
-    starts, ends, axes, steps = _bounds(call, len(given.shape))
+    starts, ends, axes, steps = _bounds(call, len(given.dims))
     if axes is None:
         return None
     positions: dict[int, range] = {}
@@ -124,7 +124,7 @@ def slice_1_data(call: Call) -> Any:
         start, end, step = (None if each is None else each[index] for each in (starts, ends, steps))
         if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
             return None
-        size = given.shape[axis]
+        size = given.dims[axis]
         start, end = start + size * (start < 0), end + size * (end < 0)
         if step > 0:
             positions[axis] = range(min(max(start, 0), size), min(max(end, 0), size), step)
@@ -211,10 +211,10 @@ def split_1_data(call: Call) -> Any:
     given = call.data(0)
     if given is None:
         return None
-    axis = call.axis(call.attribute("axis") or 0, len(given.shape), "C1")
+    axis = call.axis(call.attribute("axis") or 0, len(given.dims), "C1")
     parts: list[Any] = []
     begin = 0
-    for size in _part_sizes(call, given.shape[axis]):
+    for size in _part_sizes(call, given.dims[axis]):
         if not isinstance(size, int):
             return parts
         parts.append(picked(given, {axis: range(begin, begin + size)}))
@@ -285,7 +285,7 @@ def pad_1_data(call: Call) -> Any:
     given = call.data(0)
     if given is None or call.attribute("mode") != "constant":
         return None
-    axes = _pad_axes(call, len(given.shape))
+    axes = _pad_axes(call, len(given.dims))
     pads = call.numbers(1) if call.version >= 11 else call.attribute("pads" if call.version > 1 else "paddings")
     if pads is None or axes is None:
         return None
@@ -296,7 +296,7 @@ def pad_1_data(call: Call) -> Any:
         values = call.constant(2)
         fill = None if values is None else values[0]
     ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
-    return picked(given, {axis: range(-begin, given.shape[axis] + end) for axis, begin, end in ends}, fill=fill)
+    return picked(given, {axis: range(-begin, given.dims[axis] + end) for axis, begin, end in ends}, fill=fill)
 
 
 # -- CenterCropPad --

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -72,6 +72,11 @@ def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> T
 def is_rankless(type_: Type | None) -> bool:
     """Return whether of a type not even the rank of its tensors, if it is one of tensors, is known."""
     return type_ is None or (type_.kind == "tensor" and type_.shape is None)
+
+
+def shape_of_dims(dims: Sequence[int]) -> Shape | None:
+    """Return the shape that a TensorProto states, None for one of too great rank."""
+    return tuple([size if size >= 0 else None for size in dims]) if len(dims) <= MAX_RANK else None
 
 
 def sequence(inner: Type | None) -> Type:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from opset.model.elements import element_name
 
@@ -13,9 +12,11 @@ MAX_CONSTANT = 1 << 16
 """Elements of the largest constant that is read to decide a conversion; weights are never read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A value known before the model runs: element type, dims, and the elements in row-major order."""
+class Constant(NamedTuple):
+    """A small tensor known before the model runs: element type, dims, and the elements in row-major order.
+
+    In inference, an element may be a symbolic size, or None where it is not known.
+    """
 
     element: str
     dims: tuple[int, ...]

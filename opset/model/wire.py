@@ -133,10 +133,11 @@ def header(number: int, length: int) -> bytes:
     return varint(number << 3 | LENGTH) + varint(length)
 
 
-def fields(source: Source, start: int, end: int, depth: int = 0) -> Iterator[Field]:
+def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0) -> Iterator[Field]:
     """Yield the fields of the message between `start` and `end`, in order; raise WireError where it is malformed.
 
     A group is given as one field. Contents are not read. `depth` is how many messages the message is nested in.
+    Length-delimited fields whose content has fewer than `least` bytes need not be yielded.
     """
     window, base, position = b"", start, start
     groups: list[int] = []
@@ -146,6 +147,11 @@ def fields(source: Source, start: int, end: int, depth: int = 0) -> Iterator[Fie
         if index + _HEADER > len(window) and base + len(window) < end:
             base, index = position, 0
             window = source.read(base, min(_WINDOW, end - base))
+        if least and not groups:
+            after = _after_small(window, index, end - base, least)
+            if after > index:
+                position = base + after
+                continue
         tag_start = position
         tag = window[index]
         index += 1
@@ -195,6 +201,27 @@ def fields(source: Source, start: int, end: int, depth: int = 0) -> Iterator[Fie
             yield Field(number, wire, tag_start, content, position)
     if groups:
         raise WireError("M103", outermost, f"group {groups[0]} does not end")
+
+
+def _after_small(window: bytes, index: int, limit: int, least: int) -> int:
+    """Return the index behind the length-delimited fields of fewer than `least` bytes that follow each other.
+
+    It stops before anything else, and before fields that do not end within `limit`.
+    """
+    last = len(window) - _HEADER
+    while index <= last:
+        tag = window[index]
+        if tag & 0x87 != LENGTH or tag <= 0x07:
+            return index
+        length, start = window[index + 1], index + 2
+        if length > 0x7F:
+            if window[start] > 0x7F:
+                return index
+            length, start = length & 0x7F | window[start] << 7, start + 1
+        if length >= least or start + length > limit:
+            return index
+        index = start + length
+    return index
 
 
 def _varint_at(window: bytes, index: int, base: int) -> tuple[int, int]:
@@ -254,6 +281,7 @@ def _walk(
     descend: Callable[[Field], bool],
     replace: Callable[[Field, bool], bytes | Segment | None],
     leave: Callable[[str, Field], bool],
+    least: int = 0,
 ) -> tuple[list[Edit], int]:
     """Replace fields of the TensorProtos of a model; return the edits in order, and by how much they lengthen it.
 
@@ -262,11 +290,14 @@ def _walk(
 
     A tensor may be in pieces: where a field that is not repeated occurs twice, protobuf merges, and the order
     counts. In a serialised skeleton what was replaced comes last, so after a replaced field everything that could be
-    merged with it is replaced too, however small: it is `forced`.
+    merged with it is replaced too, however small: it is `forced`. Elsewhere fields of fewer than `least` bytes are
+    skipped.
     """
     ways = ways_to_tensors()
     edits: list[Edit] = []
-    root = _Message("onnx.ModelProto", fields(source, 0, source.size), Field(0, LENGTH, 0, 0, source.size))
+    root = _Message(
+        "onnx.ModelProto", fields(source, 0, source.size, least=least), Field(0, LENGTH, 0, 0, source.size)
+    )
     stack = [root]
     while stack:
         message = stack[-1]
@@ -280,8 +311,9 @@ def _walk(
                     continue
                 if len(stack) > DEEPEST:
                     raise WireError("M104", item.tag, _DEEPER)
-                inner = fields(source, item.start, item.end, len(stack))
-                stack.append(_Message(children[item.number], inner, item, forced))
+                kind = children[item.number]
+                inner = fields(source, item.start, item.end, len(stack), 0 if kind in _MERGED else least)
+                stack.append(_Message(kind, inner, item, forced))
                 break
             elif tensor and (piece := replace(item, forced)) is not None:
                 size = len(piece) if isinstance(piece, bytes) else piece.size
@@ -323,7 +355,7 @@ def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
         content = placeholder_content(token, len(segments) - 1)
         return header(_PAYLOAD_FIELD, len(content)) + content
 
-    edits, growth = _walk(source, _is_large, replace, _holds_no_data)
+    edits, growth = _walk(source, _is_large, replace, _holds_no_data, THRESHOLD + 1)
     if source.size + growth > LARGEST_MESSAGE:
         raise too_large(source.size + growth, source.name)
     parts: list[bytes] = []

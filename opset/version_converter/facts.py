@@ -19,8 +19,8 @@ from opset.model.types import MAX_CONSTANT, Constant, Shape, shape_of, type_stri
 from opset.schemas.names import normalised
 
 if TYPE_CHECKING:
-    from opset.inference.call import Data
-    from opset.inference.engine import Engine, Frame
+    from opset.inference.engine import Engine
+    from opset.inference.scopes import Scope
     from opset.inference.types import Type
     from opset.opsets.registry import Registry
 
@@ -37,23 +37,23 @@ class Inferred:
         self._functions = index.functions
 
     @cached_property
-    def _run(self) -> tuple[Engine, dict[Body, list[Frame]]]:
+    def _run(self) -> tuple[Engine, dict[Body, list[Scope]]]:
         """The inference itself, and what it found of each body that is converted, where that is certain."""
         from opset.inference.engine import Engine
 
         engine = Engine(self._model, self._registry, {}, cautious=True, index=self._index)
         engine.run()
         given = self._index.bodies
-        frames, doubtful = _frames_of(given, engine)
+        scopes, doubtful = _scopes_of(given, engine)
         pairs = zip(given, self._converted, strict=True)
-        return engine, {converted: [] if body in doubtful else frames[body] for body, converted in pairs}
+        return engine, {converted: [] if body in doubtful else scopes[body] for body, converted in pairs}
 
     def type(self, body: Body, name: str) -> Type | None:
         """What is known of a value that a body of the given model defines; of a function, what all calls share."""
         from opset.inference.types import join
 
-        engine, frames = self._run
-        found = [engine.type_in(frame, name) for frame in frames[body]]
+        _, scopes = self._run
+        found = [scope.type_of(name) for scope in scopes[body]]
         type_ = found[0] if found else None
         for each in found[1:]:
             type_ = join(type_, each)
@@ -64,43 +64,45 @@ class Inferred:
         return bool(self._run[1][body])
 
     def alone(
-        self, node: Any, version: int, given: Sequence[Type | None], data: Sequence[Any]
+        self, node: Any, version: int, given: Sequence[Type | None], data: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
-        """Return the types of the outputs of a node by itself, as `Engine.of_node` does."""
+        """Return the types of the outputs of a node by itself, as `Engine.node_types` does."""
         called = function_key(node) in self._functions
         schema = None if called else self._registry.schema(node.op_type, version, normalised(node.domain))
-        return self._run[0].of_node(node, schema, given, data)
+        if schema is None:
+            return (None,) * len(node.output)
+        return self._run[0].node_types(node, schema, given, data)
 
-    def data(self, body: Body, name: str) -> Data | None:
+    def data(self, body: Body, name: str) -> Constant | None:
         """Return the elements of a small value, where every run computes the same."""
-        engine, frames = self._run
-        found = {engine.data_in(frame, name) for frame in frames[body]}
+        engine, scopes = self._run
+        found = {engine.constants.find(scope, name) for scope in scopes[body]}
         return found.pop() if len(found) == 1 else None
 
 
-def _frames_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Frame]], set[Body]]:
+def _scopes_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
     """Return for each body what every run of it that was inferred is about, and the bodies that run in other ways, too.
 
     Of those nothing is certain: graphs in nodes without a rule, those of nodes that a rule gave up, and all functions
     that they call.
     """
-    found: dict[Body, list[Frame]] = {}
+    found: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in given if body.function}
     inside: dict[Body, list[Body]] = {}
-    doubtful = [functions[key] for key in engine.missed if key in functions]
+    doubtful = [functions[key] for key in engine.calls.omitted if key in functions]
     roots = 0
     for body in given:
         if body.function:
-            found[body] = engine.calls.get(function_key(body.proto), [])
+            found[body] = engine.calls.scopes.get(function_key(body.proto), [])
         elif body.root is body:
-            found[body] = [engine.frames[(roots,)]]
+            found[body] = [engine.scopes[(roots,)]]
             roots += 1
         else:
             assert body.parent is not None
-            frames = [frame.inside.get((body.index, body.name)) for frame in found[body.parent]]
-            found[body] = [frame for frame in frames if frame is not None]
+            scopes = [scope.subgraphs.get((body.index, body.name)) for scope in found[body.parent]]
+            found[body] = [scope for scope in scopes if scope is not None]
             inside.setdefault(body.parent, []).append(body)
-            if None in frames:
+            if None in scopes:
                 doubtful.append(body)
     seen: set[Body] = set()
     while doubtful:
@@ -230,10 +232,10 @@ class ValueFacts:
     def _computed(self, name: str) -> Constant | None:
         """Return a value that nodes compute, but always the same: sizes that are numbers, and arithmetic on them."""
         data = self._inferred.data(self.body, name)
-        if data is None or not all(isinstance(each, int | float) for each in data.elements):
+        if data is None or not all(isinstance(each, int | float) for each in data.values):
             return None
         element = self.element(name)
-        return None if element is None else Constant(element, data.shape, data.elements)
+        return None if element is None else data._replace(element=element)
 
     def _constant_node(self, node: Any) -> Constant | None:
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:

@@ -70,7 +70,7 @@ def test_a_function_in_python(tmp_path):
 def test_without_either_the_signature_tells_the_type(tmp_path):
     found = result(tmp_path)
     assert str(found.type("y")) == "float"
-    assert [gap.reason for gap in found.gaps] == ["nothing says how the shapes of Scale 1 follow"]
+    assert [gap.reason for gap in found.gaps] == ["there is no rule for the outputs of Scale 1"]
 
 
 def test_what_cannot_be_used_is_told(tmp_path):

@@ -1,0 +1,188 @@
+"""The outcome of one node: its rule is called once for all nodes with the same attributes, input types and elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opset.inference.agreement import check_attributes
+from opset.inference.call import Call, Constant, Unknown
+from opset.inference.constants import Constants
+from opset.inference.dimensions import TooComplex
+from opset.inference.outcomes import (
+    MALFORMED,
+    Memo,
+    OperatorInference,
+    Outcome,
+    Problem,
+    complete,
+    has_unnamed,
+    problems_of,
+    signature_types,
+)
+from opset.inference.scopes import Scope
+from opset.inference.types import Type, shape_of_dims, tensor
+from opset.model.attributes import attribute_value
+from opset.model.elements import element_name
+from opset.schemas.constraints import Violation
+from opset.schemas.model import OpSchema
+from opset.schemas.signature import misfits
+
+_MAX_RECENT = 1024  # entries of OperatorInference.recent
+_MAX_ATTRIBUTE = 4096  # bytes of an attribute that is kept as part of a signature
+_TENSOR = 4  # AttributeProto.TENSOR
+
+
+class Nodes:
+    """Infers nodes without graphs, and keeps the outcomes by signature."""
+
+    def __init__(self, constants: Constants, check_types: bool) -> None:
+        """Take the constants of the model; with `check_types`, inputs are checked against the operators' signatures."""
+        self._constants, self._check_types = constants, check_types
+
+    def outcome(
+        self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
+    ) -> Outcome:
+        """Return what is inferred of a node, whose inputs have these types."""
+        body = scope.body
+        if inference.rule is None:
+            return self._without_rule(scope, index, inference, inputs)
+        attributes: tuple[Any, ...] = ()
+        if body.attributes[index]:
+            if body.operators[index] == ("Constant", "") and (of_tensor := self._constant(scope, index)) is not None:
+                return of_tensor
+            attributes = tuple([each.SerializeToString() for each in body.attributes[index]])
+            if body.root.function and any(each.ref_attr_name for each in body.attributes[index]):
+                attributes = (*attributes, scope.key)
+        names, computed = body.reads[index], body.computes[index]
+        outputs: Any = tuple(map(bool, computed)) if "" in computed else len(computed)
+        followed: tuple[int, ...] = ()
+        if inference.data is not None and (
+            scope.parent is not None or (scope.constants and not scope.constants.keys().isdisjoint(names))
+        ):
+            followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
+        if attributes and any(len(each) > _MAX_ATTRIBUTE for each in attributes if each.__class__ is bytes):
+            # Large tables are not copied into a signature.
+            return self._infer(self.call(scope, index, inference, inputs), len(computed), inference, followed)
+        identities = (attributes, outputs, followed, *map(id, inputs))
+        recent = None if None in inputs else inference.recent.get(identities)
+        memo = _memo(inference, identities, names, inputs) if recent is None else recent[0]
+        elements = tuple([self._constants.find(scope, names[i]) for i in memo.reads]) if memo.reads else ()
+        outcome = memo.outcomes.get(elements)
+        if outcome is None:
+            call = self.call(scope, index, inference, inputs)
+            outcome = self._infer(call, len(computed), inference, followed)
+            reads = tuple(sorted({*memo.reads, *call.reads}))
+            if reads != memo.reads:
+                memo.reads, memo.outcomes = reads, {}
+                elements = tuple([self._constants.find(scope, names[i]) for i in reads])
+            memo.outcomes[elements] = outcome
+        return outcome
+
+    def call(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Call:
+        """Return what a rule may ask of a node of a body."""
+        assert inference.schema is not None
+        body = scope.body
+        attributes = {each.name: each for each in reversed(body.attributes[index])}
+
+        def attribute(name: str) -> Any:
+            resolved = scope.resolve(attributes[name]) if name in attributes else None
+            return None if resolved is None else attribute_value(resolved)
+
+        def constant(index_of_input: int) -> Constant | None:
+            return self._constants.find(scope, names[index_of_input])
+
+        names = body.reads[index]
+        return Call(inference.schema, names, len(body.computes[index]), inputs, attribute, constant)
+
+    def alone(
+        self, node: Any, inference: OperatorInference, inputs: Sequence[Type | None],
+        constants: Sequence[Constant | None],
+    ) -> tuple[Type | None, ...]:
+        """Return the types of the outputs of a node that is not part of the model, by those of its inputs."""
+        schema = inference.schema
+        assert schema is not None
+        if inference.rule is None or inference.rule.is_generator:
+            return signature_types(inference, len(node.output), inputs)
+
+        def attribute(name: str) -> Any:
+            for each in node.attribute:
+                if each.name == name:
+                    if each.ref_attr_name:
+                        raise Unknown(f"{name} is an attribute of the call of the function around")
+                    return attribute_value(each)
+            return None
+
+        if schema.name == "Constant" and not schema.domain:
+            for each in node.attribute:
+                if each.name == "value" and each.HasField("t") and not each.ref_attr_name:
+                    return (tensor(element_name(each.t.data_type), shape_of_dims(each.t.dims)),)
+        call = Call(schema, node.input[:], len(node.output), inputs, attribute, lambda index: constants[index])
+        return self._infer(call, len(node.output), inference, ()).types
+
+    def _without_rule(
+        self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
+    ) -> Outcome:
+        """Return what a signature alone says."""
+        count = len(scope.body.computes[index])
+        if inference.schema is None:
+            return Outcome((None,) * count, doubts=(inference.why,))
+        problems = self.misfits(inference.schema, scope.body.reads[index], inputs)
+        return Outcome(signature_types(inference, count, inputs), doubts=(inference.why,), problems=problems)
+
+    def _constant(self, scope: Scope, index: int) -> Outcome | None:
+        """Return the type of a Constant that holds a tensor, whose elements are read when they are needed."""
+        outputs = scope.body.computes[index]
+        for each in scope.body.attributes[index]:
+            attribute = scope.resolve(each) if each.name == "value" else None
+            if attribute is not None and attribute.type == _TENSOR and outputs:
+                if outputs[0]:
+                    scope.tensors[outputs[0]] = attribute.t
+                return Outcome((tensor(element_name(attribute.t.data_type), shape_of_dims(attribute.t.dims)),))
+        return None
+
+    def _infer(
+        self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]
+    ) -> Outcome:
+        """Call an operator's rule, and then its data function where the elements of small outputs can be followed."""
+        assert inference.rule is not None
+        problems = self.misfits(call.schema, call.names, call.types)
+        result: Any = []
+        try:
+            check_attributes(call)
+            result = inference.rule.function(call)
+        except (Violation, Unknown, TooComplex, *MALFORMED) as error:
+            problems += problems_of(call, error)
+        types, more = complete(result, signature_types(inference, output_count, call.types), call)
+        constants: tuple[Constant | None, ...] = ()
+        if inference.data is not None and not problems:
+            constants = self._constants.computed(call, inference.data, types, followed)
+        return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed(types))
+
+    def misfits(
+        self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]
+    ) -> tuple[Problem, ...]:
+        """Return what is wrong with the number and types of a node's inputs, if that is to be checked."""
+        if not self._check_types:
+            return ()
+        texts = [
+            (None if type_ is None else type_.text) if name else "" for name, type_ in zip(names, inputs, strict=True)
+        ]
+        return tuple([Problem("I202", each.what, each.why) for each in misfits(schema, inputs=texts)])
+
+
+def _memo(
+    inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
+) -> Memo:
+    """Return the outcomes of a signature, which is found by the identities of the types from now on."""
+    attributes, outputs, followed, *_ = identities
+    absent = tuple([i for i, each in enumerate(inputs) if each is None and names[i]])
+    signature = (attributes, outputs, followed, absent, tuple(inputs))
+    memo = inference.memos.get(signature)
+    if memo is None:
+        memo = inference.memos[signature] = Memo()
+    if None not in inputs:
+        if len(inference.recent) >= _MAX_RECENT:
+            inference.recent.clear()
+        inference.recent[identities] = memo, inputs
+    return memo

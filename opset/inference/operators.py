@@ -1,0 +1,51 @@
+"""How each operator is inferred that a model uses: its schema at the imported version, its rule, its data function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opset.errors import printable
+from opset.inference.outcomes import OperatorInference
+from opset.inference.registration import RuleLookup
+from opset.model.index import Operator
+from opset.opsets.registry import Registry
+from opset.schemas.model import OpSchema
+from opset.schemas.names import normalised, shown
+
+
+class Operators:
+    """Finds schemas and rules, once for each operator and version."""
+
+    def __init__(self, registry: Registry, follow_data: bool) -> None:
+        """Take the registry; with `follow_data`, elements of small tensors are computed, too."""
+        self._registry, self._follow_data = registry, follow_data
+        self._rules = RuleLookup(registry)
+        self._tables: dict[tuple[tuple[str, int], ...], dict[Operator, OperatorInference]] = {}
+        self._by_schema: dict[OpSchema, OperatorInference] = {}
+
+    def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
+        """Return what was found so far with these imports; bodies with the same share it."""
+        return self._tables.setdefault(tuple(sorted(imports.items())), {})
+
+    def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:
+        """Return how an operator is inferred. Raises InferenceError where its hooks cannot be used."""
+        op_type, domain = operator
+        domain = normalised(domain)
+        version = imports.get(domain, 0)
+        schema = self._registry.schema(op_type, version, domain)
+        name = printable(op_type)
+        if schema is None:
+            if domain not in imports:
+                return OperatorInference(None, why=f"the domain {printable(shown(domain))} is not imported")
+            if domain not in self._registry.domains:
+                return OperatorInference(None, why=f"there are no schemas of the domain {printable(shown(domain))}")
+            return OperatorInference(None, why=f"{printable(shown(domain))} {version} has no operator {name}")
+        rule = self._rules.find(schema)
+        why = "" if rule is not None else f"there is no rule for the outputs of {name} {schema.since_version}"
+        return OperatorInference(schema, rule, self._rules.find_data(schema) if self._follow_data else None, why)
+
+    def of_schema(self, schema: OpSchema) -> OperatorInference:
+        """Return how nodes of a schema are inferred that are not part of the model, by their types alone."""
+        if schema not in self._by_schema:
+            self._by_schema[schema] = OperatorInference(schema, self._rules.find(schema))
+        return self._by_schema[schema]
