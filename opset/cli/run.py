@@ -31,7 +31,7 @@ from opset.tensor_io.random_inputs import random_inputs
 from opset.tensor_io.statistics import lines, summary
 from opset.text import styled
 
-_ABSOLUTE = 0.1  # of the relative tolerance: what is near 0 may be the difference of numbers around 1
+_ABSOLUTE = 0.1  # of the relative tolerance: a result near 0 may be the difference of numbers around 1
 TRACED = 20_000
 """Values of a trace that JSON holds: a loop may compute millions."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -90,7 +90,7 @@ class Report:
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance; by default that of the element type.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance.")
 @click.option("-o", "--output", "target", metavar="FILE|DIR/", help="Write the outputs: .npz, .json, or a folder.")
-@click.option("--save-inputs", is_flag=True, help="Write the inputs, too.")
+@click.option("--save-inputs", is_flag=True, help="Also write the inputs.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")
 @click.option("--max-steps", type=click.IntRange(min=1), default=Limits().max_steps, show_default=True, metavar="N",
               help="Greatest number of nodes to run.")
@@ -104,14 +104,14 @@ class Report:
 @output.format_option
 def command(
     model: str, max_steps: int, max_bytes: int | None, timeout: float | None, roots: tuple[Path, ...],
-    folders: tuple[Path, ...], quiet: bool, form: str, dims: tuple[str, ...], **asked: Any,
+    folders: tuple[Path, ...], quiet: bool, form: str, dims: tuple[str, ...], **options: Any,
 ) -> int:  # fmt: skip
     """Evaluate a model with the reference kernels.
 
     VALUES are the inputs: files .npz, .json, .pb or .npy, folders of test data (input_0.pb ...), or - for JSON on
     stdin. NAME=FILE says which input a .npy or .pb file is for. --set takes precedence over files.
     """
-    settings = Settings(**asked, dims=sizes_of(dims))
+    settings = Settings(**options, dims=sizes_of(dims))
     _check(settings, model)
     limits = Limits(max_steps=max_steps, max_bytes=max_bytes, timeout=timeout)
     report = Report(model)
@@ -176,7 +176,7 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
     path, of = _named(settings.expected, outputs) if settings.expected is not None else ("", "")
     if not of and path.lower().endswith(".npy") and len(names) == 1:
         of = names[0]
-    if path and not os.path.exists(path):  # told before an evaluation that may be long
+    if path and not os.path.exists(path):  # reported before an evaluation that may be long
         why = "there is no such file or folder"
         raise RunError(Finding("R105", "the file of values cannot be read", why=why, file=path))
     if settings.target is not None:
@@ -195,7 +195,7 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
         outputs = [replace(each, type=computed.get(each.name, each.type)) for each in outputs]
         wanted = read_values(path, outputs, evaluator.limits.bytes(), "output", of)
         for name in kinds.keys() - values.keys():
-            wanted.pop(name, None)  # an output that was not asked for
+            wanted.pop(name, None)  # an output that was not requested
         report.data["comparison"] = _compared(wanted, values, settings, report.findings)
 
 
@@ -207,18 +207,18 @@ def _progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
         return
     done = threading.Event()
 
-    def tell() -> None:
+    def report() -> None:
         while not done.wait(1):
             sys.stderr.write(f"[{evaluator.steps:,} nodes]\r")
             sys.stderr.flush()
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         done.set()
-        teller.join()
+        thread.join()
 
 
 def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def _prefixes(argument: str, names: Iterable[str]) -> list[str]:
 
 
 def _named(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, str]:
-    """Return the path and the value's name, "" where it does not say, of FILE or NAME=FILE."""
+    """Return the path and the value's name, "" without one, of FILE or NAME=FILE."""
     if os.path.lexists(argument) or "=" not in argument:
         return argument, ""
     name = next(iter(_prefixes(argument, [each.name for each in declared])), argument.partition("=")[0])
@@ -284,7 +284,7 @@ def _stream(inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
 def _compared(
     expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: list[Finding]
 ) -> dict[str, dict[str, Any]]:
-    """Return the verdict on each output, and add a finding for each that differs."""
+    """Return the verdict for each output, and add a finding for each that differs."""
     verdicts: dict[str, dict[str, Any]] = {}
     for name in expected.keys() - values.keys():
         why = f"{settings.expected} holds it, and it was not computed"
@@ -312,20 +312,20 @@ def _compared(
 
 
 class _Trace:
-    """Notes each value that is computed: as text at once where there is a stream, else the first ones as data."""
+    """Records each computed value: as text at once if there is a stream, else the first ones as data."""
 
     def __init__(self, settings: Settings, stream: Any) -> None:
         self.stream, self.found, self.count = stream, list[dict[str, Any]](), 0
 
-    def __call__(self, place: str, name: str, value: Any) -> None:
+    def __call__(self, location: str, name: str, value: Any) -> None:
         self.count += 1
         if self.stream is None and self.count > TRACED:
             return
         data = summary(value)
         if self.stream is None:
-            self.found.append({"place": place, "name": name, **data})
+            self.found.append({"place": location, "name": name, **data})
         else:
-            self.stream.write(f"{printable(place)}: {lines(name, data)[0]}\n")
+            self.stream.write(f"{printable(location)}: {lines(name, data)[0]}\n")
 
 
 def _text(report: Report) -> list[str]:

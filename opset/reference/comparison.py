@@ -10,8 +10,8 @@ import numpy as np
 
 from opset.reference.values import type_of
 
-# Relative tolerance by element type, where sums are added up in another order; also absolute, for results around 1.
-# A narrow float is right when it is one of the two nearest: two steps of its last digit, at most.
+# Relative tolerance by element type, for sums in another order; also absolute, for results around 1.
+# A narrow float is right when it is one of the two nearest: at most two units of its last digit.
 TOLERANCES = {
     "float64": 1e-9, "float32": 1e-4, "complex64": 1e-4, "complex128": 1e-9, "float16": 2**-9, "bfloat16": 2**-6,
     "float8_e4m3fn": 2**-2, "float8_e4m3fnuz": 2**-2, "float8_e5m2": 2**-1, "float8_e5m2fnuz": 2**-1,
@@ -41,7 +41,7 @@ def differences(
     where: str = "",
     absolute: float = ABSOLUTE,
 ) -> Iterator[Difference]:
-    """Yield a Difference for each pair of tensors, or other leaves, of two values; the same ones included.
+    """Yield a Difference for each pair of tensors, or other leaves, of two values; for equal ones, too.
 
     Without `rtol`, the tolerance is that of the element type; without `atol`, it is `absolute` of the relative one.
     NaN equals NaN, whichever its sign.
@@ -89,7 +89,7 @@ def _of_arrays(
     with np.errstate(all="ignore"):
         distance = np.abs(want - have)
         same = (want == have) | (np.isnan(want) & np.isnan(have))
-        # Within a fraction of infinity would be everything.
+        # Every number is within a fraction of infinity.
         wrong = ~(same | (np.isfinite(want) & (distance <= atol + rtol * np.abs(want))))
         distance = np.where(same, 0, distance)
         relative = distance / np.maximum(np.abs(want), np.finfo(np.float64).tiny)
@@ -98,7 +98,7 @@ def _of_arrays(
 
 
 def _wide(array: Any) -> Any:
-    """Numbers in a type in which they can be subtracted: integers of 64 bits as long double, which holds them."""
+    """Return numbers in a type in which they can be subtracted: integers of 64 bits as long double."""
     if array.dtype.kind == "c":
         return array.astype(np.complex128)
     return array.astype(np.longdouble if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else np.float64)

@@ -30,15 +30,15 @@ def model_of(schema: OpSchema, example: Example) -> Any:
     graph = model.graph
     graph.name = example.name
     node = graph.node.add(op_type=schema.name, domain=schema.domain)
-    for place, value in enumerate(example.inputs):
-        node.input.append(f"input_{place}" if value is not None else "")
+    for index, value in enumerate(example.inputs):
+        node.input.append(f"input_{index}" if value is not None else "")
         if value is not None:
-            graph.input.add(name=f"input_{place}", type=type_proto(value.type, value.shape))
-    for place, output in enumerate(_outputs(schema, example)):
-        node.output.append(f"output_{place}" if output is not None else "")
+            graph.input.add(name=f"input_{index}", type=type_proto(value.type, value.shape))
+    for index, output in enumerate(_outputs(schema, example)):
+        node.output.append(f"output_{index}" if output is not None else "")
         if output is not None:
             kind = type_proto(output.type) if isinstance(output, ExampleValue) else pb.TypeProto()
-            graph.output.add(name=f"output_{place}", type=kind)
+            graph.output.add(name=f"output_{index}", type=kind)
     for name, value in example.attributes.items():
         node.attribute.append(_attribute(name, schema.attributes[name].type, value))
     return model
@@ -46,16 +46,16 @@ def model_of(schema: OpSchema, example: Example) -> Any:
 
 def feeds_of(example: Example) -> dict[str, Any]:
     """Return the inputs of an example's model, by name."""
-    return {f"input_{place}": value_of(each) for place, each in enumerate(example.inputs) if each is not None}
+    return {f"input_{index}": value_of(each) for index, each in enumerate(example.inputs) if each is not None}
 
 
 def _outputs(schema: OpSchema, example: Example) -> Sequence[ExampleValue | Parameter | None]:
-    """Return the outputs that the node names: those of the example, or the least where it breaks a constraint."""
+    """Return the outputs that the node names: those of the example, or the fewest where it breaks a constraint."""
     return schema.outputs[: max(schema.min_output, 1)] if example.outputs is None else example.outputs
 
 
 def _ir_version(schema: OpSchema) -> int:
-    """Return the IR version of the release that brought the schema; the newest for domains that are not released."""
+    """Return the IR version of the release that introduced the schema; the newest for domains that are not released."""
     for release in RELEASES:
         if {"": release.opset, "ai.onnx.ml": release.ml}.get(schema.domain, 0) >= schema.since_version:
             return max(release.ir, 3)
@@ -97,7 +97,7 @@ def _array(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
 
 
 def _numbers(content: list[Any], dtype: np.dtype[Any]) -> Any:
-    """Return numbers of a type; integers of 64 bits do not go through a float."""
+    """Return numbers of a type; integers of 64 bits are not converted by way of a float."""
     return np.array(content, dtype) if dtype.kind in "iub" else np.array(content, np.float64).astype(dtype)
 
 

@@ -43,9 +43,9 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
     """Return the values in a file or folder by the names of inputs or outputs that they are for.
 
     `declared` are the inputs or outputs, in order, whose types decide how .pb and .json are read; `role` is "input" or
-    "output", and `limit` how many bytes the values may take together. A .npy or .pb file is for `name`, where that is
-    said; else the number in a .pb file's name or the name in its message tells, or there is only one that it can be
-    for.
+    "output", and `limit` how many bytes the values may take together. A .npy or .pb file is for `name`, if one is
+    stated; else for the one that the number in a .pb file's name, or the name in its message, identifies, or for the
+    only one.
 
     Raises RunError R105 with all that is wrong.
     """
@@ -69,7 +69,7 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
 
 @contextmanager
 def _opened(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
-    """Open a regular file of at most `limit` bytes and tell its size; what goes wrong is told with the file."""
+    """Open a regular file of at most `limit` bytes, with its size; errors become findings that name the file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | NO_WAIT | OPEN)
         with open(descriptor, "rb") as file:
@@ -77,7 +77,7 @@ def _opened(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
             if not stat.S_ISREG(status.st_mode):
                 raise ValueError("it is no regular file")
             if status.st_size > limit:
-                raise ValueError(f"it has {status.st_size:,} bytes, and no more than {limit:,} were to be read")
+                raise ValueError(f"it has {status.st_size:,} bytes, and the limit is {limit:,}")
             yield file, status.st_size
     except ModelError as error:
         raise _unread(path, error.why or error.message) from error
@@ -94,7 +94,7 @@ def _unread(path: str, why: str) -> RunError:
 def _chosen(names: Iterable[str], declared: Sequence[ValueInfo], role: str) -> dict[str, str]:
     """Return which of the names in a file to read, and what they are called in the model.
 
-    A name that is declared is just that, whatever it begins with.
+    A declared name stands for itself, whatever its prefix.
     """
     known = {each.name for each in declared}
     return {
@@ -105,7 +105,7 @@ def _chosen(names: Iterable[str], declared: Sequence[ValueInfo], role: str) -> d
 
 
 def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
-    """Return the values in a JSON object by name; names that are not declared are kept for the evaluator to refuse.
+    """Return the values in a JSON object by name; undeclared names are kept, and the evaluator refuses them.
 
     Raises ValueError with all that is wrong.
     """
@@ -129,19 +129,19 @@ def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, 
 
 
 def typed(data: Any, declared: ValueInfo, limit: int) -> Any:
-    """Return the value of at most `limit` bytes that parsed JSON stands for by a declaration. Raises ValueError."""
+    """Return the value of parsed JSON by its declaration, of at most `limit` bytes. Raises ValueError."""
     if declared.type is None:
-        raise ValueError("the model does not say of which type it is: give it as .npz or .pb")
+        raise ValueError("the model does not declare its type: pass it as .npz or .pb")
     value = json_values.value_of(data, declared.type)
     if (size := nbytes(value)) > limit:  # until here, the bound on the text is one on memory, too
-        raise ValueError(f"it takes {size:,} bytes, and no more than {limit:,} were to be read")
+        raise ValueError(f"it takes {size:,} bytes, and the limit is {limit:,}")
     return value
 
 
 def _message(
     data: bytes, file: str, declared: Sequence[ValueInfo], limit: int, role: str, name: str
 ) -> tuple[str, Any]:
-    """The name and value of a .pb file: for the given name, the number in its own, or the name in the message."""
+    """Return name and value of a .pb file; its name is `name`, or that of its number, or the one in the message."""
     known = {each.name: each for each in declared}
     numbered = _NUMBERED.fullmatch(file)
     if not name and numbered and numbered[1] == role:
@@ -157,12 +157,12 @@ def _message(
 
 def _only(declared: Sequence[ValueInfo], role: str, file: str) -> str:
     if len(declared) != 1:
-        raise ValueError(f"it does not say which {role} it is for; write NAME={file}")
+        raise ValueError(f"it names no {role}; write NAME={file}")
     return declared[0].name
 
 
 def _names(data: bytes) -> list[str]:
-    """Return the names that the bytes have as each kind of message that they may be."""
+    """Return the names in the bytes, parsed as each kind of message that they may be."""
     names = []
     for kind in MESSAGES.values():
         with suppress(ModelError):
@@ -173,7 +173,7 @@ def _names(data: bytes) -> list[str]:
 def _folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str) -> dict[str, Any]:
     """Return the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`.
 
-    Where there are as many files as inputs without a default, they are for these: initializers may stand among the
+    Where there are as many files as inputs without a default, they are for these: initializers may be listed among the
     inputs, and test data has no files for them. A folder that holds values of the other role alone is that of a model
     without inputs.
     """
@@ -209,7 +209,7 @@ def form_of(path: str) -> str:
     if form in (".npz", ".json"):
         return form
     help = "name a file .npz or .json, or a folder with a / at its end"
-    message = "the name does not say in which form values are to be written"
+    message = "the file name does not determine the form of the values"
     raise UsageError(Finding("U103", message, help=help, file=path))
 
 
@@ -236,8 +236,8 @@ def write_values(
 ) -> None:
     """Write values to a .npz or .json file or a folder, whole or not at all.
 
-    `values` are the "output"s, and perhaps "input"s, by name; `declared` gives the order of each and their types. Where
-    there are inputs, names in a file begin with "input/" and "output/". Raises UsageError U102 where something is there
+    `values` are the "output"s, and perhaps "input"s, by name; `declared` has their order and types. Where
+    there are inputs, names in a file begin with "input/" and "output/". Raises UsageError U102 where something exists
     already, U103 where the form cannot hold a value, U104.
     """
     form = form_of(path)
@@ -274,7 +274,7 @@ def _bytes_of(declared: ValueInfo, value: Any) -> bytes:
 
 
 def _check_folder(path: str, files: Iterable[str]) -> None:
-    """Raise UsageError U102 where a folder holds values that would seem to belong to those written now."""
+    """Raise UsageError U102 where a folder holds values of another run, which would seem to belong to this one."""
     if os.path.isdir(path):
         written = {os.path.basename(file) for file in files}
         others = sorted(each for each in os.listdir(path) if _NUMBERED.fullmatch(each) and each not in written)

@@ -1,11 +1,11 @@
-"""Values in JSON: a tensor as nested lists, typed by what the model declares.
+"""Values in JSON: a tensor as nested lists, of the type that the model declares.
 
     {"x": [[1, 2.5], ["nan", "-inf"]], "names": ["a", "b"], "empty": {"shape": [0, 3], "data": []}}
 
-A tensor is nested lists of its elements, or its shape and all elements in a row, which is the only way to write a shape
-that has no elements. A number that JSON does not have is a text, "nan", "inf", "-inf"; a complex one is as Python
-writes it, "1+2j". A sequence is a list, a map an object, an optional its value or null. Bytes that are not UTF-8 are
-the halves of surrogate pairs that Python's "surrogateescape" puts in their place.
+A tensor is nested lists of its elements, or its shape and a flat list of its elements, the only form of a shape without
+elements. A number that JSON lacks is text: "nan", "inf", "-inf"; a complex number is text as Python writes it, "1+2j".
+A sequence is a list, a map an object, an optional its value or null. Bytes that are not UTF-8 become lone surrogates,
+as with Python's error handler "surrogateescape".
 
 All functions raise ValueError with the reason.
 """
@@ -28,19 +28,19 @@ from opset.model.arrays import array_of, data_type_of, dtype_of_element
 from opset.model.tensor import make_tensor, text_of
 
 MOST: Final = 32 << 20
-"""Bytes of the longest text that is read: as Python's objects it takes thirty times as much."""
+"""Bytes of the longest text that is read: parsed, it takes thirty times as much memory."""
 _HUGE: Final = sys.float_info.max
 _DIGITS: Final = 400
 _RANK: Final = 32
 _DEPTH: Final = 64
 _ENTRIES: Final = 1 << 20
-"""Entries of the sequences of a value together: each is an array of its own, which takes microseconds."""
+"""Entries of all sequences in a value: each is an array of its own, which takes microseconds."""
 _INTEGER: Final = re.compile(r"-?[0-9]{1,20}")
 _NUMBERS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def parse(text: bytes | str) -> Any:
-    """Return what JSON says; an object that has a key twice is refused, and so is what Python's dialect adds."""
+    """Return parsed JSON; duplicate keys are refused, and so are the constants that Python's parser adds to JSON."""
     if len(text) > MOST:
         raise ValueError(f"it has {len(text):,} bytes, and of JSON no more than {MOST:,} are read: use .npz or .pb")
     try:
@@ -63,12 +63,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key '{printable(twice[:100])}' stands twice")
+        raise ValueError(f"the key '{printable(twice[:100])}' occurs twice")
     return found
 
 
 def value_of(data: Any, kind: str) -> Any:
-    """Return the value of a type string that parsed JSON stands for."""
+    """Return the value of parsed JSON, by a type string."""
     if kind.count("(") > _DEPTH:
         raise ValueError("its type is nested too deeply")
     _check_entries(data, kind)
@@ -96,18 +96,18 @@ def _value(data: Any, kind: str) -> Any:
         return None if data is None else _value(data, inner)
     if wrapper == "seq":
         if not isinstance(data, list):
-            raise ValueError(f"{_shown(data)} is no list, and {kind} is asked for")
+            raise ValueError(f"{_shown(data)} is no list, and the type is {kind}")
         return [_value(each, inner) for each in data]
     if wrapper == "map":
         key, _, element = inner.partition(", ")
         if not element:
             raise ValueError(f"JSON has no form for {kind}")
         if not isinstance(data, dict):
-            raise ValueError(f"{_shown(data)} is no object, and {kind} is asked for")
+            raise ValueError(f"{_shown(data)} is no object, and the type is {kind}")
         keys = _keys([*data], key)
         if "(" in element:
             return dict(zip(keys, [_value(each, element) for each in data.values()], strict=True))
-        # Scalars are elements of one tensor; a list among them is none.
+        # Scalars are read as the elements of one tensor, so that a list among them is refused.
         return dict(zip(keys, _tensor({"shape": [len(keys)], "data": [*data.values()]}, element), strict=True))
     if wrapper != "tensor" or inner == "?":
         raise ValueError(f"JSON has no form for {kind}")
@@ -115,7 +115,7 @@ def _value(data: Any, kind: str) -> Any:
 
 
 def _keys(texts: list[str], key: str) -> list[Any]:
-    """Return the keys of a map by the word of their type."""
+    """Return the keys of a map, by the name of their type."""
     keys: list[Any]
     if key == "string":
         keys = [text_of(each.encode("utf-8", "surrogateescape")) for each in texts]
@@ -126,7 +126,7 @@ def _keys(texts: list[str], key: str) -> list[Any]:
                 raise ValueError(f"the key '{printable(each[:60])}' is no {key}")
         keys = [*map(int, texts)]
     if len({*keys}) != len(keys):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return keys
 
 
@@ -146,7 +146,7 @@ def _tensor(data: Any, element: str) -> NDArray[Any]:
 
 
 def _flat(data: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """Return the shape of nested lists and all that is in them, in order."""
+    """Return the shape of nested lists, and their elements in row-major order."""
     if isinstance(data, dict):
         if data.keys() != {"shape", "data"} or not all(isinstance(each, list) for each in data.values()):
             raise ValueError('a tensor is nested lists, or {"shape": […], "data": […]}')
@@ -180,7 +180,7 @@ def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
 
 
 def _element(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return an element as Python's; what would have to change to be of the type is refused."""
+    """Return an element as Python's value; one that would have to change to be of the type is refused."""
     kind = "c" if dtype.kind == "c" else _family(dtype)
     if kind == "O" and isinstance(value, str):
         return text_of(value.encode("utf-8", "surrogateescape"))
@@ -213,7 +213,7 @@ def _shown(data: Any) -> str:
 
 
 def json_of(value: Any) -> Any:
-    """Return a value as what `json` writes, the inverse of `value_of`."""
+    """Return a value in the form that `json` writes, the inverse of `value_of`."""
     if isinstance(value, list):
         return [json_of(each) for each in value]
     if isinstance(value, dict):
@@ -239,7 +239,7 @@ def _nested(flat: list[Any], shape: Sequence[int]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return an element as JSON has it."""
+    """Return an element as a value of JSON."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if value is None or isinstance(value, bool | int | str):

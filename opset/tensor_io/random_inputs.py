@@ -1,4 +1,4 @@
-"""Inputs for a model where nobody has any: drawn from declared types and shapes, the same for the same seed."""
+"""Random inputs for a model: drawn by declared types and shapes, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def random_inputs(
 
     Floats are normally distributed around 0, integers 0 to 3 (as far as the type has them), text is short words; a
     sequence or map of tensors has two entries, an optional has its value. `sizes` are those of dimensions, by the
-    variable's name, or "x.0" for one without a name; a given value tells those of its own.
+    variable's name, or "x.0" for one without a name; a given value determines those of its shape.
 
-    Raises UsageError U103 with all sizes that have to be told or contradict each other, RunError R302 where there are
-    too many elements.
+    Raises UsageError U103 with all sizes that are missing or contradict each other, RunError R302 where there are too
+    many elements.
     """
     inputs = [*inputs]
     known = {**_sizes_of(inputs, given)}
@@ -52,9 +52,9 @@ def random_inputs(
     if drawn.missing:
         options = " ".join(f"--dim {printable(name)}=1" for name in drawn.missing)
         message = f"the size of {', '.join(map(printable, drawn.missing))} is not known"
-        findings.append(Finding("U103", message, help=f"say: {options}"))
+        findings.append(Finding("U103", message, help=f"set it: {options}"))
     if findings:
-        raise UsageError(dict.fromkeys(findings))  # the entries of a sequence are told of once
+        raise UsageError(dict.fromkeys(findings))  # the entries of a sequence have the same findings
     return values
 
 
@@ -75,7 +75,7 @@ def _entries(kind: Any) -> int:
 
 
 class _Drawn:
-    """Draws values, and collects what stands against it: sizes that are missing, and findings."""
+    """Draws values, and collects what prevents it: missing sizes, and findings."""
 
     def __init__(self, sizes: Mapping[str, int], findings: list[Finding], limit: int) -> None:
         self.sizes, self.findings, self.left = sizes, findings, limit
@@ -106,16 +106,16 @@ class _Drawn:
                 values = [self.value(name, inner, rng) for _ in range(_entries(inner))]
                 pairs = zip(keys[: len(values)], values, strict=True)
                 return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in pairs}
-        self._impossible(name, f"it is {type_string(kind) or 'of a type that the model does not tell'}")
+        self._impossible(name, f"it is {type_string(kind) or 'of a type that the model does not declare'}")
         return None
 
     def _impossible(self, name: str, why: str) -> None:
         message = f"no value can be drawn for '{printable(name)}'"
-        self.findings.append(Finding("U103", message, why=why, help="give one, in a file or by --set"))
+        self.findings.append(Finding("U103", message, why=why, help="pass one in a file or with --set"))
 
     def _shape(self, name: str, kind: Any) -> list[int]:
         if not kind.HasField("shape"):
-            self._impossible(name, "the model does not tell how many dimensions it has")
+            self._impossible(name, "the model does not declare its rank")
             return []
         shape = []
         for axis, dim in enumerate(kind.shape.dim):

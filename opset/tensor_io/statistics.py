@@ -1,4 +1,4 @@
-"""What a value is in short: type, shape and statistics, as data that text and JSON are made of."""
+"""Summaries of values: type, shape and statistics, as data for text and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opset.reference.values import type_of
 from opset.tensor_io import json_values
 
 SMALL = 24
-"""Elements of the largest tensor whose values are shown, and entries of the longest list or map."""
+"""Elements of the largest tensor, and entries of the longest list or map, whose values are shown."""
 _SMALL_BYTES = 1 << 13  # of a tensor whose values are shown: texts may be long
 _LINE = 200  # characters of a text in a line
 
@@ -24,7 +24,7 @@ def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
     - a tensor: `shape`; `min`, `max`, `mean` and `std` of its finite numbers, `nan` and `inf` for how many are not;
     - a sequence or map: `length`, and of a sequence the `entries`, those at the start alone where it is long.
 
-    `kind` is the type as it is declared, which tells more of an empty value.
+    `kind` is the declared type, which an empty value does not show by itself.
     """
     data: dict[str, Any] = {"type": kind or type_of(value)}
     if isinstance(value, list):
@@ -88,7 +88,7 @@ def _rows(value: Any, quoted: bool) -> list[str]:
 
 
 def _word(value: Any, quoted: bool = False) -> str:
-    """Return a value of JSON in a few characters; text in quotes, but for what stands for a number."""
+    """Return a value of JSON in a few characters; text in quotes, except where it represents a number."""
     if isinstance(value, list):
         return f"[{', '.join(_word(each, quoted) for each in value)}]"
     if isinstance(value, float):

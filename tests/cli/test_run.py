@@ -107,7 +107,7 @@ def test_all_sizes_that_are_missing_are_named(folder):
     model = save("chance.onnx", CHANCE, folder)
     result = run("run", model, "--random")
     assert result.exit_code == 2 and "the size of N, M is not known" in result.stderr
-    assert "help    say: --dim N=1 --dim M=1" in result.stderr
+    assert "help    set it: --dim N=1 --dim M=1" in result.stderr
     proto = onnx.load(model)
     proto.graph.input[0].type.tensor_type.shape.dim[1].ClearField("dim_param")
     onnx.save(proto, model)
@@ -115,7 +115,7 @@ def test_all_sizes_that_are_missing_are_named(folder):
     assert run_json("run", model, "--random", "--dim", "N=1", "--dim", "x.1=2")["inputs"]["x"]["shape"] == [1, 2]
     proto.graph.input[0].type.tensor_type.ClearField("shape")
     onnx.save(proto, model)
-    assert "does not tell how many dimensions" in run("run", model, "--random").stderr
+    assert "does not declare its rank" in run("run", model, "--random").stderr
 
 
 def test_drawn_sizes_are_bounded(add):

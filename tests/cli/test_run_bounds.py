@@ -58,7 +58,7 @@ def test_a_limit_holds_for_all_files_together(folder):
     for inputs in (["a=a.npy", "b=b.npy"], ["ab.npz"], ["data"]):
         result = run("run", add, *inputs, "--max-bytes", "700K")
         assert result.exit_code == 3 and result.stderr.count("error[R105]") == 1, inputs
-        assert "were to be read" in result.stderr
+        assert "the limit is" in result.stderr or "were to be read" in result.stderr
         assert run("run", add, *inputs, "--max-bytes", "2M", "-q").exit_code == 0
 
 
@@ -135,7 +135,7 @@ def map_model(key, value, folder):
         ('{"1_0": 1}', "is no int64"),
         ('{" 1": 1}', "is no int64"),
         ('{"9999999999999999999": 1}', ""),
-        ('{"1": 1, "01": 2}', "a key stands twice"),
+        ('{"1": 1, "01": 2}', "a key occurs twice"),
         ('{"1": [1, 2]}', "is no element of float32"),
         ('{"1": {"shape": [1], "data": [1]}}', "is no element of float32"),
         ('{"1": null}', "null is no element of float32"),

@@ -197,7 +197,7 @@ def test_the_values_in_json_share_the_limit(tmp_path):
     (tmp_path / "v.json").write_text('{"x": [1, 2], "y": [[3], [4]]}')
     assert len(read(tmp_path / "v.json", *declared, limit=32)) == 2
     why = refused(tmp_path / "v.json", *declared, limit=31)
-    assert why == "'y': it takes 16 bytes, and no more than 15 were to be read"
+    assert why == "'y': it takes 16 bytes, and the limit is 15"
 
 
 @pytest.mark.clock
@@ -369,7 +369,7 @@ def test_archives_that_are_not_what_they_say_are_refused(tmp_path, data, why):
         ("[1]", "no object of values by name"),
         ('{"x": [1, [2]]}', "'x': "),
         ('{"x": [[1], [2, 3]]}', "its lists in dimension 1 are not all of 1 entries"),
-        ('{"x": 1, "x": 2}', "the key 'x' stands twice"),
+        ('{"x": 1, "x": 2}', "the key 'x' occurs twice"),
         ('{"x": NaN}', "NaN is not JSON"),
         ('{"x": 1e999}', "out of range"),
         ('{"x": 1e300}', "does not fit float"),
@@ -382,7 +382,7 @@ def test_archives_that_are_not_what_they_say_are_refused(tmp_path, data, why):
         ('{"x": ' + "[" * 40 + "]" * 40 + "}", "more than 32 dimensions"),
         ('{"x": ' + "9" * 5000 + "}", "a number has 5000 digits"),
         ('{"x": ' + "9" * 350 + "}", "out of range"),
-        ("{" + ",".join(f'"{n}":0' for n in range(200_000)) + ',"7":1}', "the key '7' stands twice"),
+        ("{" + ",".join(f'"{n}":0' for n in range(200_000)) + ',"7":1}', "the key '7' occurs twice"),
     ],
 )
 def test_json_that_is_no_value_is_refused(tmp_path, text, why):
@@ -408,8 +408,8 @@ def test_json_that_is_no_value_is_refused(tmp_path, text, why):
         ('{"1_0": 1}', "map(int64, float)", "the key '1_0' is no int64"),
         ('{"9223372036854775808": 1}', "map(int64, float)", "the key '9223372036854775808' is no int64"),
         ('{"-9223372036854775809": 1}', "map(int64, float)", "the key '-9223372036854775809' is no int64"),
-        ('{"1": 1, "01": 2}', "map(int64, float)", "a key stands twice"),
-        ('{"é": 1, "\\udcc3\\udca9": 2}', "map(string, float)", "a key stands twice"),
+        ('{"1": 1, "01": 2}', "map(int64, float)", "a key occurs twice"),
+        ('{"é": 1, "\\udcc3\\udca9": 2}', "map(string, float)", "a key occurs twice"),
         ('{"\\ud800": 1}', "map(string, float)", "surrogates"),
         ('{"1": 1, "2": [1]}', "map(int64, float)", "a list of 1 is no element of float32"),
         ('{"1": [1]}', "map(int64, string)", "a list of 1 is no element of text"),
@@ -439,7 +439,7 @@ def test_files_that_are_none_are_refused_at_once(tmp_path):
     assert "no regular file" in refused(tmp_path / "zero.pb")
     assert "No such file" in refused(tmp_path / "absent.json")
     (tmp_path / "large.pb").write_bytes(bytes(1000))
-    assert "no more than 999 were to be read" in refused(tmp_path / "large.pb", limit=999)
+    assert "the limit is 999" in refused(tmp_path / "large.pb", limit=999)
     with pytest.raises(RunError, match="form of the file is not known"):
         read(tmp_path / "v.csv")
 

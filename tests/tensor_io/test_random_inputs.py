@@ -73,6 +73,6 @@ def test_what_cannot_be_drawn_is_told_at_once():
         random_inputs(inputs, {}, {}, 0, Limits())
     assert [(each.code, each.message, each.why) for each in caught.value.findings] == [
         ("U103", "no value can be drawn for 's'", "it is sparse_tensor(float)"),
-        ("U103", "no value can be drawn for 'u'", "it is of a type that the model does not tell"),
-        ("U103", "no value can be drawn for 'r'", "the model does not tell how many dimensions it has"),
+        ("U103", "no value can be drawn for 'u'", "it is of a type that the model does not declare"),
+        ("U103", "no value can be drawn for 'r'", "the model does not declare its rank"),
     ]

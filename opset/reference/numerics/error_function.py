@@ -1,7 +1,7 @@
 """The Gauss error function of arrays, which numpy lacks.
 
 Up to 1.25 it is `x + x * P(x * x)`, which loses nothing near zero; beyond, `1 - exp(Q(x - 1.25))`, where Q follows the
-logarithm of the complement. P and Q were fitted to values of 40 digits by least squares, weighted anew until the
+logarithm of the complement. P and Q were fitted to values of 40 digits by least squares, reweighted until the
 greatest relative error of the result was as small as it gets: below 1e-9 for float32, below 4e-17 for double. Both are
 computed in double. Results in float32 are within 0.52 units of the last place, those in double within 4e-16 of the
 exact value, relative to it.
