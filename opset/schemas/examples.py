@@ -35,7 +35,7 @@ from opset.model.elements import NUMBERS
 from opset.schemas.fields import Fields
 from opset.schemas.model import UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
 from opset.schemas.names import near_miss
-from opset.schemas.reader import Findings, Node
+from opset.schemas.reader import Findings, YamlNode
 from opset.schemas.types import expand
 
 MAX_ELEMENTS = 2**20  # of all values of a file, since a few words stand for many elements
@@ -57,7 +57,7 @@ class Examples(Fields):
         self.constraints = {schema.since_version: each.constraints for schema, each in zip(schemas, docs, strict=True)}
         self.elements = 0
 
-    def read(self, node: Node) -> tuple[Example, ...]:
+    def read(self, node: YamlNode) -> tuple[Example, ...]:
         """Return all examples, in their order."""
         examples: dict[str, Example] = {}
         for each in self.items(node):
@@ -67,7 +67,7 @@ class Examples(Fields):
             examples[example.name] = example
         return tuple(examples.values())
 
-    def example(self, node: Node) -> Example:
+    def example(self, node: YamlNode) -> Example:
         """Return one example."""
         fields = self.mapping(node, _KEYS, ("name", "since"))
         name = self.name(fields.get("name"))
@@ -102,7 +102,7 @@ class Examples(Fields):
             self.signature(node, fields, example, versions)
         return example
 
-    def version(self, node: Node | None) -> int | None:
+    def version(self, node: YamlNode | None) -> int | None:
         """Return a version of the operator; None where nothing, or nothing right, is said."""
         if node is None:
             return None
@@ -114,7 +114,7 @@ class Examples(Fields):
             self.findings.add("S107", f"the operator has no version {since}", node, versions)
         return None
 
-    def tolerance(self, node: Node) -> float:
+    def tolerance(self, node: YamlNode) -> float:
         """Return a number that is not negative."""
         value = node.value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
@@ -122,7 +122,7 @@ class Examples(Fields):
         self.wrong(node, "a number that is not negative")
         return 0.0
 
-    def label(self, node: Node, label: str, versions: Sequence[OpSchema]) -> None:
+    def label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
         """Note where a version does not have the constraint that an example breaks."""
         for schema in versions:
             if label not in self.constraints[schema.since_version]:
@@ -131,13 +131,15 @@ class Examples(Fields):
                 self.findings.add("S107", message, node, near_miss(label, known))
                 return
 
-    def signature(self, node: Node, fields: dict[str, Node], example: Example, versions: Sequence[OpSchema]) -> None:
+    def signature(
+        self, node: YamlNode, fields: dict[str, YamlNode], example: Example, versions: Sequence[OpSchema]
+    ) -> None:
         """Note where the number or the types of the values are not those of a version; the first such version is."""
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)
             any(self.misfit(at, side, values, schema) for schema in versions)
 
-    def misfit(self, at: Node, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
+    def misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
         """Return whether the inputs or outputs do not fit a version, and note it."""
         since, parameters = schema.since_version, getattr(schema, f"{side}s")
         least, most = getattr(schema, f"min_{side}"), getattr(schema, f"max_{side}")
@@ -156,7 +158,7 @@ class Examples(Fields):
 
     # Attributes.
 
-    def attributes(self, example: Node, node: Node | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
+    def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
         """Return the attributes by name; each has to be one of every version, and no required one may be missing."""
         values: dict[str, Any] = {}
         given = {} if node is None else self.mapping(node)
@@ -176,7 +178,7 @@ class Examples(Fields):
                 self.findings.add("S104", f"the attribute {name!r} is missing", node or example)
         return values
 
-    def attribute(self, node: Node, type_: str) -> Any:
+    def attribute(self, node: YamlNode, type_: str) -> Any:
         """Return an attribute's value of a type."""
         if type_.endswith("s"):
             return [self.attribute(each, type_[:-1]) for each in self.items(node)]
@@ -193,11 +195,11 @@ class Examples(Fields):
 
     # Values.
 
-    def values(self, node: Node, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
+    def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
         """Return the values of a list; None for an absent one. Where `unknown`, elements may be left open."""
         return tuple(None if each.value is None else self.typed(each, unknown) for each in self.items(node))
 
-    def typed(self, node: Node, unknown: bool = False) -> ExampleValue | None:
+    def typed(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
         """Return a value that says its type."""
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
@@ -211,7 +213,7 @@ class Examples(Fields):
             return self.tensor(fields[key], type_, fields.get("shape"), unknown)
         return self.content(fields[key], type_, unknown)
 
-    def type_key(self, node: Node, fields: dict[str, Node], others: Sequence[str]) -> str | None:
+    def type_key(self, node: YamlNode, fields: dict[str, YamlNode], others: Sequence[str]) -> str | None:
         """Return the one key of a value that is its type."""
         keys = [key for key in fields if key not in others]
         if len(keys) == 1:
@@ -220,7 +222,7 @@ class Examples(Fields):
             self.wrong(node, "one type with its content, such as {float: [1, 2]},")
         return None
 
-    def type(self, node: Node) -> str:
+    def type(self, node: YamlNode) -> str:
         """Return a type as schemas spell it."""
         text = self.text(node)
         try:
@@ -230,7 +232,7 @@ class Examples(Fields):
             return ""
         return type_
 
-    def content(self, node: Node, type_: str, unknown: bool) -> ExampleValue | None:
+    def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
         """Return a value of a type, of which this node is the content."""
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
@@ -256,7 +258,7 @@ class Examples(Fields):
             self.wrong(node, "a value that is not sparse")
         return None
 
-    def map_key(self, node: Node, element: str) -> str | int:
+    def map_key(self, node: YamlNode, element: str) -> str | int:
         """Return the key of a map, which YAML holds as text."""
         text = str(node.value)
         if element == "string":
@@ -264,10 +266,10 @@ class Examples(Fields):
         if not _WHOLE.fullmatch(text):
             self.wrong(node, f"a key of type {element}, such as \"1\",")
             return 0
-        key: int = self.element(Node(int(text), node.line, node.column), element)
+        key: int = self.element(YamlNode(int(text), node.line, node.column), element)
         return key
 
-    def sparse(self, node: Node) -> ExampleValue | None:
+    def sparse(self, node: YamlNode) -> ExampleValue | None:
         """Return a sparse tensor: its values, where they stand, and the shape of the whole."""
         fields = self.mapping(node, required=("indices", "shape"))
         key = self.type_key(node, fields, ("indices", "shape"))
@@ -288,7 +290,7 @@ class Examples(Fields):
 
     # Tensors.
 
-    def tensor(self, node: Node, type_: str, shape: Node | None, unknown: bool = False) -> ExampleValue:
+    def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
         """Return a tensor whose elements are nested lists, a flat list with a shape, a count, one scalar, or open."""
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
@@ -316,7 +318,7 @@ class Examples(Fields):
             self.findings.add("S105", f"{own[0]} elements do not make the shape {list(wanted)}", shape)
         return ExampleValue(type_, content, wanted)
 
-    def flat(self, node: Node) -> tuple[list[Node], tuple[int, ...]]:
+    def flat(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
         """Return the elements of nested lists in row-major order, and their shape."""
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):
@@ -330,17 +332,17 @@ class Examples(Fields):
         self.spend(len(level), node)
         return level, tuple(shape)
 
-    def count(self, node: Node, element: str, first: int, last: int) -> list[Any]:
+    def count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
         """Return the whole numbers from the first to the last."""
         if last < first:
             self.wrong(node, "a count that goes up")
             return []
         self.spend(last - first + 1, node)
         for end in {first, last}:
-            self.element(Node(end, node.line, node.column), element)
+            self.element(YamlNode(end, node.line, node.column), element)
         return list(range(first, last + 1))
 
-    def shape(self, node: Node) -> tuple[int, ...]:
+    def shape(self, node: YamlNode) -> tuple[int, ...]:
         """Return the dimensions in a list."""
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_ELEMENTS for each in shape):
@@ -348,14 +350,14 @@ class Examples(Fields):
             return ()
         return shape
 
-    def spend(self, elements: int, node: Node) -> None:
+    def spend(self, elements: int, node: YamlNode) -> None:
         """Count elements of the file. Raises SchemaError where they are too many."""
         self.elements += elements
         if self.elements > MAX_ELEMENTS:
             self.findings.add("S102", f"the examples of this file have more than {MAX_ELEMENTS} elements", node)
             raise SchemaError(self.findings)
 
-    def element(self, node: Node, element: str) -> Any:
+    def element(self, node: YamlNode, element: str) -> Any:
         """Return one element of a tensor or map, which its type can hold."""
         value = node.value
         if element == "string":

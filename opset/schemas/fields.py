@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from opset.schemas.names import near_miss
-from opset.schemas.reader import Findings, Node
+from opset.schemas.reader import Findings, YamlNode
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ class Fields:
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
 
-    def mapping(self, node: Node, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, Node]:
+    def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
         """Return a mapping's entries; without `known`, any key is accepted."""
         if not isinstance(node.value, dict):
             self.wrong(node, "a mapping")
@@ -37,14 +37,14 @@ class Fields:
                 self.findings.add("S104", f"the key {key!r} is missing", node)
         return {key: value for key, value in node.value.items() if not known or key in known}
 
-    def items(self, node: Node) -> list[Node]:
+    def items(self, node: YamlNode) -> list[YamlNode]:
         """Return the items of a list."""
         if isinstance(node.value, list):
             return node.value
         self.wrong(node, "a list")
         return []
 
-    def text(self, node: Node | None) -> str:
+    def text(self, node: YamlNode | None) -> str:
         """Return text; none where nothing is said."""
         if node is None:
             return ""
@@ -53,14 +53,14 @@ class Fields:
         self.wrong(node, "text", "quote it" if not isinstance(node.value, (list, dict)) else "")
         return ""
 
-    def name(self, node: Node | None) -> str:
+    def name(self, node: YamlNode | None) -> str:
         """Return text that is not empty; none where nothing is said."""
         text = self.text(node)
         if node is not None and node.value == "":
             self.findings.add("S105", "a name must not be empty", node)
         return text
 
-    def flag(self, node: Node | None) -> bool:
+    def flag(self, node: YamlNode | None) -> bool:
         """Return true or false; false where nothing is said."""
         if node is None:
             return False
@@ -68,7 +68,7 @@ class Fields:
             self.wrong(node, "true or false")
         return node.value is True
 
-    def number(self, node: Node | None, default: int = 0) -> int:
+    def number(self, node: YamlNode | None, default: int = 0) -> int:
         """Return a whole number; the default where nothing is said."""
         if node is None:
             return default
@@ -77,22 +77,22 @@ class Fields:
         self.wrong(node, "a whole number")
         return default
 
-    def choice(self, node: Node, choices: Sequence[str]) -> str:
+    def choice(self, node: YamlNode, choices: Sequence[str]) -> str:
         """Return one of some words."""
         text = self.text(node)
         if text and text not in choices:
             self.findings.add("S105", f"{text!r} is not one of {', '.join(choices)}", node, near_miss(text, choices))
         return text
 
-    def wrong(self, node: Node, wanted: str, help: str = "") -> None:
+    def wrong(self, node: YamlNode, wanted: str, help: str = "") -> None:
         """Note that something else has to stand here."""
         self.findings.add("S105", f"{wanted} has to stand here", node, help)
 
-    def undefined(self, node: Node, what: str, name: str, known: Iterable[str]) -> None:
+    def undefined(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
         """Note that a name means nothing here."""
         self.findings.add("S107", f"there is no {what} {name!r}", node, near_miss(name, known))
 
-    def value(self, node: Node, type_: str) -> Any:
+    def value(self, node: YamlNode, type_: str) -> Any:
         """Return an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds."""
         if type_ in ("ints", "floats", "strings"):
             return tuple(self.value(each, type_[:-1]) for each in self.items(node))
@@ -108,7 +108,7 @@ class Fields:
         self.wrong(node, "a number" if type_ == "float" else f"no default (an attribute of type {type_} has none)")
         return None
 
-    def rounded(self, node: Node, value: float) -> float:
+    def rounded(self, node: YamlNode, value: float) -> float:
         """Return the float32 nearest to a number."""
         try:
             return float32(value)
@@ -116,7 +116,7 @@ class Fields:
             self.wrong(node, "a number that float32 can hold")
             return 0.0
 
-    def any_value(self, node: Node) -> Any:
+    def any_value(self, node: YamlNode) -> Any:
         """Return a value whose type is not known here, with floats as float32 and lists as tuples."""
         if isinstance(node.value, list):
             return tuple(self.any_value(each) for each in node.value)
@@ -124,14 +124,14 @@ class Fields:
             return {key: self.any_value(each) for key, each in node.value.items()}
         return self.rounded(node, node.value) if isinstance(node.value, float) else node.value
 
-    def named(self, node: Node | None, read_one: Callable[[Node], T]) -> dict[str, T]:
+    def named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
         """Return a mapping from any names to what `read_one` makes of their values."""
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
-    def pair(self, read_one: Callable[[Node], Any]) -> Callable[[Node], list[Any]]:
+    def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
         """Return a reader of `[old, new]`."""
 
-        def read_pair(node: Node) -> list[Any]:
+        def read_pair(node: YamlNode) -> list[Any]:
             if isinstance(node.value, list) and len(node.value) == 2:
                 return [read_one(each) for each in node.value]
             self.wrong(node, "a list of the old and the new value")

@@ -18,8 +18,8 @@ from opset.schemas.lock import Lock, read_lock, signature_hash
 from opset.schemas.model import AttributeChange, Change, Docs, Example, OpSchema, example_versions
 from opset.schemas.names import near_miss, shown
 from opset.schemas.printer import flow
-from opset.schemas.reader import MAX_FINDINGS, Findings, Node, read
-from opset.schemas.types import TypeSets
+from opset.schemas.reader import MAX_FINDINGS, Findings, YamlNode, read
+from opset.schemas.types import TypeSets, expand
 
 FAMILIES = (
     *("activation", "attention", "binary", "cast", "control_flow", "conv", "create", "image", "indexing", "layout"),
@@ -45,7 +45,7 @@ class Inferred:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class LintContext:
     """What a rule may look at besides one operator."""
 
     sets: TypeSets
@@ -67,7 +67,7 @@ class Transition:
     change: Change
 
 
-Rule = Callable[[Operator, Surroundings], Iterator[Finding]]
+Rule = Callable[[Operator, LintContext], Iterator[Finding]]
 
 
 def lint(
@@ -112,10 +112,10 @@ def _lint_folder(
     if not standard:
         names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
     exemplary = standard or any(operator.examples for operator in operators)
-    surroundings = Surroundings(sets, lock, names, written, kernels, inferred, exemplary)
+    context = LintContext(sets, lock, names, written, kernels, inferred, exemplary)
     for operator in operators:
         for check in RULES:
-            findings += itertools.islice(check(operator, surroundings), MAX_FINDINGS)
+            findings += itertools.islice(check(operator, context), MAX_FINDINGS)
     if own_sets.exists():
         findings += _lint_sets(own_sets, base, sets, operators)
     findings += _lost_versions(folder, lock, operators)
@@ -135,14 +135,15 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def declared_difference(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """The declared difference of a version is the computed one (S201)."""
     for step in _transitions(operator):
         computed, declared = signature_diff(step.old, step.new), step.change.diff
         for key in sorted(computed.keys() | declared.keys()):
             if _canonical(computed.get(key)) == _canonical(declared.get(key)):
                 continue
-            difference = compact({key: computed[key]}, around.sets) if key in computed else {}
+            sets = _sets_for(operator.domain, context.sets)
+            difference = compact({key: computed[key]}, sets) if key in computed else {}
             yield Finding(
                 "S201",
                 f"{operator.name} {step.new.since_version} does not declare what differs in {key}",
@@ -151,7 +152,7 @@ def declared_difference(operator: Operator, around: Surroundings) -> Iterator[Fi
             )
 
 
-def newest_first(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def newest_first(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Versions stand newest first (S202)."""
     nodes = operator.root.value["versions"].value
     sinces = [node.value["since"].value for node in nodes]
@@ -162,9 +163,9 @@ def newest_first(operator: Operator, around: Surroundings) -> Iterator[Finding]:
             )
 
 
-def released_signature(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def released_signature(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """The signature of a released version stays as it was (S203)."""
-    versions = around.lock.get(shown(operator.domain), {}).get(operator.name, {})
+    versions = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
         if released and released != signature_hash(schema):
@@ -176,7 +177,7 @@ def released_signature(operator: Operator, around: Surroundings) -> Iterator[Fin
             )
 
 
-def meaning_of_equal_signatures(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def meaning_of_equal_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A version whose signature is that of the one before says what it changed; one says one thing (S205)."""
     for step in _transitions(operator):
         place = operator.place(step.new.since_version, "change")
@@ -188,14 +189,14 @@ def meaning_of_equal_signatures(operator: Operator, around: Surroundings) -> Ite
             yield Finding("S205", message, place=place, help="where meaning changed, tell all of it in 'meaning'")
 
 
-def adapters_exist(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An adapter that is declared written is registered (S206), and only such a one is (S207)."""
-    if around.written is None:
+    if context.written is None:
         return
     for step in _transitions(operator):
         since = step.new.since_version
         for direction, declared in (("up", step.change.up), ("down", step.change.down)):
-            registered = (operator.domain, operator.name, since, direction) in around.written
+            registered = (operator.domain, operator.name, since, direction) in context.written
             place = operator.place(since, "change", "adapters", direction)
             if declared == "written" and not registered:
                 yield Finding("S206", f"no adapter {direction} is written for {operator.name} {since}", place=place)
@@ -206,7 +207,7 @@ def adapters_exist(operator: Operator, around: Surroundings) -> Iterator[Finding
                 )
 
 
-def removed_attributes(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Where the way up is derived, a removed attribute is ignored or becomes an input (S208)."""
     for name, declared, step in _changed_attributes(operator):
         went = name in step.old.attributes and name not in step.new.attributes
@@ -219,7 +220,7 @@ def removed_attributes(operator: Operator, around: Surroundings) -> Iterator[Fin
             )
 
 
-def added_attributes(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Where the way up is derived, the old behaviour is known of an attribute that has to be given (S209)."""
     for name, declared, step in _changed_attributes(operator):
         came = name in step.new.attributes and name not in step.old.attributes
@@ -232,7 +233,7 @@ def added_attributes(operator: Operator, around: Surroundings) -> Iterator[Findi
             )
 
 
-def facets_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def facets_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """`old` and `only_for` stand beside an attribute that came, `ignored` and `input` beside one that went (S210).
 
     `negative` stands beside an axis that both versions have.
@@ -257,7 +258,7 @@ def facets_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
             yield Finding("S210", f"version {since} has no input {declared.input}", place=place, help=help)
 
 
-def emulated_types_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A type that is emulated came with its version, and the other one was allowed before (S229)."""
     for step in _transitions(operator):
         for element, wider in step.change.emulate.items():
@@ -280,9 +281,9 @@ def _changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChan
             yield name, step.change.attributes.get(name, AttributeChange()), step
 
 
-def constraints_used(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def constraints_used(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every type constraint is that of a parameter. A released version that breaks this cannot be mended (S211)."""
-    released = around.lock.get(shown(operator.domain), {}).get(operator.name, {})
+    released = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
         for name in schema.types:
@@ -291,7 +292,7 @@ def constraints_used(operator: Operator, around: Surroundings) -> Iterator[Findi
                 yield Finding("S211", f"no parameter has the type constraint {name}", place=place)
 
 
-def everything_documented(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def everything_documented(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every parameter and attribute (S212) and every version (S213) has prose."""
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
@@ -306,7 +307,7 @@ def everything_documented(operator: Operator, around: Surroundings) -> Iterator[
                     yield Finding("S212", f"{name} of {operator.name} {since} has no doc", place=place)
 
 
-def replacements(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A deprecated version names the operator that replaces it, and only such a one does (S214)."""
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "replacement")
@@ -315,12 +316,12 @@ def replacements(operator: Operator, around: Surroundings) -> Iterator[Finding]:
             if not schema.deprecated:
                 message = f"{operator.name} {schema.since_version} names a replacement and is not deprecated"
             yield Finding("S214", message, place=place)
-        elif schema.replacement and not around.names & {(schema.domain, schema.replacement), ("", schema.replacement)}:
-            help = near_miss(schema.replacement, [name for _, name in around.names])
+        elif schema.replacement and not context.names & {(schema.domain, schema.replacement), ("", schema.replacement)}:
+            help = near_miss(schema.replacement, [name for _, name in context.names])
             yield Finding("S214", f"there is no operator {schema.replacement}", place=place, help=help)
 
 
-def names_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def names_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A file is called as its operator, which is an identifier; its folder is called as the domain (S215)."""
     path = Path(operator.path)
     if path.stem != operator.name:
@@ -332,7 +333,7 @@ def names_fit(operator: Operator, around: Surroundings) -> Iterator[Finding]:
         yield Finding("S215", f"the domain {operator.domain!r} is not made of words and dots", place=f"{path}:1:1")
 
 
-def family_known(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def family_known(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An operator of the standard is of a known family; other domains have families of their own (S216)."""
     if operator.family not in FAMILIES and shown(operator.domain).split(".")[:2] == ["ai", "onnx"]:
         node = operator.root.value["family"]
@@ -341,31 +342,75 @@ def family_known(operator: Operator, around: Surroundings) -> Iterator[Finding]:
         yield Finding("S216", f"there is no family {operator.family}", place=place, help=help)
 
 
-def lists_that_are_sets(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def lists_that_are_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A list of types that equals a named set is written as its name (S219)."""
-    names = {types: name for name, types in around.sets.items()}
+    names = {types: name for name, types in _sets_for(operator.domain, context.sets).items()}
     nodes = {node.value["since"].value: node for node in operator.root.value["versions"].value}
     for schema in operator.schemas:
         for constraint, types in schema.types.items():
             node = nodes[schema.since_version].value["types"].value[constraint]
-            if types in names and node.value != names[types] and not _is_set(node, around.sets):
+            if types in names and node.value != names[types] and not _is_set(node, context.sets):
                 place = operator.place(schema.since_version, "types", constraint)
                 yield Finding(
                     "S219", f"{constraint} lists the types of a named set", place=place, help=f"write {names[types]}"
                 )
 
 
-def _is_set(node: Node, sets: TypeSets) -> bool:
+def types_named_once(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """No part of a list of types is covered by the others (S230)."""
+    for version, constraint, node in _types_of(operator):
+        parts = [each.value for each in node.value] if isinstance(node.value, list) else []
+        types = [set(expand(part, context.sets)) for part in parts]
+        for index, part in enumerate(parts):
+            if types[index] <= set().union(*types[:index], *types[index + 1 :]):
+                message = f"{constraint} lists {part}, which the rest of the list has already"
+                place = operator.place(version, "types", constraint)
+                yield Finding("S230", message, place=place, help=f"leave {part} out")
+                break
+
+
+def sets_of_the_domain(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A set that is named after a domain, such as `ml_labels`, is used there alone (S231)."""
+    for version, constraint, node in _types_of(operator):
+        for word in _words([node]):
+            if word in context.sets and word not in _sets_for(operator.domain, context.sets):
+                message = f"{word} is a set for the domain {SETS_OF_DOMAINS[word.partition('_')[0]]}"
+                place = operator.place(version, "types", constraint)
+                yield Finding("S231", message, place=place, help="list the types, or name another set")
+
+
+SETS_OF_DOMAINS = {"ml": "ai.onnx.ml"}
+"""Domains by the beginning of the names of type sets that are for them alone."""
+
+
+def _sets_for(domain: str, sets: TypeSets) -> TypeSets:
+    """Return the type sets that an operator of a domain may name."""
+    return {
+        name: types
+        for name, types in sets.items()
+        if SETS_OF_DOMAINS.get(name.partition("_")[0] if "_" in name else "", domain) == domain
+    }
+
+
+def _types_of(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
+    """Yield what is written as the types of every type constraint, with the version and the constraint's name."""
+    for version in operator.root.value["versions"].value:
+        types = version.value.get("types")
+        for constraint, node in types.value.items() if types is not None else ():
+            yield version.value["since"].value, constraint, node
+
+
+def _is_set(node: YamlNode, sets: TypeSets) -> bool:
     return isinstance(node.value, str) and node.value in sets
 
 
-def has_examples(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def has_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every operator has an example, where others have (S220)."""
-    if around.exemplary and not operator.examples:
+    if context.exemplary and not operator.examples:
         yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
 
 
-def constraints_broken(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def constraints_broken(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every constraint is broken by an example (S221). Where versions say the same, one example does."""
     broken = {
         (example.error, docs.constraints[example.error])
@@ -388,7 +433,7 @@ def _docs_of(operator: Operator, example: Example) -> list[Docs]:
     return [docs[since] for since in example_versions(example, docs)]
 
 
-def attributes_set(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def attributes_set(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every attribute that has an effect is set by an example (S222)."""
     done = {name for example in operator.examples for name in example.attributes}
     done |= {name for name, declared, _ in _changed_attributes(operator) if declared.ignored}
@@ -399,7 +444,7 @@ def attributes_set(operator: Operator, around: Surroundings) -> Iterator[Finding
         done |= schema.attributes.keys()
 
 
-def examples_differ(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def examples_differ(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """No two examples are the same (S223)."""
     first: dict[str, str] = {}
     for position, example in enumerate(operator.examples):
@@ -411,15 +456,15 @@ def examples_differ(operator: Operator, around: Surroundings) -> Iterator[Findin
         first.setdefault(content, example.name)
 
 
-def kernels_exist(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def kernels_exist(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every version has a kernel, its own or that of an older one, unless it is deprecated (S224).
 
     A domain without any kernel is one that is not meant to be evaluated.
     """
-    if around.kernels is None or not any(domain == operator.domain for domain, _, _ in around.kernels):
+    if context.kernels is None or not any(domain == operator.domain for domain, _, _ in context.kernels):
         return
     key = operator.domain, operator.name
-    first = min((since for *kernel, since in around.kernels if tuple(kernel) == key), default=None)
+    first = min((since for *kernel, since in context.kernels if tuple(kernel) == key), default=None)
     for schema in operator.schemas:
         since = schema.since_version
         if not schema.deprecated and (first is None or since < first):
@@ -427,21 +472,21 @@ def kernels_exist(operator: Operator, around: Surroundings) -> Iterator[Finding]
             yield Finding("S224", message, place=operator.place(since))
 
 
-def outputs_inferred(operator: Operator, around: Surroundings) -> Iterator[Finding]:
+def outputs_inferred(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every version says how its outputs are inferred, by a rule (S227) or a function, unless it is deprecated (S226).
 
     A domain that never says it is one of which shapes are not to be known.
     """
-    if around.inferred is None:
+    if context.inferred is None:
         return
-    known = any(domain == operator.domain for domain, _, _ in around.inferred.functions)
+    known = any(domain == operator.domain for domain, _, _ in context.inferred.functions)
     for schema in operator.schemas:
         since = schema.since_version
         if schema.shape:
-            if why := around.inferred.misnamed(schema):
+            if why := context.inferred.misnamed(schema):
                 place = operator.place(since, "shape")
                 yield Finding("S227", f"the rule {schema.shape!r} cannot be used", place=place, why=why)
-        elif known and not schema.deprecated and _function_of(schema, around.inferred) is None:
+        elif known and not schema.deprecated and _function_of(schema, context.inferred) is None:
             message = f"nothing says how the outputs of {operator.name} {since} are inferred"
             help = "name a rule, shape: same(X), or write a function"
             yield Finding("S226", message, place=operator.place(since), help=help)
@@ -457,7 +502,7 @@ def _function_of(schema: OpSchema, inferred: Inferred) -> int | None:
 RULES: tuple[Rule, ...] = (
     *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
     *(removed_attributes, added_attributes, facets_fit, emulated_types_fit, constraints_used, everything_documented),
-    *(replacements, names_fit, family_known, lists_that_are_sets),
+    *(replacements, names_fit, family_known, lists_that_are_sets, types_named_once, sets_of_the_domain),
     *(has_examples, constraints_broken, attributes_set, examples_differ, kernels_exist),
     outputs_inferred,
 )
@@ -480,7 +525,7 @@ def _lint_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Opera
         first.setdefault(sets[name], name)
 
 
-def _words(nodes: Iterable[Node]) -> Iterator[str]:
+def _words(nodes: Iterable[YamlNode]) -> Iterator[str]:
     """Yield every word of the type expressions that stand in these nodes."""
     open_nodes = list(nodes)
     while open_nodes:

@@ -63,7 +63,7 @@ from opset.schemas.model import (
 from opset.schemas.names import normalised
 from opset.schemas.printer import dump_document
 from opset.schemas.ranges import Comparison, parse_range, ranks_of
-from opset.schemas.reader import MAX_SIZE, Findings, Node, read
+from opset.schemas.reader import MAX_SIZE, Findings, YamlNode, read
 from opset.schemas.signature import AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
 from opset.schemas.types import TypeSets, expand, is_type
 
@@ -102,7 +102,7 @@ class Operator:
     docs: tuple[Docs, ...]
     examples: tuple[Example, ...]
     path: str
-    root: Node
+    root: YamlNode
 
     def place(self, since: int, *keys: str) -> str:
         """Return path:line:column of a key of one version, or of a parameter's name; of the innermost that is there."""
@@ -123,8 +123,8 @@ class Operator:
 @dataclass(frozen=True)
 class _Version:
     schema: OpSchema
-    node: Node
-    fields: dict[str, Node]
+    node: YamlNode
+    fields: dict[str, YamlNode]
     docs: dict[str, dict[str, str]]
 
 
@@ -229,7 +229,7 @@ class _Reading(Fields):
         self.sets, self.domain = sets, domain
         self.expansions = 0
 
-    def types(self, node: Node) -> tuple[str, ...]:
+    def types(self, node: YamlNode) -> tuple[str, ...]:
         """Return the types that one expression, or a list of them, stands for; see `expand`."""
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
@@ -241,7 +241,7 @@ class _Reading(Fields):
             self.wrong(node, "at least one type")
         return tuple(sorted(types))
 
-    def expanded(self, node: Node, expression: str) -> set[str]:
+    def expanded(self, node: YamlNode, expression: str) -> set[str]:
         try:
             types = set(expand(expression, self.sets)) if expression else set()
         except KeyError:
@@ -255,7 +255,7 @@ class _Reading(Fields):
 
     # The operator, from the outside in.
 
-    def operator(self, root: Node) -> Operator:
+    def operator(self, root: YamlNode) -> Operator:
         fields = self.mapping(root, _OPERATOR_KEYS, _OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
         nodes = self.items(fields["versions"]) if "versions" in fields else []
@@ -281,7 +281,7 @@ class _Reading(Fields):
         examples = Examples(self.findings, schemas, prose).read(fields["examples"]) if "examples" in fields else ()
         return Operator(self.domain, name, family, schemas, prose, examples, self.findings.file, root)
 
-    def version(self, node: Node, name: str, family: str) -> _Version | None:
+    def version(self, node: YamlNode, name: str, family: str) -> _Version | None:
         fields = self.mapping(node, _VERSION_KEYS, ("since",))
         since = self.number(fields.get("since"), 1)
         if since < 1:
@@ -347,7 +347,7 @@ class _Reading(Fields):
         complete = all_constraints(version.schema, constraints)
         return Docs(self.text(own.get("doc")) or shared.doc, **said, constraints=complete)
 
-    def constraints(self, node: Node) -> dict[str, str]:
+    def constraints(self, node: YamlNode) -> dict[str, str]:
         """Return labelled conditions, in the order of their numbers."""
         said = self.named(node, self.name)
         for label in said:
@@ -356,7 +356,7 @@ class _Reading(Fields):
         return in_order(said)
 
     def parameters(
-        self, node: Node | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]
+        self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]
     ) -> tuple[Parameter, ...]:
         parameters: dict[str, Parameter] = {}
         for each in self.items(node) if node is not None else ():
@@ -388,7 +388,7 @@ class _Reading(Fields):
     def attribute(
         self,
         name: str,
-        node: Node,
+        node: YamlNode,
         docs: dict[str, str],
         inputs: Sequence[Parameter],
         types: Mapping[str, tuple[str, ...]],
@@ -405,8 +405,8 @@ class _Reading(Fields):
 
     def declared(
         self,
-        node: Node,
-        fields: dict[str, Node],
+        node: YamlNode,
+        fields: dict[str, YamlNode],
         attribute: Attribute,
         inputs: Sequence[Parameter],
         types: Mapping[str, tuple[str, ...]],
@@ -437,7 +437,7 @@ class _Reading(Fields):
         return replace(attribute, choices=choices, range=range_, kind=kind, constraint=label)
 
     def choices(
-        self, node: Node, attribute: Attribute, kind: str, types: Mapping[str, tuple[str, ...]]
+        self, node: YamlNode, attribute: Attribute, kind: str, types: Mapping[str, tuple[str, ...]]
     ) -> tuple[Any, ...]:
         """Return legal values; of a data type, the names of element types or of type constraints of the schema."""
         singular = attribute.type.removesuffix("s")
@@ -457,7 +457,7 @@ class _Reading(Fields):
             self.findings.add("S106", "a value is duplicate", node)
         return choices
 
-    def range(self, node: Node, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Comparison, ...]:
+    def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Comparison, ...]:
         """Return the comparisons of a range; ranks in it are those of inputs."""
         if attribute.type.removesuffix("s") not in ("int", "float"):
             self.wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
@@ -472,9 +472,9 @@ class _Reading(Fields):
             self.undefined(node, "input", name, names)
         return comparisons
 
-    def change(self, node: Node, attributes: Mapping[str, Attribute]) -> Change:
+    def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
         fields = self.mapping(node, _CHANGE_KEYS, ("adapters",))
-        readers: dict[str, Callable[[Node], Any]] = {
+        readers: dict[str, Callable[[YamlNode], Any]] = {
             "deprecated": self.flag,
             "experimental": self.flag,
             "determinism": self.pair(lambda each: self.choice(each, DETERMINISM)),
@@ -499,17 +499,17 @@ class _Reading(Fields):
             self.adapter(adapters.get("down")),
         )
 
-    def adapter(self, node: Node | None) -> str:
+    def adapter(self, node: YamlNode | None) -> str:
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
             self.wrong(node, "derived, written or 'impossible: reason'")
         return text
 
-    def parameter_change(self, node: Node) -> dict[str, Any]:
-        def names(each: Node) -> list[str]:
+    def parameter_change(self, node: YamlNode) -> dict[str, Any]:
+        def names(each: YamlNode) -> list[str]:
             return [self.name(item) for item in self.items(each)]
 
-        readers: dict[str, Callable[[Node], Any]] = {
+        readers: dict[str, Callable[[YamlNode], Any]] = {
             "added": names,
             "removed": names,
             "order": names,
@@ -522,12 +522,12 @@ class _Reading(Fields):
         return {key: readers[key](each) for key, each in self.mapping(node, list(readers)).items()}
 
     def attribute_change(
-        self, name: str, node: Node, default: Any, declared: dict[str, AttributeChange]
+        self, name: str, node: YamlNode, default: Any, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
         """Return the part that a diff shows, and note in `declared` the part that it does not."""
         fields = self.mapping(node, _ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields
-        readers: dict[str, Callable[[Node], Any]] = {
+        readers: dict[str, Callable[[YamlNode], Any]] = {
             "added": lambda each: self.choice(each, ATTRIBUTE_TYPES),
             "removed": lambda each: self.choice(each, ATTRIBUTE_TYPES),
             "type": self.pair(lambda each: self.choice(each, ATTRIBUTE_TYPES)),
@@ -545,7 +545,7 @@ class _Reading(Fields):
             )
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
 
-    def emulate(self, node: Node) -> dict[str, str]:
+    def emulate(self, node: YamlNode) -> dict[str, str]:
         """Return element types with those that stand for them; a key may be the name of a type set."""
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
@@ -553,18 +553,18 @@ class _Reading(Fields):
             found |= dict.fromkeys(self.elements(node.keys[key]), wider)
         return found
 
-    def elements(self, node: Node) -> tuple[str, ...]:
+    def elements(self, node: YamlNode) -> tuple[str, ...]:
         """Return the element types of tensors that an expression, or a list of them, stands for."""
         types = self.types(node)
         if not all(each.startswith("tensor(") for each in types):
             self.wrong(node, "element types of tensors")
         return tuple(each[7:-1] for each in types)
 
-    def diff_value(self, node: Node) -> Any:
+    def diff_value(self, node: YamlNode) -> Any:
         value = self.any_value(node)
         return list(value) if isinstance(value, tuple) else value
 
-    def type_change(self, node: Node) -> str | list[str]:
+    def type_change(self, node: YamlNode) -> str | list[str]:
         """Return `new`, `gone`, or the types that came and went, each with its sign."""
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))

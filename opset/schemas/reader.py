@@ -46,13 +46,13 @@ def scalar(text: str) -> bool | int | float | str | None:
 
 
 @dataclass(slots=True)
-class Node:
+class YamlNode:
     """A value and where it stands; `keys` holds the places of a mapping's keys. Lines and columns count from 1."""
 
     value: Any
     line: int
     column: int
-    keys: dict[str, Node] = field(default_factory=dict)
+    keys: dict[str, YamlNode] = field(default_factory=dict)
 
     def plain(self) -> Any:
         """Return the value as ordinary lists, dictionaries and scalars. Depth is at most MAX_DEPTH."""
@@ -70,7 +70,7 @@ class Findings(list[Finding]):
         super().__init__()
         self.file = file
 
-    def add(self, code: str, message: str, at: Node | None = None, help: str = "") -> None:
+    def add(self, code: str, message: str, at: YamlNode | None = None, help: str = "") -> None:
         """Note one finding at a node. Raises SchemaError with all of them once there are MAX_FINDINGS."""
         place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
         self.append(Finding(code, message[:MAX_MESSAGE], place=place, help=help))
@@ -78,7 +78,7 @@ class Findings(list[Finding]):
             raise SchemaError(self)
 
 
-def read(data: bytes, findings: Findings, loader: Any = None) -> Node:
+def read(data: bytes, findings: Findings, loader: Any = None) -> YamlNode:
     """Return the single document of a file as nodes; what is not accepted but can be passed over goes to `findings`.
 
     Raises SchemaError where reading cannot go on: size, depth, encoding, syntax, no document.
@@ -91,7 +91,7 @@ def read(data: bytes, findings: Findings, loader: Any = None) -> Node:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start)
         start = data.rfind(b"\n", 0, error.start) + 1
-        findings.add("S101", "the file is not UTF-8", Node(None, line + 1, error.start - start + 1))
+        findings.add("S101", "the file is not UTF-8", YamlNode(None, line + 1, error.start - start + 1))
         raise SchemaError(findings) from None
     root = None
     try:
@@ -99,7 +99,7 @@ def read(data: bytes, findings: Findings, loader: Any = None) -> Node:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
-        findings.add("S101", what, Node(None, mark.line + 1, mark.column + 1) if mark else None)
+        findings.add("S101", what, YamlNode(None, mark.line + 1, mark.column + 1) if mark else None)
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # such as an escape beyond Unicode
         findings.add("S101", str(error).splitlines()[0])
     if root is None:
@@ -118,10 +118,10 @@ def _events(text: str, loader_class: Any) -> Iterator[Any]:
         loader.dispose()
 
 
-def _build(events: Iterator[Any], findings: Findings) -> Node | None:
+def _build(events: Iterator[Any], findings: Findings) -> YamlNode | None:
     """Build nodes from events with an own stack of (open node, key that waits for its value)."""
-    root: Node | None = None
-    stack: list[tuple[Node, Node | None]] = []
+    root: YamlNode | None = None
+    stack: list[tuple[YamlNode, YamlNode | None]] = []
     for event in events:
         if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             stack.pop()
@@ -144,8 +144,8 @@ def _build(events: Iterator[Any], findings: Findings) -> Node | None:
     return root
 
 
-def _node(event: Any, findings: Findings | None = None) -> Node:
-    node = Node(None, event.start_mark.line + 1, event.start_mark.column + 1)
+def _node(event: Any, findings: Findings | None = None) -> YamlNode:
+    node = YamlNode(None, event.start_mark.line + 1, event.start_mark.column + 1)
     if isinstance(event, yaml.SequenceStartEvent):
         node.value = []
     elif isinstance(event, yaml.MappingStartEvent):
@@ -163,7 +163,9 @@ def _node(event: Any, findings: Findings | None = None) -> Node:
     return node
 
 
-def _attach(parent: Node, key: Node | None, node: Node, findings: Findings) -> tuple[Node, Node | None]:
+def _attach(
+    parent: YamlNode, key: YamlNode | None, node: YamlNode, findings: Findings
+) -> tuple[YamlNode, YamlNode | None]:
     """Put a node into its open parent; return the parent with the key that waits next."""
     if isinstance(parent.value, list):
         parent.value.append(node)

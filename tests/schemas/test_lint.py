@@ -138,6 +138,16 @@ BROKEN = {
     "S214 none": (DEPRECATED, "S214 4:3", ""),
     "S214 unknown": (DEPRECATED.replace("  change", "  replacement: Mull\n  change"), "S214 6:16", "did you mean Mul"),
     "S214 not deprecated": (edited(("- since: 2\n", "- since: 2\n  replacement: Mul\n")), "S214 5:16", ""),
+    "S230": (
+        edited(("T: floats_ir4", "T: [float, floats_ir4, bool]"), ("[+bfloat16]", "[+bfloat16, +bool]")),
+        "S230 18:8",
+        "leave float out",
+    ),
+    "S231": (
+        edited(("T: floats_ir4", "T: [floats_ir4, ml_labels]"), ("[+bfloat16]", "[+bfloat16, +int64, +string]")),
+        "S231 18:8",
+        "list the types",
+    ),
     "S219": (edited(("floats_ir4", "[floats, bfloat16]")), "S219 18:8", "write floats_ir4"),
 }
 
