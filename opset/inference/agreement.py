@@ -140,13 +140,6 @@ def _known(call: Call, name: str) -> Any:
         return None
 
 
-def check_choice(call: Call, name: str, choices: Sequence[int | str], label: str) -> None:
-    """Raise Violation with the label where an attribute that this version has is none of the choices."""
-    value = call.attribute(name)
-    if name in call.schema.attributes and value not in choices:
-        raise Violation(label, f"{name} {value!r:.80} is none of {', '.join(map(repr, choices))}")
-
-
 def required(call: Call, name: str) -> Any:
     """Return an attribute that has no default. Raises Violation without label where it is left out."""
     value = call.attribute(name)

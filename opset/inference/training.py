@@ -1,10 +1,10 @@
-"""Optimisers and gradients, whose results are of the types of the tensors that they are for."""
+"""Optimisers and gradients: their results have the types of the tensors that they update or differentiate."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from opset.inference.agreement import check_choice, check_one_element, common
+from opset.inference.agreement import check_one_element, common
 from opset.inference.call import Call
 from opset.inference.gradient_graphs import DOMAIN
 from opset.inference.registration import infer
@@ -15,14 +15,13 @@ from opset.schemas.constraints import Violation
 def _step(parts: int, call: Call) -> list[Type]:
     """Return the new tensors, then the new second part of each, and so on.
 
-    The inputs from the third on are all tensors, all gradients and all of each other part, `parts` in all.
+    The inputs from the third on are all tensors, all gradients and all of each other state tensor, in `parts` groups.
     """
     for place in (0, 1):
         check_one_element(call, place, "C1")
     tensors, left = divmod(call.input_count - 2, parts)
     if left or tensors < 1:
         raise Violation("C2", f"{call.input_count - 2} inputs are no {parts} for each tensor")
-    check_choice(call, "mode", ("standard", "nesterov"), "C4")
     return [_alike(call, range(2 + number, call.input_count, tensors)) for number in range(tensors)] * (parts - 1)
 
 

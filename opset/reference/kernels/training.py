@@ -104,8 +104,6 @@ def momentum_1(
     rate: Array, time: Array, *inputs: Array, alpha: float, beta: float, mode: str, norm_coefficient: float
 ) -> tuple[Array, ...]:
     """Return tensors and momenta after one step of gradient descent with momentum."""
-    if mode not in ("standard", "nesterov"):
-        raise Violation("C4", f"{mode!r:.80}")
     r = _number(rate, "R")
     weight = beta if _number(time, "T") > 0 else 1.0
 
