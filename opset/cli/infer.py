@@ -51,7 +51,7 @@ class Settings:
 @click.option("--check-types", is_flag=True, help="Check inputs of nodes against the types that operators accept.")
 @click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
 @click.option("--strict", is_flag=True, help="Write nothing if anything contradicts.")
-@writing("Write the model with value_info there.")
+@writing("Write the model with value_info to this path.")
 def command(
     inputs: tuple[str, ...], dims: tuple[str, ...], given: str | None, in_place: bool, folders: tuple[Path, ...],
     jobs: int, quiet: bool, form: str, **asked: Any,
@@ -59,10 +59,10 @@ def command(
     """Infer the types and shapes of a model's values.
 
     INPUT is a file, a folder (all *.onnx below it), a pattern, or - for stdin. Nothing is written without -o or
-    --in-place. The exit status is 1 where what the model states contradicts what is inferred, or a node does not fit
-    its operator.
+    --in-place. The exit status is 1 if a type that the model states contradicts the inferred one, or if a node does
+    not fit its operator.
     """
-    gc.set_threshold(200_000, 20, 20)  # many small objects, and few circles
+    gc.set_threshold(200_000, 20, 20)  # many small objects, and few cycles
     folders = all_folders(folders)
     models = expand(inputs, products=in_place or given is not None)
     where = output_for(given, in_place, models) if in_place or given is not None else None
@@ -78,7 +78,7 @@ def command(
         elif quiet and data["errors"]:
             output.write_errors(_findings(data))
 
-    reports = reports_of(models, partial(_start, settings, folders), jobs, "the model was not looked at", show)
+    reports = reports_of(models, partial(_start, settings, folders), jobs, "the model was not read", show)
     return conclude(reports, WORDS, form, quiet, stream)
 
 

@@ -1,4 +1,4 @@
-"""What inputs and attributes have to be, by the constraint of a label, and what that tells of what is not known."""
+"""Constraints between inputs and attributes: they are checked, and complete what is not known of an input."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from opset.schemas.signature import check_constraints
 
 
 def differ(left: Shape, right: Shape) -> bool:
-    """Return whether two shapes certainly are not the same."""
+    """Whether two shapes certainly differ."""
     return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 
 def unify(call: Call, place: int, expected: Shape, label: str) -> Shape:
-    """Return the shape of an input together with what it has to be, by which each may say what the other does not.
+    """Return the shape of an input, combined with the expected one: each may have sizes that the other lacks.
 
-    Of an input that is absent or whose rank is not known it is what was expected. Raises Violation where they differ.
+    It is the expected one where the input is absent or its rank is not known. Raises Violation where they differ.
     """
     shape = call.shape(place)
     if shape is None:
@@ -42,9 +42,9 @@ def common(call: Call, places: Iterable[int], label: str, shape: Shape | None = 
 
 
 def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
-    """Return a shape to which an input broadcasts while it stays as it is, with sizes that only the input tells.
+    """Return a shape to which an input is broadcast, completed by the sizes of the input.
 
-    Raises Violation where it certainly does not broadcast so.
+    Raises Violation where it certainly cannot be broadcast.
     """
     shape = call.shape(place)
     if shape is None:
@@ -97,7 +97,7 @@ def one_size(call: Call, place: int, label: str) -> Size | None:
 
 
 def may_give(call: Call, element: str | None) -> bool:
-    """Return whether the first output may be of this element type, or hold tensors of it."""
+    """Whether the first output may be of this element type, or contain tensors of it."""
     return any(f"tensor({element})" in text for text in call.schema.allowed(call.schema.outputs[0]))
 
 
@@ -133,7 +133,7 @@ def check_attributes(call: Call) -> None:
 
 
 def _known(call: Call, name: str) -> Any:
-    """Return an attribute's value, None where only a call of the function around knows it."""
+    """Return an attribute's value, None where it is one of an unknown call of the function around."""
     try:
         return call.attribute(name)
     except Unknown:
@@ -166,7 +166,7 @@ def axes_of(
 
 
 def is_filled(shape: Sequence[Size | None]) -> bool:
-    """Return whether a shape certainly has elements."""
+    """Whether a tensor of a shape certainly has elements."""
     return all(size is not None and (lower(size) or 0) > 0 for size in shape)
 
 

@@ -476,7 +476,7 @@ def _cancelled(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the largest or smallest of sizes; `covered(a, b)` says that `a` need not be looked at beside `b`."""
+    """Return the largest or smallest of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
     flat: list[Size] = []
     for size in sizes:
         inner = _only(size)

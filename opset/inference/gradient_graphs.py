@@ -61,7 +61,7 @@ def _names(attribute: Any) -> list[str]:
 def _misfits(body: Body, given: Sequence[str], y: str, place: str) -> list[Finding]:
     """Return what is wrong with the names."""
     findings = [
-        Finding("R202", f"'{printable(name)}' stands twice in xs and zs", place)
+        Finding("R202", f"'{printable(name)}' is a duplicate in xs and zs", place)
         for name in dict.fromkeys(given)
         if given.count(name) > 1
     ]
@@ -80,17 +80,17 @@ def _misfits(body: Body, given: Sequence[str], y: str, place: str) -> list[Findi
 
 
 def _between(nodes: Sequence[Any], own: int, given: set[str], y: str) -> list[int]:
-    """The nodes that `y` depends on and that have to be run anew: those that depend on what is given, or later."""
+    """The nodes that `y` depends on and that have to run again: those that depend on `given`, and later ones."""
     reads = [_reads(node) for node in nodes]
     dependent = set(given)
-    anew = set()
+    again = set()
     for index, node in enumerate(nodes):
         if index > own or not dependent.isdisjoint(reads[index]):
-            anew.add(index)
+            again.add(index)
             dependent.update(node.output)
     needed, found = {y} - given, []
     for index in range(len(nodes) - 1, -1, -1):
-        if index in anew and not needed.isdisjoint(nodes[index].output):
+        if index in again and not needed.isdisjoint(nodes[index].output):
             found.append(index)
             needed |= reads[index] - given
     return found[::-1]

@@ -1,6 +1,6 @@
 """What types and shapes the values of a model have, with sizes that may be symbolic, and how far that is known.
 
-How the outputs of an operator follow from its inputs is said once:
+How the outputs of an operator follow from its inputs is declared once:
 
 - in its YAML, `shape: same(X)`, by a named rule (`rules/`): one for all outputs, or one for each, `same(X); scalar`;
 - or by a function in `opset/inference/<family>.py`, found by its decorator. It holds for every version from
@@ -9,16 +9,16 @@ How the outputs of an operator follow from its inputs is said once:
       @infer("TopK", since=10)
       def top_k(call): ...
 
-Either takes the `Call`: the node's inputs and attributes as far as they are known. It gives one output, or a list of
+Either takes the `Call`: the node's inputs and attributes as far as they are known. It returns one output, or a list of
 several: a shape, a tuple of sizes (an int, a `Dim`, None for one that depends on data), where the element type follows
-from the operator's signature; a whole `Type`; or None, where nothing can be known, as of outputs that a list lacks.
+from the operator's signature; a whole `Type`; or None where nothing is known; so are outputs that a list lacks.
 
 - `raise Violation("C1", "axis 2, rank 2")` where the node breaks that constraint of the operator's YAML;
-- `raise Unknown("the axes are not constant")` where nothing more can be said, `call.doubt(reason)` beside a result;
-- a rule that has graphs is a generator: `outputs = yield graph, [types]`, each a Type or None; see `Asked`.
+- `raise Unknown("the axes are not constant")` where nothing more can be inferred, `call.doubt(reason)` beside a result;
+- a rule that has graphs is a generator: `outputs = yield graph, [types]`, each a Type or None; see `GraphRequest`.
 
 Where the elements of small tensors follow from those of inputs, as in the arithmetic by which exporters compute shapes,
-a second function gives them, a flat tuple for the first output or a list of those; sizes among them may be symbolic:
+a second function returns them, a flat tuple for the first output or a list of those; sizes among them may be symbolic:
 
       @data("Concat")
       def concat_data(call): ...

@@ -41,7 +41,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A value of which not all is known, though of the node's inputs enough is: where that begins, and why."""
+    """A value whose type is not fully known, which the node's inputs do not explain; `place` is the node's path."""
 
     value: str
     place: str
@@ -52,8 +52,8 @@ class Gap:
 class Inference:
     """The result of `infer`.
 
-    - `findings`: contradictions, each with both sides (I1xx), and nodes that do not fit their operators (I2xx); not in
-      branches of which a condition decides whether they are run: there they are gaps, since a model may guard itself;
+    - `findings`: contradictions, each with both types (I1xx), and nodes that do not fit their operators (I2xx); in
+      branches that a condition guards these are gaps, since the model may avoid them on purpose;
     - `gaps`: where something is not known, and the inputs do not explain it;
     - `coverage`: how many outputs of nodes are "known", "symbolic", of known "rank", of known "type", or "nothing".
     """
@@ -76,7 +76,7 @@ class Inference:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names of dimension variables that the model states, and of those made for sizes that only data tells."""
+        """The names of dimension variables that the model states, and of those made for sizes that depend on data."""
         return frozenset(self._engine.sizes.variables)
 
     def values(self) -> Iterator[Value]:
@@ -93,7 +93,7 @@ class Inference:
 
     @property
     def coverage(self) -> dict[str, int]:
-        """How many outputs of nodes are known how far."""
+        """The numbers of outputs of nodes by how much is known of them."""
         counts: Counter[str] = Counter()
         for scope in self._scopes():
             for node in scope.body.proto.node:
@@ -102,7 +102,7 @@ class Inference:
 
     @property
     def gaps(self) -> list[Gap]:
-        """The first values on each way of which type or rank is not known, in the order of nodes."""
+        """The values at which inference stops, in the order of nodes: what follows from them is not listed."""
         return [gap for scope in self._scopes() if not scope.unused for gap in _gaps(self._engine, scope)]
 
     def written(self, overwrite: bool = False) -> Model:
@@ -126,14 +126,14 @@ def infer(
     registry: Registry | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Inference:
-    """Return what types and shapes a model's values have, as far as that can be known, and why not where it cannot.
+    """Return the types and shapes of a model's values as far as they are known, and the reasons where they are not.
 
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` binds dimension variables to
-    numbers; `data_prop` follows elements through shape arithmetic; `check_type` holds inputs of nodes to the types of
-    their operators; with `overwrite`, what the model states of values is not believed; `progress` is told now and then
-    how many nodes of how many of the main graph are done.
+    numbers; `data_prop` follows elements through shape arithmetic; `check_type` checks inputs of nodes against the
+    signatures of their operators; `overwrite` ignores the types that the model states of computed values; `progress` is
+    called at times with the number of nodes done and the number of all nodes of the main graph.
 
-    Raises ModelError where the model is malformed. Whatever contradicts something is in the result's `findings`.
+    Raises ModelError where the model is malformed. Contradictions are in the `findings` of the result.
     """
     loaded = model if isinstance(model, Model) else load(model)
     engine = Engine(

@@ -236,7 +236,7 @@ def test_dropout_needs_its_mask():
     [
         ("y = CumSum (x, i)", '<xs = ["x"], y = "y"> (x)', "R201", "CumSum"),
         ("y = local.F (x)", '<xs = ["x"], y = "y"> (x)', "R201", "(F)"),
-        ("y = Neg (x)", '<xs = ["x", "x"], y = "y"> (x, x)', "R202", "twice"),
+        ("y = Neg (x)", '<xs = ["x", "x"], y = "y"> (x, x)', "R202", "duplicate"),
         ("y = Neg (x)", '<xs = ["nothing"], y = "y"> (x)', "R202", "'nothing'"),
         ("y = Neg (x)", '<xs = ["x"], y = "no"> (x)', "R202", "'no'"),
         ("y = Neg (x)", '<xs = ["x"], y = "y"> (x, x)', "R203", "C1"),
