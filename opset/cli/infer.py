@@ -90,7 +90,7 @@ def _infer(model: Input, settings: Settings, folders: tuple[Path, ...]) -> dict[
     loaded = load(sys.stdin.buffer if model.path == STREAM else model.path, allow_external_roots=settings.roots)
     found = infer(
         loaded, dims=settings.dims, check_type=settings.check_types, overwrite=settings.overwrite,
-        registry=registry_with(folders), progress=_progress() if settings.progress else None,
+        schemas=registry_with(folders), progress=_progress() if settings.progress else None,
     )  # fmt: skip
     if unused := settings.dims.keys() - found.variables:
         known = ", ".join(sorted(found.variables - settings.dims.keys())) or "none"

@@ -120,7 +120,7 @@ def command(
     try:
         loaded = load(sys.stdin.buffer if model == STREAM else model, allow_external_roots=roots)
         evaluator = ReferenceEvaluator(
-            loaded, registry=registry, limits=limits, seed=settings.seed,
+            loaded, schemas=registry, limits=limits, seed=settings.seed,
             trace=trace if settings.trace else None,
         )  # fmt: skip
         _run(evaluator, settings, report)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from opset.errors import Finding, InferenceError, printable
@@ -16,7 +17,7 @@ from opset.inference.types import Type, layers
 from opset.inference.writing import with_types
 from opset.model import load
 from opset.model.container import Model
-from opset.opsets.registry import Registry, default_registry
+from opset.opsets.registry import Schemas, registry_with
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
 
@@ -123,7 +124,8 @@ def infer(
     data_prop: bool = True,
     check_type: bool = False,
     overwrite: bool = False,
-    registry: Registry | None = None,
+    schemas: Schemas = (),
+    allow_external_roots: Iterable[str | Path] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Inference:
     """Return the types and shapes of a model's values as far as they are known, and the reasons where they are not.
@@ -135,9 +137,9 @@ def infer(
 
     Raises ModelError where the model is malformed. Contradictions are in the `findings` of the result.
     """
-    loaded = model if isinstance(model, Model) else load(model)
+    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     engine = Engine(
-        loaded, registry or default_registry(), dict(dims or {}), data_prop=data_prop, check_type=check_type,
+        loaded, registry_with(schemas), dict(dims or {}), data_prop=data_prop, check_type=check_type,
         use_stated=not overwrite, progress=progress,
     )  # fmt: skip
     engine.run()

@@ -115,18 +115,25 @@ class Registry:
         return self._made[key]
 
 
+Schemas = Iterable[Path | str] | Registry
+"""Folders of operator YAML beside the standard's, or a registry made of them."""
+
+
 @lru_cache(maxsize=1)
 def default_registry() -> Registry:
     """Return the registry of the standard's operators."""
     return Registry([(standard_index(), None, None)])
 
 
-def registry_with(folders: Iterable[Path | str]) -> Registry:
+def registry_with(schemas: Schemas) -> Registry:
     """Return a registry of the standard's operators and those of folders of `<domain>/<Operator>.yaml`.
 
+    A registry is returned as it is, so that what takes `schemas` need not read the same folders again.
     Raises SchemaError with the findings of all folders, and when an operator is declared twice.
     """
-    folders = list(folders)
+    if isinstance(schemas, Registry):
+        return schemas
+    folders = list(schemas)
     if not folders:
         return default_registry()
     from opset.schemas.loader import TYPES_FILE, load_folder, load_sets

@@ -14,7 +14,7 @@ import numpy as np
 from opset.errors import Finding, RunError, printable
 from opset.model.container import ModelLike, load
 from opset.model.index import index_model
-from opset.opsets.registry import Registry, default_registry
+from opset.opsets.registry import Schemas, registry_with
 from opset.reference.compilation import Compiler
 from opset.reference.constants import Constants
 from opset.reference.evaluation import Evaluation, Trace
@@ -32,7 +32,7 @@ class ReferenceEvaluator:
         self,
         model: ModelLike,
         *,
-        registry: Registry | None = None,
+        schemas: Schemas = (),
         limits: Limits | None = None,
         seed: int | None = None,
         trace: Trace | None = None,
@@ -40,13 +40,14 @@ class ReferenceEvaluator:
     ) -> None:
         """Take a model: a path, bytes, a Model or a ModelProto.
 
+        - `schemas`: folders of operator YAML beside the standard's;
         - `seed`: of the random numbers of nodes without a `seed` of their own; without it, they differ in each run;
         - `trace`: called with (path of the node, name, value) for each computed value, in order.
 
         Raises ModelError where the model cannot be read or is malformed.
         """
         self.model = load(model, allow_external_roots=allow_external_roots)
-        self.registry = registry or default_registry()
+        self.registry = registry_with(schemas)
         self.limits = limits or Limits()
         self._seed, self._trace = seed, trace
         proto = self.model.proto

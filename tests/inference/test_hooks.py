@@ -6,7 +6,6 @@ from onnx import parser
 from opset import InferenceError, infer
 from opset.inference import registration as inference
 from opset.opsets.hooks import forget
-from opset.opsets.registry import registry_with
 
 SCALE = """\
 operator: Scale
@@ -49,7 +48,7 @@ def result(path, *, yaml=SCALE, functions=None, body="y = com.example.Scale <tim
     text = f"{head} {{ {body} }}"
     model = parser.parse_model(text)
     model.graph.output[0].ClearField("type")
-    return infer(model, registry=registry_with((path,)))
+    return infer(model, schemas=(path,))
 
 
 def test_a_rule_in_yaml(tmp_path):

@@ -57,7 +57,7 @@ def model(body, version):
 
 
 def value(source, folder=OWN):
-    return ReferenceEvaluator(source, registry=registry_with([folder])).run(None, {"x": X})[0]
+    return ReferenceEvaluator(source, schemas=[folder]).run(None, {"x": X})[0]
 
 
 def moved(source, version, folder=OWN):
@@ -93,7 +93,7 @@ def test_its_examples_hold():
     held = []
     for example in registry.examples("Stretch", "com.example"):
         for since in example_versions(example, versions):
-            evaluator = ReferenceEvaluator(model_of(versions[since], example), registry=registry)
+            evaluator = ReferenceEvaluator(model_of(versions[since], example), schemas=registry)
             held.append((example.name, since))
             if example.error:
                 with pytest.raises(opset.RunError) as caught:
@@ -131,14 +131,14 @@ def test_what_the_older_version_lacks_is_refused():
 
 def test_its_shapes_and_elements_are_inferred():
     for body, version in ((OLD, 1), (NEW, 2)):
-        found = infer(model(body, version), registry=registry_with([OWN]))
+        found = infer(model(body, version), schemas=[OWN])
         assert (str(found.type("y")), found.findings) == ("float[N, 6]", ())
     text = """<ir_version: 10, opset_import: ["": 21, "com.example": 1]> g (float[N, 2] x) => (float[a, b, c, d] y) {
         s = Shape (x)  t = com.example.Stretch (s)  y = Expand (x, t) }"""
     source = parse_model(text)
     source.graph.output[0].ClearField("type")
-    assert str(infer(source, registry=registry_with([OWN])).type("y")) == "float[N, 2, N, 2]"
-    (finding,) = infer(model("y = com.example.Stretch <times = -1> (x)", 1), registry=registry_with([OWN])).findings
+    assert str(infer(source, schemas=[OWN]).type("y")) == "float[N, 2, N, 2]"
+    (finding,) = infer(model("y = com.example.Stretch <times = -1> (x)", 1), schemas=[OWN]).findings
     assert (finding.code, finding.why) == ("I201", "C1: times is -1")
 
 
@@ -192,8 +192,8 @@ def test_versions_without_a_kernel_or_a_rule(folder):
     assert caught.value.why == "com.example Stretch 1 has no kernel"
     source = model(OLD, 1)
     source.graph.output[0].ClearField("type")
-    (gap,) = infer(source, registry=registry).gaps
-    assert gap.reason == "nothing says how the shapes of Stretch 1 follow"
+    (gap,) = infer(source, schemas=registry).gaps
+    assert gap.reason == "there is no rule for the outputs of Stretch 1"
 
 
 # What can be wrong with a file of adapters

@@ -79,7 +79,7 @@ def model(body="y = com.example.Scale (x)", version=1, domain="com.example"):
 
 
 def result(folders, *arguments, **named):
-    evaluator = ReferenceEvaluator(model(*arguments, **named), registry=registry_with(folders))
+    evaluator = ReferenceEvaluator(model(*arguments, **named), schemas=folders)
     return evaluator.run(None, {"x": X})[0].tolist()
 
 
@@ -159,7 +159,7 @@ def test_registries_do_not_see_the_kernels_of_each_other(tmp_path):
 def test_a_file_is_run_once_and_again_when_it_changed(tmp_path):
     counting = "with open({!r}, 'a') as log: log.write('*')\n".format(str(tmp_path / "log"))
     folder = folder_of(tmp_path / "schemas", counting + KERNELS)
-    old = ReferenceEvaluator(model(), registry=registry_with([folder]))
+    old = ReferenceEvaluator(model(), schemas=[folder])
     assert old.run(None, {"x": X})[0].tolist() == result([folder]) == [2, 4]
     assert (tmp_path / "log").read_text() == "*"
     folder_of(folder, counting + KERNELS.replace("x * factor", "x + factor"))  # as long, within one tick of the clock
@@ -238,7 +238,7 @@ def test_a_file_that_went_is_told(tmp_path):
     registry = registry_with([folder_of(tmp_path)])
     (tmp_path / "com.example" / "kernels.py").unlink()
     with pytest.raises(RunError, match="FileNotFoundError"):
-        ReferenceEvaluator(model(), registry=registry).run(None, {"x": X})
+        ReferenceEvaluator(model(), schemas=registry).run(None, {"x": X})
 
 
 def test_two_files_cannot_register_the_same_kernel(tmp_path):
@@ -299,7 +299,7 @@ def test_a_model_cannot_name_a_file(tmp_path, domain):
     if not domain:
         del evil.opset_import[1]
     with pytest.raises(RunError) as caught:
-        ReferenceEvaluator(evil, registry=registry_with([folder])).run(None, {"x": X})
+        ReferenceEvaluator(evil, schemas=[folder]).run(None, {"x": X})
     assert caught.value.code == "R201" and "this file was run" not in str(caught.value)
 
 
