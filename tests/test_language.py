@@ -76,7 +76,6 @@ STUMBLES = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b")
 
 # Functions of more than 80 lines or more than four levels of blocks.
 LARGE = {
-    "opset/adapters/ml_trees:_written",
     "opset/cli/configuration:_offered",
     "opset/cli/processes:spread",
     "opset/version_converter/conversion:_Conversion._body",

@@ -1,4 +1,4 @@
-"""If, Loop and Scan: shapes of branches, loops that carry nothing, and the batch that Scan had at first."""
+"""If, Loop and Scan: shapes of branches, loops without loop-carried values, and the batch that Scan first had."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_
 
 @down("If", since=11)
 def if_11_down(op: Builder, node: Node) -> Result:
-    """Before 11 both branches had to give the same shapes.
+    """Before 11, the outputs of both branches had to have the same shapes.
 
-    What is inferred of an output is what both give, unless it is known which one is taken.
+    The inferred shape of an output is that of both branches, unless the condition is constant.
     """
     open_ended = node.constant(0) is None and not node.values.body.root.function
     branches = [node.attr(name).output for name in ("then_branch", "else_branch")]
     if len({len(outputs) for outputs in branches}) > 1:
         raise Refusal("C103", "the branches have different numbers of outputs")
-    for number, (here, there) in enumerate(zip(*branches, strict=True)):
-        shapes = [shape_of(value.type) for value in (here, there)]
+    for number, values in enumerate(zip(*branches, strict=True)):
+        shapes = [shape_of(value.type) for value in values]
         if any(shape is None or None in shape for shape in shapes):
             inferred = node.values.shape(node.output(number)) if open_ended and node.output(number) else None
             if inferred is not None and all(isinstance(size, int) for size in inferred):
@@ -33,18 +33,18 @@ def if_11_down(op: Builder, node: Node) -> Result:
             why = f"the shape of output {number} is not known in both branches; before version 11 they had to agree"
             raise Refusal("C207", why, "declare the shapes of the outputs of both branches")
         if shapes[0] != shapes[1]:
-            raise Refusal("C204", f"output {number} has other shapes in the two branches; before 11 they agreed")
+            raise Refusal("C204", f"output {number} has different shapes in the branches; before 11 they had to agree")
     return None
 
 
 @down("Loop", since=11)
 def loop_11_down(op: Builder, node: Node) -> Result:
-    """Before 11 a loop carried one value at least; one that no iteration changes has no effect."""
+    """Before 11, a loop had at least one loop-carried value; one that no iteration changes is added."""
     if len(node.proto.input) > 2:
         return None
     given = node.attr("body")
     if len(given.input) != 2 or not given.output:
-        raise Refusal("C103", "the body has not the inputs and outputs of a loop that carries nothing")
+        raise Refusal("C103", "the body does not have the inputs and outputs of a loop without loop-carried values")
     body = pb.GraphProto()
     body.CopyFrom(given)
     before, after = _values(op, ["float", "float"])
@@ -58,9 +58,9 @@ def loop_11_down(op: Builder, node: Node) -> Result:
 
 @up("Scan", since=9)
 def scan_9_up(op: Builder, node: Node) -> Result:
-    """Before 9 each sample of a batch was scanned on its own, which a scan over the batch around the scan does."""
+    """Before 9, each sample of a batch was scanned by itself; a Scan over the batch around the Scan does the same."""
     if node.input(0):
-        why = "'sequence_lens' ends the scan of a sample early; from version 9 on nothing does that"
+        why = "'sequence_lens' ends the scan of a sample early, which version 9 cannot do"
         raise Refusal("C204", why, "leave it out where all sequences have the full length")
     body, inputs, (states, scans) = node.attr("body"), list(node.proto.input[1:]), _counts(node, 1)
     directions = _numbers(node, "directions", scans)
@@ -81,7 +81,7 @@ def scan_9_up(op: Builder, node: Node) -> Result:
 
 @down("Scan", since=9)
 def scan_9_down(op: Builder, node: Node) -> Result:
-    """Before 9 there was a batch, here of one sample, and its sequences were scanned along their first dimension."""
+    """Before 9, there was a batch, here of one sample, whose sequences were scanned along their first dimension."""
     body, (states, scans) = node.attr("body"), _counts(node, 0)
     collected = len(body.output) - states
     axes = _numbers(node, "scan_input_axes", scans)
@@ -99,14 +99,14 @@ def scan_9_down(op: Builder, node: Node) -> Result:
     axes, directions = (_numbers(node, f"scan_output_{word}", collected) for word in ("axes", "directions"))
     results = []
     for index, name in enumerate(outputs[: len(node.proto.output)]):
-        place = index - states
-        if place >= 0 and directions[place]:
+        scan_output = index - states
+        if scan_output >= 0 and directions[scan_output]:
             name = _backwards(op, name, _element(body.output[index]))
         name = op.Squeeze(name, axes=[0])
-        if place >= 0 and axes[place]:
+        if scan_output >= 0 and axes[scan_output]:
             rank = _rank_of_output(node, index)
             order = list(range(1, rank))
-            order.insert(positive_axis(axes[place], rank), 0)
+            order.insert(positive_axis(axes[scan_output], rank), 0)
             name = op.Transpose(name, perm=order)
         results.append(name)
     return results
@@ -114,14 +114,14 @@ def scan_9_down(op: Builder, node: Node) -> Result:
 
 @down("Scan", since=11)
 def scan_11_down(op: Builder, node: Node) -> Result:
-    """Before 11 axes could not count from the end."""
+    """Before 11, axes could not be negative."""
     states, scans = _counts(node, 0)
     changed: dict[str, Any] = {}
     for name, count in (("scan_input_axes", scans), ("scan_output_axes", len(node.attr("body").output) - states)):
         axes = _numbers(node, name, count)
         if any(axis < 0 for axis in axes):
             rank_of = _rank_of_input if name == "scan_input_axes" else _rank_of_output
-            ranks = [rank_of(node, states + place) for place in range(count)]
+            ranks = [rank_of(node, states + index) for index in range(count)]
             changed[name] = [positive_axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
     return op.copy(node, **changed) if changed else None
 
@@ -136,6 +136,7 @@ def _counts(node: Node, first: int) -> tuple[int, int]:
 
 
 def _numbers(node: Node, name: str, count: int) -> list[int]:
+    """Return `count` numbers from an attribute, by default all 0. Raises Refusal C103 where it has another number."""
     numbers = node.ints(name) or [0] * count
     if len(numbers) != count:
         raise Refusal("C103", f"'{name}' has {len(numbers)} elements, not {count}")
@@ -152,13 +153,13 @@ def _rank_of_output(node: Node, index: int) -> int:
     return _rank(node, node.output(index), node.attr("body").output[index])
 
 
-def _rank(node: Node, name: str, element: Any) -> int:
-    """Return the rank of a value that is scanned or put together; its elements in the body have one dimension less."""
+def _rank(node: Node, name: str, part: Any) -> int:
+    """Return the rank of a scanned or stacked value; its slices in the body have one dimension less."""
     if name and (shape := node.values.shape(name)) is not None:
         return len(shape)
-    if (shape := shape_of(element.type)) is not None:
+    if (shape := shape_of(part.type)) is not None:
         return len(shape) + 1
-    why = f"the rank of '{printable(name or element.name)}' is not known"
+    why = f"the rank of '{printable(name or part.name)}' is not known"
     raise Refusal("C207", why, "declare the shapes of the inputs and outputs of the body")
 
 
@@ -169,7 +170,7 @@ def _element(value: Any) -> str:
 
 
 def _values(op: Builder, elements: Sequence[str]) -> list[Any]:
-    """Return new inputs or outputs of a graph of these element types, "" for unknown ones; their shapes are open."""
+    """Return new inputs or outputs of a graph with these element types, "" for unknown ones, and unknown shapes."""
     values = [pb.ValueInfoProto(name=op.fresh("value")) for _ in elements]
     for value, element in zip(values, elements, strict=True):
         if element:

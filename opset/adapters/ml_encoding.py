@@ -1,4 +1,4 @@
-"""LabelEncoder, whose table every version writes in its own way."""
+"""LabelEncoder, which writes its table in another way in every version."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 DEFAULTS = {"string": "_Unused", "int64": -1, "int32": -1, "int16": -1, "float": -0.0, "double": -0.0}
-"""What is given for an element without a key when nothing is stated, by the type of the values."""
+"""The default of each type of values for elements without a key."""
 ENTRIES = 1 << 22
-"""Entries of the longest table that is read out of tensors."""
+"""The most entries of a table that is read from tensors."""
 Pairs = list[tuple[Any, Any]]
 
 
 @up("LabelEncoder", since=2, domain=ML)
 def label_encoder_2_up(op: Builder, node: Node) -> Result:
-    """The one list, looked up in the direction that the input's type gives, becomes keys and values."""
+    """The list, which is read in the direction that the type of the input determines, becomes keys and values."""
     classes = node.attr("classes_strings")
     if not classes:
         raise Refusal("C204", "'classes_strings' is empty; from version 2 on there have to be keys")
@@ -28,14 +28,14 @@ def label_encoder_2_up(op: Builder, node: Node) -> Result:
         drop = ["classes_strings", "default_int64"]
         return op.copy(node, drop=drop, keys_int64s=positions, values_strings=classes)
     if len(set(classes)) != len(classes):
-        raise ambiguous("a class stands twice in 'classes_strings'", "give each class once")
+        raise ambiguous("'classes_strings' has a duplicate", "give each class once")
     drop = ["classes_strings", "default_string"]
     return op.copy(node, drop=drop, keys_strings=classes, values_int64s=positions)
 
 
 @down("LabelEncoder", since=2, domain=ML)
 def label_encoder_2_down(op: Builder, node: Node) -> Result:
-    """Where the integers are not those from 0 on, CategoryMapper holds the pairs."""
+    """Where the integers are not 0, 1, 2 and so on, the node becomes a CategoryMapper."""
     key, value, pairs = _table(node)
     if {key, value} != {"string", "int64"}:
         raise Refusal("C204", f"it maps {key} to {value}; version 1 maps strings to int64 or the other way round")
@@ -49,37 +49,37 @@ def label_encoder_2_down(op: Builder, node: Node) -> Result:
 
 @up("LabelEncoder", since=4, domain=ML)
 def label_encoder_4_up(op: Builder, node: Node) -> Result:
-    """Version 4 settles repeated keys and lets NaN equal NaN; a table without these means the same as before.
+    """Version 4 defines repeated keys and lets NaN equal NaN; a table without these means the same as before.
 
-    Zeros of both signs become keys, as runtimes take them for one key, and version 4 does not say whether it does.
+    Zeros of both signs become keys, since runtimes treat them as one key and version 4 does not define it.
     """
     key, value, pairs = _table(node)
     if any(number != number for number, _ in pairs):
-        raise Refusal("C204", "a key is NaN; before version 4 it matches NaN of its own bits alone", "take the key out")
-    return None if _stands(node, key, pairs) else op.copy(node, **_lists(key, value, pairs))
+        raise Refusal("C204", "a key is NaN; before version 4 it matches only NaN with the same bits", "remove the key")
+    return None if _has_keys(node, key, pairs) else op.copy(node, **_lists(key, value, pairs))
 
 
 @down("LabelEncoder", since=4, domain=ML)
 def label_encoder_4_down(op: Builder, node: Node) -> Result:
-    """Tensors become lists. Types without lists are cast, or picked from a constant; IsNaN finds what NaN matches."""
+    """Tensors become lists. Types without lists are cast, or gathered from a constant; IsNaN finds what NaN matches."""
     key, value, pairs = _table(node)
     default = _default(node, value)
     if key == "double":
         raise Refusal("C202", "keys are of type double; before version 4 no keys are", "cast the input to float")
     missing = [found for number, found in pairs if number != number]
-    if not missing and value in LISTS and not node.has("values_tensor") and _stands(node, key, pairs):
+    if not missing and value in LISTS and not node.has("values_tensor") and _has_keys(node, key, pairs):
         return None
     x, constants = node.input(0), ""
     if key not in LISTS:
         need_uniform(node)
         x, key = op.Cast(x, to=NUMBERS["int64"], domain=""), "int64"
     if value not in LISTS or missing:
-        # Where picks among positions, not values: some runtimes' Where takes the sign off a zero.
+        # Where selects indices instead of values, since Where of some runtimes drops the sign of zero.
         distinct = {repr(found): found for _, found in pairs}
-        positions = {found: position for position, found in enumerate(distinct)}
+        indices = {found: index for index, found in enumerate(distinct)}
         constants = op.const([*distinct.values(), default], value)
-        pairs = [(number, positions[repr(found)]) for number, found in pairs]
-        missing = [positions[repr(found)] for found in missing]
+        pairs = [(number, indices[repr(found)]) for number, found in pairs]
+        missing = [indices[repr(found)] for found in missing]
         value, default = "int64", len(distinct)
     pairs = [(number, found) for number, found in pairs if number == number]
     if pairs:
@@ -94,9 +94,9 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
 
 
 def _table(node: Node) -> tuple[str, str, Pairs]:
-    """Return the types of keys and values, and the pairs of them: every key once, a zero of float with both signs.
+    """Return the types of keys and values, and the pairs: every key once, a float zero with both signs.
 
-    Raises Refusal C103 where it is no table, C204 where a key has two values: standard and runtimes differ there.
+    Raises Refusal C103 where it is no table, C204 where a key has two values: there the standard and runtimes differ.
     """
     (key, keys), (value, values) = _side(node, "keys"), _side(node, "values")
     if len(keys) != len(values):
@@ -120,23 +120,23 @@ def _side(node: Node, name: str) -> tuple[str, list[Any]]:
     if tensor is not None:
         constant = node.values.elements(tensor, ENTRIES)
         if constant is None or len(constant.dims) != 1 or constant.element not in DEFAULTS:
-            raise Refusal("C103", f"'{name}_tensor' is no vector of a type that the operator has")
+            raise Refusal("C103", f"'{name}_tensor' is no vector of a type that the operator allows")
         found.append((constant.element, list(constant.values)))
     given = [(element, elements) for element, elements in found if elements]
     if len(given) != 1:
-        raise Refusal("C103", f"{len(given)} of the attributes {name}_* are given, and it should be one")
+        raise Refusal("C103", f"{len(given)} of the attributes {name}_* are given, and exactly one must be")
     return given[0]
 
 
 def _default(node: Node, value: str) -> Any:
-    """Return what an element without a key becomes at version 4."""
+    """Return the default for elements without a key at version 4."""
     tensor = node.attr("default_tensor")
     if node.attr("values_tensor") is None:
         if tensor is not None:
-            raise ambiguous("'default_tensor' stands beside a list of values", f"state default_{value}")
+            raise ambiguous("'default_tensor' is given together with a list of values", f"state default_{value}")
         return node.attr(f"default_{value}")
     if any(repr(node.attr(f"default_{element}")) != repr(DEFAULTS[element]) for element in LISTS):
-        raise ambiguous("the values are a tensor, and a default is stated that is none", "state default_tensor")
+        raise ambiguous("the values are a tensor, and the default is not", "state default_tensor")
     if tensor is None:
         return DEFAULTS[value]
     constant = node.values.elements(tensor)
@@ -145,8 +145,8 @@ def _default(node: Node, value: str) -> Any:
     return constant.values[0]
 
 
-def _stands(node: Node, key: str, pairs: Pairs) -> bool:
-    """Return whether the node's list of keys is that of the pairs already."""
+def _has_keys(node: Node, key: str, pairs: Pairs) -> bool:
+    """Whether the node's list of keys is that of the pairs already."""
     keys = node.attr(f"keys_{LISTS[key]}") if key in LISTS else None
     return sorted(map(repr, keys or ())) == sorted(repr(number) for number, _ in pairs)
 

@@ -1,13 +1,13 @@
-"""TreeEnsembleClassifier and TreeEnsembleRegressor as TreeEnsemble: read as these list trees, written as it does.
+"""Conversion of TreeEnsembleClassifier and TreeEnsembleRegressor to TreeEnsemble.
 
-The old operators list every node of every tree, leaves too, by ids of tree and node, and apart from them the votes of
-the leaves. TreeEnsemble has inner nodes and leaves in lists of their own, refers to them by position, and a leaf of it
-votes once.
+The older operators list all nodes of all trees, including leaves, by ids of tree and node, and the votes of the leaves
+separately. TreeEnsemble has separate lists of inner nodes and leaves, refers to them by index, and each of its leaves
+has one vote.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from opset.adapters.shared import LISTS, ML, need_uniform
@@ -18,7 +18,7 @@ from opset.version_converter.registration import up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 AGGREGATES = {"AVERAGE": 0, "SUM": 1, "MIN": 2, "MAX": 3}
-"""Aggregate functions of the old tree operators with their numbers in TreeEnsemble."""
+"""Aggregate functions of the older operators, and their numbers in TreeEnsemble."""
 LEAF = -1
 MODES = {
     "BRANCH_LEQ": 0,
@@ -29,20 +29,20 @@ MODES = {
     "BRANCH_NEQ": 5,
     "LEAF": LEAF,
 }
-"""Comparisons of the old operators with their numbers in TreeEnsemble."""
+"""Comparisons of the older operators, and their numbers in TreeEnsemble."""
 GREATEST = 3e38
-"""Sums of votes stay within FLOAT as long as all votes together do not pass this."""
+"""Sums of votes stay within FLOAT as long as the sum of all absolute votes is not greater than this."""
 FEW_NODES, GROWTH = 1 << 18, 32
-"""Trees grow where leaves vote often or nodes are shared: no further than to so many nodes, or this often in size."""
+"""Trees grow where leaves have many votes or nodes are shared: at most to FEW_NODES plus GROWTH times their size."""
 
 Votes = list[tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """Trees, every node known by its position in the lists.
+    """Trees, whose nodes are identified by their index in the lists.
 
-    `branches` are the positions where each node goes when its comparison holds and when not; a leaf goes to itself.
+    `branches` are the nodes that follow each node where its comparison holds and where not; a leaf follows itself.
     `votes` are the (target, weight) of each leaf that has any.
     """
 
@@ -70,8 +70,8 @@ class Trees:
 class Ensemble:
     """Trees as TreeEnsemble writes them.
 
-    `copied` says that a tree is there more than once, as its leaves vote more than once. `covered` are the targets
-    that get a vote in every row; `some` says that in every row there is a vote.
+    `copied`: a tree is written more than once, since its leaves have several votes. `covered`: the targets that have a
+    vote in every row. `some`: every row has a vote.
     """
 
     attributes: dict[str, Any]
@@ -81,12 +81,12 @@ class Ensemble:
 
 
 def ambiguous(why: str, help: str = "") -> Refusal:
-    """Return the refusal for what the standard leaves open and runtimes, or their versions, do in different ways."""
+    """Return the refusal for what the standard does not define and runtimes, or their versions, do differently."""
     return Refusal("C204", f"{why}; the standard does not say what that means, and runtimes differ", help)
 
 
 def read_trees(node: Node, prefix: str, targets: int, element: str) -> Trees:
-    """Return the trees of a node; votes are in the attributes `<prefix>_*`, for that many targets.
+    """Return the trees of a node; votes are in the attributes `<prefix>_*`, for this number of targets.
 
     Raises Refusal: C103 where the lists do not make trees, C204 where runtimes read the lists in different ways.
     """
@@ -97,23 +97,23 @@ def read_trees(node: Node, prefix: str, targets: int, element: str) -> Trees:
     if not ids or any(len(column) != len(ids) for column in (trees, modes, features, *children, splits, missing)):
         raise Refusal("C103", "the attributes nodes_* are absent or of different lengths")
     if not MODES.keys() >= set(modes) or not {0, 1} >= set(missing):
-        raise Refusal("C103", "the mode of a node, or where it sends missing values, is none that exists")
+        raise Refusal("C103", "'nodes_modes' or 'nodes_missing_value_tracks_true' holds an unknown value")
     positions = {key: at for at, key in enumerate(zip(trees, ids, strict=True))}
     if len(positions) != len(ids):
         raise Refusal("C103", "a tree has two nodes of one id")
     roots = [at for at, tree in enumerate(trees) if not at or tree != trees[at - 1]]
     if len({trees[at] for at in roots}) != len(roots):
-        raise ambiguous("the nodes of a tree do not stand together")
+        raise ambiguous("the nodes of a tree are not adjacent")
     kinds = [MODES[mode] for mode in modes]
     if any(feature < 0 and kind != LEAF for feature, kind in zip(features, kinds, strict=True)):
-        raise Refusal("C103", "a node compares a feature of negative number")
+        raise Refusal("C103", "a node compares a feature with a negative index")
     try:
         true, false = (
             [at if kinds[at] == LEAF else positions[trees[at], child] for at, child in enumerate(column)]
             for column in children
         )
     except KeyError:
-        raise Refusal("C103", "a branch leads to a node that its tree does not have") from None
+        raise Refusal("C103", "a branch refers to a node that is not in its tree") from None
     below = {child for side in (true, false) for at, child in enumerate(side) if kinds[at] != LEAF}
     if not below.isdisjoint(roots) or len(below) + len(roots) != len(ids):
         raise ambiguous("the first node of a tree is not its only root")
@@ -144,7 +144,7 @@ def _read_votes(
 
 
 def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
-    """Return an attribute that is a list of floats, or a tensor of the type that the node computes in."""
+    """Return the numbers in an attribute: a list of floats, or a tensor of the type in which the node computes."""
     numbers, tensor = node.attr(name, []), node.attr(f"{name}_as_tensor")
     if tensor is None:
         return list(numbers)
@@ -159,14 +159,14 @@ def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
 
 
 def as_ensemble(trees: Trees, additive: bool) -> Ensemble:
-    """Trees as TreeEnsemble writes them. `additive` says that votes are summed, else the least or greatest counts.
+    """Return trees as TreeEnsemble writes them; `additive`: votes are summed, else the least or greatest counts.
 
-    A tree of which a leaf votes k times is written k times, side by side, so that each target is voted for in the same
-    order as before. Where there is nothing left to vote for in a copy, a vote without effect stands: -0.0 in a sum (no
-    number changes by it), the last vote once more among the least or greatest.
+    A tree with a leaf of k votes is written k times in succession, so that votes for a target are added in the same
+    order as before. Where a leaf has no vote left in a copy, it has one without effect: -0.0 in a sum, which changes no
+    number, or its last vote again among the least or greatest.
 
-    A node with several parents is written once for each of them. Raises Refusal C103 for trees with cycles, C204 for
-    trees that become too large and for leaves without a vote where the least or greatest counts.
+    A node with several parents is written once for each. Raises Refusal C103 for trees with cycles, C204 for trees
+    that become too large and for leaves without votes where the least or greatest counts.
     """
     covered: set[int] = set()
     some, size, counts = False, 0, []
@@ -182,7 +182,7 @@ def as_ensemble(trees: Trees, additive: bool) -> Ensemble:
         size += counts[-1] * _unshared_size(trees, order)
     limit = FEW_NODES + GROWTH * (len(trees.modes) + sum(map(len, trees.votes.values())))
     if size > limit:
-        raise Refusal("C204", f"with one vote a leaf and one parent a node, the trees have more than {limit} nodes")
+        raise Refusal("C204", f"with one vote per leaf and one parent per node, the trees have more than {limit} nodes")
     return Ensemble(_written(trees, counts, additive), max(counts) > 1, covered, some)
 
 
@@ -208,7 +208,7 @@ def _branches_first(trees: Trees, root: int) -> list[int]:
 
 
 def _unshared_size(trees: Trees, order: list[int]) -> int:
-    """How many inner nodes a tree has once no branches are shared; beyond all limits it does not count further."""
+    """Return the number of inner nodes of a tree without shared branches, capped far beyond the limit."""
     sizes: dict[int, int] = {}
     for at in order:
         leaf = trees.modes[at] == LEAF
@@ -216,55 +216,69 @@ def _unshared_size(trees: Trees, order: list[int]) -> int:
     return max(1, sizes[order[-1]])
 
 
+@dataclass(slots=True)
+class _Lists:
+    """The lists of TreeEnsemble as they are written."""
+
+    roots: list[int] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+    """The node of `Trees` that each entry of nodes_* is."""
+    branches: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    to_leaves: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    leaves: Votes = field(default_factory=list)
+
+    def add(self, trees: Trees, root: int, copy: int, additive: bool) -> None:
+        """Add a copy of a tree, whose leaves have the vote of the copy's number."""
+        self.roots.append(len(self.nodes))
+        pending = [(root, -1, 0)]
+        while pending:
+            node, parent, side_of_parent = pending.pop()
+            if parent >= 0:
+                self.branches[side_of_parent][parent] = len(self.nodes)
+            for side in (1, 0):
+                child = trees.branches[side][node]
+                is_leaf = trees.modes[child] == LEAF
+                self.branches[side].append(len(self.leaves))
+                self.to_leaves[side].append(int(is_leaf))
+                if is_leaf:
+                    self.leaves.append(_vote(trees.votes.get(child, []), copy, additive))
+                else:
+                    pending.append((child, len(self.nodes), side))
+            self.nodes.append(node)
+
+
 def _written(trees: Trees, counts: list[int], additive: bool) -> dict[str, Any]:
-    """Return the attributes of TreeEnsemble that describe the trees, each written as often as `counts` says."""
-    roots: list[int] = []
-    written: list[int] = []  # the node that each entry of nodes_* stands for
-    references: tuple[list[int], list[int]] = ([], [])
-    to_leaves: tuple[list[int], list[int]] = ([], [])
-    leaves: Votes = []
+    """Return the attributes of TreeEnsemble for the trees, each of which is written as often as `counts` says."""
+    lists = _Lists()
     for root, count in zip(trees.roots, counts, strict=True):
-        for turn in range(count):
-            roots.append(len(written))
-            pending = [(root, -1, 0)]
-            while pending:
-                at, parent, came_by = pending.pop()
-                if parent >= 0:
-                    references[came_by][parent] = len(written)
-                for side in (1, 0):
-                    child = trees.branches[side][at]
-                    leaf = trees.modes[child] == LEAF
-                    references[side].append(len(leaves))
-                    to_leaves[side].append(int(leaf))
-                    if leaf:
-                        leaves.append(_vote(trees.votes.get(child, []), turn, additive))
-                    else:
-                        pending.append((child, len(written), side))
-                written.append(at)
-    # A tree that is one leaf is a node with two equal ones; whatever it compares with is as good.
-    inner = [trees.modes[at] != LEAF for at in written]
-    missing = [trees.missing[at] if real else 0 for at, real in zip(written, inner, strict=True)]
-    modes = [max(trees.modes[at], 0) for at in written]
-    splits = [trees.splits[at] if real else 0.0 for at, real in zip(written, inner, strict=True)]
+        for copy in range(count):
+            lists.add(trees, root, copy, additive)
+    # A tree that is one leaf becomes a node with two equal leaves, for which any comparison will do.
+    inner = [trees.modes[node] != LEAF for node in lists.nodes]
+    nodes = list(zip(lists.nodes, inner, strict=True))
+    missing = [trees.missing[node] if is_inner else 0 for node, is_inner in nodes]
+    modes = [max(trees.modes[node], 0) for node in lists.nodes]
+    splits = [trees.splits[node] if is_inner else 0.0 for node, is_inner in nodes]
+    weights = [weight for _, weight in lists.leaves]
     return {
-        "tree_roots": roots,
-        "nodes_featureids": [trees.features[at] if real else 0 for at, real in zip(written, inner, strict=True)],
+        "tree_roots": lists.roots,
+        "nodes_featureids": [trees.features[node] if is_inner else 0 for node, is_inner in nodes],
         "nodes_modes": make_tensor("", NUMBERS["uint8"], [len(modes)], modes),
         "nodes_splits": make_tensor("", NUMBERS[trees.element], [len(splits)], splits),
-        "nodes_truenodeids": references[0],
-        "nodes_trueleafs": to_leaves[0],
-        "nodes_falsenodeids": references[1],
-        "nodes_falseleafs": to_leaves[1],
+        "nodes_truenodeids": lists.branches[0],
+        "nodes_trueleafs": lists.to_leaves[0],
+        "nodes_falsenodeids": lists.branches[1],
+        "nodes_falseleafs": lists.to_leaves[1],
         "nodes_missing_value_tracks_true": missing if any(missing) else None,
-        "leaf_targetids": [target for target, _ in leaves],
-        "leaf_weights": make_tensor("", NUMBERS[trees.element], [len(leaves)], [weight for _, weight in leaves]),
+        "leaf_targetids": [target for target, _ in lists.leaves],
+        "leaf_weights": make_tensor("", NUMBERS[trees.element], [len(weights)], weights),
     }
 
 
-def _vote(votes: Votes, turn: int, additive: bool) -> tuple[int, float]:
-    """Return the vote of a leaf at one turn, one without effect when it has none left."""
-    if turn < len(votes):
-        return votes[turn]
+def _vote(votes: Votes, copy: int, additive: bool) -> tuple[int, float]:
+    """Return the vote of a leaf in a copy of its tree, one without effect where it has none left."""
+    if copy < len(votes):
+        return votes[copy]
     if not votes:
         return 0, 0.0
     target, weight = votes[-1]
@@ -273,13 +287,13 @@ def _vote(votes: Votes, turn: int, additive: bool) -> tuple[int, float]:
 
 @up("TreeEnsembleRegressor", since=5, domain=ML)
 def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
-    """TreeEnsemble aggregates the votes; base values, transform and the cast to float become nodes after it."""
+    """TreeEnsemble aggregates the votes; base values, the transform and the cast to float become nodes after it."""
     x, element = _features(op, node)
     aggregate, targets, transform = node.attr("aggregate_function"), node.attr("n_targets", 0), _transform(node)
     if aggregate not in AGGREGATES or targets < 1:
-        raise Refusal("C103", "'n_targets' is not positive, or 'aggregate_function' is none that exists")
+        raise Refusal("C103", "'n_targets' is not positive, or 'aggregate_function' is unknown")
     if targets == 1 and transform != "NONE":
-        raise ambiguous(f"post_transform is {transform} with one target", "make the transform a node of its own")
+        raise ambiguous(f"post_transform is {transform} with one target", "apply the transform in a separate node")
     trees = read_trees(node, "target", targets, element)
     base = read_numbers(node, "base_values", element, min(targets, MAX_CONSTANT))
     if len(base) not in (0, targets):
@@ -287,7 +301,7 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     additive = aggregate in ("SUM", "AVERAGE")
     ensemble = as_ensemble(trees, additive)
     if len(ensemble.covered) < targets and (base or not additive):
-        raise ambiguous("a target may get no vote, and there are base values or aggregate_function is MIN or MAX")
+        raise ambiguous("a target may have no vote, and there are base values or aggregate_function is MIN or MAX")
     # The mean is over the trees as they were, not over their copies.
     divided = aggregate == "AVERAGE" and ensemble.copied
     y = _aggregated(op, x, ensemble, targets, "SUM" if divided else aggregate)
@@ -306,7 +320,7 @@ def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
     lists = {"int64": node.attr("classlabels_int64s"), "string": node.attr("classlabels_strings")}
     given = [(kind, labels) for kind, labels in lists.items() if labels]
     if len(given) != 1:
-        raise Refusal("C103", f"{len(given)} of the attributes classlabels_* are given, and it should be one")
+        raise Refusal("C103", f"{len(given)} of the attributes classlabels_* are given, and exactly one must be")
     kind, labels = given[0]
     if len(labels) == 1:
         raise ambiguous("there is one class", "use TreeEnsembleRegressor")
@@ -325,17 +339,17 @@ def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
 
 
 def _opposite_scores(op: Builder, x: str, trees: Trees, base: list[float], transform: str) -> str:
-    """Return the scores of two classes where only one is voted for: the votes' sum p is the score of the second class.
+    """Return the scores of two classes where all votes are for one; their sum p is the score of the second class.
 
-    Runtimes agree on the first one's in what exporters write: probabilities without transform, 1 - p, and numbers of
-    both signs with LOGISTIC, -p. Both ways the first class is the top one at a tie.
+    Runtimes agree on the score of the first class in two cases, which exporters write: 1 - p for probabilities without
+    transform, and -p for weights of both signs with LOGISTIC. In both, the first class wins a tie.
     """
     ensemble = as_ensemble(trees, additive=True)
     usual = transform == ("LOGISTIC" if trees.lightest < 0 else "NONE")
     if not usual or trees.targets != {0} or len(base) > 1 or (base and not ensemble.covered):
-        why = f"of two classes only one is voted for, and post_transform is {transform}"
+        why = f"all votes are for one of two classes, and post_transform is {transform}"
         raise ambiguous(
-            why, "vote for class 0 at every leaf: probabilities with NONE, or numbers of both signs with LOGISTIC"
+            why, "vote for class 0 at every leaf: probabilities with NONE, or weights of both signs with LOGISTIC"
         )
     p = _aggregated(op, x, ensemble, 1, "SUM")
     if base:
@@ -347,18 +361,18 @@ def _opposite_scores(op: Builder, x: str, trees: Trees, base: list[float], trans
 def _scores(op: Builder, x: str, trees: Trees, base: list[float], classes: int) -> str:
     """Return the scores of all classes, each the sum of the votes for it."""
     if classes == 2:
-        raise ambiguous("both of two classes are voted for", "vote for class 0 alone")
+        raise ambiguous("there are votes for both of two classes", "vote only for class 0")
     if len(base) not in (0, classes):
         raise Refusal("C103", f"there are {len(base)} base values and {classes} classes")
     ensemble = as_ensemble(trees, additive=True)
     if not (len(ensemble.covered) == classes or base or (ensemble.some and trees.lightest > 0)):
-        raise ambiguous("the class of the greatest score may be one without a vote")
+        raise ambiguous("the class with the greatest score may have no vote")
     scores = _aggregated(op, x, ensemble, classes, "SUM")
     return op.Add(scores, op.const(base, trees.element), domain="") if base else scores
 
 
 def _features(op: Builder, node: Node) -> tuple[str, str]:
-    """Return the input in a type that TreeEnsemble has, and that type; runtimes compare integers as float, too."""
+    """Return the input in a type that TreeEnsemble takes, and that type; runtimes compare integers as floats, too."""
     need_uniform(node)
     element = node.need_element(0)
     if element in ("int32", "int64"):
@@ -369,26 +383,26 @@ def _features(op: Builder, node: Node) -> tuple[str, str]:
 
 
 def _transform(node: Node) -> str:
-    """Return the transform, one that a node after TreeEnsemble can do."""
+    """Return the transform. Raises Refusal where no node after TreeEnsemble can compute it."""
     transform = node.attr("post_transform")
     if transform in ("SOFTMAX_ZERO", "PROBIT"):
-        why = f"post_transform is {transform}: no standard operator does it, and runtimes differ in TreeEnsemble's own"
-        raise Refusal("C204", why, "use NONE, and make the transform of nodes of its own")
+        why = f"post_transform is {transform}: no operator computes it, and runtimes differ in that of TreeEnsemble"
+        raise Refusal("C204", why, "use NONE, and apply the transform in separate nodes")
     if transform not in ("NONE", "SOFTMAX", "LOGISTIC"):
-        raise Refusal("C103", "'post_transform' is none that exists")
+        raise Refusal("C103", "'post_transform' is unknown")
     return str(transform)
 
 
 def _aggregated(op: Builder, x: str, ensemble: Ensemble, targets: int, aggregate: str) -> str:
-    """Return the votes of all trees, target by target."""
+    """Return the aggregated votes of all trees for each target."""
     number = AGGREGATES[aggregate]
     return str(op.TreeEnsemble(x, n_targets=targets, aggregate_function=number, **ensemble.attributes))
 
 
 def _transformed(op: Builder, scores: str, transform: str, element: str) -> str:
-    """Return scores after the transform, as float: the old operators give no other type.
+    """Return scores after the transform, as float, the only type that the older operators return.
 
-    TreeEnsemble has transforms too, but runtimes mistake its numbers for softmax and logistic.
+    TreeEnsemble has transforms too, but runtimes confuse its numbers for softmax and logistic.
     """
     if transform == "SOFTMAX":
         scores = op.Softmax(scores, axis=1, domain="")

@@ -1,4 +1,4 @@
-"""Operators that run graphs: If, Loop, Scan and SequenceMap."""
+"""Output types of operators that run graphs: If, Loop, Scan and SequenceMap."""
 
 from __future__ import annotations
 
@@ -13,61 +13,61 @@ from opset.inference.registration import infer
 from opset.inference.types import Shape, Type, is_rankless, join, mapped, of_proto, sequence, shown, tensor
 from opset.schemas.constraints import Violation
 
-Asking = Generator[GraphRequest, Outputs, Any]
-"""A rule that yields a graph with the types of its inputs, and is sent its outputs."""
+GraphRule = Generator[GraphRequest, Outputs, Any]
+"""A rule that yields requests to infer a graph, and is sent the outputs of each."""
 
 _WIDENED, _RANKLESS, _ANY = 5, 7, 9
-"""Turns after which no size of a carried value counts as known, then no rank, then nothing."""
+"""Iterations after which the sizes of loop-carried values are given up, then their ranks, then their types."""
 _CARRIED = ("int64", "int32", "bool")
 
 
 @infer("If")
-def if_1(call: Call) -> Asking:
-    """Return the outputs of the branch that a constant condition chooses, else what both branches have in common."""
+def if_1(call: Call) -> GraphRule:
+    """Return the outputs of the branch that a constant condition selects, else what both branches have in common."""
     graphs = [_graph(call, name) for name in ("then_branch", "else_branch")]
     truth = _truth(call, 0)
-    chosen = graphs if truth is None else [graphs[0] if truth else graphs[1]]
-    for graph in graphs if len(chosen) == 1 else ():
-        if graph is not chosen[0]:
+    selected = graphs if truth is None else [graphs[0] if truth else graphs[1]]
+    for graph in graphs if len(selected) == 1 else ():
+        if graph is not selected[0]:
             yield GraphRequest(graph, [], unused=True)
-    fitting = [graph for graph in chosen if len(graph.output) >= call.output_count]
+    fitting = [graph for graph in selected if len(graph.output) >= call.output_count]
     if not fitting:
-        counts = " and ".join(str(len(graph.output)) for graph in chosen)
-        raise Violation("C2", f"it gives {counts}, and {call.output_count} are asked for")
+        counts = " and ".join(str(len(graph.output)) for graph in selected)
+        raise Violation("C2", f"the branch has {counts} outputs, and the node {call.output_count}")
     found = []
-    for graph in chosen:
+    for graph in selected:
         outputs = yield GraphRequest(graph, [], guarded=truth is None)
         if len(graph.output) >= call.output_count:
             found.append(outputs)
     if len(found) == 1:
         return found[0]
-    result = _joined(call, found[0], found[1], "the branches differ in {}, or one of them does not tell")
+    result = _joined(call, found[0], found[1], "the branches differ in {}, or that of one is not known")
     return Outputs(result[: call.output_count], result.data[: call.output_count])
 
 
 @infer("Loop")
-def loop_1(call: Call) -> Asking:
-    """Return what is carried at the end, then what every turn gives beside it, stacked along a new first dimension."""
+def loop_1(call: Call) -> GraphRule:
+    """Return the final values of loop-carried variables, then the scan outputs, stacked along a new first dimension."""
     body = _graph(call, "body")
     states = max(call.input_count - 2, 0)
     if len(body.input) < states + 2 or len(body.output) < max(states, call.output_count) + 1:
-        raise Violation("C3", f"{states} carried values, a body of {len(body.input)} inputs and {_given(body)}")
+        raise Violation("C3", f"{states} loop-carried values, a body of {len(body.input)} inputs and {_given(body)}")
     most, least = _trips(call)
     conditional = call.has(1)
     going = _truth(call, 1) if conditional else True
-    initial = [call.type(2 + place) for place in range(states)]
-    data = [_small(call, 2 + place) for place in range(states)]
+    initial = [call.type(2 + index) for index in range(states)]
+    data = [_small(call, 2 + index) for index in range(states)]
     condition = call.type(1) if conditional else tensor("bool", ())
     stated = of_proto(body.input[0].type, lambda dim: dim.dim_value)
     number = tensor("int64", (1,) if stated is not None and stated.shape == (1,) else ())
     if most == 0 or going is False:
-        # Of what no turn gives, that counts which holds in every turn, however often the carried values changed.
+        # The scan outputs are empty; their types must hold in every iteration, however the carried values change.
         outputs = yield GraphRequest(
             body, [number, condition, *(_widened(each, True) for each in initial)], repeated=True, unused=True
         )
         return Outputs([*initial, *(_stacked(each, 0, 0) for each in outputs[states + 1 :])], data)
 
-    begun, outputs = yield from _settled(
+    begun, outputs = yield from _fixed_point(
         call, body, [number], [condition, *initial], [_true(condition), *data], [],
         once=most == 1, first=_true if conditional else None,
     )  # fmt: skip
@@ -79,20 +79,20 @@ def loop_1(call: Call) -> Asking:
         trips, least = _trips_while(outputs.data[0], most, least) if going else (None, 0)
     final = Outputs(outputs[1 : states + 1], outputs.data[1 : states + 1])
     if not least:
-        # What goes in as an optional value may come out as what is in it; the outputs have one type, which is that.
+        # An optional value may become the value in it after an iteration; the output then has the type of that value.
         begun = [
             end if start is not None and end is not None and start.kind == "optional" != end.kind else start
             for start, end in zip(begun, final, strict=True)
         ]
-        final = _joined(call, Outputs(begun, data), final, "{} may be another after some turns, or is not known")
+        final = _joined(call, Outputs(begun, data), final, "{} may change between iterations, or is not known")
     for each in outputs[states + 1 :]:
         _check_stacked(each)
     return Outputs([*final, *(_stacked(each, 0, trips) for each in outputs[states + 1 :])], final.data)
 
 
 @infer("Scan", since=9)
-def scan_9(call: Call) -> Asking:
-    """Return the last states, then what every turn gives beside them, put together along an axis."""
+def scan_9(call: Call) -> GraphRule:
+    """Return the final states, then the scan outputs, stacked along their axes."""
     body = _graph(call, "body")
     scans, states = _scans(call, body, 0)
     stacks = len(body.output) - states
@@ -104,79 +104,79 @@ def scan_9(call: Call) -> Asking:
         raise Violation("C2", "an axis is negative")
     length: Size | None = None
     slices: list[Type | None] = []
-    for place, axis in enumerate(axes, states):
-        shape = call.shape(place)
+    for index, axis in enumerate(axes, states):
+        shape = call.shape(index)
         if shape is not None:
             axis = call.axis(axis, len(shape), "C2")
             length = call.same(length, shape[axis], "C4", "the length")
             shape = shape[:axis] + shape[axis + 1 :]
-        slices.append(tensor(call.dtype(place), shape))
-    initial = [call.type(place) for place in range(states)]
-    data = [_small(call, place) for place in range(states)]
+        slices.append(tensor(call.dtype(index), shape))
+    initial = [call.type(index) for index in range(states)]
+    data = [_small(call, index) for index in range(states)]
     if length == 0:
         outputs = yield GraphRequest(body, [*initial, *slices], repeated=True, unused=True)
-        return Outputs([*initial, *_put_together(call, outputs[states:], to_axes, 0)], data)
+        return Outputs([*initial, *_scan_outputs(call, outputs[states:], to_axes, 0)], data)
 
-    begun, outputs = yield from _settled(call, body, [], initial, data, slices, once=length == 1)
+    begun, outputs = yield from _fixed_point(call, body, [], initial, data, slices, once=length == 1)
     _check_kept(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states], outputs.data[:states])
     if length is None or not (lower(length) or 0) > 0:
-        final = _joined(call, Outputs(begun, data), final, "{} may be another after some turns, or is not known")
-    return Outputs([*final, *_put_together(call, outputs[states:], to_axes, length)], final.data)
+        final = _joined(call, Outputs(begun, data), final, "{} may change between iterations, or is not known")
+    return Outputs([*final, *_scan_outputs(call, outputs[states:], to_axes, length)], final.data)
 
 
 @infer("Scan", since=8)
-def scan_8(call: Call) -> Asking:
-    """Return the last states of each sample, then what every turn gives beside them, along dimension 1."""
+def scan_8(call: Call) -> GraphRule:
+    """Return the final states of each sample, then the scan outputs, stacked along dimension 1."""
     body = _graph(call, "body")
     scans, states = _scans(call, body, 1)
     _list(call, "directions", scans, "C3")
     batch: Size | None = None
     length: Size | None = None
     inner: list[Type | None] = []
-    for place in range(1, 1 + states + scans):
-        shape = call.shape(place)
-        scanned = place > states
+    for index in range(1, 1 + states + scans):
+        shape = call.shape(index)
+        scanned = index > states
         if shape is not None:
             if len(shape) < 1 + scanned:
-                raise Violation("C7", f"{call.parameter(place)} {place} has rank {len(shape)}")
+                raise Violation("C7", f"{call.parameter(index)} {index} has rank {len(shape)}")
             batch = call.same(batch, shape[0], "C7", "the batch")
             length = call.same(length, shape[1], "C4", "the length") if scanned else length
             shape = shape[1 + scanned :]
-        inner.append(tensor(call.dtype(place), shape))
+        inner.append(tensor(call.dtype(index), shape))
     batch, shortest = _lengths(call, batch, length)
     initial = inner[:states]
     if length == 0 or batch == 0:
         outputs = yield GraphRequest(body, inner, repeated=True, unused=True)
         ends = initial if batch != 0 else outputs[:states]
-        return _batched(batch, ends, _put_together(call, outputs[states:], [0] * (len(outputs) - states), length))
+        return _batched(batch, ends, _scan_outputs(call, outputs[states:], [0] * (len(outputs) - states), length))
 
-    begun, outputs = yield from _settled(call, body, [], initial, [], inner[states:], once=length == 1)
+    begun, outputs = yield from _fixed_point(call, body, [], initial, [], inner[states:], once=length == 1)
     _check_kept(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states])
     if not shortest:
-        final = _joined(call, Outputs(begun), final, "{} may be another after some turns, or is not known")
-    return _batched(batch, final, _put_together(call, outputs[states:], [0] * (len(outputs) - states), length))
+        final = _joined(call, Outputs(begun), final, "{} may change between iterations, or is not known")
+    return _batched(batch, final, _scan_outputs(call, outputs[states:], [0] * (len(outputs) - states), length))
 
 
 @infer("SequenceMap")
-def sequence_map_17(call: Call) -> Asking:
-    """Return for each output of the graph the sequence of what it gives for each element."""
+def sequence_map_17(call: Call) -> GraphRule:
+    """Return for each output of the graph the type of a sequence of it."""
     body = _graph(call, "body")
     if len(body.output) < call.output_count or len(body.input) < call.input_count:
         raise Violation("C2", f"{call.input_count} inputs, a body of {len(body.input)} inputs and {_given(body)}")
-    given = []
-    for place in range(call.input_count):
-        type_ = call.type(place)
-        given.append(type_.inner if type_ is not None and type_.kind == "seq" else type_ if place else None)
-    outputs = yield GraphRequest(body, given, repeated=True)
+    types = []
+    for index in range(call.input_count):
+        type_ = call.type(index)
+        types.append(type_.inner if type_ is not None and type_.kind == "seq" else type_ if index else None)
+    outputs = yield GraphRequest(body, types, repeated=True)
     return [sequence(each) for each in outputs]
 
 
-# Turns
+# Iterations
 
 
-def _settled(
+def _fixed_point(
     call: Call,
     body: Any,
     before: Sequence[Type | None],
@@ -187,26 +187,26 @@ def _settled(
     once: bool = False,
     first: Callable[[Type | None], Constant | None] | None = None,
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
-    """Return what is carried to the first turn as the body has it, and its outputs in any turn, carried to the next.
+    """Return the types carried to the first iteration as the body states them, and the body's outputs in any iteration.
 
-    Its inputs are those `before`, those carried, which begin as `initial`, and those `after`. What differs between
-    turns is widened until nothing does; with `once`, there is one turn. `first` gives the elements of the first carried
-    value in every turn. What was widened when the node was asked before is so from the beginning: else each level of
-    nested loops would double the turns.
+    The inputs of the body are those `before`, the carried ones, which begin as `initial`, and those `after`. Types and
+    elements that differ between iterations are widened until none does; with `once`, there is one iteration. `first`
+    returns the elements of the first carried value in every iteration. What an earlier inference of the node widened
+    is widened from the beginning: otherwise each level of nested loops would double the number of iterations.
     """
     start = len(before)
     varied: set[int] = set()
     carried, known = list(initial), [*data, *[None] * (len(initial) - len(data))]
-    first_carried, first_known, *former = call.memory.get("turns", (carried, known))
+    first_carried, first_known, *former = call.memory.get("iterations", (carried, known))
     if former:
-        carried = [_lost(*each) for each in zip(carried, first_carried, former[0], strict=True)]
+        carried = [_less_precise(*each) for each in zip(carried, first_carried, former[0], strict=True)]
         known = [
             new if was == now else _common(new, now)
             for new, was, now in zip(known, first_known, former[1], strict=True)
         ]
         varied = former[2]
     begun: list[Type | None] = []
-    for turn in range(_ANY + 1):
+    for iteration in range(1, _ANY + 2):
         if first is not None:
             known[0] = first(carried[0])
         outputs = yield GraphRequest(body, [*before, *carried, *after], [*[None] * start, *known], True, varied)
@@ -218,21 +218,21 @@ def _settled(
             next_known[0] = known[0]
         if once or (next_types in (carried, seen) and next_known == known):
             break
-        # What the graph states of a value is not believed where turns give several.
-        for place, (was, now, both) in enumerate(zip(seen, outputs, next_types, strict=False), start):
+        # A shape that the graph states is not used where iterations differ.
+        for index, (was, now, both) in enumerate(zip(seen, outputs, next_types, strict=False), start):
             if both not in (was, None) and (now is None or now.kind != "tensor" or now.shape is not None):
-                varied.add(place)
+                varied.add(index)
         carried, known = next_types, next_known
-        if turn + 1 >= _WIDENED:
-            carried = [None if turn + 1 >= _ANY else _widened(each, turn + 1 >= _RANKLESS) for each in carried]
+        if iteration >= _WIDENED:
+            carried = [None if iteration >= _ANY else _widened(each, iteration >= _RANKLESS) for each in carried]
             known = [None] * len(carried)
             varied.update(range(start, start + len(carried)))
-    call.memory["turns"] = first_carried, first_known, carried, known, varied
+    call.memory["iterations"] = first_carried, first_known, carried, known, varied
     return begun, outputs
 
 
-def _lost(type_: Type | None, was: Type | None, now: Type | None) -> Type | None:
-    """Return a type without what got lost on the way from one type to another."""
+def _less_precise(type_: Type | None, was: Type | None, now: Type | None) -> Type | None:
+    """Return a type without the ranks and sizes that were known in one type and are not in another."""
     if type_ is None or was is None or was == now:
         return type_
     if now is None:
@@ -244,7 +244,7 @@ def _lost(type_: Type | None, was: Type | None, now: Type | None) -> Type | None
         else:
             lost = [a is not None and b is None for a, b in zip(was.shape, now.shape, strict=True)]
             shape = tuple([None if gone else size for gone, size in zip(lost, shape, strict=True)])
-    return type_._replace(shape=shape, inner=_lost(type_.inner, was.inner, now.inner))
+    return type_._replace(shape=shape, inner=_less_precise(type_.inner, was.inner, now.inner))
 
 
 def _widened(type_: Type | None, rankless: bool) -> Type | None:
@@ -255,7 +255,7 @@ def _widened(type_: Type | None, rankless: bool) -> Type | None:
 
 
 def _joined(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Return what is true of values that are those on the left or those on the right; note what cannot be told."""
+    """Return what holds for the values on the left and those on the right; note a rank or type that is not known."""
     types = [join(a, b) for a, b in zip(left, right, strict=False)]
     for each in types:
         if is_rankless(each):
@@ -272,7 +272,7 @@ def _common(left: Constant | None, right: Constant | None) -> Constant | None:
 
 
 def _trips(call: Call) -> tuple[Size | None, int]:
-    """Return how often a Loop runs by its M alone, None where that is not known, and how often at least."""
+    """Return the number of iterations of a Loop by its M, None where it is not known, and a lower bound."""
     if not call.has(0):
         return None, 1
     _check_single(call.type(0), "C2", "M")
@@ -286,16 +286,16 @@ def _trips(call: Call) -> tuple[Size | None, int]:
     return trips, lower(trips) or 0
 
 
-def _trips_while(goes_on: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return how often a Loop runs whose condition holds at first, by `_trips` and what its body says of going on."""
-    said = None if goes_on is None else goes_on.values
-    if said == (True,):
+def _trips_while(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
+    """Return the same for a Loop whose condition holds at first, by `_trips` and the condition from its body."""
+    holds = None if condition is None else condition.values
+    if holds == (True,):
         return most, least
     least = min(least, 1)
-    if said == (False,) and most is not None:
+    if holds == (False,) and most is not None:
         return minimum(1, most), least
-    # Without M there is a first turn, and with an M that is not known there may be none.
-    once = least == 1 and (most == 1 or (most is None and said == (False,)))
+    # Without M there is a first iteration, and with an unknown M there may be none.
+    once = least == 1 and (most == 1 or (most is None and holds == (False,)))
     return (1 if once else None), least
 
 
@@ -306,10 +306,10 @@ def _true(type_: Type | None) -> Constant | None:
     return Constant("bool", (1,) * len(type_.shape), (True,))
 
 
-def _truth(call: Call, place: int) -> bool | None:
-    """Return a condition that is constant. Raises Violation C1 where it is not one truth value."""
-    _check_truth(call.type(place), "C1")
-    elements = call.constant(place)
+def _truth(call: Call, index: int) -> bool | None:
+    """Return the value of a constant condition, else None. Raises Violation C1 where it is not one truth value."""
+    _check_truth(call.type(index), "C1")
+    elements = call.constant(index)
     if elements is None:
         return None
     if len(elements) != 1:
@@ -317,9 +317,9 @@ def _truth(call: Call, place: int) -> bool | None:
     return elements[0] if isinstance(elements[0], bool) else None
 
 
-def _small(call: Call, place: int) -> Constant | None:
-    """Return the elements of a first state that shapes may depend on."""
-    return call.data(place) if call.dtype(place) in _CARRIED else None
+def _small(call: Call, index: int) -> Constant | None:
+    """Return the elements of an initial state of a type on which shapes may depend."""
+    return call.data(index) if call.dtype(index) in _CARRIED else None
 
 
 # Scan
@@ -333,13 +333,13 @@ def _scans(call: Call, body: Any, lengths: int) -> tuple[int, int]:
     inputs = call.input_count - lengths
     states = inputs - scans
     if scans < 1 or states < 0 or len(body.output) < max(states, call.output_count) or len(body.input) < inputs:
-        scanned = f"{inputs} inputs of which {scans} are scanned"
+        scanned = f"{inputs} inputs, {scans} of them scanned"
         raise Violation("C1", f"{scanned}, a body of {len(body.input)} inputs and {_given(body)}")
     return scans, states
 
 
 def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
-    """Return one number for each of `count`, 0 where nothing is said. Raises Violation."""
+    """Return `count` numbers from an attribute, all 0 by default. Raises Violation where it has another number."""
     given = call.attribute(name)
     if not given:
         return [0] * count
@@ -349,7 +349,7 @@ def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
 
 
 def _lengths(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
-    """Return the batch by the lengths of sequences as well, and whether each of them has a first step."""
+    """Return the batch size, also by `sequence_lens`, and whether each sequence has a first step."""
     (batch,) = unify(call, 0, (batch,), "C8")
     if not call.has(0):
         return batch, length is not None and (lower(length) or 0) > 0
@@ -363,15 +363,16 @@ def _lengths(call: Call, batch: Size | None, length: Size | None) -> tuple[Size 
 
 
 def _batched(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
-    """Return the types of values of which each sample has one."""
+    """Return the types of values with one for each sample."""
     return Outputs([_stacked(each, 0, batch) for each in (*states, *stacked)])
 
 
-def _put_together(
-    call: Call, each_turn: Sequence[Type | None], axes: Sequence[int], length: Size | None
+def _scan_outputs(
+    call: Call, slices: Sequence[Type | None], axes: Sequence[int], length: Size | None
 ) -> list[Type | None]:
+    """Return the types of slices stacked along their axes."""
     found = []
-    for type_, axis in zip(each_turn, axes, strict=True):
+    for type_, axis in zip(slices, axes, strict=True):
         _check_stacked(type_)
         rank = None if type_ is None or type_.shape is None else len(type_.shape)
         found.append(_stacked(type_, axis if rank is None else call.axis(axis, rank + 1, "C2"), length))
@@ -394,7 +395,7 @@ def _given(body: Any) -> str:
 
 
 def _stacked(type_: Type | None, axis: int, length: Size | None) -> Type | None:
-    """Return the type of tensors put together along a new axis."""
+    """Return the type of tensors stacked along a new axis."""
     if type_ is None or type_.kind != "tensor":
         return tensor(None)
     shape: Shape | None = type_.shape
@@ -403,11 +404,11 @@ def _stacked(type_: Type | None, axis: int, length: Size | None) -> Type | None:
 
 def _check_stacked(type_: Type | None) -> None:
     if type_ is not None and type_.kind in ("seq", "map"):
-        raise Violation("C5", f"one of them is {type_}")
+        raise Violation("C5", f"a scan output is {type_}")
 
 
 def _check_kept(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
-    """Check that tensors stay tensors of their element type."""
+    """Raise Violation where a tensor does not stay a tensor of its element type."""
     for number, (was, now) in enumerate(zip(before, after, strict=True)):
         if was is None or now is None or was.kind != "tensor":
             continue
@@ -422,7 +423,7 @@ def _check_single(type_: Type | None, label: str, what: str) -> None:
 
 
 def _check_truth(type_: Type | None, label: str) -> None:
-    """Check that a condition can be one truth value."""
+    """Raise Violation where a condition cannot be one truth value."""
     if type_ is not None and (type_.kind in ("seq", "map") or type_.element not in (None, "bool")):
         raise Violation(label, f"the condition is {type_}")
     _check_single(type_, label, "the condition")

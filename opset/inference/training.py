@@ -1,4 +1,4 @@
-"""Optimisers and gradients: their results have the types of the tensors that they update or differentiate."""
+"""Output types of optimizers and gradients, which are those of the tensors that they update or derive by."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from opset.schemas.constraints import Violation
 
 
 def _step(parts: int, call: Call) -> list[Type]:
-    """Return the new tensors, then the new second part of each, and so on.
+    """Return the types of the new tensors, then of the new second state of each, and so on.
 
-    The inputs from the third on are all tensors, all gradients and all of each other state tensor, in `parts` groups.
+    From the third on, the inputs are all tensors, all gradients, then all states of one kind after the other: `parts`
+    lists in all.
     """
-    for place in (0, 1):
-        check_one_element(call, place, "C1")
+    for index in (0, 1):
+        check_one_element(call, index, "C1")
     tensors, left = divmod(call.input_count - 2, parts)
     if left or tensors < 1:
-        raise Violation("C2", f"{call.input_count - 2} inputs are no {parts} for each tensor")
-    return [_alike(call, range(2 + number, call.input_count, tensors)) for number in range(tensors)] * (parts - 1)
+        raise Violation("C2", f"{call.input_count - 2} inputs are not {parts} for each tensor")
+    return [_common_type(call, range(2 + number, call.input_count, tensors)) for number in range(tensors)] * (parts - 1)
 
 
-def _alike(call: Call, places: range) -> Type:
+def _common_type(call: Call, indices: range) -> Type:
     """Return the type that inputs have in common. Raises Violation C3 where they differ."""
-    elements = list(dict.fromkeys(filter(None, map(call.dtype, places))))
+    elements = list(dict.fromkeys(filter(None, map(call.dtype, indices))))
     if len(elements) > 1:
         raise Violation("C3", f"tensors of {' and '.join(elements)}")
-    shape = common(call, places, "C3")
+    shape = common(call, indices, "C3")
     if shape is None:
         call.doubt("the rank of a tensor is not known")
     return tensor(next(iter(elements), None), shape)
@@ -42,14 +43,14 @@ infer("Adam", domain=DOMAIN)(partial(_step, 4))
 
 @infer("Gradient", domain=DOMAIN)
 def gradient_1(call: Call) -> list[Type]:
-    """Return the types of the tensors with respect to which is differentiated."""
+    """Return the types of the tensors by which is differentiated."""
     names, others = call.attribute("xs") or (), call.attribute("zs") or ()
     if call.input_count != len(names) + len(others):
         raise Violation("C1", f"{call.input_count} inputs for {len(names)} names of xs and {len(others)} of zs")
     found = []
-    for place in range(len(names)):
-        element = call.dtype(place)
+    for index in range(len(names)):
+        element = call.dtype(index)
         if element is not None and not element.startswith(("float", "double", "bfloat")):
-            raise Violation("C2", f"{names[place]!r:.80} is of {element}")
-        found.append(tensor(element, call.shape(place)))
+            raise Violation("C2", f"{names[index]!r:.80} is of {element}")
+        found.append(tensor(element, call.shape(index)))
     return found

@@ -125,7 +125,7 @@ TENSOR = array("int64", [1])
 REFUSED_TABLES = [
     # before, after, kinds, attributes, code, part of the reason
     (1, 2, "string", "int64", {}, "C204", "is empty"),
-    (1, 2, "string", "int64", {"classes_strings": ["a", "a"]}, "C204", "stands twice"),
+    (1, 2, "string", "int64", {"classes_strings": ["a", "a"]}, "C204", "duplicate"),
     (2, 1, "float", "int64", {"keys_floats": [1.0], "values_int64s": [1]}, "C204", "maps float to int64"),
     (2, 1, "string", "string", {"keys_strings": ["a"], "values_strings": ["b"]}, "C204", "maps string to string"),
     (2, 4, "string", "int64", {"keys_strings": ["a", "a"], "values_int64s": [1, 2]}, "C204", "has two values"),
