@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opset.reference.evaluator import ReferenceEvaluator
     from opset.reference.limits import Limits
     from opset.schemas.model import OpSchema
-    from opset.version_converter import Plan, apply, convert, plan
+    from opset.version_converter import Conversion, convert, plan
 
 __version__ = "0.1.0"
 
@@ -39,14 +39,13 @@ _HOMES = {
         ).split(),
         "opset.errors",
     ),
+    "Conversion": "opset.version_converter",
     "Inference": "opset.inference.result",
     "Limits": "opset.reference.limits",
     "Model": "opset.model",
     "OpSchema": "opset.schemas.model",
-    "Plan": "opset.version_converter",
     "ReferenceEvaluator": "opset.reference.evaluator",
     "Registry": "opset.opsets.registry",
-    "apply": "opset.version_converter",
     "convert": "opset.version_converter",
     "get_schema": "opset.opsets.registry",
     "infer": "opset.inference.result",
@@ -57,6 +56,7 @@ _HOMES = {
 
 __all__ = [
     "CheckError",
+    "Conversion",
     "ConversionError",
     "Finding",
     "Inference",
@@ -66,13 +66,11 @@ __all__ = [
     "ModelError",
     "OpSchema",
     "OpsetError",
-    "Plan",
     "ReferenceEvaluator",
     "Registry",
     "RunError",
     "SchemaError",
     "UsageError",
-    "apply",
     "convert",
     "get_schema",
     "infer",

@@ -15,9 +15,9 @@ import opset
 from opset import errors, extend
 
 NAMES = [
-    "CheckError", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model", "ModelError",
-    "OpSchema", "OpsetError", "Plan", "ReferenceEvaluator", "Registry", "RunError", "SchemaError", "UsageError",
-    "apply", "convert", "get_schema", "infer", "infer_shapes", "load", "plan",
+    "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
+    "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError", "SchemaError", "UsageError",
+    "convert", "get_schema", "infer", "infer_shapes", "load", "plan",
 ]  # fmt: skip
 
 

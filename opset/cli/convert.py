@@ -18,12 +18,10 @@ from opset.cli.inputs import STREAM, Input, Output, expand, output_for, suffix
 from opset.errors import printable
 from opset.model import load
 from opset.model.external import odd_keys
-from opset.model.index import imports_of
 from opset.opsets.registry import Registry, registry_with
 from opset.text import styled
-from opset.version_converter import Target, apply, report, target_of
-from opset.version_converter.conversion import plan
-from opset.version_converter.targets import parse_versions, within
+from opset.version_converter import Target, converted, report, target_of
+from opset.version_converter.targets import parse_versions
 
 WORDS = {
     "converted": "converted",
@@ -96,21 +94,20 @@ def _start(settings: Settings, folders: tuple[Path, ...]) -> Work:
 
 def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
     loaded = load(sys.stdin.buffer if model.path == STREAM else model.path, allow_external_roots=settings.roots)
-    target = within(settings.target, imports_of(loaded.proto, "opset_import", registry.domains))
-    made = plan(loaded, target, registry)
+    made = converted(loaded, settings.target, registry)
     made.refusals = [finding.in_file(model.path) for finding in made.refusals]
     made.notes += [f"{odd.place}: {odd.why} (opset explain {odd.code})" for odd in odd_keys(loaded.proto)]
-    data = {"input": model.path, "output": None, **report.plan_data(made)}
-    if made.refusals:
+    data = {"input": model.path, "output": None, **report.conversion_data(made)}
+    if made.model is None:
         return {**data, "status": "refused", "exit_status": 1}
     if settings.plan_only:
         return {**data, "status": "planned" if made.changes else "unchanged", "exit_status": 0}
     status = "converted" if made.changes else "unchanged"
     if settings.output.in_place and not made.changes and settings.external in ("auto", "keep"):
         return {**data, "status": status, "exit_status": 0}
-    reached = {domain: made.target.get(domain, version) for domain, version in target.opsets.items()}
+    reached = {domain: made.target.get(domain, version) for domain, version in settings.target.opsets.items()}
     path = settings.output.path(model, suffix(reached))
-    save(apply(made), path, settings.output, settings.external, settings.force, data["notes"])
+    save(made.model, path, settings.output, settings.external, settings.force, data["notes"])
     return {**data, "output": path, "status": status, "exit_status": 0}
 
 

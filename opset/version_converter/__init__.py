@@ -1,4 +1,4 @@
-"""How a model moves from one operator set version to another: plan, derive, apply, report."""
+"""How a model moves from one operator set version to another: facts, routes, derived adapters, conversion, report."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from opset.errors import Finding, UsageError
+from opset.errors import ConversionError, Finding, UsageError
 from opset.model import load
-from opset.model.index import imports_of
 from opset.opsets.registry import Registry, default_registry, registry_with
-from opset.version_converter.conversion import Plan, apply
-from opset.version_converter.conversion import plan as _plan
-from opset.version_converter.targets import Target, of_release, of_runtime, of_version, within
+from opset.version_converter.conversion import converted
+from opset.version_converter.result import Conversion
+from opset.version_converter.targets import Target, of_release, of_runtime, of_version
 
-__all__ = ["Plan", "Target", "apply", "convert", "plan", "target_of"]
+__all__ = ["Conversion", "Target", "convert", "converted", "plan", "target_of"]
 
 
 def target_of(
@@ -51,16 +50,16 @@ def plan(
     ir_version: int | None = None,
     schemas: Iterable[str | Path] = (),
     allow_external_roots: Iterable[str | Path] = (),
-) -> Plan:
-    """Return how a model would move to the target, with every refusal; nothing is changed or written.
+) -> Conversion:
+    """Return what a conversion to the target would do, with every refusal, but without the converted model.
 
     Takes what `convert` takes. Raises ModelError for a malformed model, UsageError for a target that is not known.
     """
-    folders = tuple(schemas)
-    registry = registry_with(folders) if folders else default_registry()
+    registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    return _plan(loaded, within(target, imports_of(loaded.proto, "opset_import", registry.domains)), registry)
+    conversion = converted(load(model, allow_external_roots=allow_external_roots), target, registry)
+    conversion.model = None
+    return conversion
 
 
 def convert(
@@ -79,8 +78,9 @@ def convert(
     `to` is an opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}.
     Raises ConversionError with all refusals, ModelError for a malformed model, UsageError for an unknown target.
     """
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    made = plan(
-        loaded, to, release=release, runtime=runtime, ir_version=ir_version, schemas=schemas
-    )
-    return apply(made).as_given()
+    registry = registry_with(schemas)
+    target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
+    conversion = converted(load(model, allow_external_roots=allow_external_roots), target, registry)
+    if conversion.model is None:
+        raise ConversionError(conversion.refusals)
+    return conversion.model.as_given()

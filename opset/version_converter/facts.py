@@ -31,9 +31,9 @@ class Inferred:
     It is of the model as it was given. What conversion changes goes on computing the same values under their names.
     """
 
-    def __init__(self, model: Model, index: ModelIndex, registry: Registry, converted: Sequence[Body]) -> None:
-        """Take the given model with its index, and the bodies of the copy that is converted, in that order."""
-        self._model, self._index, self._registry, self._converted = model, index, registry, converted
+    def __init__(self, model: Model, index: ModelIndex, registry: Registry) -> None:
+        """Take the given model with its index."""
+        self._model, self._index, self._registry = model, index, registry
         self._functions = index.functions
 
     @cached_property
@@ -43,10 +43,8 @@ class Inferred:
 
         engine = Engine(self._model, self._registry, {}, cautious=True, index=self._index)
         engine.run()
-        given = self._index.bodies
-        scopes, doubtful = _scopes_of(given, engine)
-        pairs = zip(given, self._converted, strict=True)
-        return engine, {converted: [] if body in doubtful else scopes[body] for body, converted in pairs}
+        scopes, doubtful = _scopes_of(self._index.bodies, engine)
+        return engine, {body: [] if body in doubtful else scopes[body] for body in self._index.bodies}
 
     def type(self, body: Body, name: str) -> Type | None:
         """What is known of a value that a body of the given model defines; of a function, what all calls share."""
@@ -119,33 +117,37 @@ def _scopes_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[S
 class ValueFacts:
     """Types, shapes and constants of one body's values, and through `outer` of those around it.
 
-    `read` gives a tensor's elements; `versions` the opset of each domain that the body's nodes are written in.
+    The facts are of the given model, and of the nodes and initializers that are added to it.
     """
 
     def __init__(
         self,
         body: Body,
+        message: Any,
         outer: ValueFacts | None,
-        registry: Registry,
         versions: Mapping[str, int],
         read: Callable[[Any, int], list[Any]],
         overridable: bool,
         inferred: Inferred,
     ) -> None:
-        self.body, self.outer, self.registry, self.versions, self._read = body, outer, registry, versions, read
-        self._overridable, self._inferred = overridable, inferred
+        """Take a body of the given model, and the message of the copy that is converted.
+
+        `versions` is the opset of each domain that the body's nodes are written in; `read` returns a tensor's elements;
+        with `overridable`, initializers that are inputs may be given from outside.
+        """
+        self.body, self.outer, self.versions = body, outer, versions
+        self._message, self._read, self._overridable, self._inferred = message, read, overridable, inferred
         self.read_elsewhere: frozenset[str] = frozenset()
         """Names that training graphs use beside the main graph that this is about."""
         self._built = False
         self._declared: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
-        self._producers: dict[str, tuple[Any, int, int | None]] = {}
-        self._added: list[tuple[Any, int]] = []
+        self._inputs: set[str] = set()
+        self._added: dict[str, tuple[Any, int]] = {}
         self._types: dict[str, str | None] = {}
         self._shapes: dict[str, Shape | None] = {}
         self._found: dict[str, Type | None] = {}
         self._constants: dict[str, Constant | None] = {}
-        self._inputs: set[str] = set()
         self._unread: set[str] | None = None
 
     def _build(self) -> None:
@@ -161,28 +163,24 @@ class ValueFacts:
             self._inputs.update(value.name for value in proto.input)
             for tensor in proto.initializer:
                 self._tensors[tensor.name] = tensor
-        for node in proto.node:
-            self._register(node, None)
-        for node, version in self._added:
-            self._register(node, version)
-
-    def _register(self, node: Any, version: int | None) -> None:
-        for position, name in enumerate(node.output):
-            if name:
-                self._producers.setdefault(name, (node, position, version))
 
     def add(self, node: Any, version: int) -> None:
         """Make a new node known, written in the given version of its domain."""
-        if self._built:
-            self._register(node, version)
-        else:
-            self._added.append((node, version))
+        for name in node.output:
+            self._added.setdefault(name, (node, version))
 
     def add_tensor(self, tensor: Any) -> None:
         """Make a new initializer known."""
         if not self._built:
             self._build()
         self._tensors[tensor.name] = tensor
+
+    def _producer(self, name: str) -> tuple[Any, int | None]:
+        """Return the node that computes a value, None if none does; the version of one that was added."""
+        index = self.body.definitions.get(name, -1)
+        if index >= 0:
+            return self.body.nodes[index], None
+        return self._added.get(name, (None, None))
 
     def initializer(self, name: str) -> Any:
         """Return this body's initializer of that name, None if there is none or a caller may override it."""
@@ -196,9 +194,8 @@ class ValueFacts:
     def is_read(self, name: str) -> bool:
         """Whether anything reads an output of a node that the body had from the start; True for any other value."""
         if self._unread is None:
-            proto = self.body.proto
-            read = names_read(proto.node) | self.read_elsewhere | {*self.body.output_names()}
-            self._unread = {output for node in proto.node for output in node.output} - read
+            read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
+            self._unread = {name for names in self.body.computes for name in names} - read
         return name not in self._unread
 
     def _home(self, name: str) -> ValueFacts | None:
@@ -206,7 +203,7 @@ class ValueFacts:
         while scope is not None:
             if not scope._built:
                 scope._build()
-            if name in scope._producers or name in scope._inputs or name in scope._tensors:
+            if scope._producer(name)[0] is not None or name in scope._inputs or name in scope._tensors:
                 return scope
             scope = scope.outer
         return None
@@ -221,8 +218,8 @@ class ValueFacts:
         return home._constants[name]
 
     def _find_constant(self, name: str) -> Constant | None:
-        if name in self._producers:
-            node, _, version = self._producers[name]
+        node, version = self._producer(name)
+        if node is not None:
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
                 return self._constant_node(node)
             return None if version is not None else self._computed(name)
@@ -320,7 +317,7 @@ class ValueFacts:
 
     def _alone(self, name: str) -> tuple[Any, int] | None:
         """Return the node of a value and its version, if it is added, or if it is not known how the body runs."""
-        node, _, version = self._producers.get(name, (None, 0, None))
+        node, version = self._producer(name)
         if node is None or (version is None and self._inferred.reaches(self.body)):
             return None
         return node, self.versions.get(normalised(node.domain), 0) if version is None else version

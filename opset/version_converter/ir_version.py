@@ -8,7 +8,7 @@ from typing import Any
 from opset.errors import Finding
 from opset.model.elements import ELEMENTS
 from opset.model.graph import list_as_input
-from opset.model.index import Body
+from opset.model.index import Body, bodies
 from opset.opsets import releases
 from opset.version_converter.targets import Target
 
@@ -16,7 +16,7 @@ Feature = tuple[int, str, bool]
 """IR version that it needs, what it is, and whether it is an annotation that older readers may skip."""
 
 
-def set_ir_version(proto: Any, target: Target, found: list[Body], notes: list[str]) -> list[Finding]:
+def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
     """Set the IR version of a converted ModelProto, and return what forbids the version asked for.
 
     It stays where it serves, is lowered with the opset, and is raised only for a feature; `notes` gets what forces a
@@ -35,6 +35,7 @@ def set_ir_version(proto: Any, target: Target, found: list[Body], notes: list[st
     if not asked and wanted == before >= 4:
         # What adapters add needs no more: nodes, and initializers where version 4 is not reached yet.
         return []
+    found = bodies(proto)
     if asked and wanted < 4:
         _list_initializers(found, notes)
     features = sorted(set(_features(proto, found, wanted)), reverse=True)

@@ -1,4 +1,4 @@
-"""What a plan says: as plain data, which is its JSON, and as text that is made from that data alone.
+"""What a conversion did, or would do: as plain data, which is its JSON, and as text that is made from that data alone.
 
     {"opsets": [{"domain", "before", "after"}], "ir_version": {"before", "after"},
      "operators": [{"domain", "operator", "before", "after", "nodes", "kept", "steps", "becomes", "places"}],
@@ -19,43 +19,43 @@ from typing import Any
 from opset.errors import Finding, printable
 from opset.schemas.names import shown
 from opset.text import columns
-from opset.version_converter.conversion import Plan
+from opset.version_converter.result import Conversion
 
 Data = Mapping[str, Any]
 
 
-def plan_data(plan: Plan) -> dict[str, Any]:
-    """Return what a plan says as plain data (see above); operators that change come first."""
+def conversion_data(conversion: Conversion) -> dict[str, Any]:
+    """Return a conversion as plain data (see above); operators that change come first."""
     groups: dict[tuple[Any, ...], list[str]] = {}
-    for action in plan.actions:
+    for action in conversion.actions:
         key = (action.domain, action.op_type, action.since, action.until, action.steps, action.result)
-        groups.setdefault(key, []).append(action.place)
+        groups.setdefault(key, []).append(action.location)
     converted = [
         _operator(domain, op_type, since, until, len(places), steps=list(steps), becomes=list(result), places=places)
         for (domain, op_type, since, until, steps, result), places in sorted(groups.items())
     ]
-    kept = [_operator(*key, nodes) for key, nodes in sorted(plan.kept.items())]
+    kept = [_operator(*key, nodes) for key, nodes in sorted(conversion.kept.items())]
     passed = [
         {"domain": shown(domain), "operator": op_type, "nodes": nodes}
-        for (domain, op_type), nodes in sorted(plan.passed.items())
+        for (domain, op_type), nodes in sorted(conversion.passed.items())
     ]
     nodes = {
-        "converted": len(plan.actions),
-        "kept": plan.kept.total(),
-        "passed": plan.passed.total(),
-        "refused": len({finding.place for finding in plan.refusals if not is_of_model(finding.code)}),
+        "converted": len(conversion.actions),
+        "kept": conversion.kept.total(),
+        "passed": conversion.passed.total(),
+        "refused": len({finding.place for finding in conversion.refusals if not is_of_model(finding.code)}),
     }
     return {
         "opsets": [
-            {"domain": shown(domain), "before": before, "after": plan.target.get(domain, before)}
-            for domain, before in plan.source.items()
+            {"domain": shown(domain), "before": before, "after": conversion.target.get(domain, before)}
+            for domain, before in conversion.source.items()
         ],
-        "ir_version": {"before": plan.ir_version[0], "after": plan.ir_version[1]},
+        "ir_version": {"before": conversion.ir_version[0], "after": conversion.ir_version[1]},
         "operators": converted + kept,
         "passed": passed,
-        "notes": plan.notes,
+        "notes": conversion.notes,
         "nodes": {"total": sum(nodes.values()), **nodes},
-        "errors": [asdict(finding) for finding in plan.refusals],
+        "errors": [asdict(finding) for finding in conversion.refusals],
     }
 
 
@@ -65,13 +65,13 @@ def is_of_model(code: str) -> bool:
 
 
 def head(data: Data) -> str:
-    """Return the versions of a plan's data on one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
+    """Return the versions of a conversion's data on one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
     versions = [f"{printable(each['domain'])} {_span(each)}" for each in data["opsets"]]
     return ", ".join([*versions, f"IR version {_span(data['ir_version'])}"])
 
 
 def body(data: Data) -> list[str]:
-    """Return the lines of a plan's data below its versions: a table of operators, what passed through, notes, a sum."""
+    """Return the lines below the versions: a table of operators, what passed through, notes, a sum."""
     rows = [["operator", "version", "nodes", "what happens"]]
     for each in data["operators"]:
         name = each["operator"] if each["domain"] == "ai.onnx" else f"{each['domain']}.{each['operator']}"
@@ -95,7 +95,7 @@ def body(data: Data) -> list[str]:
 
 
 def findings(data: Data) -> list[Finding]:
-    """Return the refusals of a plan's data."""
+    """Return the refusals of a conversion's data."""
     return [Finding(**error) for error in data["errors"]]
 
 

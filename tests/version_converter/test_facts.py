@@ -24,12 +24,12 @@ def known(proto):
     model = load(proto)
     found: dict = {}
     index = ModelIndex(model.proto, REGISTRY.domains)
-    inferred = Inferred(model, index, REGISTRY, index.bodies)
+    inferred = Inferred(model, index, REGISTRY)
     for body in index.bodies:
         versions = index.imports(body)
         outer = found.get(body.parent)
         read = lambda tensor, limit, model=model: tensor_values(model, tensor, limit)  # noqa: E731
-        found[body] = ValueFacts(body, outer, REGISTRY, versions, read, overridable=True, inferred=inferred)
+        found[body] = ValueFacts(body, body.proto, outer, versions, read, overridable=True, inferred=inferred)
     return list(found.values())
 
 

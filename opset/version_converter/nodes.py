@@ -1,0 +1,265 @@
+"""Takes the nodes of one body to the target: across the transitions of their operators, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from opset.errors import Finding, printable
+from opset.model.attributes import attribute_type
+from opset.model.elements import element_name
+from opset.model.graph import list_as_input
+from opset.model.index import Body, FreshNames, ModelIndex
+from opset.opsets import releases
+from opset.opsets.registry import Registry
+from opset.schemas.model import OpSchema
+from opset.schemas.signature import arity_misfits, attribute_misfits
+from opset.version_converter.derive import run
+from opset.version_converter.facts import ValueFacts
+from opset.version_converter.result import Action, Conversion
+from opset.version_converter.rewiring import bind, remove, splice, unused_after
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.routes import Counted, Route, Routes, Step, Verdict
+
+# What versions 1 to 8 of Constant can hold; a constant of another type is then an initializer.
+EARLY_CONSTANT = frozenset({"float", "double", "float16"})
+
+
+@dataclass(eq=False, slots=True)
+class Context:
+    """What the conversions of a model's bodies share.
+
+    `proto` is the copy that is changed, `messages` its graphs and functions by the bodies of the given model; `valid`
+    holds forms of nodes that fit their operators, `passing` signatures of nodes that stay as they are.
+    """
+
+    index: ModelIndex
+    proto: Any
+    messages: dict[Body, Any]
+    registry: Registry
+    routes: Routes
+    opsets: Mapping[str, int]
+    conversion: Conversion
+    names: FreshNames
+    facts: dict[Body, ValueFacts] = field(default_factory=dict)
+    valid: set[tuple[Any, ...]] = field(default_factory=set)
+    passing: set[tuple[Any, ...]] = field(default_factory=set)
+
+
+class BodyConversion:
+    """The conversion of one body; the bodies inside it are converted already."""
+
+    def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
+        """Take the body of the given model, and the versions that it is written in, to which new ones are added."""
+        self._context, self._body, self._versions = context, body, versions
+        self._message, self._facts = context.messages[body], context.facts[body]
+        self._released: set[str] = set()
+
+    def run(self) -> None:
+        """Convert the nodes, and remove what nothing uses any more; refusals go to the conversion."""
+        context, body, conversion = self._context, self._body, self._context.conversion
+        replaced: dict[int, list[Any]] = {}
+        refused: list[tuple[int, Refusal]] = []
+        routes: dict[tuple[str, str], Route] = {}
+        functions = context.index.functions
+        for index, operator in enumerate(body.operators):
+            route = routes.get(operator)
+            if route is None:
+                route = routes[operator] = context.routes.route(*operator, self._versions, context.opsets)
+            if functions and body.function_key(index) in functions:
+                continue
+            if route.verdict is Verdict.KEEP:
+                conversion.kept[route.counted] += 1
+            elif route.verdict is Verdict.PASS:
+                conversion.passed[route.counted[:2]] += 1
+            elif route.refusal is not None:
+                refused.append((index, route.refusal))
+            else:
+                try:
+                    nodes = self._converted(index, route)
+                except Refusal as refusal:
+                    refused.append((index, refusal))
+                    continue
+                if nodes is not None:
+                    replaced[index] = nodes
+                else:
+                    conversion.kept[route.counted] += 1
+        self._finish(replaced, refused)
+
+    def _finish(self, replaced: dict[int, list[Any]], refused: list[tuple[int, Refusal]]) -> None:
+        body, message = self._body, self._message
+        unused, dead = unused_after(body, message, replaced, self._released, self._facts.read_elsewhere)
+        for index, refusal in refused:
+            # What computed only a value that became an attribute goes away, and need not be legal at the target.
+            if index not in dead or refusal.code[:2] != "C2":
+                self._context.conversion.refusals.append(self._finding(index, refusal))
+        if self._context.conversion.refusals:
+            return
+        if unused:
+            remove(message, body.function, replaced, unused, dead)
+        if replaced:
+            splice(message, replaced)
+
+    def _finding(self, index: int, refusal: Refusal) -> Finding:
+        op_type, domain = self._body.operators[index]
+        version = self._versions.get(domain, 0)
+        if refusal.code in ("C101", "C102", "C103"):
+            message = f"{printable(op_type)} is not valid at version {version}"
+        else:
+            message = f"{printable(op_type)} cannot go from {version} to {self._context.opsets.get(domain, version)}"
+        return Finding(refusal.code, message, self._body.location(index), refusal.why, refusal.help)
+
+    def _converted(self, index: int, route: Route) -> list[Any] | None:
+        """Return the nodes that replace one, None where it stays as it is."""
+        if route.verdict is not Verdict.CHECK:
+            return self._node(index, route.counted)
+        signature = self._signature(index)
+        if signature in self._context.passing:
+            return None
+        nodes = self._node(index, route.counted)
+        if nodes is None:
+            self._context.passing.add(signature)
+        return nodes
+
+    def _signature(self, index: int) -> tuple[Any, ...]:
+        body, type_of = self._body, self._facts.type
+        return (
+            body.operators[index],
+            id(self._versions),
+            tuple([type_of(name) if name else "" for name in body.reads[index]]),
+            tuple([type_of(name) if name else "" for name in body.computes[index]]),
+            tuple([attribute.SerializeToString() for attribute in body.attributes[index]]),
+        )
+
+    def _node(self, index: int, counted: Counted) -> list[Any] | None:
+        """Take one node to the target: what takes its place, or None where it stays as it is."""
+        context, versions = self._context, self._versions
+        self._validate(index)
+        node = self._message.node[index]
+        pending = [(node, versions[counted[0]])]
+        done: list[Any] = []
+        crossed: list[str] = []
+        while pending:
+            current, version = pending.pop()
+            domain = "" if current.domain == "ai.onnx" else current.domain
+            final = context.opsets.get(domain, version)
+            made = None
+            while made is None and (step := context.routes.step(domain, current.op_type, version, final)) is not None:
+                if isinstance(step, Refusal):
+                    raise Refusal(step.code, step.why, step.help)
+                if step.impossible:
+                    raise Refusal("C208", step.impossible)
+                if step.touches:
+                    made = self._cross(step, current, final)
+                version = step.version
+            if made is None:
+                done.append(current)
+            else:
+                assert isinstance(step, Step)
+                crossed.append(f"{current.op_type} {step.source.since_version} -> {step.target.since_version}")
+                pending.extend(reversed(made))
+        if not crossed:
+            return None
+        names = tuple([made.op_type for made in done])
+        context.conversion.actions.append(Action(self._body, index, *counted, tuple(crossed), names))
+        return done
+
+    def _validate(self, index: int) -> None:
+        """Refuse (C103) a node that does not fit its operator's signature, asked once for nodes of one form."""
+        body = self._body
+        (op_type, domain), reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
+        version = self._versions[domain]
+        form = (
+            op_type, domain, version, len(body.computes[index]), tuple(map(bool, reads)),
+            tuple([(a.name, a.type or attribute_type(a), not a.ref_attr_name) for a in attributes]),
+        )  # fmt: skip
+        if form in self._context.valid:
+            return
+        schema = self._context.registry.schema(op_type, version, domain)
+        assert schema is not None
+        _validate(schema, reads, body.computes[index], attributes)
+        self._context.valid.add(form)
+
+    def _cross(self, step: Step, current: Any, final: int) -> list[tuple[Any, int]] | None:
+        """Take a node across one transition: the nodes in its place with their versions, None where it may stay."""
+        context, facts = self._context, self._facts
+        if "" not in self._versions:
+            # An adapter of another domain may need standard operators, which the model then has to import.
+            self._versions[""] = context.opsets.get("") or releases.opset_beside(context.opsets)
+        node = Node(current, step.source, facts, final)
+        op = Builder(
+            current, step.target, step.version, self._versions, context.registry, facts, context.names,
+            self._initializer,
+        )  # fmt: skip
+        result: Result = None
+        if step.adapter is not None:
+            result = step.adapter(op, node)
+            if result is not None:
+                self._check_types([(current, step.source.since_version)], "C103")
+        if result is None:
+            result = run(step.derived, op, node)
+        if result is None:
+            return None
+        made = bind(current, (result,) if isinstance(result, str) else tuple(result), op, facts)
+        self._released.update(op.released)
+        used = {name for made_node, _ in made for name in made_node.input}
+        self._released.update(name for name in current.input if name and name not in used)
+        if step.adapter is not None:
+            # The operator itself takes all that it took before, unless its own restrictions say otherwise.
+            restricted = step.derived.type_restrictions or step.derived.same_type_restrictions
+            same = None if restricted else step.source.name
+            self._check_types([entry for entry in made if entry[0].op_type != same])
+        return made
+
+    def _initializer(self, tensor: Any, name: str) -> str:
+        """Add a constant as an initializer where the target's Constant cannot hold its type; return its name."""
+        final = self._context.opsets.get("", self._versions[""])
+        element = element_name(tensor.data_type)
+        if final >= 9 or element in EARLY_CONSTANT:
+            return ""
+        body = self._body
+        if body.root.function:
+            raise Refusal("C202", f"a Constant before version 9 cannot hold {element}; functions have no initializers")
+        early = self._context.proto.ir_version < 4
+        if early and body.root is not body:
+            # There it had to be an input of the subgraph, and those have a meaning.
+            body, name = body.root, self._context.names.fresh(name)
+        message = self._context.messages[body]
+        made = message.initializer.add()
+        made.CopyFrom(tensor)
+        made.name = name
+        self._context.facts[body].add_tensor(made)
+        if early:
+            list_as_input(message, made)
+        return name
+
+    def _check_types(self, made: list[tuple[Any, int]], code: str = "C202") -> None:
+        """Refuse what an adapter gets or made where a type is known and not allowed at the version of the node."""
+        for node, version in made:
+            schema = self._context.registry.schema(node.op_type, version, node.domain)
+            if schema is None or not schema.inputs:
+                continue
+            for position, name in enumerate(node.input):
+                formal = schema.inputs[min(position, len(schema.inputs) - 1)]
+                kind = self._facts.type(name) if name else None
+                if kind is not None and kind not in schema.allowed(formal):
+                    raise Refusal(
+                        code,
+                        f"{node.op_type} of version {schema.since_version} does not take {printable(kind)}",
+                        "cast the value to a type that version takes, or choose another target",
+                    )
+
+
+def _validate(schema: OpSchema, reads: list[str], computes: list[str], attributes: Any) -> None:
+    """Raise Refusal C103 with the first thing in which a node does not fit its schema."""
+    types: dict[str, str | None] = {}
+    for attribute in attributes:
+        if attribute.name in types:
+            raise Refusal("C103", f"the attribute '{printable(attribute.name)}' is a duplicate")
+        types[attribute.name] = None if attribute.ref_attr_name else attribute_type(attribute)
+    for misfits in (
+        arity_misfits(schema, reads), arity_misfits(schema, computes, outputs=True), attribute_misfits(schema, types)
+    ):  # fmt: skip
+        for misfit in misfits:
+            raise Refusal("C103", f"{misfit.what}: {misfit.why}")

@@ -1,0 +1,54 @@
+"""What a conversion found and did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from opset.errors import Finding
+from opset.model.container import Model
+from opset.model.index import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What happened to one node: from which version to which, across which transitions that touched it, into what."""
+
+    body: Body
+    index: int
+    domain: str
+    op_type: str
+    since: int
+    until: int
+    steps: tuple[str, ...]
+    result: tuple[str, ...]
+
+    @property
+    def location(self) -> str:
+        """Path of the node in the given model."""
+        return self.body.location(self.index)
+
+
+@dataclass(slots=True)
+class Conversion:
+    """A model at other versions: before and after, what happened to which node, and every reason against it.
+
+    - `source`, `target`: opset version by domain; `ir_version`: before and after;
+    - `actions`: the nodes that were converted; `kept`: how many stayed as they are, by domain, operator, since_version
+      before and after; `passed`: how many are of domains without schemas, by domain and operator;
+    - `refusals`: everything that cannot be converted; `notes`: what a user should know;
+    - `changes`: whether the converted model differs from the given one;
+    - `model`: the converted model, the given one where nothing changes; None where something is refused, and in what
+      `plan` returns.
+    """
+
+    source: dict[str, int]
+    target: dict[str, int]
+    ir_version: tuple[int, int]
+    actions: list[Action] = field(default_factory=list)
+    kept: Counter[tuple[str, str, int, int]] = field(default_factory=Counter)
+    passed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    refusals: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    changes: bool = False
+    model: Model | None = None

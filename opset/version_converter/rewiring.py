@@ -1,0 +1,124 @@
+"""New nodes in the place of old ones: names are bound, what nothing uses any more is removed, imports are set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from opset.errors import printable
+from opset.model.graph import names_read
+from opset.model.index import Body
+from opset.version_converter.facts import ValueFacts
+from opset.version_converter.rewrite import Builder, Refusal
+
+
+def bind(node: Any, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
+    """Make the new nodes compute the old node's outputs under their own names; "" serves for one that nothing reads."""
+    made = op.made
+    if results == tuple(node.output) and (not node.name or any(new.name == node.name for new, _ in made)):
+        return made
+    produced = {name for new, _ in made for name in new.output}
+    rename: dict[str, str] = {}
+    for position, name in enumerate(node.output):
+        if not name:
+            continue
+        value = results[position] if position < len(results) else ""
+        if not value and values.is_read(name):
+            raise Refusal("C204", f"the output '{printable(name)}' has no equal there")
+        if not value or value == name:
+            continue
+        if value in produced and value not in rename:
+            rename[value] = name
+        else:
+            op.Identity(rename.get(value, value), outputs=[name], domain="")
+    for new, _ in made if rename else ():
+        for names in (new.input, new.output):
+            for position, name in enumerate(names):
+                if name in rename:
+                    names[position] = rename[name]
+    if node.name and not any(new.name == node.name for new, _ in made):
+        # The node that computes the first output inherits the name.
+        first = next((name for name in node.output if name), None)
+        heir = next((new for new, _ in made if first in new.output), None)
+        if heir is not None:
+            heir.name = node.name
+    return made
+
+
+def splice(proto: Any, replaced: dict[int, list[Any]]) -> None:
+    """Put new nodes in the place of old ones; the others are not touched."""
+    if all(len(nodes) == 1 for nodes in replaced.values()):
+        for index, (node,) in replaced.items():
+            proto.node[index].CopyFrom(node)
+        return
+    nodes: list[Any] = []
+    for index, node in enumerate(proto.node):
+        nodes.extend(replaced.get(index, (node,)))
+    # A message that is held stays valid outside of its list.
+    del proto.node[:]
+    proto.node.extend(nodes)
+
+
+def unused_after(
+    body: Body, proto: Any, replaced: dict[int, list[Any]], released: set[str], elsewhere: Collection[str]
+) -> tuple[set[str], set[int]]:
+    """Return released values that nothing uses once the new nodes stand in the place of the old ones, those that only
+    they were computed from, and the places of the standard's nodes that compute nothing else.
+    """
+    if not released:
+        return set(), set()
+    used = Counter(body.output_names()) + Counter(body.input_names()) + Counter(elsewhere)
+    if not body.function:
+        for annotation in proto.quantization_annotation:
+            used.update(entry.value for entry in annotation.quant_parameter_tensor_names)
+    makers: dict[str, int] = {}
+    for index, old in enumerate(proto.node):
+        for node in replaced.get(index, (old,)):
+            used.update(names_read([node]))
+        makers.update((name, index) for name in old.output if name)
+    unused: set[str] = set()
+    dead: set[int] = set()
+    pending = [name for name in released if not used[name]]
+    while pending:
+        name = pending.pop()
+        unused.add(name)
+        index = makers.get(name, -1)
+        if index < 0 or index in dead or proto.node[index].domain not in ("", "ai.onnx"):
+            continue
+        if not unused.issuperset(filter(None, proto.node[index].output)):
+            continue
+        dead.add(index)
+        for node in replaced.get(index, (proto.node[index],)):
+            for read in names_read([node]):
+                used[read] -= 1
+                if read and not used[read]:
+                    pending.append(read)
+    return unused, dead
+
+
+def remove(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
+    """Take out what only replaced nodes used: initializers, the nodes that are dead, and constants made on the way."""
+    for index, nodes in replaced.items():
+        replaced[index] = [
+            node for node in nodes
+            if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or unused.isdisjoint(node.output)
+        ]  # fmt: skip
+    replaced.update((index, []) for index in dead)
+    for entries in (proto.value_info,) if function else (proto.initializer, proto.value_info):
+        for index in reversed(range(len(entries))):
+            if entries[index].name in unused:
+                del entries[index]
+
+
+def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]) -> None:
+    """Set the imported versions, and import what new nodes need beyond that."""
+    present = set()
+    for entry in proto.opset_import:
+        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        present.add(domain)
+        if domain in opsets:
+            entry.version = opsets[domain]
+    for domain, version in needed.items():
+        if domain not in present:
+            proto.opset_import.add(domain=domain, version=opsets.get(domain, version))

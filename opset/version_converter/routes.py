@@ -1,0 +1,159 @@
+"""Which transitions take an operator from one version to another, and what they can mean for its nodes.
+
+Routes depend on operator and versions alone, so those of the standard's operators are kept across models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import lru_cache
+
+from opset.opsets.hooks import Lookup
+from opset.opsets.registry import Registry, default_registry
+from opset.schemas.model import OpSchema
+from opset.schemas.names import shown
+from opset.version_converter.derive import Derived, derive
+from opset.version_converter.registration import LAYER, Adapter
+from opset.version_converter.rewrite import Refusal
+
+Counted = tuple[str, str, int, int]
+"""Domain, operator, since_version before and after: what nodes are counted by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transition of one operator in one direction: what is derived, and the written adapter if there is one."""
+
+    source: OpSchema
+    target: OpSchema
+    version: int
+    """Opset that the result is written in."""
+    derived: Derived
+    adapter: Adapter | None
+    impossible: str
+    touches: bool
+    """Whether any node can need more than to be left alone."""
+
+
+class Verdict(Enum):
+    """What happens to all nodes of an operator."""
+
+    KEEP = auto()
+    PASS = auto()
+    """There are no schemas of the domain."""
+    CHECK = auto()
+    """Types and attributes alone decide, so one node of a signature decides for all."""
+    CONVERT = auto()
+    REFUSE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What happens to the nodes of one operator, as which they are counted, and why they are refused."""
+
+    verdict: Verdict
+    counted: Counted
+    refusal: Refusal | None = None
+
+
+class Routes:
+    """The routes and transitions of the operators of a registry, each found once."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry, self._adapters = registry, Lookup(LAYER, registry)
+        self._steps: dict[tuple[str, str, int, int], Step | Refusal | None] = {}
+        self._routes: dict[tuple[str, str, int, int], Route] = {}
+
+    def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
+        """Return what happens to nodes of an operator that are written in `versions`, on the way to `opsets`."""
+        if domain not in self._registry.domains:
+            return Route(Verdict.PASS, (domain, op_type, 0, 0))
+        if domain not in versions:
+            why = f"the model does not import the domain '{shown(domain)}' that the node uses"
+            return Route(Verdict.REFUSE, (domain, op_type, 0, 0), Refusal("C102", why))
+        key = (op_type, domain, versions[domain], opsets.get(domain, versions[domain]))
+        if key not in self._routes:
+            self._routes[key] = self._find_route(*key)
+        return self._routes[key]
+
+    def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
+        schema = self._registry.schema(op_type, version, domain)
+        if schema is None:
+            known = self._registry.versions(op_type, domain)
+            if not known:
+                refusal = Refusal("C101", f"there is no operator {op_type} in {shown(domain)}")
+            else:
+                why = f"it came with version {known[0].since_version}, and the model imports {version}"
+                refusal = Refusal("C102", why, "import the version that the exporter wrote")
+            return Route(Verdict.REFUSE, (domain, op_type, 0, 0), refusal)
+        end = self._registry.schema(op_type, final, domain)
+        counted = (domain, op_type, schema.since_version, end.since_version if end is not None else 0)
+        at, verdict = version, Verdict.KEEP
+        while (step := self.step(domain, op_type, at, final)) is not None:
+            if isinstance(step, Refusal):
+                return Route(Verdict.REFUSE, counted, step)
+            if step.adapter or step.impossible or step.derived.rewrites:
+                return Route(Verdict.CONVERT, counted)
+            if step.touches:
+                verdict = Verdict.CHECK
+            at = step.version
+        return Route(verdict, counted)
+
+    def step(self, domain: str, op_type: str, version: int, final: int) -> Step | Refusal | None:
+        """Return the next transition of an operator from a version towards the final one, None if there is none."""
+        key = (domain, op_type, version, final)
+        if key not in self._steps:
+            self._steps[key] = self._find_step(*key)
+        return self._steps[key]
+
+    def _find_step(self, domain: str, op_type: str, version: int, final: int) -> Step | Refusal | None:
+        source = self._registry.schema(op_type, version, domain)
+        known = self._registry.versions(op_type, domain)
+        if source is None:
+            return Refusal("C101", f"there is no operator {op_type} at version {version}")
+        position = known.index(source)
+        if final > version:
+            if position + 1 == len(known) or known[position + 1].since_version > final:
+                return None
+            newer = target = known[position + 1]
+            written_in, direction = target.since_version, "up"
+        elif final >= source.since_version:
+            return None
+        elif position == 0:
+            return Refusal(
+                "C201",
+                f"{op_type} came with version {source.since_version}",
+                f"convert to {source.since_version} or newer",
+            )
+        else:
+            newer, target = source, known[position - 1]
+            written_in, direction = source.since_version - 1, "down"
+        change = newer.change
+        if change is None:
+            raise RuntimeError(f"{op_type} {newer.since_version} declares no change")
+        stated = change.up if direction == "up" else change.down
+        adapter = None
+        if stated == "written":
+            hook = self._adapters.find(direction, domain, op_type, newer.since_version, newer.family)
+            adapter = hook.function if hook is not None else None
+            if adapter is None:
+                stated = "impossible: no adapter is written for it"
+        impossible = stated.removeprefix("impossible:").strip() if stated.startswith("impossible") else ""
+        if target.deprecated and adapter is None:
+            use = f"; {target.replacement} takes its place" if target.replacement else ""
+            impossible = impossible or f"{op_type} is withdrawn at version {written_in}{use}"
+        derived = derive(source, target, change)
+        touches = bool(adapter or impossible or derived.touches)
+        return Step(source, target, written_in, derived, adapter, impossible, touches)
+
+
+def routes_of(registry: Registry) -> Routes:
+    """Return the routes of a registry: kept where all operators are of the standard, whose adapters do not change."""
+    return _standard_routes() if registry is default_registry() else Routes(registry)
+
+
+@lru_cache(maxsize=1)
+def _standard_routes() -> Routes:
+    return Routes(default_registry())
