@@ -91,7 +91,7 @@ class BodyConversion:
         body, message = self._body, self._message
         unused, dead = unused_after(body, message, replaced, self._released, self._facts.read_elsewhere)
         for index, refusal in refused:
-            # What computed only a value that became an attribute goes away, and need not be legal at the target.
+            # What computed only a value that became an attribute is removed, and need not be legal at the target.
             if index not in dead or refusal.code[:2] != "C2":
                 self._context.conversion.refusals.append(self._finding(index, refusal))
         if self._context.conversion.refusals:
