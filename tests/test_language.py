@@ -78,7 +78,6 @@ STUMBLES = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b")
 LARGE = {
     "opset/cli/configuration:_offered",
     "opset/cli/processes:spread",
-    "opset/version_converter/conversion:_Conversion._body",
 }
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match, ast.AsyncFor, ast.AsyncWith)
