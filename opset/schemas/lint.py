@@ -345,15 +345,13 @@ def family_known(operator: Operator, context: LintContext) -> Iterator[Finding]:
 def lists_that_are_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A list of types that equals a named set is written as its name (S219)."""
     names = {types: name for name, types in _sets_for(operator.domain, context.sets).items()}
-    nodes = {node.value["since"].value: node for node in operator.root.value["versions"].value}
-    for schema in operator.schemas:
-        for constraint, types in schema.types.items():
-            node = nodes[schema.since_version].value["types"].value[constraint]
-            if types in names and node.value != names[types] and not _is_set(node, context.sets):
-                place = operator.place(schema.since_version, "types", constraint)
-                yield Finding(
-                    "S219", f"{constraint} lists the types of a named set", place=place, help=f"write {names[types]}"
-                )
+    schemas = {schema.since_version: schema for schema in operator.schemas}
+    for since, constraint, node in _types_of(operator):
+        types = schemas[since].types[constraint]
+        if types in names and node.value != names[types] and not _is_set(node, context.sets):
+            place = operator.place(since, "types", constraint)
+            help = f"write {names[types]}"
+            yield Finding("S219", f"{constraint} lists the types of a named set", place=place, help=help)
 
 
 def types_named_once(operator: Operator, context: LintContext) -> Iterator[Finding]:

@@ -17,6 +17,8 @@ versions:                              newest first
     meaning: ...                       what changed beyond the signature, or clarified: what was only said better
     adapters: {up: derived, down: written}           or "impossible: reason"
   same_as: 15                          a newer version: what this one leaves unsaid in prose, that one says
+  shares: [inputs, outputs]            keys that are left out here and are wholly those of the version that same_as
+                                       names; also attributes, types
   doc: ...
   inputs:                              outputs alike; also variadic, heterogeneous, min_arity, differentiable
   - {name: X, type: T, optional: true, doc: ...}
@@ -61,7 +63,6 @@ from opset.schemas.model import (
     Parameter,
 )
 from opset.schemas.names import normalised
-from opset.schemas.printer import dump_document
 from opset.schemas.ranges import Comparison, parse_range, ranks_of
 from opset.schemas.reader import MAX_SIZE, Findings, YamlNode, read
 from opset.schemas.signature import AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
@@ -76,8 +77,9 @@ MAX_TYPES = 2**20  # all lists of a file together, since a set of sets grows wit
 _OPERATOR_KEYS = ("operator", "family", "versions", "examples")
 _VERSION_KEYS = (
     *("since", "change", "deprecated", "replacement", "experimental", "determinism"),
-    *("doc", "same_as", "inputs", "outputs", "attributes", "types", "constraints", "shape"),
+    *("doc", "same_as", "shares", "inputs", "outputs", "attributes", "types", "constraints", "shape"),
 )
+SHARED_KEYS = ("inputs", "outputs", "attributes", "types")
 _PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
 _ATTRIBUTE_KEYS = ("type", "default", "required", "choices", "range", "kind", "constraint", "doc")
 _KIND_TYPES = {BOOL: ("int", "ints"), AXIS: ("int",), AXES: ("ints",), DATA_TYPE: ("int", "ints", "string")}
@@ -181,11 +183,6 @@ def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, st
     return in_order({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
 
 
-def dump_operator(operator: Operator) -> str:
-    """Return the canonical text of an operator's file; what `load_operator` reads of it is the same operator."""
-    return dump_document(operator.root.plain())
-
-
 def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
     """Return the named type sets of a file, added to those of `base`. A set may name those that stand before it.
 
@@ -207,6 +204,12 @@ def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple
     if findings:
         raise SchemaError(findings)
     return sets
+
+
+def _newest(version: YamlNode) -> int:
+    """Return a key by which versions are sorted, newest first; one that cannot be read comes last."""
+    since = version.value.get("since") if isinstance(version.value, dict) else None
+    return -since.value if since is not None and isinstance(since.value, int) else 0
 
 
 def _bytes(path: Path, findings: Findings) -> bytes:
@@ -259,7 +262,8 @@ class _Reading(Fields):
         fields = self.mapping(root, _OPERATOR_KEYS, _OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
         nodes = self.items(fields["versions"]) if "versions" in fields else []
-        read_versions = [self.version(node, name, family) for node in nodes]
+        complete: dict[int, dict[str, YamlNode]] = {}
+        read_versions = [self.version(node, name, family, complete) for node in sorted(nodes, key=_newest)]
         versions = sorted((v for v in read_versions if v is not None), key=lambda v: v.schema.since_version)
         if "versions" in fields and not nodes:
             self.wrong(fields["versions"], "at least one version")
@@ -281,13 +285,18 @@ class _Reading(Fields):
         examples = Examples(self.findings, schemas, prose).read(fields["examples"]) if "examples" in fields else ()
         return Operator(self.domain, name, family, schemas, prose, examples, self.findings.file, root)
 
-    def version(self, node: YamlNode, name: str, family: str) -> _Version | None:
+    def version(
+        self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]
+    ) -> _Version | None:
+        """Return one version; `newer` has the complete keys of the newer ones, and gets those of this one."""
         fields = self.mapping(node, _VERSION_KEYS, ("since",))
         since = self.number(fields.get("since"), 1)
         if since < 1:
             self.wrong(fields["since"], "a version, which is 1 or more,")
         if not isinstance(node.value, dict):
             return None
+        fields |= self.shared(fields, newer)
+        newer[since] = fields
         types = self.named(fields.get("types"), self.types)
         docs: dict[str, dict[str, str]] = {}
         parameters = {
@@ -315,6 +324,31 @@ class _Reading(Fields):
             change=self.change(fields["change"], attributes) if "change" in fields else None,
         )
         return _Version(schema, node, fields, docs)
+
+    def shared(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
+        """Return the keys that `shares` lists, as the version has them that `same_as` names."""
+        found: dict[str, YamlNode] = {}
+        if "shares" not in fields:
+            return found
+        if "same_as" not in fields:
+            self.findings.add("S104", "the key 'same_as' is missing", fields["shares"], "name the version that shares")
+            return found
+        since = self.number(fields["same_as"])
+        if not self.items(fields["shares"]):
+            self.wrong(fields["shares"], "at least one key")
+        for each in self.items(fields["shares"]):
+            key = self.choice(each, SHARED_KEYS)
+            if key not in SHARED_KEYS:
+                continue
+            if key in fields:
+                self.findings.add("S103", f"{key!r} is shared, and written as well", each, "leave one of them out")
+            elif key in found:
+                self.findings.add("S106", f"the key {key!r} is duplicate", each)
+            elif key in newer.get(since, {}):
+                found[key] = newer[since][key]
+            elif since in newer:
+                self.findings.add("S107", f"version {since} has no {key} to share", each, "leave it out")
+        return found
 
     def docs(self, version: _Version, newer: dict[int, Docs], stated: dict[int, dict[str, str]]) -> Docs:
         """Return a version's prose; what it does not say itself is that of the newer version that `same_as` names.

@@ -71,9 +71,11 @@ class Findings(list[Finding]):
         self.file = file
 
     def add(self, code: str, message: str, at: YamlNode | None = None, help: str = "") -> None:
-        """Note one finding at a node. Raises SchemaError with all of them once there are MAX_FINDINGS."""
+        """Note one finding at a node, once. Raises SchemaError with all of them once there are MAX_FINDINGS."""
         place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
-        self.append(Finding(code, message[:MAX_MESSAGE], place=place, help=help))
+        finding = Finding(code, message[:MAX_MESSAGE], place=place, help=help)
+        if finding not in self:  # versions that share a key read it more than once
+            self.append(finding)
         if len(self) >= MAX_FINDINGS:
             raise SchemaError(self)
 

@@ -15,7 +15,8 @@ from opset.model.elements import NUMBERS
 from opset.schemas.diff import short_float
 from opset.schemas.fields import float32
 from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema
-from opset.schemas.loader import dump_operator, load_folder, load_operator, load_sets, operator_files
+from opset.schemas.layout import dump_operator
+from opset.schemas.loader import load_folder, load_operator, load_sets, operator_files
 from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, OpSchema, Parameter
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import Findings, read
@@ -77,11 +78,10 @@ versions:
     C10: one of the ten
 - since: 1
   same_as: 2
+  shares: [outputs]
   inputs:
   - {name: X, type: T, doc: what was scaled}
   - {name: C, type: tensor(int64)}
-  outputs:
-  - {name: Y, type: T, variadic: true, heterogeneous: true, min_arity: 0}
   attributes:
     axes: {type: ints, default: [0, 2, 3], doc: where}
     by: {type: float, default: 1.0}
@@ -176,8 +176,8 @@ def test_places_of_parts(tmp_path):
     operator = load(tmp_path, TWO)
     path = operator.path
     assert operator.place(2, "change", "types") == f"{path}:18:12"
-    assert operator.place(1, "inputs", "C") == f"{path}:43:5"
-    assert operator.place(1, "attributes", "not there") == f"{path}:47:5"
+    assert operator.place(1, "inputs", "C") == f"{path}:44:5"
+    assert operator.place(1, "attributes", "not there") == f"{path}:46:5"
 
 
 ONE = "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n"
@@ -185,6 +185,26 @@ INPUT = ONE + "  inputs:\n  - {name: X, type: T}\n  types:\n    T: floats\n"
 ADAPTERS = "adapters: {up: derived, down: derived}"
 NEWER = f"operator: Scale\nfamily: acme\nversions:\n- since: 2\n  doc: it\n  change:\n    {ADAPTERS}\n"
 OLD = "- since: 1\n  doc: it\n"
+
+SHARING = f"""\
+operator: Scale
+family: acme
+versions:
+- since: 3
+  change: {{meaning: x, {ADAPTERS}}}
+  doc: it
+  inputs:
+  - {{name: X, type: T}}
+  attributes:
+    a: {{type: int, doc: a number}}
+  types:
+    T: floats
+- since: 1
+  deprecated: false
+  doc: older
+  same_as: 3
+  shares: [inputs, types]
+"""
 
 BROKEN = {
     "no mapping": ("- 1\n", ["S105 1:1"]),
@@ -198,6 +218,14 @@ BROKEN = {
     "no doc": (ONE.replace("  doc: it\n", ""), ["S104 4:3"]),
     "same_as of nothing": (ONE.replace("doc: it", "same_as: 2"), ["S107 5:12"]),
     "same_as of an older one": (NEWER.replace("doc: it", "same_as: 1") + OLD, ["S107 5:12"]),
+    "shares without same_as": (ONE + "  shares: [inputs]\n", ["S104 6:11"]),
+    "shares of nothing": (SHARING.replace("same_as: 3", "same_as: 9"), ["S107 16:12"]),
+    "shares what is not there": (SHARING.replace("[inputs, types]", "[inputs, outputs]"), ["S107 17:20", "S107 8:21"]),
+    "shares no key": (SHARING.replace("[inputs, types]", "[]"), ["S105 17:11"]),
+    "shares prose": (SHARING.replace("[inputs, types]", "[inputs, types, doc]"), ["S105 17:27"]),
+    "shares a key twice": (SHARING.replace("[inputs, types]", "[inputs, inputs, types]"), ["S106 17:20"]),
+    "shares and says": (SHARING + "  types:\n    T: floats\n", ["S103 17:20"]),
+    "shares what is wrong": (SHARING.replace("type: T}", "type: U}"), ["S107 8:21"]),
     "no change": (NEWER.replace(f"  change:\n    {ADAPTERS}\n", "") + OLD, ["S104 4:3"]),
     "change of the first": (NEWER, ["S103 6:3"]),
     "no adapters": (NEWER.replace("adapters: {up: derived, down: derived}", "meaning: x") + OLD, ["S104 7:5"]),
@@ -247,6 +275,30 @@ def test_what_is_wrong_is_told_with_its_place(name, tmp_path):
         load_operator(path, SETS)
     found = [f"{finding.code} {finding.place.removeprefix(f'{path}:')}" for finding in caught.value.findings]
     assert found == expected
+
+
+def test_a_version_shares_keys_that_it_lists_and_no_others(tmp_path):
+    older, newer = load(tmp_path, SHARING).schemas
+    assert (older.inputs, older.types) == (newer.inputs, newer.types)
+    assert (older.attributes, list(newer.attributes)) == ({}, ["a"])
+
+
+def test_a_version_shares_what_the_named_one_shares(tmp_path):
+    middle = "- since: 2\n  change: {meaning: x, " + ADAPTERS + "}\n  same_as: 3\n  shares: [inputs, types]\n"
+    text = SHARING.replace("same_as: 3", "same_as: 2").replace("- since: 1\n", middle + "- since: 1\n")
+    oldest, _, newest = load(tmp_path, text).schemas
+    assert (oldest.inputs, oldest.types) == (newest.inputs, newest.types)
+
+
+def test_what_is_repeated_prints_as_shared(tmp_path):
+    keys = "  inputs:\n  - {name: X, type: T}\n  types:\n    T: floats\n"
+    repeated = SHARING.replace("  shares: [inputs, types]\n", keys)
+    printed = dump_operator(load(tmp_path, repeated))
+    assert printed == dump_operator(load(tmp_path, SHARING))
+    assert "  same_as: 3\n  shares: [inputs, types]\n" in printed
+    differs = repeated.replace("    T: floats\n", "    T: bool\n", 1).replace("type: T}", "type: T, doc: an input}", 1)
+    assert "shares" in dump_operator(load(tmp_path, differs))  # an older version without prose has that of the newer
+    assert "types" not in dump_operator(load(tmp_path, differs)).partition("shares:")[2].partition("\n")[0]
 
 
 @pytest.mark.parametrize("name", ["one", "newer", "input"])
@@ -525,15 +577,12 @@ versions:
     C3: by is small
 - since: 1
   same_as: 2
-  inputs:
-  - {name: X, type: T}
+  shares: [inputs, types]
   attributes:
     axis: {type: int, default: 0, kind: axis, range: ">= 0", constraint: C1}
     by: {type: floats, default: [0.5]}
     only: {type: int}
     to: {type: int}
-  types:
-    T: floats
 """
 
 

@@ -1,0 +1,45 @@
+"""The shortest document that says what an operator says, which is how its file is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opset.schemas.loader import SHARED_KEYS, Operator
+from opset.schemas.model import Docs, OpSchema
+from opset.schemas.printer import dump_document
+
+
+def dump_operator(operator: Operator) -> str:
+    """Return the canonical text of an operator's file; what `load_operator` reads of it is the same operator."""
+    return dump_document(canonical_document(operator))
+
+
+def canonical_document(operator: Operator) -> dict[str, Any]:
+    """Return an operator's document, in which a version shares the keys that it repeats."""
+    document: dict[str, Any] = operator.root.plain()
+    known = {
+        schema.since_version: (schema, docs) for schema, docs in zip(operator.schemas, operator.docs, strict=True)
+    }
+    document["versions"] = [_sharing(version, known) for version in document["versions"]]
+    return document
+
+
+def _sharing(version: dict[str, Any], known: dict[int, tuple[OpSchema, Docs]]) -> dict[str, Any]:
+    """Return a version without the keys that are those of the version that `same_as` names."""
+    if "same_as" not in version:
+        return version
+    own, named = known[version["since"]], known[version["same_as"]]
+    repeated = [key for key in SHARED_KEYS if version.get(key) and _content(key, *own) == _content(key, *named)]
+    shares = [key for key in SHARED_KEYS if key in repeated or key in version.get("shares", ())]
+    short: dict[str, Any] = {}
+    for key, value in version.items():
+        if key not in repeated and key != "shares":
+            short[key] = value
+        if key == "same_as" and shares:
+            short["shares"] = shares
+    return short
+
+
+def _content(key: str, schema: OpSchema, docs: Docs) -> str:
+    """Return all that a key says, as text, in which 0.0 and -0.0 differ and the order counts."""
+    return repr((getattr(schema, key), getattr(docs, key, None)))
