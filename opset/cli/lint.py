@@ -10,28 +10,33 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import all_folders
-from opset.errors import ConversionError, Finding, UsageError
+from opset.errors import ConversionError, Finding, SchemaError, UsageError
 from opset.inference import registration as inference
+from opset.model.writing import write_files
 from opset.opsets.hooks import Table
 from opset.reference import registration as kernels
 from opset.schemas import lint
+from opset.schemas.fix import fixes
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
 from opset.schemas.lock import LOCK_FILE, lock_released
+from opset.schemas.types import TypeSets
 from opset.version_converter import registration as adapters
 
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR]...")
 @click.option("--lock", is_flag=True, help="Then lock the versions that are not locked yet, as released.")
+@click.option("--fix", is_flag=True, help="First write what is computed in change blocks, and the layout, into files.")
 @output.format_option
-def command(folders: tuple[Path, ...], lock: bool, form: str) -> int:
+def command(folders: tuple[Path, ...], lock: bool, fix: bool, form: str) -> int:
     """Check operator YAML: that it can be read and follows every rule.
 
     DIR holds <domain>/<Operator>.yaml. Without one, the folders of [tool.opset] in ./pyproject.toml and of installed
     packages are checked, or the standard's operators where there are none.
     """
     folders = folders or all_folders(()) or (FOLDER,)
+    fixed, commented = _fix(folders) if fix else ([], [])
     families = list(lint.FAMILIES)
     inferred = lint.Inferred(inference.written(families), inference.misnamed)
     findings: list[Finding] = []
@@ -44,9 +49,12 @@ def command(folders: tuple[Path, ...], lock: bool, form: str) -> int:
         findings += lint.lint([folder], written, kernels.written(families), inferred)
     locked = [name for folder in folders for name in _lock(folder)] if lock and not findings else []
     data = {"findings": [asdict(finding) for finding in findings], "locked": locked}
+    if fix:
+        data |= {"fixed": fixed, "commented": commented}
+    done = [f"fixed {path}" for path in fixed] + [f"left alone, for its comments: {path}" for path in commented]
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
-    output.write_product(data, lambda: _lines(len(findings), locked), form)
+    output.write_product(data, lambda: done + _lines(len(findings), locked), form)
     return 1 if findings else 0
 
 
@@ -62,9 +70,33 @@ def _lines(findings: int, locked: list[str]) -> list[str]:
     return [f"locked {name}" for name in locked] + [found]
 
 
+def _fix(folders: tuple[Path, ...]) -> tuple[list[str], list[str]]:
+    """Write what can be computed into the files of folders; return the files written, and those with comments."""
+    texts: dict[str, str] = {}
+    commented: list[str] = []
+    for folder in folders:
+        try:
+            own_sets, base = folder / TYPES_FILE, _base_sets(folder)
+            found = fixes(folder, load_sets(own_sets, base) if own_sets.exists() else base or {})
+        except SchemaError:  # lint reports it
+            continue
+        texts |= found.texts
+        commented += found.commented
+    if links := [path for path in texts if Path(path).is_symlink()]:
+        help = "fix the file that it points to"
+        raise UsageError(Finding("U104", "a link is not written to", file=path, help=help) for path in links)
+    if texts:
+        write_files({path: text.encode() for path, text in texts.items()}, force=True)
+    return list(texts), commented
+
+
+def _base_sets(folder: Path) -> TypeSets | None:
+    """Return the type sets that a folder's own are added to; None for the standard's folder."""
+    return None if folder.resolve() == FOLDER.resolve() else load_sets(FOLDER / TYPES_FILE)
+
+
 def _lock(folder: Path) -> list[str]:
-    standard = folder.resolve() == FOLDER.resolve()
-    operators, _ = load_folder(folder, None if standard else load_sets(FOLDER / TYPES_FILE))
+    operators, _ = load_folder(folder, _base_sets(folder))
     try:
         return lock_released(folder, operators)
     except OSError as error:

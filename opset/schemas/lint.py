@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from opset.errors import Finding, SchemaError
 from opset.schemas.diff import compact, signature_diff
@@ -125,24 +124,27 @@ def _lint_folder(
     return findings
 
 
-def _transitions(operator: Operator) -> Iterator[Transition]:
+def transitions(operator: Operator) -> Iterator[Transition]:
+    """Yield each pair of consecutive versions, oldest first."""
     for old, new in itertools.pairwise(operator.schemas):
         assert new.change is not None  # the loader sees to it
         yield Transition(old, new, new.change)
 
 
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+def undeclared(step: Transition, key: str) -> bool:
+    """Whether a key of the computed difference is not what the `change:` block declares."""
+    computed = signature_diff(step.old, step.new).get(key)
+    return json.dumps(computed, sort_keys=True) != json.dumps(step.change.diff.get(key), sort_keys=True)
 
 
 def declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """The declared difference of a version is the computed one (S201)."""
-    for step in _transitions(operator):
+    for step in transitions(operator):
         computed, declared = signature_diff(step.old, step.new), step.change.diff
         for key in sorted(computed.keys() | declared.keys()):
-            if _canonical(computed.get(key)) == _canonical(declared.get(key)):
+            if not undeclared(step, key):
                 continue
-            sets = _sets_for(operator.domain, context.sets)
+            sets = sets_for(operator.domain, context.sets)
             difference = compact({key: computed[key]}, sets) if key in computed else {}
             yield Finding(
                 "S201",
@@ -179,7 +181,7 @@ def released_signature(operator: Operator, context: LintContext) -> Iterator[Fin
 
 def meaning_of_equal_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A version whose signature is that of the one before says what it changed; one says one thing (S205)."""
-    for step in _transitions(operator):
+    for step in transitions(operator):
         place = operator.place(step.new.since_version, "change")
         if not step.change.meaning and not step.change.clarified and not signature_diff(step.old, step.new):
             message = f"{operator.name} {step.new.since_version} does not say what it changed"
@@ -193,7 +195,7 @@ def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding
     """An adapter that is declared written is registered (S206), and only such a one is (S207)."""
     if context.written is None:
         return
-    for step in _transitions(operator):
+    for step in transitions(operator):
         since = step.new.since_version
         for direction, declared in (("up", step.change.up), ("down", step.change.down)):
             registered = (operator.domain, operator.name, since, direction) in context.written
@@ -260,7 +262,7 @@ def facets_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A type that is emulated came with its version, and the other one was allowed before (S229)."""
-    for step in _transitions(operator):
+    for step in transitions(operator):
         for element, wider in step.change.emulate.items():
             before = [step.old.allowed(each) for each in (*step.old.inputs, *step.old.outputs)]
             now = [step.new.allowed(each) for each in (*step.new.inputs, *step.new.outputs)]
@@ -275,7 +277,7 @@ def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Fin
 
 
 def _changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    for step in _transitions(operator):
+    for step in transitions(operator):
         changed = signature_diff(step.old, step.new).get("attributes", {})
         for name in sorted(changed.keys() | step.change.attributes.keys()):
             yield name, step.change.attributes.get(name, AttributeChange()), step
@@ -344,7 +346,7 @@ def family_known(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 def lists_that_are_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A list of types that equals a named set is written as its name (S219)."""
-    names = {types: name for name, types in _sets_for(operator.domain, context.sets).items()}
+    names = {types: name for name, types in sets_for(operator.domain, context.sets).items()}
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for since, constraint, node in _types_of(operator):
         types = schemas[since].types[constraint]
@@ -371,7 +373,7 @@ def sets_of_the_domain(operator: Operator, context: LintContext) -> Iterator[Fin
     """A set that is named after a domain, such as `ml_labels`, is used there alone (S231)."""
     for version, constraint, node in _types_of(operator):
         for word in _words([node]):
-            if word in context.sets and word not in _sets_for(operator.domain, context.sets):
+            if word in context.sets and word not in sets_for(operator.domain, context.sets):
                 message = f"{word} is a set for the domain {SETS_OF_DOMAINS[word.partition('_')[0]]}"
                 place = operator.place(version, "types", constraint)
                 yield Finding("S231", message, place=place, help="list the types, or name another set")
@@ -381,7 +383,7 @@ SETS_OF_DOMAINS = {"ml": "ai.onnx.ml"}
 """Domains by the beginning of the names of type sets that are for them alone."""
 
 
-def _sets_for(domain: str, sets: TypeSets) -> TypeSets:
+def sets_for(domain: str, sets: TypeSets) -> TypeSets:
     """Return the type sets that an operator of a domain may name."""
     return {
         name: types
@@ -550,7 +552,7 @@ def _undeclared_adapters(
 ) -> Iterator[Finding]:
     """Every written adapter belongs to a transition (S207), in the domains of this folder."""
     domains = {operator.domain for operator in operators}
-    steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in _transitions(o)}
+    steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in transitions(o)}
     for domain, name, since, direction in sorted(written or ()):
         if domain in domains and (domain, name, since) not in steps:
             message = f"an adapter {direction} is written for {name} {since}, which is no transition"

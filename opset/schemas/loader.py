@@ -83,12 +83,12 @@ SHARED_KEYS = ("inputs", "outputs", "attributes", "types")
 _PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
 _ATTRIBUTE_KEYS = ("type", "default", "required", "choices", "range", "kind", "constraint", "doc")
 _KIND_TYPES = {BOOL: ("int", "ints"), AXIS: ("int",), AXES: ("ints",), DATA_TYPE: ("int", "ints", "string")}
-_CHANGE_KEYS = (
+CHANGE_KEYS = (
     *("deprecated", "experimental", "determinism", "inputs", "outputs", "attributes", "types"),
     *("emulate", "meaning", "clarified", "adapters"),
 )
-_FACETS = ("old", "ignored", "input", "negative", "only_for")
-_ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", *_FACETS)
+FACETS = ("old", "ignored", "input", "negative", "only_for")
+_ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", *FACETS)
 _LABEL = re.compile(r"C[1-9][0-9]{0,3}")
 _ARITIES = (SINGLE, OPTIONAL, VARIADIC)
 
@@ -507,7 +507,7 @@ class _Reading(Fields):
         return comparisons
 
     def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
-        fields = self.mapping(node, _CHANGE_KEYS, ("adapters",))
+        fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
         readers: dict[str, Callable[[YamlNode], Any]] = {
             "deprecated": self.flag,
             "experimental": self.flag,
@@ -568,7 +568,7 @@ class _Reading(Fields):
             "default": self.diff_value if came else self.pair(self.diff_value),
             "required": self.flag if came else self.pair(self.flag),
         }
-        if came or not fields.keys().isdisjoint(_FACETS):
+        if came or not fields.keys().isdisjoint(FACETS):
             old = self.any_value(fields["old"]) if "old" in fields else default if came else None
             declared[name] = AttributeChange(
                 old,

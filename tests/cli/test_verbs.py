@@ -243,6 +243,30 @@ def test_lint_tells_every_finding(own):
     assert len(json.loads(data.stdout)["findings"]) == result.stdout.count("error[")
 
 
+def test_lint_fix_writes_files_and_then_lints(own, folder):
+    own.write_text(GOOD.replace("T: [float]", "T:   [ float ]"))
+    own.chmod(0o640)
+    result = run("lint", "--fix", "schemas")
+    assert (result.exit_code, result.stdout) == (0, "fixed schemas/com.example/Twice.yaml\nno findings\n")
+    assert (own.read_text(), own.stat().st_mode & 0o777) == (GOOD.replace('"', ""), 0o640)
+    assert run("lint", "--fix", "schemas").stdout == "no findings\n"
+    own.write_text("# mine\n" + GOOD.replace("doc: values", "doc:   ''"))
+    result = run("lint", "--fix", "schemas")
+    assert result.exit_code == 1 and "left alone, for its comments: schemas/com.example/Twice.yaml\n" in result.stdout
+    assert own.read_text().startswith("# mine")
+
+
+def test_lint_fix_does_not_write_to_links(own, folder):
+    other = folder / "other.yaml"
+    other.write_text(GOOD.replace("T: [float]", "T:   [ float ]"))
+    own.unlink()
+    own.symlink_to(other)
+    before = other.read_text()
+    result = run("lint", "--fix", "schemas")
+    assert result.exit_code != 0 and "error[U104]" in result.stderr
+    assert own.is_symlink() and other.read_text() == before
+
+
 def test_lint_takes_the_folders_of_the_project(own, folder):
     (folder / "pyproject.toml").write_text('[tool.opset]\nschemas = ["schemas"]\n')
     own.write_text(GOOD.replace("doc: values", "dok: values"))

@@ -1,0 +1,71 @@
+"""What `opset lint --fix` writes: the computed part of `change:` blocks, and the layout of files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opset.errors import SchemaError
+from opset.schemas.diff import compact, signature_diff
+from opset.schemas.layout import canonical_document
+from opset.schemas.lint import Transition, sets_for, transitions, undeclared
+from opset.schemas.loader import CHANGE_KEYS, FACETS, Operator, load_operator, operator_files
+from opset.schemas.printer import dump_document
+from opset.schemas.types import TypeSets
+
+
+@dataclass(frozen=True)
+class Fixes:
+    """The new texts of files by path, and the files that are left alone because their comments would be lost."""
+
+    texts: dict[str, str]
+    commented: list[str]
+
+
+def fixes(folder: Path, sets: TypeSets) -> Fixes:
+    """Return what to write into a folder of operators; a file that cannot be loaded is left to `lint`."""
+    found = Fixes({}, [])
+    for path in operator_files(folder):
+        try:
+            operator = load_operator(path, sets)
+        except SchemaError:
+            continue
+        text, now = fixed_text(operator, sets), path.read_text(encoding="utf-8")
+        if text == now:
+            continue
+        if now.count("#") > text.count("#"):
+            found.commented.append(str(path))
+        else:
+            found.texts[str(path)] = text
+    return found
+
+
+def fixed_text(operator: Operator, sets: TypeSets) -> str:
+    """Return an operator's file as it is printed, with the computed difference in each `change:` block."""
+    document = canonical_document(operator)
+    versions = {version["since"]: version for version in document["versions"]}
+    for step in transitions(operator):
+        version = versions[step.new.since_version]
+        version["change"] = _change(version["change"], step, sets_for(operator.domain, sets))
+    return dump_document(document)
+
+
+def _change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
+    """Return a `change:` block with what S201 would report written into it; what only an author knows stays."""
+    computed = signature_diff(step.old, step.new)
+    wrong = [key for key in computed.keys() | step.change.diff.keys() if undeclared(step, key)]
+    fixed = dict(change)
+    for key in wrong:
+        part = compact({key: computed[key]}, sets)[key] if key in computed else {}
+        fixed[key] = _with_facets(part, change.get(key, {})) if key == "attributes" else part
+        if fixed[key] == {}:
+            del fixed[key]
+    return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if wrong else change
+
+
+def _with_facets(computed: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
+    facets = {name: {key: each[key] for key in FACETS if key in each} for name, each in declared.items()}
+    names = [*computed, *(name for name in facets if name not in computed)]
+    merged = {name: computed.get(name, {}) | facets.get(name, {}) for name in names}
+    return {name: entry for name, entry in merged.items() if entry}

@@ -1,0 +1,72 @@
+"""What `opset lint --fix` writes: computed differences and the layout, and nothing that only an author knows."""
+
+from opset.schemas.fix import fixed_text, fixes
+from opset.schemas.index import FOLDER
+from opset.schemas.loader import load_operator, load_sets
+
+SETS = load_sets(FOLDER / "types.yaml")
+RIGHT = """\
+operator: Scale
+family: acme
+versions:
+- since: 2
+  change:
+    inputs: {added: [by]}
+    attributes: {axis: {added: int, default: 1, old: 0}, by: {removed: float, input: by}}
+    types: {T: [+bfloat16]}
+    meaning: It counts differently.
+    adapters: {up: derived, down: derived}
+  doc: Scales.
+  inputs:
+  - {name: X, type: T, doc: what is scaled}
+  - {name: by, type: T, doc: factor}
+  outputs:
+  - {name: Y, type: T, doc: the result}
+  attributes:
+    axis: {type: int, default: 1, doc: where}
+  types:
+    T: floats_ir4
+- since: 1
+  same_as: 2
+  shares: [outputs]
+  inputs:
+  - {name: X, type: T}
+  attributes:
+    by: {type: float, required: true, doc: factor}
+  types:
+    T: floats
+"""
+WRONG = (
+    RIGHT.replace("    inputs: {added: [by]}\n", "    outputs: {added: [Z]}\n")
+    .replace("added: int, default: 1, old: 0", "old: 0")
+    .replace("removed: float, input: by", "input: by")
+    .replace("    types: {T: [+bfloat16]}\n", "")
+    .replace("  shares: [outputs]\n", "  outputs: [{name: Y, type: T}]\n")
+)
+
+
+def write(folder, text):
+    path = folder / "com.acme/Scale.yaml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_the_difference_and_the_layout_are_written(tmp_path):
+    path = write(tmp_path, WRONG)
+    assert fixed_text(load_operator(path, SETS), SETS) == RIGHT
+    assert fixes(tmp_path, SETS).texts == {str(path): RIGHT}
+    write(tmp_path, RIGHT)
+    assert fixes(tmp_path, SETS).texts == {}
+
+
+def test_files_that_cannot_be_loaded_or_have_comments_are_left_alone(tmp_path):
+    path = write(tmp_path, "# mine\n" + WRONG)
+    assert (fixes(tmp_path, SETS).texts, fixes(tmp_path, SETS).commented) == ({}, [str(path)])
+    write(tmp_path, WRONG.replace("operator:", "operators:"))
+    assert (fixes(tmp_path, SETS).texts, fixes(tmp_path, SETS).commented) == ({}, [])
+
+
+def test_nothing_of_the_standard_changes():
+    found = fixes(FOLDER, SETS)
+    assert (found.texts, found.commented) == ({}, [])
