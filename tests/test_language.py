@@ -41,7 +41,7 @@ OF_FUNCTIONS = {
 PHRASES = {
     r"stands? twice": "is a duplicate, occurs twice",
     r"of which the|as of which|either of which": "whose; a new sentence",
-    r"tells?|told": "says, shows, reports, determines",
+    r"(?<!\.)tells?|told": "says, shows, reports, determines",
     r"c[ao]me late|what came late": "was added in a later version",
     r"where knowledge ends": "where inference stops",
     r"asked for": "required, requested",

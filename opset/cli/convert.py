@@ -51,7 +51,7 @@ class Settings:
 @click.option("--for", "runtime", metavar="RUNTIME", help="The versions that a runtime accepts: onnxruntime==1.17.")
 @click.option("--ir-version", type=int, metavar="N", help="IR version; without it, as high as needed and no higher.")
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
-@writing("Where to; beside the input if not said.")
+@writing("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...], to: tuple[str, ...], release: str | None, runtime: str | None, ir_version: int | None,
     given: str | None, in_place: bool, force: bool, plan_only: bool, external: str, roots: tuple[Path, ...],

@@ -1,4 +1,4 @@
-"""What messages say without an index of their model: graphs inside nodes, names that are read, keys of functions."""
+"""Graph messages without a model index: graphs inside nodes, names that nodes read, keys of functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GRAPH_ATTRIBUTE, GRAPHS_ATTRIBUTE = 5, 10
 def subgraphs(node: Any) -> Iterator[tuple[str, Any]]:
     """Yield (attribute name, GraphProto) for every subgraph that a node holds.
 
-    IR version 1 wrote no attribute types, so the fields are looked at, not the type alone.
+    IR version 1 wrote no attribute types, so the fields are checked, not the type alone.
     """
     for attribute in node.attribute:
         kind = attribute.type

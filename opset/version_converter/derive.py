@@ -61,11 +61,11 @@ class Derived:
     only_for: dict[str, frozenset[str]] = field(default_factory=dict)
     """Element types of inputs and outputs without which an attribute of `must_equal` has no effect."""
     fewer_choices: tuple[str, ...] = ()
-    """Attributes of which the other side declares fewer choices."""
+    """Attributes with fewer choices at the other version."""
 
     @property
     def rewrites(self) -> bool:
-        """Whether a node that crosses is likely to change; else only types and attributes are looked at."""
+        """Whether a node that crosses is likely to change; else only types and attributes are checked."""
         return bool(self.to_input or self.to_attribute or self.set_defaults)
 
     @property

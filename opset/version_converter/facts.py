@@ -1,7 +1,7 @@
 """What conversion knows of the values of a body: types, shapes, constants; found out only when somebody asks.
 
 Types count as the model states them. Of shapes, those of its inputs and initializers do; all others are inferred, once
-for the whole model, when one is first asked for: the sizes that value_info states may be those of another batch, which
+for the whole model, when one is first needed: the sizes that value_info states may be those of another batch, which
 the model was exported with. Nothing is guessed: what is not certain is None.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Inferred:
-    """The inference of a model that is being converted, run when it is first asked for.
+    """The inference of a model that is being converted, run when it is first needed.
 
     It is of the model as it was given. What conversion changes goes on computing the same values under their names.
     """

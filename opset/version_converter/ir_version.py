@@ -17,7 +17,7 @@ Feature = tuple[int, str, bool]
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
-    """Set the IR version of a converted ModelProto, and return what forbids the version asked for.
+    """Set the IR version of a converted ModelProto, and return what forbids the requested version.
 
     It stays where it serves, is lowered with the opset, and is raised only for a feature; `notes` gets what forces a
     higher version than the target's own.

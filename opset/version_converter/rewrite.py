@@ -143,7 +143,7 @@ class Node:
             raise Refusal(
                 "C207",
                 f"the rank of '{printable(self.input(index))}' is not known",
-                "give the graph's inputs shapes; opset infer tells where they are lost",
+                "give the graph's inputs shapes; opset infer shows where inference stops",
             )
         return rank
 
@@ -159,7 +159,7 @@ class Node:
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def constant(self, index: int) -> Constant | None:
-        """Return an input's value where a run need not tell it, else None; raises Refusal C103 as `element` does."""
+        """Return an input's value where it is known without a run, else None; raises Refusal C103 as `element` does."""
         constant = self.values.constant(self.input(index)) if self.input(index) else None
         if constant is not None:
             self._fitting(index, constant.element)
@@ -184,7 +184,7 @@ def unknown_type(value: str) -> Refusal:
     return Refusal(
         "C203",
         f"the type of '{printable(value)}' is not known",
-        "give the graph's inputs types; opset infer tells where they are lost",
+        "give the graph's inputs types; opset infer shows where inference stops",
     )
 
 
