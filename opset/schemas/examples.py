@@ -9,6 +9,7 @@ examples:
   inputs: [{float: [[1, 2], [3, 4]]}, null]          null: absent, or among outputs: not asked for
   outputs: [{float: [[0.1, 0.2], [0.3, 0.4]]}]
   tolerance: 1e-3                      where that of the element type is not apt
+- {name: other, since: 13, like: plain, attributes: {axis: 1}, ...}     the attributes of an example above, and others
 - {name: wrong_axis, since: 13, attributes: {axis: 2}, inputs: [...], error: C1}    the constraint that it breaks
 
 A value has one type and its content:
@@ -41,7 +42,7 @@ from opset.schemas.types import expand
 MAX_ELEMENTS = 2**20  # of all values of a file, since a few words stand for many elements
 MAX_RANK = 32
 
-_KEYS = tuple(Example.__dataclass_fields__)
+_KEYS = (*Example.__dataclass_fields__, "like")
 _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
 _COUNT = re.compile(r"(-?[0-9]{1,19})\.\.(-?[0-9]{1,19})")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}")
@@ -56,6 +57,7 @@ class Examples(Fields):
         self.schemas = {schema.since_version: schema for schema in schemas}
         self.constraints = {schema.since_version: each.constraints for schema, each in zip(schemas, docs, strict=True)}
         self.elements = 0
+        self.attribute_nodes: dict[str, tuple[YamlNode, int]] = {}
 
     def read(self, node: YamlNode) -> tuple[Example, ...]:
         """Return all examples, in their order."""
@@ -95,7 +97,8 @@ class Examples(Fields):
             tolerance=self.tolerance(fields["tolerance"]) if "tolerance" in fields else None,
         )
         versions = [self.schemas[each] for each in example_versions(example, self.schemas)] if since else []
-        example.attributes.update(self.attributes(node, fields.get("attributes"), versions))
+        attributes = self.attributes_like(fields)
+        example.attributes.update(self.attributes(node, attributes, versions))
         if example.error:
             self.label(fields["error"], example.error, versions)
         else:
@@ -157,6 +160,27 @@ class Examples(Fields):
         return False
 
     # Attributes.
+
+    def attributes_like(self, fields: dict[str, YamlNode]) -> YamlNode | None:
+        """Return the attributes of an example: those of the one that `like` names, and its own in place of these."""
+        attributes = fields.get("attributes")
+        size = attributes.size() if attributes is not None else 0
+        if "like" in fields:
+            like = self.name(fields["like"])
+            if like not in self.attribute_nodes:
+                self.undefined(fields["like"], "example with attributes above", like, self.attribute_nodes)
+                return attributes
+            other, other_size = self.attribute_nodes[like]
+            size += other_size
+            self.spend(size, fields["like"])  # a few words stand for all of them
+            if attributes is None:
+                attributes = other
+            elif isinstance(attributes.value, dict) and isinstance(other.value, dict):
+                keys = other.keys | attributes.keys
+                attributes = YamlNode(other.value | attributes.value, attributes.line, attributes.column, keys)
+        if attributes is not None and "name" in fields:
+            self.attribute_nodes[self.text(fields["name"])] = attributes, size
+        return attributes
 
     def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
         """Return the attributes by name; each has to be one of every version, and no required one may be missing."""

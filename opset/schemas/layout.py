@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from opset.schemas.loader import SHARED_KEYS, Operator
 from opset.schemas.model import Docs, OpSchema
-from opset.schemas.printer import dump_document
+from opset.schemas.printer import dump_document, example_lines, flow
+
+SAVED = 3
+"""Lines that `like` has to save."""
+RECENT = 64
+"""Examples above that are compared, so that many examples do not take long."""
 
 
 def dump_operator(operator: Operator) -> str:
@@ -21,7 +27,38 @@ def canonical_document(operator: Operator) -> dict[str, Any]:
         schema.since_version: (schema, docs) for schema, docs in zip(operator.schemas, operator.docs, strict=True)
     }
     document["versions"] = [_sharing(version, known) for version in document["versions"]]
+    if document.get("examples"):
+        document["examples"] = _alike(document["examples"])
     return document
+
+
+def _alike(examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return examples that name another one above by `like` where that makes them shorter by SAVED lines."""
+    attributes: dict[str, dict[str, Any]] = {}
+    short = []
+    for example in examples:
+        own = example.get("attributes") or {}
+        complete = attributes.get(example.get("like", ""), {}) | own
+        whole = {key: value for key, value in example.items() if key != "like"} | {"attributes": complete}
+        recent = itertools.islice(reversed(attributes.items()), RECENT)
+        candidates = [_like(whole, name, other) for name, other in recent if other.keys() <= complete.keys()]
+        best = min(candidates, key=lambda each: len(flow(each)), default=whole)
+        saved = len(example_lines(whole)) - len(example_lines(best))
+        short.append(best if saved >= SAVED else example)
+        if complete:
+            attributes[example["name"]] = complete
+    return short
+
+
+def _like(example: dict[str, Any], name: str, other: dict[str, Any]) -> dict[str, Any]:
+    """Return an example with those attributes alone that another one does not have, or has otherwise."""
+    own = {
+        key: value
+        for key, value in example["attributes"].items()
+        if key not in other or flow(other[key]) != flow(value)
+    }
+    rest = {key: value for key, value in example.items() if key != "attributes"}
+    return rest | {"like": name} | ({"attributes": own} if own else {})
 
 
 def _sharing(version: dict[str, Any], known: dict[int, tuple[OpSchema, Docs]]) -> dict[str, Any]:

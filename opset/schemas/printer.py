@@ -21,6 +21,7 @@ _PLAIN = re.compile(_START + r"(?:[^\s:#?,\[\]{}\"]|:(?=[^\s?,\[\]{}])| (?![-:#\
 _OTHERWISE = re.compile(r"(?i:yes|no|on|off)|=|<<|(?![0-9]+\.\.[0-9]+$)[-+.0-9][-+.0-9_: TtZzEe]*|0[bx][0-9a-fA-F_]+")
 _HELD = "\0"  # a space in a key, where no line may end; as a character of text it is always escaped
 _EXAMPLE_KEYS = tuple(Example.__dataclass_fields__)
+_ORDER = {key: index for index, key in enumerate(_EXAMPLE_KEYS)} | {"like": _EXAMPLE_KEYS.index("attributes") - 0.5}
 _SIGNED = re.compile(r"[-+][a-z][a-z0-9_()]*")
 
 
@@ -30,7 +31,7 @@ def dump_document(document: dict[str, Any]) -> str:
     for top, content in document.items():
         if top == "examples" and content:
             lines.append("examples:")
-            lines += [line for each in content for line in _example(each)]
+            lines += [line for each in content for line in example_lines(each)]
             continue
         if top != "versions":
             lines += _wrapped(f"{_key(top)}: {_flow(content)}", "  ")
@@ -44,9 +45,9 @@ def dump_document(document: dict[str, Any]) -> str:
     return "\n".join(lines).replace(_HELD, " ") + "\n"
 
 
-def _example(example: dict[str, Any]) -> list[str]:
-    """Print an example: on one line where it fits, else with inputs and outputs on lines of their own."""
-    ordered = sorted(example.items(), key=lambda each: _EXAMPLE_KEYS.index(each[0]))
+def example_lines(example: dict[str, Any]) -> list[str]:
+    """Return the lines of an example: on one line where it fits, else with inputs and outputs on lines of their own."""
+    ordered = sorted(example.items(), key=lambda each: _ORDER[each[0]])
     line = f"- {_flow(dict(ordered))}"
     if len(line) <= WIDTH:
         return [line]

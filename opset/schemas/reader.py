@@ -54,6 +54,16 @@ class YamlNode:
     column: int
     keys: dict[str, YamlNode] = field(default_factory=dict)
 
+    def size(self) -> int:
+        """Return the number of values within, this one included."""
+        open_nodes, count = [self], 0
+        while open_nodes:
+            value = open_nodes.pop().value
+            count += 1
+            if isinstance(value, (list, dict)):
+                open_nodes += value.values() if isinstance(value, dict) else value
+        return count
+
     def plain(self) -> Any:
         """Return the value as ordinary lists, dictionaries and scalars. Depth is at most MAX_DEPTH."""
         if isinstance(self.value, dict):

@@ -635,3 +635,72 @@ def test_declarations_that_do_not_fit(tmp_path, entry, code, said):
         load(tmp_path, text)
     assert [each.code for each in caught.value.findings] == [code]
     assert said in caught.value.findings[0].message
+
+
+LIKE = """\
+operator: Scale
+family: acme
+versions:
+- since: 1
+  doc: it
+  inputs:
+  - {name: X, type: T}
+  outputs:
+  - {name: Y, type: T}
+  attributes:
+    a: {type: ints}
+    b: {type: int}
+  types:
+    T: floats
+examples:
+- {name: one, since: 1, attributes: {a: [1, 2], b: 3}, inputs: [{float: 1}], outputs: [{float: 1}]}
+- {name: two, since: 1, like: one, attributes: {b: 4}, inputs: [{float: 1}], outputs: [{float: 1}]}
+- {name: three, since: 1, like: two, inputs: [{float: 1}], outputs: [{float: 1}]}
+"""
+
+
+def test_an_example_has_the_attributes_of_one_above_but_for_its_own(tmp_path):
+    operator = load(tmp_path, LIKE)
+    assert [each.attributes for each in operator.examples] == [
+        {"a": [1, 2], "b": 3},
+        {"a": [1, 2], "b": 4},
+        {"a": [1, 2], "b": 4},
+    ]
+    assert dump_operator(operator) == LIKE
+
+
+def test_like_is_printed_where_it_saves_lines(tmp_path):
+    numbers = str(list(range(200)))
+    text = LIKE.replace("a: [1, 2]", f"a: {numbers}")
+    text = text.replace("like: one, attributes: {b", f"attributes: {{a: {numbers}, b")
+    operator = load(tmp_path, text)
+    printed = dump_operator(operator)
+    assert "like: one" in printed and printed.count("199") == 1
+    again = load(tmp_path, printed)
+    assert again.examples == operator.examples and dump_operator(again) == printed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("like: one", "like: three", "S107 17:31"),
+        ("like: one", "like: two", "S107 17:31"),
+        ("like: one", "like: 1", "S105 17:31"),
+        ("attributes: {b: 4}", "attributes: {c: 4}", "S107 17:49"),
+    ],
+)
+def test_like_names_an_example_above(old, new, expected, tmp_path):
+    path = write(tmp_path, LIKE.replace(old, new))
+    with pytest.raises(SchemaError) as caught:
+        load_operator(path, SETS)
+    found = [f"{each.code} {each.place.removeprefix(f'{path}:')}" for each in caught.value.findings]
+    assert expected in found
+
+
+def test_many_examples_like_a_large_one_are_refused(tmp_path):
+    large = LIKE.replace("a: [1, 2]", f"a: [{', '.join(['1'] * 20000)}]")
+    values = "inputs: [{float: 1}], outputs: [{float: 1}]"
+    more = "".join(f"- {{name: n{n}, since: 1, like: one, {values}}}\n" for n in range(3000))
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, large + more)
+    assert "S102" in {each.code for each in caught.value.findings}
