@@ -6,7 +6,7 @@ examples:
   until: 14                            left out where it holds to the newest version
   doc: ...
   attributes: {axis: 0, body: "..."}   a tensor as a value below, a graph in ONNX text syntax, a type as text
-  inputs: [{float: [[1, 2], [3, 4]]}, null]          null: absent, or among outputs: not asked for
+  inputs: [{float: [[1, 2], [3, 4]]}, null]          null: absent, or an output that is not requested
   outputs: [{float: [[0.1, 0.2], [0.3, 0.4]]}]
   tolerance: 1e-3                      where that of the element type is not apt
 - {name: other, since: 13, like: plain, attributes: {axis: 1}, ...}     the attributes of an example above, and others
@@ -65,7 +65,7 @@ class Examples(Fields):
         for each in self.items(node):
             example = self.example(each)
             if example.name and example.name in examples:
-                self.findings.add("S106", f"the example {example.name!r} stands twice", each.value["name"])
+                self.findings.add("S106", f"the example {example.name!r} is duplicate", each.value["name"])
             examples[example.name] = example
         return tuple(examples.values())
 
@@ -84,7 +84,7 @@ class Examples(Fields):
             help = "or 'error': the constraint that it breaks"
             self.findings.add("S104", "the key 'outputs' is missing", node, help)
         if "tolerance" in fields and "outputs" not in fields:
-            self.findings.add("S103", "'tolerance' is said of outputs", node.keys["tolerance"])
+            self.findings.add("S103", "'tolerance' belongs to outputs", node.keys["tolerance"])
         outputs = self.values(fields["outputs"], unknown=True) if "outputs" in fields else None
         example = Example(
             name=name,
@@ -232,7 +232,7 @@ class Examples(Fields):
         type_ = self.type(node.keys[key])
         if "shape" in fields and not type_.startswith("tensor("):
             help = "write {value: …, shape: …} for a tensor inside"
-            self.findings.add("S103", "'shape' is said of a tensor", node.keys["shape"], help)
+            self.findings.add("S103", "'shape' belongs to a tensor", node.keys["shape"], help)
         elif type_.startswith("tensor("):
             return self.tensor(fields[key], type_, fields.get("shape"), unknown)
         return self.content(fields[key], type_, unknown)

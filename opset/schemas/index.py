@@ -6,7 +6,7 @@ Versions stand oldest first; a key with its default is left out. `types` is a ta
 serve many versions. Prose is a second file with the same keys: {domain: {operator: {since: [doc, inputs, …]}}}.
 Examples are a third: {domain: {operator: [{name: …, inputs: [{type: …, content: …, shape: …}, …], …}, …]}}.
 
-In a checkout the files are built anew whenever a YAML file came, went or changed; a wheel holds them built.
+In a checkout the files are rebuilt whenever a YAML file is added, removed or changed; a wheel holds them built.
 """
 
 from __future__ import annotations

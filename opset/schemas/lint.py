@@ -54,7 +54,7 @@ class LintContext:
     kernels: Collection[Kernel] | None
     inferred: Inferred | None
     exemplary: bool
-    """Whether examples are asked for: in the standard, and in a folder where an operator has them."""
+    """Whether examples are required: in the standard, and in a folder where an operator has them."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def declared_difference(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def newest_first(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Versions stand newest first (S202)."""
+    """Versions are listed newest first (S202)."""
     nodes = operator.root.value["versions"].value
     sinces = [node.value["since"].value for node in nodes]
     for before, after in itertools.pairwise(sinces):
@@ -188,7 +188,7 @@ def meaning_of_equal_signatures(operator: Operator, context: LintContext) -> Ite
             yield Finding("S205", message, place=place, help="add 'meaning' or 'clarified'")
         if step.change.meaning and step.change.clarified:
             message = f"{operator.name} {step.new.since_version} has both 'meaning' and 'clarified'"
-            yield Finding("S205", message, place=place, help="where meaning changed, tell all of it in 'meaning'")
+            yield Finding("S205", message, place=place, help="where meaning changed, describe all of it in 'meaning'")
 
 
 def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding]:
@@ -236,9 +236,9 @@ def added_attributes(operator: Operator, context: LintContext) -> Iterator[Findi
 
 
 def facets_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """`old` and `only_for` stand beside an attribute that came, `ignored` and `input` beside one that went (S210).
+    """`old` and `only_for` describe an added attribute, `ignored` and `input` a removed one (S210).
 
-    `negative` stands beside an axis that both versions have.
+    `negative` describes an axis that both versions have.
     """
     for name, declared, step in _changed_attributes(operator):
         since = step.new.since_version
@@ -248,13 +248,13 @@ def facets_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
         came = name in step.new.attributes and name not in step.old.attributes
         went = name in step.old.attributes and name not in step.new.attributes
         if declared.old is not None and not came:
-            yield Finding("S210", f"'old' is said of {name}, which did not come with version {since}", place=place)
+            yield Finding("S210", f"'old' describes {name}, which was not added by version {since}", place=place)
         if (declared.ignored or declared.input) and not went:
             yield Finding("S210", f"{name} did not go with version {since}", place=place)
         if declared.negative and (came or went or not step.new.attributes[name].type.startswith("int")):
-            yield Finding("S210", f"'negative' is said of {name}, which is no axis of both versions", place=place)
+            yield Finding("S210", f"'negative' describes {name}, which is no axis of both versions", place=place)
         if declared.only_for and not came:
-            yield Finding("S210", f"'only_for' is said of {name}, which did not come with version {since}", place=place)
+            yield Finding("S210", f"'only_for' describes {name}, which was not added by version {since}", place=place)
         if declared.input and declared.input not in {parameter.name for parameter in step.new.inputs}:
             help = near_miss(declared.input, [parameter.name for parameter in step.new.inputs])
             yield Finding("S210", f"version {since} has no input {declared.input}", place=place, help=help)
@@ -324,7 +324,7 @@ def replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def names_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A file is called as its operator, which is an identifier; its folder is called as the domain (S215)."""
+    """A file is named after its operator, which is an identifier, and its folder after the domain (S215)."""
     path = Path(operator.path)
     if path.stem != operator.name:
         message = f"the file {path.name} declares the operator {operator.name}"

@@ -1,4 +1,4 @@
-"""Reads operator YAML strictly, and gives it as frozen schemas; everything that is wrong in a file is told at once.
+"""Reads operator YAML strictly into frozen schemas; everything that is wrong in a file is reported at once.
 
 operator: Softmax                      the file is <domain>/Softmax.yaml; the folder of the default domain is ai.onnx
 family: activation
@@ -184,7 +184,7 @@ def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, st
 
 
 def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the named type sets of a file, added to those of `base`. A set may name those that stand before it.
+    """Return the named type sets of a file, added to those of `base`. A set may name those above it.
 
     Raises SchemaError.
     """
@@ -269,7 +269,7 @@ class _Reading(Fields):
             self.wrong(fields["versions"], "at least one version")
         for before, after in itertools.pairwise(versions):
             if before.schema.since_version == after.schema.since_version:
-                self.findings.add("S106", f"version {after.schema.since_version} stands twice", after.node)
+                self.findings.add("S106", f"version {after.schema.since_version} is duplicate", after.node)
         for index, version in enumerate(versions):
             if index == 0 and version.schema.change is not None:
                 self.findings.add("S103", "the first version has nothing to change from", version.node.keys["change"])
@@ -397,14 +397,14 @@ class _Reading(Fields):
             fields = self.mapping(each, _PARAMETER_KEYS, ("name", "type"))
             name, type_ = self.name(fields.get("name")), self.name(fields.get("type"))
             if name in parameters:
-                self.findings.add("S106", f"the parameter {name!r} stands twice", fields["name"])
+                self.findings.add("S106", f"the parameter {name!r} is duplicate", fields["name"])
             if type_ and type_ not in types and not is_type(type_):
                 self.undefined(fields["type"], "type constraint", type_, types)
             optional, variadic = self.flag(fields.get("optional")), self.flag(fields.get("variadic"))
             if optional and variadic:
                 self.findings.add("S103", "a parameter is not both optional and variadic", fields["optional"])
             if "min_arity" in fields and not variadic:
-                self.findings.add("S103", "'min_arity' is said of a variadic parameter only", each.keys["min_arity"])
+                self.findings.add("S103", "'min_arity' belongs to a variadic parameter", each.keys["min_arity"])
             least = self.number(fields.get("min_arity"), 1)
             if least < 0:
                 self.wrong(fields["min_arity"], "a number that is not negative")

@@ -55,10 +55,10 @@ class AttributeChange:
     - `old`: for an attribute that came: the value with which the newer version behaves as the older one does.
       A mapping {"all": 1} means a list of ones, however long. An attribute without default may also be absent.
       Where the YAML says nothing, it is the new default.
-    - `ignored`: for one that went: it never had an effect, so it may be dropped.
-    - `input`: for one that went: the name of the input that carries its value now.
+    - `ignored`: for a removed one: it never had an effect, so it may be dropped.
+    - `input`: for a removed one: the name of the input that carries its value now.
     - `negative`: for an axis that stayed: negative values, which count from the end, came with the newer version.
-    - `only_for`: for one that came: the element types of inputs or outputs for which alone it has an effect.
+    - `only_for`: for an added one: the element types of inputs or outputs for which alone it has an effect.
     """
 
     old: Any = None
@@ -153,7 +153,7 @@ class Docs:
 
 @dataclass(frozen=True, slots=True)
 class ExampleValue:
-    """A value in an example, as plain data. `type` is spelled as in schemas; `shape` is said of tensors alone.
+    """A value in an example, as plain data. `type` is spelled as in schemas; only tensors have a `shape`.
 
     - `tensor(…)`: `content` is the flat list of elements in row-major order; or one element, which all are; or None
       where any values of this shape are right. An element is a bool, a str, an int, a float (ints may stand among
@@ -174,7 +174,7 @@ class Example:
 
     `attributes` has plain values as its schema's types say: int, float, str, lists of these; an ExampleValue for a
     tensor or sparse_tensor, text for a graph, a type string for a type_proto. None in `inputs` is an absent input, in
-    `outputs` one that is not asked for. `outputs` is None where the example breaks the constraint labelled `error`.
+    `outputs` one that is not requested. `outputs` is None where the example breaks the constraint labelled `error`.
     `tolerance` is relative and absolute; None stands for what is usual for the element type.
     """
 

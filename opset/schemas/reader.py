@@ -74,7 +74,7 @@ class YamlNode:
 
 
 class Findings(list[Finding]):
-    """The findings about one file; told all at once, up to a limit."""
+    """The findings about one file; reported together, up to a limit."""
 
     def __init__(self, file: str) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ def _attach(
         if not isinstance(node.value, str):
             findings.add("S105", "a key has to be text", node, "quote it")
         elif node.value in parent.keys:
-            findings.add("S106", f"the key {node.value!r} stands twice in this mapping", node)
+            findings.add("S106", f"the key {node.value!r} is duplicate in this mapping", node)
         return parent, node
     if isinstance(key.value, str) and key.value not in parent.keys:
         parent.keys[key.value] = key
