@@ -17,8 +17,14 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
 COMMAND = [sys.executable, "-m", "opset"]
 
 
+def heed_interrupts():
+    """Restore SIGINT in a child: a shell starts background jobs with it ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def process(*arguments, **also):
     also = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **also}
+    also.setdefault("preexec_fn", heed_interrupts)
     return subprocess.Popen([*COMMAND, *map(str, arguments)], env=ENVIRONMENT, **also)
 
 
@@ -123,7 +129,7 @@ def test_a_signal_while_writing_leaves_no_file(number, expected, jobs, folder):
         save(name, SMALL, folder)
     started = subprocess.Popen(
         [sys.executable, "-c", SLOW, "convert", *names, "--to", "21", "-j", str(jobs)],
-        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts,
     )  # fmt: skip
     wait_until(lambda: len([name for name in os.listdir(folder) if name.endswith(".tmp")]) == jobs)
     started.send_signal(number)
@@ -137,7 +143,7 @@ def test_a_worker_that_dies_is_told(folder):
     code = (
         "import multiprocessing, os, signal\nfrom opset.cli import convert, main\n"
         "multiprocessing.set_start_method('fork')\n"
-        "convert.plan = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain()"
+        "convert.converted = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain()"
     )
     started = subprocess.Popen(
         [sys.executable, "-c", code, "convert", "a.onnx", "b.onnx", "--to", "21", "-j", "2"],
