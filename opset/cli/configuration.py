@@ -65,14 +65,14 @@ def _misconfigured(why: str) -> UsageError:
 
 def _offered() -> bool:
     """Return whether an installed package offers schemas: looks for the words, since parsing all metadata is slow."""
-    for place in sys.path:
-        try:
-            with os.scandir(place or ".") as entries:
-                for entry in entries:
-                    if entry.name.endswith((".dist-info", ".egg-info")):
-                        points = Path(entry.path, "entry_points.txt")
-                        if points.is_file() and b"[opset.schemas]" in points.read_bytes():
-                            return True
-        except OSError:
-            continue
-    return False
+    return any(_offers_schemas(folder or ".") for folder in sys.path)
+
+
+def _offers_schemas(folder: str) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            metadata = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+        files = [Path(path, "entry_points.txt") for path in metadata]
+        return any(file.is_file() and b"[opset.schemas]" in file.read_bytes() for file in files)
+    except OSError:
+        return False

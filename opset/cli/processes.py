@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import TypeVar
 
@@ -39,11 +40,7 @@ def spread(
                 for ready in wait(list(busy)):
                     assert isinstance(ready, Connection)
                     index = busy.pop(ready)
-                    try:
-                        results[index] = ready.recv()
-                    except (EOFError, OSError):
-                        workers.pop(ready).join()
-                        results[index] = lost(items[index])
+                    results[index] = _received(ready, workers, partial(lost, items[index]))
             yield results.pop(number)
     finally:
         for process in workers.values():
@@ -51,6 +48,18 @@ def spread(
         for process in workers.values():
             process.join(PATIENCE)
             process.kill()
+
+
+def _received(
+    ready: Connection, workers: dict[Connection, multiprocessing.Process], lost: Callable[[], Result]
+) -> Result:
+    """Return what a process sends; if it died, `lost()`, and it is no longer among the workers."""
+    try:
+        result: Result = ready.recv()
+    except (EOFError, OSError):
+        workers.pop(ready).join()
+        return lost()
+    return result
 
 
 def _begin(start: Start[Item, Result], workers: dict[Connection, multiprocessing.Process]) -> Connection:

@@ -73,7 +73,7 @@ class Change:
     """What happened between the version before and this one, as its YAML declares it.
 
     `diff` repeats the computed signature difference, in the form of schemas/diff.py (lint compares them). `attributes`
-    has an entry for every attribute that came, and for those that went of which something is said. `meaning` says what
+    has an entry for every added attribute, and for removed ones with a declaration. `meaning` says what
     changed beyond the signature, `clarified` that only wording did. `up` and `down` are "derived", "written" or
     "impossible: reason". `emulate` maps element types that came to older ones: an operator that casts its inputs to the
     other type, and its outputs back, computes the same.
