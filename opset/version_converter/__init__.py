@@ -8,7 +8,7 @@ from typing import Any
 
 from opset.errors import ConversionError, Finding, UsageError
 from opset.model import load
-from opset.opsets.registry import Registry, default_registry, registry_with
+from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
 from opset.version_converter.conversion import converted
 from opset.version_converter.result import Conversion
 from opset.version_converter.targets import Target, of_release, of_runtime, of_version
@@ -48,7 +48,7 @@ def plan(
     release: str | None = None,
     runtime: str | None = None,
     ir_version: int | None = None,
-    schemas: Iterable[str | Path] = (),
+    schemas: Schemas = (),
     allow_external_roots: Iterable[str | Path] = (),
 ) -> Conversion:
     """Return what a conversion to the target would do, with every refusal, but without the converted model.
@@ -57,7 +57,7 @@ def plan(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    conversion = converted(load(model, allow_external_roots=allow_external_roots), target, registry)
+    conversion = converted(load(model, allow_external_roots=tuple(allow_external_roots)), target, registry)
     conversion.model = None
     return conversion
 
@@ -69,7 +69,7 @@ def convert(
     release: str | None = None,
     runtime: str | None = None,
     ir_version: int | None = None,
-    schemas: Iterable[str | Path] = (),
+    schemas: Schemas = (),
     allow_external_roots: Iterable[str | Path] = (),
 ) -> Any:
     """Return the model at other operator set versions, computing the same; the given one is not touched.
@@ -80,7 +80,7 @@ def convert(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    conversion = converted(load(model, allow_external_roots=allow_external_roots), target, registry)
+    conversion = converted(load(model, allow_external_roots=tuple(allow_external_roots)), target, registry)
     if conversion.model is None:
         raise ConversionError(conversion.refusals)
     return conversion.model.as_given()
