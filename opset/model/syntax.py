@@ -37,6 +37,9 @@ from opset.model.encoding import element_count
 MAX_DEPTH: Final = 30
 """Graphs and types inside each other; what is deeper could pass the 100 nested messages that protobuf reads."""
 
+LAYOUT_WIDTH: Final = 100
+"""Columns of a line that `lay_out_graph` writes."""
+
 # The last alternative matches always, so that nothing before it is ever tried a second way.
 _TOKEN: Final = re.compile(
     r"""
@@ -110,12 +113,25 @@ def parse_model(text: str) -> Any:
     return _parse(text, pb.ModelProto(), _Reader.model)
 
 
+def lay_out_graph(text: str) -> str:
+    """Return the text of a graph with a node a line, and what is nested indented; text with comments stays as it is.
+
+    White space alone changes. Raises ModelError as `parse_node` does.
+    """
+    layout = _Layout(text)
+    _read(layout, pb.GraphProto(), _Reader.graph)
+    return layout.lines()
+
+
 def _parse(text: str, message: Any, read: Callable[[_Reader, Any], None]) -> Any:
-    reader = _Reader(text)
+    _read(_Reader(text), message, read)
+    return message
+
+
+def _read(reader: _Reader, message: Any, read: Callable[[_Reader, Any], None]) -> None:
     read(reader, message)
     if reader.kind != "end":
         reader.fail("the end of the text")
-    return message
 
 
 class _Reader:
@@ -562,6 +578,52 @@ class _Reader:
                 self.pairs(message.metadata_props)
             else:
                 setattr(message, key, self.whole() if key in ("ir_version", "model_version") else self.string())
+
+
+class _Layout(_Reader):
+    """A reader that notes its tokens, and by the index of those that begin a line how deep they are nested."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[int, int]] = []
+        self.indents: dict[int, int] = {}
+        self.level = 0
+        super().__init__(text)
+
+    def advance(self) -> str:
+        """Return the text of the next token, and step over it; the one after it is noted."""
+        passed = super().advance()
+        self.tokens.append((self.start, self.stop))
+        return passed
+
+    def node(self, node: Any) -> None:
+        """Read a node, which begins a line."""
+        self.indents[len(self.tokens) - 1] = self.level
+        super().node(node)
+
+    def nodes(self, nodes: Any) -> None:
+        """Read nodes between braces; where there are any, the closing one begins a line."""
+        self.level += 1
+        super().nodes(nodes)
+        self.level -= 1
+        if nodes:
+            self.indents[len(self.tokens) - 2] = self.level  # the last token is the one after the brace
+
+    def lines(self) -> str:
+        """Return the tokens in lines of at most LAYOUT_WIDTH columns, where they can be broken at spaces."""
+        lines, stop, indent = [""], 0, ""
+        for index, (start, end) in enumerate(self.tokens):
+            token, gap = self.source[start:end], self.source[stop:start]
+            if gap.strip():  # a comment
+                return self.source
+            if index in self.indents:
+                indent = "  " * self.indents[index]
+                lines.append(indent + token)
+            elif gap and len(lines[-1]) + len(token) >= LAYOUT_WIDTH:
+                lines.append(f"{indent}    {token}")
+            else:
+                lines[-1] += f" {token}" if gap and lines[-1] and token else token
+            stop = end
+        return "\n".join([*lines, ""]) if len(lines) > 1 else lines[0]
 
 
 def _bounds(data_type: int) -> tuple[int, int, str]:

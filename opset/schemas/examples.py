@@ -5,7 +5,8 @@ examples:
   since: 13
   until: 14                            left out where it holds to the newest version
   doc: ...
-  attributes: {axis: 0, body: "..."}   a tensor as a value below, a graph in ONNX text syntax, a type as text
+  attributes: {axis: 0, body: "..."}   a tensor as a value below, a type as text, a graph in ONNX text syntax, which
+                                       is printed as a literal block with a node a line
   inputs: [{float: [[1, 2], [3, 4]]}, null]          null: absent, or an output that is not requested
   outputs: [{float: [[0.1, 0.2], [0.3, 0.4]]}]
   tolerance: 1e-3                      where that of the element type is not apt

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Set
 from typing import Any
 
+from opset.errors import ModelError
+from opset.model.syntax import lay_out_graph
 from opset.schemas.loader import SHARED_KEYS, Operator
 from opset.schemas.model import Docs, OpSchema
-from opset.schemas.printer import dump_document, example_lines, flow
+from opset.schemas.printer import dump_document, flow
 
-SAVED = 3
-"""Lines that `like` has to save."""
+SAVED = 80
+"""Characters of attributes that `like` has to save."""
+CHAINED = 40
+"""Characters that an example with a `like` of its own has to save beside one without."""
 RECENT = 64
 """Examples above that are compared, so that many examples do not take long."""
 
@@ -28,13 +33,30 @@ def canonical_document(operator: Operator) -> dict[str, Any]:
     }
     document["versions"] = [_sharing(version, known) for version in document["versions"]]
     if document.get("examples"):
-        document["examples"] = _alike(document["examples"])
+        attributes = [each for schema in operator.schemas for each in schema.attributes.values()]
+        graphs = {each.name for each in attributes if each.type == "graph"}
+        document["examples"] = _alike([_with_graphs(example, graphs) for example in document["examples"]])
     return document
 
 
+def _with_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
+    """Return an example in which those attributes that are graphs have a node a line."""
+    attributes = example.get("attributes") or {}
+    texts = {name: _laid_out(text) for name, text in attributes.items() if name in graphs}
+    return example | {"attributes": attributes | texts} if texts else example
+
+
+def _laid_out(text: str) -> str:
+    try:
+        return lay_out_graph(text)
+    except ModelError:  # an example may hold what is no graph
+        return text
+
+
 def _alike(examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return examples that name another one above by `like` where that makes them shorter by SAVED lines."""
+    """Return examples that name another one above by `like` where that makes their attributes shorter by SAVED."""
     attributes: dict[str, dict[str, Any]] = {}
+    cost: dict[str, int] = {}
     short = []
     for example in examples:
         own = example.get("attributes") or {}
@@ -42,12 +64,17 @@ def _alike(examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
         whole = {key: value for key, value in example.items() if key != "like"} | {"attributes": complete}
         recent = itertools.islice(reversed(attributes.items()), RECENT)
         candidates = [_like(whole, name, other) for name, other in recent if other.keys() <= complete.keys()]
-        best = min(candidates, key=lambda each: len(flow(each)), default=whole)
-        saved = len(example_lines(whole)) - len(example_lines(best))
-        short.append(best if saved >= SAVED else example)
+        best = min(candidates, key=lambda each: _length(each) + cost[each["like"]], default=whole)
+        short.append(best if _length(whole) - _length(best) >= SAVED else example)
         if complete:
             attributes[example["name"]] = complete
+            cost[example["name"]] = CHAINED if "like" in short[-1] else 0
     return short
+
+
+def _length(example: dict[str, Any]) -> int:
+    """Return how many characters the attributes of an example take."""
+    return len(flow(example["attributes"])) if "attributes" in example else 0
 
 
 def _like(example: dict[str, Any], name: str, other: dict[str, Any]) -> dict[str, Any]:

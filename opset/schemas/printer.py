@@ -46,8 +46,14 @@ def dump_document(document: dict[str, Any]) -> str:
 
 
 def example_lines(example: dict[str, Any]) -> list[str]:
-    """Return the lines of an example: on one line where it fits, else with inputs and outputs on lines of their own."""
+    """Return the lines of an example: on one line where it fits, else with inputs and outputs on lines of their own.
+
+    One that has an attribute of several lines, such as a graph, has every key on a line.
+    """
     ordered = sorted(example.items(), key=lambda each: _ORDER[each[0]])
+    if any(map(_is_literal, (example.get("attributes") or {}).values())):
+        lines = [line for key, value in ordered for line in _EXAMPLE_BLOCKS.get(key, _entry)(key, value)]
+        return ["- " + lines[0][2:], *lines[1:]]
     line = f"- {_flow(dict(ordered))}"
     if len(line) <= WIDTH:
         return [line]
@@ -83,10 +89,22 @@ def _parameters(key: str, value: list[Any]) -> list[str]:
 
 
 def _mapping(key: str, value: dict[str, Any]) -> list[str]:
-    lines = [f"  {key}:"]
-    for name, each in value.items():
-        lines += _wrapped(f"    {_key(name)}: {_flow(each)}", "      ")
-    return lines
+    return [f"  {key}:"] + [line for name, each in value.items() for line in _literal(name, each, "    ")]
+
+
+def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
+    """Print text of several lines line by line, and another value in flow style."""
+    if not _is_literal(value):
+        return _wrapped(f"{indent}{_key(key)}: {_flow(value)}", f"{indent}  ")
+    lines = (f"{indent}  {line}" if line else "" for line in value[:-1].split("\n"))
+    return [f"{indent}{_key(key)}: |", *lines]
+
+
+def _is_literal(value: Any) -> bool:
+    """Whether this is text of several lines that a literal block holds as it is: `|`, which has a line's end last."""
+    if not isinstance(value, str) or not re.fullmatch(r"\S.*\n.*\S\n", value, re.DOTALL):
+        return False
+    return all(line.isprintable() and line == line.rstrip() for line in value[:-1].split("\n"))
 
 
 def _change(key: str, value: dict[str, Any]) -> list[str]:
@@ -117,7 +135,9 @@ _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
     "attributes": _mapping,
     "types": _mapping,
     "constraints": _constraints,
+    "function": _literal,
 }
+_EXAMPLE_BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {"doc": _prose, "attributes": _mapping}
 
 
 def flow(value: Any) -> str:

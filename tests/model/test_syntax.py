@@ -15,7 +15,15 @@ from opset.errors import ModelError
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, STRING
-from opset.model.syntax import MAX_DEPTH, parse_function, parse_graph, parse_model, parse_node
+from opset.model.syntax import (
+    LAYOUT_WIDTH,
+    MAX_DEPTH,
+    lay_out_graph,
+    parse_function,
+    parse_graph,
+    parse_model,
+    parse_node,
+)
 from opset.model.tensor import tensor_values
 from tests.bounds import growth
 
@@ -557,3 +565,48 @@ def attributes(message):
         for field, value in here.ListFields():
             if field.message_type is not None:
                 pending.extend(value if isinstance(field.default_value, list) else [value])
+
+
+# The layout of a graph's text.
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("g () => () { }", ["g () => () { }"]),
+        ("g(float x)=>(float y){y=Neg(x)}", ["g(float x)=>(float y){", "  y=Neg(x)", "}", ""]),
+        (
+            'g () => (float y)\n<float[1] w = {1}> { [n]  y =\n  C <a = "  b"> () }',
+            ["g () => (float y) <float[1] w = {1}> {", '  [n] y = C <a = "  b"> ()', "}", ""],
+        ),
+        (
+            "g (bool c) => (float y) { y = If (c) <t = t () => (float a) { a = A () }, e = e () => () { }> z = B (y) }",
+            [
+                "g (bool c) => (float y) {",
+                "  y = If (c) <t = t () => (float a) {",
+                "    a = A ()",
+                "  }, e = e () => () { }>",
+                "  z = B (y)",
+                "}",
+                "",
+            ],
+        ),
+        ("g () => () { y = A () # here\n }", ["g () => () { y = A () # here", " }"]),
+    ],
+)
+def test_a_graph_is_laid_out_with_a_node_a_line(text, lines):
+    laid_out = lay_out_graph(text)
+    assert laid_out.split("\n") == lines
+    assert parse_graph(laid_out) == parse_graph(text) and lay_out_graph(laid_out) == laid_out
+
+
+def test_long_lines_are_broken_at_spaces():
+    names = ", ".join(f"input_{n}" for n in range(60))
+    laid_out = lay_out_graph(f"g () => (y) {{ y = Sum ({names}) }}")
+    assert max(map(len, laid_out.splitlines())) <= LAYOUT_WIDTH and len(laid_out.splitlines()) > 5
+    assert parse_graph(laid_out).node[0].input[:] == names.split(", ") and lay_out_graph(laid_out) == laid_out
+
+
+def test_what_is_no_graph_is_not_laid_out():
+    with pytest.raises(ModelError):
+        lay_out_graph("g () => () { } and more")

@@ -130,7 +130,7 @@ def test_values(text, tmp_path):
 
 
 ATTRIBUTES = {
-    "body: \"g (float x) => (float y) { y = Abs (x) }\"": "g (float x) => (float y) { y = Abs (x) }",
+    "body: \"g (float x) => () { }\"": "g (float x) => () { }",
     "by: 1": 1.0,
     "by: 0.1": 0.1,
     "bys: [1, .inf]": [1.0, math.inf],
@@ -352,6 +352,43 @@ def test_long_examples_are_printed_line_by_line(tmp_path):
     assert again.examples == operator.examples
     assert again.examples[0].attributes == {"body": graph}
     assert dump_operator(again) == printed
+
+
+BLOCK = """\
+- name: a
+  since: 3
+  doc: "it: has a graph"
+  attributes:
+    size: [1]
+    body: |
+      g (float[N] x) => (float[N] y) {
+        z = Abs (x)
+
+        y = Neg (z)
+      }
+  inputs: []
+  outputs: []
+"""
+
+
+def test_a_graph_is_a_literal_block_with_a_node_a_line(tmp_path):
+    operator = load(tmp_path, BLOCK)
+    text = "g (float[N] x) => (float[N] y) {\n  z = Abs (x)\n\n  y = Neg (z)\n}\n"
+    assert operator.examples[0].attributes == {"size": [1], "body": text}
+    printed = BLOCK.replace("(x)\n\n", "(x)\n")
+    assert dump_operator(operator).partition("examples:\n")[2] == printed
+    body = json.dumps(" ".join(text.split()))
+    flow = example(f'doc: "it: has a graph", attributes: {{size: [1], body: {body}}}, inputs: [], outputs: []')
+    assert dump_operator(load(tmp_path, flow)).partition("examples:\n")[2] == printed
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\n", " a\nb\n", "a \nb\n", "a\n\n", "a\tb\nc\n", "\na\nb\n", "a\n  b\n"])
+def test_text_of_several_lines_is_kept_as_it_is(text, tmp_path):
+    operator = load(tmp_path, example(f"attributes: {{name: {json.dumps(text)}}}, inputs: [], outputs: []"))
+    printed = dump_operator(operator)
+    assert ("    name: |\n      a\n        b\n" in printed) == (text == "a\n  b\n")
+    again = load(tmp_path, printed.partition("examples:\n")[2])
+    assert again.examples[0].attributes == {"name": text} and dump_operator(again) == printed
 
 
 def test_keys_of_types_and_maps_are_never_broken(tmp_path):

@@ -360,6 +360,11 @@ def test_many_lists_of_large_sets_are_refused(tmp_path):
 # What the standard's files say prints back.
 
 
+def test_a_function_body_prints_as_a_literal_block():
+    printed = dump_document({"versions": [{"since": 1, "function": "y = Neg (x)\nz = Abs (y)\n"}]})
+    assert printed == "versions:\n- since: 1\n  function: |\n    y = Neg (x)\n    z = Abs (y)\n"
+
+
 @pytest.mark.parametrize("domain", ["ai.onnx", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"])
 def test_every_file_prints_back(domain):
     files = [path for path in FILES if path.parent.name == domain]
