@@ -134,14 +134,15 @@ def read_exactly(descriptor: int, offset: int, count: int, name: str) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _seek_and_read(descriptor: int, count: int, offset: int) -> bytes:
+def _read_at(descriptor: int, count: int, offset: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, count, offset)
     with _SEEKING:
         os.lseek(descriptor, offset, os.SEEK_SET)
         return os.read(descriptor, count)
 
 
 _SEEKING: Final = threading.Lock()
-_read_at: Final = getattr(os, "pread", _seek_and_read)
 
 
 def cannot_open(name: str, error: OSError | ValueError) -> ModelError:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -105,20 +106,26 @@ def test_a_signal_while_reading(number, expected, folder):
     assert os.listdir(folder) == ["pipe.onnx"]
 
 
-SLOW = """
-import multiprocessing, sys, time
+SLOW = r"""
+import multiprocessing, os, time
 multiprocessing.set_start_method("fork")  # so that workers find what is replaced here
 from opset.cli import main
-from opset.model import writing
 
-def chunks_then_wait(descriptor, pieces, write=writing._write):
-    write(descriptor, pieces)
-    print("writing", flush=True)
+def flush_slowly(descriptor):
+    os.write(1, b"%d\n" % os.getpid())
     time.sleep(30)
 
-writing._write = chunks_then_wait
+os.fsync = flush_slowly
 main()
 """
+
+
+def convert_slowly(*arguments):
+    """Start a conversion on a disk that takes long; each process that writes prints its id."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOW, "convert", *arguments, "--to", "21"],
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -127,28 +134,20 @@ def test_a_signal_while_writing_leaves_no_file(number, expected, jobs, folder):
     names = ["a.onnx", "b.onnx", "c.onnx", "d.onnx", "e.onnx", "f.onnx"]
     for name in names:
         save(name, SMALL, folder)
-    started = subprocess.Popen(
-        [sys.executable, "-c", SLOW, "convert", *names, "--to", "21", "-j", str(jobs)],
-        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts,
-    )  # fmt: skip
+    started = convert_slowly(*names, "-j", str(jobs))
     wait_until(lambda: len([name for name in os.listdir(folder) if name.endswith(".tmp")]) == jobs)
     started.send_signal(number)
     assert finish(started)[0] == expected
     wait_until(lambda: sorted(os.listdir(folder)) == names)
 
 
-def test_a_worker_that_dies_is_told(folder):
+def test_a_worker_that_dies_is_reported(folder):
     save("a.onnx", SMALL, folder)
     save("b.onnx", SMALL, folder)
-    code = (
-        "import multiprocessing, os, signal\nfrom opset.cli import convert, main\n"
-        "multiprocessing.set_start_method('fork')\n"
-        "convert.converted = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain()"
-    )
-    started = subprocess.Popen(
-        [sys.executable, "-c", code, "convert", "a.onnx", "b.onnx", "--to", "21", "-j", "2"],
-        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    started = convert_slowly("a.onnx", "b.onnx", "-j", "2")
+    for worker in (started.stdout.readline(), started.stdout.readline()):
+        with suppress(ProcessLookupError):  # where the other one ends, so may this one
+            os.kill(int(worker), signal.SIGKILL)
     status, _, stderr = finish(started)
     assert status == 70
     assert stderr.count("the model was not converted") == 2

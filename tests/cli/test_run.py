@@ -1,10 +1,13 @@
 """`opset run`: where inputs come from, what is told of outputs, what becomes of them, and what is refused."""
 
-import io
 import json
-import time
+import os
+import pty
+import re
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -13,7 +16,6 @@ import onnx.parser
 import onnxruntime
 import pytest
 
-from opset.cli.run import _progress
 from opset.errors import CODES
 from tests.cli.commands import run, run_json, save
 
@@ -409,15 +411,31 @@ def test_numbers_that_are_none_are_counted(add):
     assert "1 nan  1 inf\n    [nan, inf]\n    [2, 3]\n" in text
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+ENDLESS = """<ir_version: 8, opset_import: ["": 13]>
+    main (float[1] x) => (float[1] y) {
+        go = Constant <value: tensor = bool {1}> ()
+        y = Loop <body = turn (int64 i, bool c, float[1] s) => (bool again, float[1] t) {
+            again = Identity (c)
+            t = Neg (s)
+        }> (, go, x)
+    }"""
 
 
-def test_a_terminal_is_told_once_a_second_how_far_a_run_is(monkeypatch):
-    monkeypatch.setattr("sys.stderr", stream := Terminal())
-    with _progress(SimpleNamespace(steps=12345)):
-        end = time.monotonic() + 20
-        while not stream.getvalue() and time.monotonic() < end:
-            time.sleep(0.05)
-    assert set(stream.getvalue().split("\r")) == {"[12,345 nodes]", ""}
+def test_a_terminal_shows_once_a_second_how_far_a_run_is(folder):
+    save("endless.onnx", ENDLESS, folder)
+    arguments = ["run", "endless.onnx", "--set", "x=[1]", "--timeout", "2.5"]
+    terminal, inner = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent)}
+    command = [sys.executable, "-m", "opset", *arguments]
+    started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=inner, stderr=inner, env=environment)
+    os.close(inner)
+    shown = b""
+    with suppress(OSError):  # the end of what a terminal shows, on Linux
+        while part := os.read(terminal, 4096):
+            shown += part
+    os.close(terminal)
+    assert started.wait(timeout=60) == 1
+    first, *_, last = shown.decode().split("\r", 1)
+    assert re.fullmatch(r"\[[\d,]+ nodes\]", first)
+    assert int(re.sub(r"\D", "", first)) > 100
+    assert "error[R303]" in last

@@ -179,9 +179,9 @@ def test_what_a_file_cannot_hold_is_told_before_the_evaluation(folder):
 
 
 @pytest.mark.parametrize("name", ["int4", "uint2", "float6_e2m3fn", "float4_e2m1fn"])
-def test_narrow_types_are_packed_piece_by_piece(name, monkeypatch):
-    monkeypatch.setattr(arrays, "_PIECE", 8)
-    for count in (0, 1, 7, 8, 9, 16, 37):
+def test_narrow_types_are_packed(name):
+    piece = 1 << 20  # as many elements are packed at once
+    for count in (0, 1, 7, 8, 9, 16, piece - 1, piece, piece + 1, 2 * piece + 5, 37):
         codes = np.arange(count) % 3
         array = codes.astype(getattr(ml_dtypes, name))
         message = arrays.tensor_of("x", array)

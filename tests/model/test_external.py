@@ -330,11 +330,13 @@ def changed(path):
     return loaded
 
 
-def test_beside_the_model_data_is_not_even_opened(path, monkeypatch):
-    monkeypatch.setattr(writing.external_data, "_open_below", None)
+def test_beside_the_model_data_is_not_even_opened(path, tmp_path):
+    for name in ("weights", "sub"):
+        (path.parent / name).rename(tmp_path / name)  # what is not there cannot be opened
     changed(path).save(path.with_name("out.onnx"))
     changed(path).save(path.with_name("kept.onnx"), external="keep")
-    monkeypatch.undo()
+    for name in ("weights", "sub"):
+        (tmp_path / name).rename(path.parent / name)
     assert values(path.with_name("out.onnx")) == values(path.with_name("kept.onnx")) == values(path)
     assert len(listing(path.parent)) == 5
 
@@ -556,17 +558,23 @@ def test_a_save_is_all_or_nothing(path, tmp_path, mode):
 @pytest.mark.parametrize("mode", ["copy", "link", "move"])
 def test_a_failure_at_the_last_step_takes_the_data_back(path, tmp_path, monkeypatch, mode):
     (tmp_path / "out").mkdir()
-    rename = writing._rename
+    renamed = []
 
-    def fail_for_the_model(temporary, target, force):
-        if target.endswith(".onnx"):
-            raise OSError(5, "Input/output error")
-        rename(temporary, target, force)
+    def failing_for_the_model(way):
+        def attempt(old, new):
+            if new.endswith(".onnx"):
+                raise OSError(5, "Input/output error")
+            renamed.append(new)
+            way(old, new)
 
-    monkeypatch.setattr(writing, "_rename", fail_for_the_model)
+        return attempt
+
+    for name in ("link", "replace"):
+        monkeypatch.setattr(os, name, failing_for_the_model(getattr(os, name)))
     with pytest.raises(UsageError) as caught:
         changed(path).save(tmp_path / "out" / "out.onnx", external=mode)
     assert caught.value.code == "U104"
+    assert renamed
     assert os.listdir(tmp_path / "out") == []
 
 

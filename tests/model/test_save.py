@@ -14,7 +14,7 @@ import onnx
 import pytest
 
 from opset.errors import ModelError, UsageError
-from opset.model import load, source, wire, write_stream, writing
+from opset.model import load, source, wire, write_stream
 
 
 def delimited(number, content):
@@ -60,8 +60,13 @@ def test_an_existing_file_is_replaced_only_when_asked(model, tmp_path):
 
 
 def test_a_file_that_appears_meanwhile_is_not_replaced(model, tmp_path, monkeypatch):
-    (tmp_path / "out.onnx").write_bytes(b"precious")
-    monkeypatch.setattr(writing, "_check_output", lambda *_: None)
+    fsync = os.fsync
+
+    def appear(descriptor):  # after the look whether something is there, before the rename
+        (tmp_path / "out.onnx").write_bytes(b"precious")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", appear)
     assert code_of(model.save, tmp_path / "out.onnx") == "U102"
     assert (tmp_path / "out.onnx").read_bytes() == b"precious"
     assert sorted(os.listdir(tmp_path)) == ["in.onnx", "out.onnx"]
@@ -140,7 +145,8 @@ def test_every_way_to_copy(model, tmp_path, monkeypatch, way):
 
 
 def test_systems_that_lack_something(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "_read_at", source._seek_and_read)
+    monkeypatch.delattr(os, "pread")
+    monkeypatch.delattr(os, "preadv")
     monkeypatch.setattr(os, "supports_dir_fd", set())
     monkeypatch.setattr(os, "link", across_devices)
     is_saved_twice(model, tmp_path)
@@ -167,11 +173,35 @@ def test_nothing_is_left_behind_by_a_failure(model, tmp_path, monkeypatch, faili
     assert sorted(os.listdir(tmp_path)) == ["in.onnx", "out.onnx"]
 
 
-def test_an_interrupt_leaves_nothing_behind(model, tmp_path, monkeypatch):
+FULL_DISK = """
+import resource, sys
+from opset.errors import UsageError
+from opset.model import load
+model = load(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))  # files grow to this size and no further
+try:
+    model.save(sys.argv[2], force=True)
+except UsageError as error:
+    sys.exit(f"{error.code} {error.why}")
+"""
+
+
+def test_a_file_that_cannot_grow_leaves_the_old_one(tmp_path):
+    (tmp_path / "in.onnx").write_bytes(encoded(3_000_000))
+    (tmp_path / "out.onnx").write_bytes(b"precious")
+    arguments = [sys.executable, "-c", FULL_DISK, tmp_path / "in.onnx", tmp_path / "out.onnx"]
+    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (1, "U104 File too large\n")
+    assert (tmp_path / "out.onnx").read_bytes() == b"precious"
+    assert sorted(os.listdir(tmp_path)) == ["in.onnx", "out.onnx"]
+
+
+@pytest.mark.parametrize("during", ["copy_file_range", "fsync", "link"])
+def test_an_interrupt_leaves_nothing_behind(model, tmp_path, monkeypatch, during):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writing, "_copy", interrupt)
+    monkeypatch.setattr(os, during, interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.save(tmp_path / "out.onnx")
     assert os.listdir(tmp_path) == ["in.onnx"]
