@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import opset
-from opset.errors import ConversionError
+from opset.errors import ConversionError, ModelError
 
 ORT_OPSETS = range(1, 27)
 
@@ -134,6 +134,23 @@ def _refused(
         opset.convert(before, to)
     assert {finding.code for finding in caught.value.findings} == {code}, str(caught.value)
     return caught.value
+
+
+def _attempt(model: onnx.ModelProto, to: int) -> str:
+    """Convert a model that may be malformed; return "converted", or the first code with which it is refused."""
+    try:
+        after = opset.convert(model, to)
+    except (ConversionError, ModelError) as error:
+        assert all(finding.why or finding.help for finding in error.findings), str(error)
+        return error.findings[0].code
+    assert after.opset_import[0].version == to
+    return "converted"
+
+
+@pytest.fixture(scope="session")
+def attempt():
+    """Convert a model that may be malformed: see `_attempt`."""
+    return _attempt
 
 
 @pytest.fixture(scope="session")
