@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -63,8 +62,6 @@ def command(
     as <name>-opset<version>.onnx unless -o or --in-place says otherwise. A model that cannot be converted without
     losing meaning is refused with every node that stands in the way, and nothing is written.
     """
-    # A conversion makes many small objects and few circles; looking for these took a tenth of the time.
-    gc.set_threshold(200_000, 20, 20)
     folders = all_folders(folders)
     registry = registry_with(folders)
     target = target_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -62,7 +61,6 @@ def command(
     --in-place. The exit status is 1 if a type that the model states contradicts the inferred one, or if a node does
     not fit its operator.
     """
-    gc.set_threshold(200_000, 20, 20)  # many small objects, and few cycles
     folders = all_folders(folders)
     models = expand(inputs, products=in_place or given is not None)
     where = output_for(given, in_place, models) if in_place or given is not None else None
