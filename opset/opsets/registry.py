@@ -19,6 +19,7 @@ from opset.schemas.index import (
     standard_examples,
     standard_index,
     standard_prose,
+    versions_of,
 )
 from opset.schemas.model import Docs, Example, OpSchema
 from opset.schemas.names import near_miss, normalised, shown
@@ -72,8 +73,8 @@ class Registry:
         """Domains with the newest version of their operator sets."""
         newest = {"": RELEASES[-1].opset, "ai.onnx.ml": RELEASES[-1].ml}
         return {
-            domain: max(newest.get(domain, 1), *(self._versions_of(name, domain)[-1] for name in names))
-            for domain, names in sorted(self._sources.items())
+            domain: max(newest.get(domain, 1), *(source[0]["newest"][domain] for source in operators.values()))
+            for domain, operators in sorted(self._sources.items())
         }
 
     def is_standard(self, op_type: str, domain: str = "") -> bool:
@@ -104,8 +105,7 @@ class Registry:
         if key not in self._sinces:
             if name not in self._sources.get(domain, {}):
                 return []
-            index = self._sources[domain][name][0]
-            self._sinces[key] = [version["since"] for version in index["operators"][domain][name][1]]
+            self._sinces[key] = versions_of(self._sources[domain][name][0], domain, name)
         return self._sinces[key]
 
     def _make(self, domain: str, name: str, position: int) -> OpSchema:

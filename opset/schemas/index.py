@@ -1,9 +1,12 @@
 """The compiled form of operator YAML: plain data that JSON holds, so that nothing parses YAML at start.
 
-    {"stamp": …, "types": [[…], …], "operators": {domain: {operator: [family, [version, …]]}}}
+    {"stamp": …, "types": [[…], …], "newest": {domain: …}, "operators": {domain: {operator: [family, [version, …]]}}}
 
 Versions stand oldest first; a key with its default is left out. `types` is a table of type lists, since few of them
-serve many versions. Prose is a second file with the same keys: {domain: {operator: {since: [doc, inputs, …]}}}.
+serve many versions; `newest` is the highest version in each domain. In the file an operator has a line of its own,
+which is parsed when the operator is first needed: the first line has its name alone.
+
+Prose is a second file with the same keys: {domain: {operator: {since: [doc, inputs, …]}}}.
 Examples are a third: {domain: {operator: [{name: …, inputs: [{type: …, content: …, shape: …}, …], …}, …]}}.
 
 In a checkout the files are rebuilt whenever a YAML file is added, removed or changed; a wheel holds them built.
@@ -44,7 +47,7 @@ _FLAGS = {"deprecated": False, "replacement": "", "experimental": False, "determ
 @lru_cache(maxsize=1)
 def standard_index() -> dict[str, Any]:
     """Return the standard's operators, compiled; builds them from YAML where that is newer or nothing is built."""
-    index = _read(FOLDER / _INDEX)
+    index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
     if index is None or (in_checkout and index["stamp"] != _stamp(FOLDER)):
         return _build_standard()[0]
@@ -81,9 +84,11 @@ def build(folder: Path) -> Compiled:
     for each in compiled:
         each["stamp"] = stamp
     try:
-        _write(folder / _PROSE, prose)
-        _write(folder / _EXAMPLES, examples)
-        _write(folder / _INDEX, index)
+        _write(folder / _PROSE, [prose])
+        _write(folder / _EXAMPLES, [examples])
+        names = {domain: list(entries) for domain, entries in index["operators"].items()}
+        entries = (entry for each in index["operators"].values() for entry in each.values())
+        _write(folder / _INDEX, [{**index, "operators": names}, *entries])
     except OSError:  # an installation that cannot be written keeps them in memory
         pass
     return compiled
@@ -91,13 +96,14 @@ def build(folder: Path) -> Compiled:
 
 def compile_operators(operators: Iterable[Operator]) -> Compiled:
     """Return index, prose and examples of some operators."""
-    index: dict[str, Any] = {"stamp": 0, "types": [], "operators": {}}
+    index: dict[str, Any] = {"stamp": 0, "types": [], "newest": {}, "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "operators": {}}
     examples: dict[str, Any] = {"stamp": 0, "operators": {}}
     table: dict[tuple[str, ...], int] = {}
     for operator in operators:
         versions = [_version_data(schema, table) for schema in operator.schemas]
         index["operators"].setdefault(operator.domain, {})[operator.name] = [operator.family, versions]
+        index["newest"][operator.domain] = max(versions[-1]["since"], index["newest"].get(operator.domain, 1))
         prose["operators"].setdefault(operator.domain, {})[operator.name] = {
             str(schema.since_version): [docs.doc, docs.inputs, docs.outputs, docs.attributes, docs.constraints]
             for schema, docs in zip(operator.schemas, operator.docs, strict=True)
@@ -154,9 +160,23 @@ _CHANGE = asdict(Change())
 _EXAMPLE = asdict(Example("", 0))
 
 
+def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:
+    """Return the since_versions of a compiled operator, oldest first."""
+    return [version["since"] for version in _entry(index, domain, name)[1]]
+
+
+def _entry(index: dict[str, Any], domain: str, name: str) -> list[Any]:
+    """Return the family and the versions of a compiled operator."""
+    operators = index["operators"][domain]
+    if isinstance(operators[name], bytes):
+        operators[name] = json.loads(operators[name])
+    entry: list[Any] = operators[name]
+    return entry
+
+
 def make_schema(index: dict[str, Any], domain: str, name: str, position: int) -> OpSchema:
     """Return the schema of one compiled version, by its position among the operator's versions."""
-    family, versions = index["operators"][domain][name]
+    family, versions = _entry(index, domain, name)
     data = versions[position]
     types = index["types"]
     return OpSchema(
@@ -254,12 +274,28 @@ def _read(path: Path) -> dict[str, Any] | None:
     return data
 
 
-def _write(path: Path, data: dict[str, Any]) -> None:
-    """Write a file whole or not at all, since two processes may build at once."""
+def _read_index(path: Path) -> dict[str, Any] | None:
+    """Return the index with operators as they stand in the file, None where there is none or it is damaged."""
+    try:
+        head, *lines = path.read_bytes().splitlines()
+        index: dict[str, Any] = json.loads(head)
+        if sum(map(len, index["operators"].values())) != len(lines):
+            return None
+    except (OSError, ValueError, KeyError):
+        return None
+    rest = iter(lines)
+    index["operators"] = {domain: dict(zip(names, rest, strict=False)) for domain, names in index["operators"].items()}
+    return index
+
+
+def _write(path: Path, lines: Iterable[Any]) -> None:
+    """Write lines of JSON: a file whole or not at all, since two processes may build at once."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as file:
-            json.dump(data, file, ensure_ascii=False, separators=(",", ":"))
+            for line in lines:
+                json.dump(line, file, ensure_ascii=False, separators=(",", ":"))
+                file.write("\n")
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
