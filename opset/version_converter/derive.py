@@ -7,8 +7,8 @@ from typing import Any
 
 from opset.errors import printable
 from opset.model.elements import NUMBERS
-from opset.schemas.model import VARIADIC, Change, OpSchema
-from opset.schemas.signature import listed
+from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Change, OpSchema
+from opset.schemas.signature import arity_misfits, listed, type_misfits
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
 # Element types of an input that an attribute of a type can hold exactly.
@@ -21,21 +21,11 @@ ATTRIBUTE_ELEMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class TypeRestriction:
-    """Types that a parameter may have on the other side, where that is narrower; for all the rest if it is variadic."""
+    """A parameter whose type may not fit the other side, by itself or beside others; variadic: with all after it."""
 
     outputs: bool
     position: int
     variadic: bool
-    name: str
-    allowed: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class SameTypeRestriction:
-    """Parameters that must have one type on the other side, though they need not on this one."""
-
-    positions: tuple[tuple[bool, int], ...]
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +39,9 @@ class Derived:
     unsupported: tuple[str, ...] = ()
     to_input: dict[str, int] = field(default_factory=dict)
     to_attribute: dict[int, str] = field(default_factory=dict)
-    inputs: int = -1
-    outputs: int = -1
-    needed: tuple[int, ...] = ()
+    narrower: bool = False
+    """Whether the other side has fewer inputs or outputs, or requires more of them."""
     type_restrictions: tuple[TypeRestriction, ...] = ()
-    same_type_restrictions: tuple[SameTypeRestriction, ...] = ()
     emulate: dict[str, str] = field(default_factory=dict)
     """Element types by which others are computed on the other side."""
     from_front: tuple[str, ...] = ()
@@ -78,11 +66,8 @@ class Derived:
             or self.unsupported
             or self.to_input
             or self.to_attribute
-            or self.inputs >= 0
-            or self.outputs >= 0
-            or self.needed
+            or self.narrower
             or self.type_restrictions
-            or self.same_type_restrictions
             or self.from_front
             or self.fewer_choices
         )
@@ -128,9 +113,6 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
             set_defaults[name] = (after.type, old)
         elif not upwards:
             must_equal[name] = old
-    shared = min(len(source.inputs), len(target.inputs))
-    fewer_inputs = target.max_input < source.max_input
-    fewer_outputs = target.max_output < source.max_output
     return Derived(
         target,
         tuple(drop),
@@ -139,14 +121,8 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
         tuple(unsupported),
         to_input,
         to_attribute,
-        len(target.inputs) if fewer_inputs else -1,
-        len(target.outputs) if fewer_outputs else -1,
-        tuple(
-            index
-            for index in range(shared)
-            if target.inputs[index].option == "single" and source.inputs[index].option == "optional"
-        ),
-        *_types(source, target),
+        _is_narrower(source, target),
+        _type_restrictions(source, target),
         {} if upwards else change.emulate,
         () if upwards else tuple(name for name, facet in change.attributes.items() if facet.negative),
         {name: frozenset(facet.only_for) for name, facet in change.attributes.items() if facet.only_for},
@@ -162,61 +138,51 @@ def _has_fewer(source: OpSchema, target: OpSchema, name: str) -> bool:
     )
 
 
-def _types(source: OpSchema, target: OpSchema) -> tuple[tuple[TypeRestriction, ...], tuple[SameTypeRestriction, ...]]:
-    type_restrictions = []
-    bound: dict[str, list[tuple[bool, int]]] = {}
+def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
+    """Whether a node may have more inputs or outputs than the target, or lack inputs that it requires."""
+    required = any(
+        after.option == SINGLE and before.option == OPTIONAL
+        for before, after in zip(source.inputs, target.inputs, strict=False)
+    )
+    return required or target.max_input < source.max_input or target.max_output < source.max_output
+
+
+def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
+    """Return the parameters with fewer types, or of one type where they need not be of one on the other side."""
+    found: set[TypeRestriction] = set()
+    bound: dict[str, list[TypeRestriction]] = {}
     bound_before: dict[str, set[tuple[str, bool]]] = {}
     for outputs, here, there in ((False, source.inputs, target.inputs), (True, source.outputs, target.outputs)):
         for position, (before, after) in enumerate(zip(here, there, strict=False)):
-            allowed = frozenset(target.allowed(after))
-            if not allowed.issuperset(source.allowed(before)):
-                variadic = after.option == VARIADIC
-                type_restrictions.append(TypeRestriction(outputs, position, variadic, after.name, allowed))
+            if not set(target.allowed(after)).issuperset(source.allowed(before)):
+                found.add(TypeRestriction(outputs, position, after.option == VARIADIC))
             if after.homogeneous:
-                bound.setdefault(after.type, []).append((outputs, position))
+                bound.setdefault(after.type, []).append(TypeRestriction(outputs, position, False))
                 bound_before.setdefault(after.type, set()).add((before.type, before.homogeneous))
-    same_type_restrictions = [
-        SameTypeRestriction(tuple(positions), name)
-        for name, positions in bound.items()
-        if len(bound_before[name]) > 1 and len(target.types.get(name, ())) > 1
-    ]
-    return tuple(type_restrictions), tuple(same_type_restrictions)
+    for name, parameters in bound.items():
+        if len(bound_before[name]) > 1 and len(target.types.get(name, ())) > 1:
+            found.update(parameters)
+    return tuple(sorted(found, key=lambda each: (each.outputs, each.position)))
 
 
 def check_types(derived: Derived, node: Node) -> None:
-    """Refuse (C202, C203) a node whose actual types the other side does not allow."""
-    for gate in derived.type_restrictions:
-        names = node.proto.output if gate.outputs else node.proto.input
-        last = len(names) if gate.variadic else gate.position + 1
-        for name in names[gate.position : last]:
-            if not name:
-                continue
-            kind = node.values.type(name)
-            if kind is None:
-                raise unknown_type(name)
-            if kind not in gate.allowed:
-                raise Refusal(
-                    "C202",
-                    f"'{gate.name}' is {printable(kind)} here; {derived.target.name} of version "
-                    f"{derived.target.since_version} does not take that",
-                    "cast the value to a type that version takes, or choose another target",
-                )
-    for tie in derived.same_type_restrictions:
-        kinds = set()
-        for outputs, position in tie.positions:
-            names = node.proto.output if outputs else node.proto.input
-            if position < len(names) and names[position]:
-                kind = node.values.type(names[position])
-                if kind is None:
-                    raise unknown_type(names[position])
-                kinds.add(kind)
-        if len(kinds) > 1:
-            raise Refusal(
-                "C202",
-                f"types {', '.join(sorted(kinds))} are mixed; {derived.target.name} of version "
-                f"{derived.target.since_version} wants one type for all of {tie.name}",
-                "cast the inputs to one type",
-            )
+    """Refuse (C202, C203) a node whose types the other side does not allow."""
+    if not derived.type_restrictions:
+        return
+    inputs: list[str | None] = [None] * len(node.proto.input)
+    outputs: list[str | None] = [None] * len(node.proto.output)
+    unknown = ""
+    for each in derived.type_restrictions:
+        names, types = (node.proto.output, outputs) if each.outputs else (node.proto.input, inputs)
+        for position in range(each.position, len(names) if each.variadic else min(each.position + 1, len(names))):
+            types[position] = type_ = node.values.type(names[position]) if names[position] else ""
+            if type_ is None:
+                unknown = unknown or names[position]
+    for misfit in type_misfits(derived.target, inputs, outputs):
+        help = "cast the value to a type that version takes, or choose another target"
+        raise Refusal("C202", f"{misfit.what}: {misfit.why}", help)
+    if unknown:
+        raise unknown_type(unknown)
 
 
 def run(derived: Derived, op: Builder, node: Node) -> Result:
@@ -224,14 +190,17 @@ def run(derived: Derived, op: Builder, node: Node) -> Result:
     if derived.emulate and any(node.element(index) in derived.emulate for index in range(len(node.proto.input))):
         return _emulated(derived, op, node)
     check_types(derived, node)
-    if derived.inputs >= 0 or derived.outputs >= 0 or derived.needed:
-        _check_places(derived, node)
     drop, changes = _attributes(derived, node)
     inputs = _inputs(derived, op, node, drop, changes)
-    outputs = list(node.proto.output[: derived.outputs]) if derived.outputs >= 0 else None
-    if drop or changes or inputs is not None or (outputs is not None and len(outputs) < len(node.proto.output)):
-        return op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
-    return None
+    outputs = list(node.proto.output)
+    if derived.narrower:
+        _cut(derived, node, inputs, outputs)
+    same_inputs, same_outputs = inputs == node.proto.input, outputs == node.proto.output
+    if same_inputs and same_outputs and not drop and not changes:
+        return None
+    return op.copy(
+        node, inputs=None if same_inputs else inputs, outputs=None if same_outputs else outputs, drop=drop, **changes
+    )
 
 
 def _emulated(derived: Derived, op: Builder, node: Node) -> Result:
@@ -254,23 +223,20 @@ def _emulated(derived: Derived, op: Builder, node: Node) -> Result:
     ]
 
 
-def _check_places(derived: Derived, node: Node) -> None:
-    """Refuse inputs and outputs in use that the other side does not have, and required ones that are absent."""
-    proto, since = node.proto, derived.target.since_version
-    for word, names, limit, parameters in (
-        ("input", proto.input, derived.inputs, node.schema.inputs),
-        ("output", proto.output, derived.outputs, node.schema.outputs),
-    ):
-        for position, name in enumerate(names):
-            if not name or not 0 <= limit <= position:
-                continue
-            if position in derived.to_attribute if word == "input" else not node.values.is_read(name):
-                continue
-            formal = parameters[min(position, len(parameters) - 1)].name
-            raise Refusal("C204", f"the {word} '{formal}' does not exist at version {since}")
-    for position in derived.needed:
-        if not node.input(position):
-            raise Refusal("C204", f"the input '{node.schema.inputs[position].name}' is required at version {since}")
+def _cut(derived: Derived, node: Node, inputs: list[str], outputs: list[str]) -> None:
+    """Cut off last inputs and outputs that are not in use; refuse those that are, and absent required inputs."""
+    target, schema, is_read = derived.target, node.schema, node.values.is_read
+    while len(inputs) > target.max_input and not inputs[-1]:
+        inputs.pop()
+    while len(outputs) > target.max_output and not (outputs[-1] and is_read(outputs[-1])):
+        outputs.pop()
+    for word, given, formals in (("input", inputs, schema.inputs), ("output", outputs, schema.outputs)):
+        for misfit in arity_misfits(target, given, outputs=word == "output"):
+            why = f"{misfit.what}: {misfit.why}"
+            if len(given) > (target.max_input if word == "input" else target.max_output):
+                last = formals[min(len(given), len(formals)) - 1].name
+                why = f"the {word} '{last}' does not exist at version {target.since_version}"
+            raise Refusal("C204", why)
 
 
 def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]]:
@@ -330,16 +296,9 @@ def _from_front(derived: Derived, node: Node) -> dict[str, Any]:
     return changes
 
 
-def _inputs(
-    derived: Derived, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
-) -> list[str] | None:
-    """Return the inputs on the other side, None if they stay; attributes that become inputs go to `drop`, and back."""
-    fewer = 0 <= derived.inputs < len(node.proto.input)
-    if not derived.to_input and not derived.to_attribute and not fewer:
-        return None
+def _inputs(derived: Derived, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]) -> list[str]:
+    """Return the inputs on the other side; attributes that become inputs go to `drop`, and back to `changes`."""
     inputs = list(node.proto.input)
-    if fewer:
-        del inputs[derived.inputs :]
     for name, position in derived.to_input.items():
         value, formal = node.attr(name), derived.target.inputs[position]
         if value is None:
@@ -366,4 +325,5 @@ def _inputs(
         if not plural and len(constant.values) != 1:
             raise Refusal("C204", f"the input '{given}' is no single number")
         changes[name] = list(constant.values) if plural else constant.values[0]
-    return None if inputs == list(node.proto.input) else inputs
+        inputs[position] = ""
+    return inputs

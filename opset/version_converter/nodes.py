@@ -14,7 +14,7 @@ from opset.model.index import Body, FreshNames, ModelIndex
 from opset.opsets import releases
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
-from opset.schemas.signature import arity_misfits, attribute_misfits
+from opset.schemas.signature import arity_misfits, attribute_misfits, type_misfits
 from opset.version_converter.derive import run
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.result import Action, Conversion
@@ -207,8 +207,7 @@ class BodyConversion:
         self._released.update(name for name in current.input if name and name not in used)
         if step.adapter is not None:
             # The operator itself takes all that it took before, unless its own restrictions say otherwise.
-            restricted = step.derived.type_restrictions or step.derived.same_type_restrictions
-            same = None if restricted else step.source.name
+            same = None if step.derived.type_restrictions else step.source.name
             self._check_types([entry for entry in made if entry[0].op_type != same])
         return made
 
@@ -235,20 +234,17 @@ class BodyConversion:
         return name
 
     def _check_types(self, made: list[tuple[Any, int]], code: str = "C202") -> None:
-        """Refuse what an adapter gets or made where a type is known and not allowed at the version of the node."""
+        """Refuse what an adapter gets or made where types of inputs are known and do not fit, once for each form."""
         for node, version in made:
-            schema = self._context.registry.schema(node.op_type, version, node.domain)
-            if schema is None or not schema.inputs:
+            types = tuple([self._facts.type(name) if name else "" for name in node.input])
+            form = (node.op_type, node.domain, version, types)
+            if form in self._context.valid:
                 continue
-            for position, name in enumerate(node.input):
-                formal = schema.inputs[min(position, len(schema.inputs) - 1)]
-                kind = self._facts.type(name) if name else None
-                if kind is not None and kind not in schema.allowed(formal):
-                    raise Refusal(
-                        code,
-                        f"{node.op_type} of version {schema.since_version} does not take {printable(kind)}",
-                        "cast the value to a type that version takes, or choose another target",
-                    )
+            schema = self._context.registry.schema(node.op_type, version, node.domain)
+            for misfit in type_misfits(schema, types) if schema is not None else ():
+                help = "cast the value to a type that version takes, or choose another target"
+                raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
+            self._context.valid.add(form)
 
 
 def _validate(schema: OpSchema, reads: list[str], computes: list[str], attributes: Any) -> None:

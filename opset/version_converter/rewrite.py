@@ -15,6 +15,7 @@ from opset.model.tensor import make_tensor
 from opset.model.types import Constant, Shape
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
+from opset.schemas.signature import type_misfits
 from opset.version_converter.facts import ValueFacts
 
 Result = str | Sequence[str] | None
@@ -114,10 +115,9 @@ class Node:
         return self._fitting(index, self.values.element(self.input(index))) if self.input(index) else None
 
     def _fitting(self, index: int, element: str | None) -> str | None:
-        formal = self.schema.inputs[min(index, len(self.schema.inputs) - 1)]
-        if element is not None and f"tensor({element})" not in self.schema.allowed(formal):
-            version = self.schema.since_version
-            raise Refusal("C103", f"'{formal.name}' is of type {element}, which {self.op_type} {version} does not take")
+        type_ = None if element is None else f"tensor({element})"
+        for misfit in type_misfits(self.schema, [*(None,) * index, type_]):
+            raise Refusal("C103", f"{misfit.what}: {misfit.why}")
         return element
 
     def need_element(self, index: int) -> str:
