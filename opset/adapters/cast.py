@@ -7,8 +7,6 @@ from opset.model.elements import NUMBERS, element_name
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
-FLOAT8 = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
-
 
 @up("Cast", since=6)
 def cast_6_up(op: Builder, node: Node) -> Result:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from opset.adapters.shared import dimension, positive_axis
-from opset.model.elements import NUMBERS, element_name
+from opset.model.elements import FLOAT8, NUMBERS, element_name
 from opset.model.tensor import make_tensor
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 X, SCALE, ZERO = range(3)
 RANGES = {"uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}
-FLOAT8 = frozenset(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"))
 WIDER = {("float16", "float"), ("bfloat16", "float")}
 # For each type of the product, the types of x for which it holds every difference `x - zero`. The operator itself
 # rounds an int32 to float as well.

@@ -7,12 +7,12 @@ import struct
 from collections.abc import Iterable
 
 from opset.errors import printable
-from opset.model.elements import NUMBERS
+from opset.model.elements import FLOAT8, NUMBERS
 from opset.version_converter.rewrite import Builder, Node, Refusal
 
 # Types by one that holds each of their values.
 BFLOAT16 = {"bfloat16": "float"}
-SMALL_FLOATS = dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), "float")
+SMALL_FLOATS = dict.fromkeys(FLOAT8, "float")
 SMALL_INTEGERS = dict.fromkeys(("int8", "int16", "uint8", "uint16"), "float")
 INTEGERS_OF_32_BITS = dict.fromkeys(("int32", "uint32"), "double")
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))

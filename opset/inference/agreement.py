@@ -101,18 +101,11 @@ def may_give(call: Call, element: str | None) -> bool:
     return any(f"tensor({element})" in text for text in call.schema.allowed(call.schema.outputs[0]))
 
 
-def element_stated(call: Call, attribute: str, label: str) -> str | None:
-    """Return the element type that an attribute numbers, None where it is left out, or 0 and that is the default.
-
-    Raises Violation with the label where it is no type of the first output.
-    """
+def element_stated(call: Call, attribute: str) -> str | None:
+    """Return the element type that an attribute names, None where it is left out or 0."""
     number = call.attribute(attribute)
-    if number is None or number == call.schema.attributes[attribute].default == 0:
-        return None
-    element = number.lower() if isinstance(number, str) else element_name(number)  # version 1 of Cast spells it
-    if not may_give(call, element):
-        raise Violation(label, f"{attribute} {number!r:.80}")
-    return element
+    # Version 1 of Cast spells it.
+    return number.lower() if isinstance(number, str) else None if number is None else element_name(number)
 
 
 def quotient(call: Call, size: Size | None, divisor: int, label: str, what: str) -> Size | None:

@@ -23,7 +23,7 @@ _CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "f
 @infer("Cast")
 def cast_1(call: Call) -> Type:
     """Return the shape of the input, with the element type that `to` names."""
-    return _converted(call, element_stated(call, "to", "C3"))
+    return _converted(call, element_stated(call, "to"))
 
 
 @infer("CastLike")
@@ -42,7 +42,7 @@ def _converted(call: Call, target: str | None) -> Type:
 @infer("BitCast")
 def bit_cast_26(call: Call) -> Type:
     """Return the shape of the input, with the type of the same width that `to` names."""
-    source, target = call.dtype(0), element_stated(call, "to", "C1")
+    source, target = call.dtype(0), element_stated(call, "to")
     if source is not None and target is not None:
         here, there = (ELEMENTS[NUMBERS[each]].bits if each != "string" else 0 for each in (source, target))
         if here != there:
@@ -53,7 +53,7 @@ def bit_cast_26(call: Call) -> Type:
 @data("Cast")
 def cast_1_data(call: Call) -> Any:
     """Return each element converted to the type that `to` names."""
-    return _each_as(call, element_stated(call, "to", "C3"))
+    return _each_as(call, element_stated(call, "to"))
 
 
 @data("CastLike")
@@ -93,7 +93,7 @@ def _lowest_bits(number: int, target: str) -> int:
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
     """Return each element's bits as an element of the type that `to` names."""
-    given, source, target = call.constant(0), call.dtype(0), element_stated(call, "to", "C1")
+    given, source, target = call.constant(0), call.dtype(0), element_stated(call, "to")
     if given is None or source not in _CODES or target not in _CODES:
         return None
 

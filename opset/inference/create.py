@@ -140,18 +140,18 @@ def range_11_data(call: Call) -> tuple[Element, ...] | None:
 # Random numbers, and matrices whose element type is that of `dtype`
 
 
-def _element(call: Call, label: str, default: str | None = None) -> str | None:
-    """Return the element type of `dtype`, without it the default. Raises Violation for one that is not allowed."""
-    stated = element_stated(call, "dtype", label)
-    if stated is None and default is not None and not may_give(call, default):
-        raise Violation(label, f"it is of {default}")
-    return stated or default
+def _element(call: Call) -> str | None:
+    """Return the element type of `dtype`, without it that of the input. Raises Violation C2 where none may be of it."""
+    stated, given = element_stated(call, "dtype"), call.dtype(0)
+    if stated is None and given is not None and not may_give(call, given):
+        raise Violation("C2", f"it is of {given}")
+    return stated or given
 
 
 @infer("RandomNormal", "RandomUniform")
 def random_normal_1(call: Call) -> Type:
     """Return the shape that the attribute `shape` states."""
-    element, shape = _element(call, "C2"), call.attribute("shape")
+    element, shape = element_stated(call, "dtype"), call.attribute("shape")
     if shape is None:
         raise Violation("", "the attribute shape is missing")
     return tensor(element, shape)
@@ -160,7 +160,7 @@ def random_normal_1(call: Call) -> Type:
 @infer("RandomNormalLike", "RandomUniformLike", "Bernoulli")
 def random_normal_like_1(call: Call) -> Type:
     """Return the shape of the input, and by default its type."""
-    element = _element(call, "C2", call.dtype(0))
+    element = _element(call)
     if call.shape(0) is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
     return tensor(element, call.shape(0))
@@ -170,7 +170,7 @@ def random_normal_like_1(call: Call) -> Type:
 def eye_like_9(call: Call) -> Type:
     """Return the shape of the input, a matrix, and by default its type."""
     shape = unify(call, 0, (None, None), "C1")
-    return tensor(_element(call, "C2", call.dtype(0)), shape)
+    return tensor(_element(call), shape)
 
 
 @infer("Multinomial")
@@ -179,4 +179,4 @@ def multinomial_7(call: Call) -> Type:
     shape, count = call.shape(0), call.attribute("sample_size")
     if shape is not None and (len(shape) != 2 or (equal(shape[1], 0) and equal(shape[0], 0) is False)):
         raise Violation("C1", f"shape {list(shape)}")
-    return tensor(_element(call, "C3"), (None if shape is None else shape[0], count))
+    return tensor(element_stated(call, "dtype"), (None if shape is None else shape[0], count))

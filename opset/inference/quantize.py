@@ -13,7 +13,7 @@ from opset.schemas.constraints import Violation
 @infer("QuantizeLinear")
 def quantize_linear_10(call: Call) -> Type:
     """Return the type of x with the elements of `output_dtype` or of the zero point, by default uint8."""
-    stated, zero_point = element_stated(call, "output_dtype", "C4"), call.dtype(2)
+    stated, zero_point = element_stated(call, "output_dtype"), call.dtype(2)
     if stated is not None and zero_point is not None and stated != zero_point:
         raise Violation("C4", f"output_dtype is {stated}, and the zero point is {zero_point}")
     return tensor(stated or zero_point or (None if call.has(2) else "uint8"), _scaled(call))
@@ -22,7 +22,7 @@ def quantize_linear_10(call: Call) -> Type:
 @infer("DequantizeLinear")
 def dequantize_linear_10(call: Call) -> Type:
     """Return the type of x with the elements of `output_dtype`, by default those of the scale."""
-    stated = element_stated(call, "output_dtype", "C4")
+    stated = element_stated(call, "output_dtype")
     element = stated or call.dtype(1)
     if element is not None and not may_give(call, element):
         raise Violation("C4", f"the scale is {element}")

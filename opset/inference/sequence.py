@@ -35,7 +35,7 @@ def sequence_construct_11(call: Call) -> Type:
 @infer("SequenceEmpty")
 def sequence_empty_11(call: Call) -> Type:
     """Return a sequence of tensors of the stated element type."""
-    return sequence(tensor(element_stated(call, "dtype", "") or "float"))
+    return sequence(tensor(element_stated(call, "dtype") or "float"))
 
 
 @infer("SequenceAt")

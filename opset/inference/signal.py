@@ -16,7 +16,7 @@ def hann_window_17(call: Call) -> Type:
     size = one_size(call, 0, "C1")
     if less(size, 0):
         raise Violation("C1", f"size {size}")
-    return tensor(element_stated(call, "output_datatype", "C2"), (size,))
+    return tensor(element_stated(call, "output_datatype"), (size,))
 
 
 @infer("MelWeightMatrix")
@@ -27,7 +27,7 @@ def mel_weight_matrix_17(call: Call) -> Type:
         if less(size, lowest):
             raise Violation("C1", f"{name} {size}")
     bins = None if length is None else length // 2 + 1
-    return tensor(element_stated(call, "output_datatype", "C2"), (bins, bands))
+    return tensor(element_stated(call, "output_datatype"), (bins, bands))
 
 
 @infer("DFT")

@@ -81,6 +81,10 @@ ELEMENTS: Final = {element.number: element for element in _TABLE}
 """Every element type by its number in TensorProto.DataType."""
 NUMBERS: Final = {element.name: element.number for element in _TABLE}
 """The number of every element type by its name: `NUMBERS["float"]` is 1."""
+FLOAT8: Final = frozenset(
+    each.name for each in _TABLE if each.bits == 8 and each.small_float and each.small_float.special != POWER
+)
+"""The floats of 8 bits that have a mantissa."""
 
 
 def element_name(number: int) -> str | None:

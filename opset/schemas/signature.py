@@ -217,7 +217,7 @@ def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
     found: set[str] = set()
     for choice in declared.choices:
         types = schema.types.get(choice, (f"tensor({choice})",))
-        found.update(each[7:-1] for each in types if each.startswith("tensor("))
+        found.update(each.partition("tensor(")[2].rstrip(")") for each in types if "tensor(" in each)
     return found
 
 

@@ -12,16 +12,11 @@ import ml_dtypes
 import numpy as np
 
 from opset.model.arrays import DTYPES
-from opset.model.elements import ELEMENTS
+from opset.model.elements import ELEMENTS, FLOAT8, NUMBERS
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 
-FLOAT8 = frozenset(
-    np.dtype(kind)
-    for kind in (
-        *(ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz),
-    )
-)
+_SATURATING = frozenset(DTYPES[NUMBERS[name]] for name in FLOAT8)
 E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
 NARROW_INTS = frozenset(
     DTYPES[element.number] for element in ELEMENTS.values() if "int" in element.name and element.bits < 8
@@ -57,7 +52,7 @@ def converted(x: Array, dtype: np.dtype[Any], saturate: bool = True, round_mode:
     if dtype == E8M0:
         return _as_power(_as_double(x), saturate, round_mode)
     values = _rounded(_as_double(x), dtype) if x.dtype in _WIDE else x.astype(np.float32)
-    if dtype in FLOAT8 and saturate:
+    if dtype in _SATURATING and saturate:
         largest = float(_form(dtype).max)
         values = np.clip(values, -largest, largest)
     return values.astype(dtype)
