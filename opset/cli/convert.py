@@ -13,7 +13,7 @@ import click
 from opset.cli import output
 from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save, writing
 from opset.cli.configuration import all_folders
-from opset.cli.inputs import STREAM, Input, Output, expand, output_for, suffix
+from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for, suffix
 from opset.errors import printable
 from opset.model import load
 from opset.model.external import odd_keys
@@ -36,6 +36,7 @@ class Settings:
     """The settings for every model."""
 
     target: Target
+    dims: dict[str, int]
     output: Output
     external: str
     roots: tuple[Path, ...]
@@ -50,11 +51,12 @@ class Settings:
 @click.option("--for", "runtime", metavar="RUNTIME", help="The versions that a runtime accepts: onnxruntime==1.17.")
 @click.option("--ir-version", type=int, metavar="N", help="IR version; without it, as high as needed and no higher.")
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
+@dims_option
 @writing("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...], to: tuple[str, ...], release: str | None, runtime: str | None, ir_version: int | None,
-    given: str | None, in_place: bool, force: bool, plan_only: bool, external: str, roots: tuple[Path, ...],
-    folders: tuple[Path, ...], jobs: int, quiet: bool, form: str,
+    dims: dict[str, int], given: str | None, in_place: bool, force: bool, plan_only: bool, external: str,
+    roots: tuple[Path, ...], folders: tuple[Path, ...], jobs: int, quiet: bool, form: str,
 ) -> int:  # fmt: skip
     """Convert models to other operator set versions, all or nothing.
 
@@ -71,7 +73,7 @@ def command(
     where = output_for(given, in_place, models)
     if not plan_only:
         refuse_terminal(where)
-    settings = Settings(target, where, external, roots, plan_only, force)
+    settings = Settings(target, dims, where, external, roots, plan_only, force)
     # The report goes where the model does not.
     stream = sys.stderr if where.stream and not plan_only else sys.stdout
 
@@ -91,7 +93,7 @@ def _start(settings: Settings, folders: tuple[Path, ...]) -> Work:
 
 def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
     loaded = load(sys.stdin.buffer if model.path == STREAM else model.path, allow_external_roots=settings.roots)
-    made = converted(loaded, settings.target, registry)
+    made = converted(loaded, settings.target, registry, settings.dims)
     made.refusals = [finding.in_file(model.path) for finding in made.refusals]
     made.notes += [f"{odd.place}: {odd.why} (opset explain {odd.code})" for odd in odd_keys(loaded.proto)]
     data = {"input": model.path, "output": None, **report.conversion_data(made)}

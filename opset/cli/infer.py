@@ -14,8 +14,8 @@ import click
 from opset.cli import output
 from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save, writing
 from opset.cli.configuration import all_folders
-from opset.cli.inputs import STREAM, Input, Output, expand, output_for, sizes_of
-from opset.errors import Finding, UsageError, printable
+from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for
+from opset.errors import Finding, printable
 from opset.inference.result import Inference, infer
 from opset.model import load
 from opset.opsets.registry import registry_with
@@ -45,14 +45,14 @@ class Settings:
 
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--dim", "dims", multiple=True, metavar="NAME=N", help="Number for a dim_param. Repeatable.")
+@dims_option
 @click.option("--report", is_flag=True, help="Report the type of every value, node by node, and every gap.")
 @click.option("--check-types", is_flag=True, help="Check inputs of nodes against the types that operators accept.")
 @click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
 @click.option("--strict", is_flag=True, help="Write nothing if anything contradicts.")
 @writing("Write the model with value_info to this path.")
 def command(
-    inputs: tuple[str, ...], dims: tuple[str, ...], given: str | None, in_place: bool, folders: tuple[Path, ...],
+    inputs: tuple[str, ...], dims: dict[str, int], given: str | None, in_place: bool, folders: tuple[Path, ...],
     jobs: int, quiet: bool, form: str, **asked: Any,
 ) -> int:  # fmt: skip
     """Infer the types and shapes of a model's values.
@@ -68,7 +68,7 @@ def command(
         refuse_terminal(where)
     stream = sys.stderr if where is not None and where.stream else sys.stdout
     progress = len(models) == 1 and sys.stderr.isatty() and not quiet
-    settings = Settings(where, sizes_of(dims), **asked, progress=progress)
+    settings = Settings(where, dims, **asked, progress=progress)
 
     def show(data: dict[str, Any]) -> None:
         if form == "text":
@@ -90,12 +90,6 @@ def _infer(model: Input, settings: Settings, folders: tuple[Path, ...]) -> dict[
         loaded, dims=settings.dims, check_type=settings.check_types, overwrite=settings.overwrite,
         schemas=registry_with(folders), progress=_progress() if settings.progress else None,
     )  # fmt: skip
-    if unused := settings.dims.keys() - found.variables:
-        known = ", ".join(sorted(found.variables - settings.dims.keys())) or "none"
-        raise UsageError(
-            Finding("U103", f"the model has no dimension variable '{name}'", help=f"there are: {known}")
-            for name in sorted(unused)
-        )
     findings = [finding.in_file(model.path) for finding in found.findings]
     data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": []}
     data["errors"] = [asdict(finding) for finding in findings]

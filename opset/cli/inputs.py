@@ -141,16 +141,22 @@ def _stem(model: Input) -> str:
     return "stdin" if name == STREAM else os.path.splitext(name)[0]
 
 
-def sizes_of(options: Iterable[str]) -> dict[str, int]:
+def _sizes(ctx: click.Context, param: click.Parameter, options: Iterable[str]) -> dict[str, int]:
     """Return the numbers of `--dim NAME=N`. Raises BadParameter."""
     found: dict[str, int] = {}
     for each in options:
         name, _, size = each.rpartition("=")
         if not name or not re.fullmatch(r"\d{1,18}", size, re.ASCII):
-            raise click.BadParameter(f"{each!r} is not NAME=N", param_hint="--dim")
+            raise click.BadParameter(f"{each!r} is not NAME=N")
         if found.setdefault(name, int(size)) != int(size):
-            raise click.BadParameter(f"'{name}' is given two numbers", param_hint="--dim")
+            raise click.BadParameter(f"'{name}' is given two numbers")
     return found
+
+
+dims_option = click.option(
+    "--dim", "dims", multiple=True, callback=_sizes, metavar="NAME=N",
+    help="Number for a dim_param, or for x.0, the first size of input x. Repeatable.",
+)  # fmt: skip
 
 
 def _unfit(message: str, help: str, why: str = "") -> UsageError:

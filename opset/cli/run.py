@@ -16,7 +16,7 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
-from opset.cli.inputs import STREAM, sizes_of
+from opset.cli.inputs import STREAM, dims_option
 from opset.errors import Finding, OpsetError, RunError, UsageError, printable
 from opset.model import load
 from opset.reference.comparison import differences
@@ -54,7 +54,6 @@ class Settings:
     inputs: tuple[str, ...]
     values: tuple[str, ...]
     random: bool
-    dims: dict[str, int]
     seed: int
     names: tuple[str, ...]
     trace: bool
@@ -80,8 +79,7 @@ class Report:
 @click.argument("inputs", nargs=-1, metavar="[VALUES]...")
 @click.option("--set", "values", multiple=True, metavar="NAME=JSON", help="The value of an input. Repeatable.")
 @click.option("--random", is_flag=True, help="Draw random values for inputs that are not given.")
-@click.option("--dim", "dims", multiple=True, metavar="NAME=N",
-              help="Size of a random input's dimension: of a variable, or x.0 of input x. Repeatable.")
+@dims_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
               help="Seed of all random numbers.")
 @click.option("--value", "names", multiple=True, metavar="NAME", help="Compute this value of the graph. Repeatable.")
@@ -104,14 +102,14 @@ class Report:
 @output.format_option
 def command(
     model: str, max_steps: int, max_bytes: int | None, timeout: float | None, roots: tuple[Path, ...],
-    folders: tuple[Path, ...], quiet: bool, form: str, dims: tuple[str, ...], **options: Any,
+    folders: tuple[Path, ...], quiet: bool, form: str, dims: dict[str, int], **options: Any,
 ) -> int:  # fmt: skip
     """Evaluate a model with the reference kernels.
 
     VALUES are the inputs: files .npz, .json, .pb or .npy, folders of test data (input_0.pb ...), or - for JSON on
     stdin. NAME=FILE says which input a .npy or .pb file is for. --set takes precedence over files.
     """
-    settings = Settings(**options, dims=sizes_of(dims))
+    settings = Settings(**options)
     _check(settings, model)
     limits = Limits(max_steps=max_steps, max_bytes=max_bytes, timeout=timeout)
     report = Report(model)
@@ -120,7 +118,7 @@ def command(
     try:
         loaded = load(sys.stdin.buffer if model == STREAM else model, allow_external_roots=roots)
         evaluator = ReferenceEvaluator(
-            loaded, schemas=registry, limits=limits, seed=settings.seed,
+            loaded, schemas=registry, dims=dims, limits=limits, seed=settings.seed,
             trace=trace if settings.trace else None,
         )  # fmt: skip
         _run(evaluator, settings, report)
@@ -146,8 +144,6 @@ def _check(settings: Settings, model: str) -> None:
     findings = []
     if [model, *settings.inputs].count(STREAM) > 1:
         findings.append(Finding("U103", "stdin can be read once", help="name a file in place of -"))
-    if settings.dims and not settings.random:
-        findings.append(Finding("U103", "--dim is for inputs that are drawn", help="add --random"))
     if settings.expected is None and (settings.rtol is not None or settings.atol is not None):
         findings.append(Finding("U103", "--rtol and --atol are for --compare", help="add --compare EXPECTED"))
     if settings.save_inputs and settings.target is None:
@@ -167,7 +163,7 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
     if settings.random:
         needed = {each.name for each in inputs if not each.has_default}
         protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
-        feeds |= random_inputs(protos, feeds, settings.dims, settings.seed, evaluator.limits)
+        feeds |= random_inputs(protos, feeds, settings.seed, evaluator.limits)
         report.data["seed"] = settings.seed
     report.data["inputs"] = {each.name: summary(feeds[each.name], each.type) for each in inputs if each.name in feeds}
     names = [*dict.fromkeys(settings.names or evaluator.output_names)]

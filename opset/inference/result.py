@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opset.errors import Finding, InferenceError, printable
+from opset.inference.binding import bind_dims, check_names, names_of_inputs
 from opset.inference.dimensions import Dim, Size
 from opset.inference.engine import Engine
 from opset.inference.outcomes import Problem
@@ -130,19 +131,24 @@ def infer(
 ) -> Inference:
     """Return the types and shapes of a model's values as far as they are known, and the reasons where they are not.
 
-    `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` binds dimension variables to
-    numbers; `data_prop` follows elements through shape arithmetic; `check_type` checks inputs of nodes against the
-    signatures of their operators; `overwrite` ignores the types that the model states of computed values; `progress` is
-    called at times with the number of nodes done and the number of all nodes of the main graph.
+    `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` are numbers for sizes that the
+    model leaves open: by dim_param, "x.0" for the first size of input x, or a name that an inference shows;
+    `data_prop` follows elements through shape arithmetic; `check_type` checks inputs of nodes against the signatures
+    of their operators; `overwrite` ignores the types that the model states of computed values; `progress` is called at
+    times with the number of nodes done and the number of all nodes of the main graph.
 
-    Raises ModelError where the model is malformed. Contradictions are in the `findings` of the result.
+    Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` that the model does not have.
+    Contradictions are in the `findings` of the result.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    dims = dict(dims or {})
     engine = Engine(
-        loaded, registry_with(schemas), dict(dims or {}), data_prop=data_prop, check_type=check_type,
+        bind_dims(loaded, dims), registry_with(schemas), dims, data_prop=data_prop, check_type=check_type,
         use_stated=not overwrite, progress=progress,
     )  # fmt: skip
     engine.run()
+    if dims:
+        check_names(dims, engine.sizes.variables | names_of_inputs(loaded))
     return Inference(engine)
 
 

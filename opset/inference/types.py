@@ -164,6 +164,39 @@ def to_proto(type_: Type) -> Any:
     return whole
 
 
+def fill(proto: Any, type_: Type, overwrite: bool) -> None:
+    """Complete a TypeProto by what is known, its denotations kept; with `overwrite`, replace what differs."""
+    while type_.kind in ("seq", "optional", "map"):
+        field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
+        if proto.WhichOneof("value") != field:
+            if proto.WhichOneof("value") is None or overwrite:
+                proto.MergeFrom(to_proto(type_))
+            return
+        if type_.inner is None:
+            return
+        proto = getattr(proto, field).value_type if type_.kind == "map" else getattr(proto, field).elem_type
+        type_ = type_.inner
+    field, made = f"{type_.kind}_type", to_proto(type_)
+    if proto.WhichOneof("value") != field:
+        if proto.WhichOneof("value") is None or overwrite:
+            proto.MergeFrom(made)
+        return
+    stated, found = getattr(proto, field), getattr(made, field)
+    if found.elem_type and (overwrite or not stated.elem_type):
+        stated.elem_type = found.elem_type
+    if not found.HasField("shape"):
+        return
+    if not stated.HasField("shape") or (overwrite and len(stated.shape.dim) != len(found.shape.dim)):
+        stated.shape.CopyFrom(found.shape)
+        return
+    for mine, new in zip(stated.shape.dim, found.shape.dim, strict=False):
+        kind = new.WhichOneof("value")
+        if kind == "dim_value" and (overwrite or not mine.HasField("dim_value") or mine.dim_value < 0):
+            mine.dim_value = new.dim_value
+        elif kind == "dim_param" and (overwrite or mine.WhichOneof("value") is None or mine.dim_value < 0):
+            mine.dim_param = new.dim_param
+
+
 def join(left: Type | None, right: Type | None) -> Type | None:
     """Return what is true of a value that is of the one type or the other; sizes that differ are not known."""
     if left == right or left is None or right is None:

@@ -9,7 +9,7 @@ from typing import Any
 from opset.inference.dimensions import Size, variables
 from opset.inference.engine import Engine
 from opset.inference.scopes import Scope
-from opset.inference.types import Type, join, layers, mapped, meet, of_proto, to_proto
+from opset.inference.types import Type, fill, join, layers, mapped, meet, of_proto, to_proto
 from opset.model import proto as pb
 from opset.model import wire
 from opset.model.container import Model
@@ -35,8 +35,6 @@ def with_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
     for scope in engine.scopes.values():
         graph = _graph_at(roots, scope.key)
         if graph is not None:
-            if engine.sizes.bound:
-                _write_inputs(graph, engine)
             room, omitted = _write_computed(graph, scope, overwrite, room)
             left_out += omitted
     for function in message.functions if overwrite else ():
@@ -66,14 +64,6 @@ def _graph_at(roots: Sequence[Any], key: Any) -> Any:
         if graph is None:
             return None
     return graph
-
-
-def _write_inputs(graph: Any, engine: Engine) -> None:
-    """Complete the types of a graph's inputs by the numbers of variables."""
-    for value in graph.input:
-        stated = of_proto(value.type, engine.sizes.of_dimension)
-        if stated is not None:
-            fill(value.type, stated, False)
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
@@ -158,36 +148,3 @@ def _replace(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
             for name, graph in subgraphs(node):
                 inner = [scope.subgraphs[index, name] for scope in scopes if (index, name) in scope.subgraphs]
                 pending.append((graph, inner))
-
-
-def fill(proto: Any, type_: Type, overwrite: bool) -> None:
-    """Complete a TypeProto by what is known, its denotations kept; with `overwrite`, replace what differs."""
-    while type_.kind in ("seq", "optional", "map"):
-        field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
-        if proto.WhichOneof("value") != field:
-            if proto.WhichOneof("value") is None or overwrite:
-                proto.MergeFrom(to_proto(type_))
-            return
-        if type_.inner is None:
-            return
-        proto = getattr(proto, field).value_type if type_.kind == "map" else getattr(proto, field).elem_type
-        type_ = type_.inner
-    field, made = f"{type_.kind}_type", to_proto(type_)
-    if proto.WhichOneof("value") != field:
-        if proto.WhichOneof("value") is None or overwrite:
-            proto.MergeFrom(made)
-        return
-    stated, found = getattr(proto, field), getattr(made, field)
-    if found.elem_type and (overwrite or not stated.elem_type):
-        stated.elem_type = found.elem_type
-    if not found.HasField("shape"):
-        return
-    if not stated.HasField("shape") or (overwrite and len(stated.shape.dim) != len(found.shape.dim)):
-        stated.shape.CopyFrom(found.shape)
-        return
-    for mine, new in zip(stated.shape.dim, found.shape.dim, strict=False):
-        kind = new.WhichOneof("value")
-        if kind == "dim_value" and (overwrite or not mine.HasField("dim_value") or mine.dim_value < 0):
-            mine.dim_value = new.dim_value
-        elif kind == "dim_param" and (overwrite or mine.WhichOneof("value") is None or mine.dim_value < 0):
-            mine.dim_param = new.dim_param

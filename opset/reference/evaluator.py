@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from opset.errors import Finding, RunError, printable
+from opset.inference.binding import bind_dims, check_names, names_of_inputs
 from opset.model.container import ModelLike, load
 from opset.model.index import index_model
 from opset.opsets.registry import Schemas, registry_with
@@ -33,20 +34,27 @@ class ReferenceEvaluator:
         model: ModelLike,
         *,
         schemas: Schemas = (),
+        dims: Mapping[str, int] | None = None,
         limits: Limits | None = None,
         seed: int | None = None,
         trace: Trace | None = None,
-        allow_external_roots: Sequence[str | os.PathLike[str]] = (),
+        allow_external_roots: Iterable[str | Path] = (),
     ) -> None:
         """Take a model: a path, bytes, a Model or a ModelProto.
 
         - `schemas`: folders of operator YAML beside the standard's;
+        - `dims`: numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x;
+          inputs of other sizes are refused;
         - `seed`: of the random numbers of nodes without a `seed` of their own; without it, they differ in each run;
         - `trace`: called with (path of the node, name, value) for each computed value, in order.
 
-        Raises ModelError where the model cannot be read or is malformed.
+        Raises ModelError where the model cannot be read or is malformed, UsageError U103 for a name in `dims` that no
+        input has.
         """
-        self.model = load(model, allow_external_roots=allow_external_roots)
+        self.model = load(model, allow_external_roots=tuple(allow_external_roots))
+        if dims:
+            check_names(dims, names_of_inputs(self.model))
+            self.model = bind_dims(self.model, dims)
         self.registry = registry_with(schemas)
         self.limits = limits or Limits()
         self._seed, self._trace = seed, trace

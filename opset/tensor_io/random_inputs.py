@@ -21,34 +21,24 @@ _WORDS = ("one", "two", "three", "four", "five", "six")
 
 
 def random_inputs(
-    inputs: Iterable[Any], given: Mapping[str, Any], sizes: Mapping[str, int], seed: int, limits: Limits
+    inputs: Iterable[Any], given: Mapping[str, Any], seed: int, limits: Limits
 ) -> dict[str, Any]:
     """Return values for the inputs, ValueInfoProtos, that are not among the given ones.
 
     Floats are normally distributed around 0, integers 0 to 3 (as far as the type has them), text is short words; a
-    sequence or map of tensors has two entries, an optional has its value. `sizes` are those of dimensions, by the
-    variable's name, or "x.0" for one without a name; a given value determines those of its shape.
+    sequence or map of tensors has two entries, an optional has its value. A given value determines the dimension
+    variables in its shape.
 
-    Raises UsageError U103 with all sizes that are missing or contradict each other, RunError R302 where there are too
-    many elements.
+    Raises UsageError U103 with all sizes that are not known, RunError R302 where there are too many elements.
     """
     inputs = [*inputs]
-    known = {**_sizes_of(inputs, given)}
-    findings = [
-        Finding("U103", f"{printable(name)} is {known[name]} in what was given, and cannot be {size}")
-        for name, size in sizes.items()
-        if known.get(name, size) != size
-    ]
-    drawn = _Drawn({**known, **sizes}, findings, limits.bytes())
+    findings: list[Finding] = []
+    drawn = _Drawn(_sizes_of(inputs, given), findings, limits.bytes())
     values = {
         each.name: drawn.value(each.name, each.type, np.random.default_rng((seed, zlib.crc32(each.name.encode()))))
         for each in inputs
         if each.name not in given
     }
-    if unused := [name for name in sizes if name not in known and name not in drawn.used]:
-        help = f"there are {', '.join(map(printable, drawn.used)) or 'none'}"
-        message = f"no input that is drawn has a dimension {', '.join(map(printable, unused))}"
-        findings.append(Finding("U103", message, help=help))
     if drawn.missing:
         options = " ".join(f"--dim {printable(name)}=1" for name in drawn.missing)
         message = f"the size of {', '.join(map(printable, drawn.missing))} is not known"
@@ -80,7 +70,6 @@ class _Drawn:
     def __init__(self, sizes: Mapping[str, int], findings: list[Finding], limit: int) -> None:
         self.sizes, self.findings, self.left = sizes, findings, limit
         self.missing: dict[str, None] = {}
-        self.used: dict[str, None] = {}
 
     def value(self, name: str, kind: Any, rng: np.random.Generator) -> Any:
         """Return a value of a TypeProto. Protobuf nests no more than 100 messages, so recursion is safe."""
@@ -123,7 +112,6 @@ class _Drawn:
                 shape.append(dim.dim_value)
                 continue
             called = dim.dim_param or f"{name}.{axis}"
-            self.used[called] = None
             if called not in self.sizes:
                 self.missing[called] = None
             shape.append(self.sizes.get(called, 0))

@@ -49,6 +49,7 @@ def plan(
     runtime: str | None = None,
     ir_version: int | None = None,
     schemas: Schemas = (),
+    dims: Mapping[str, int] | None = None,
     allow_external_roots: Iterable[str | Path] = (),
 ) -> Conversion:
     """Return what a conversion to the target would do, with every refusal, but without the converted model.
@@ -57,7 +58,7 @@ def plan(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    conversion = converted(load(model, allow_external_roots=tuple(allow_external_roots)), target, registry)
+    conversion = converted(load(model, allow_external_roots=tuple(allow_external_roots)), target, registry, dims)
     conversion.model = None
     return conversion
 
@@ -70,17 +71,21 @@ def convert(
     runtime: str | None = None,
     ir_version: int | None = None,
     schemas: Schemas = (),
+    dims: Mapping[str, int] | None = None,
     allow_external_roots: Iterable[str | Path] = (),
 ) -> Any:
     """Return the model at other operator set versions, computing the same; the given one is not touched.
 
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package, which then comes back as one.
     `to` is an opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}.
-    Raises ConversionError with all refusals, ModelError for a malformed model, UsageError for an unknown target.
+    `dims` are numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
+    help where the conversion depends on a size; the inputs of the result state them, as it is right for them alone.
+    Raises ConversionError with all refusals, ModelError for a malformed model, UsageError for an unknown target or a
+    name in `dims` that no input has.
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    conversion = converted(load(model, allow_external_roots=tuple(allow_external_roots)), target, registry)
+    conversion = converted(load(model, allow_external_roots=tuple(allow_external_roots)), target, registry, dims)
     if conversion.model is None:
         raise ConversionError(conversion.refusals)
     return conversion.model.as_given()

@@ -25,11 +25,18 @@ from opset.version_converter.routes import routes_of
 from opset.version_converter.targets import Target, within
 
 
-def converted(model: Model, target: Target, registry: Registry) -> Conversion:
+def converted(
+    model: Model, target: Target, registry: Registry, dims: Mapping[str, int] | None = None
+) -> Conversion:
     """Return the conversion of a model to a target; the model itself is not touched.
 
-    Raises ModelError where the model is malformed. Whatever cannot be converted is in the conversion's `refusals`.
+    With `dims`, it is the conversion of the model with these sizes alone, which the inputs of the result state.
+
+    Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` that no input has. Whatever
+    cannot be converted is in the conversion's `refusals`.
     """
+    if dims:
+        model = _with_sizes(model, dims)
     index = index_model(model.proto, registry.domains)
     target = within(target, index.opsets)
     reached = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
@@ -38,7 +45,11 @@ def converted(model: Model, target: Target, registry: Registry) -> Conversion:
     if target.max_ir is None:
         missing = [domain for domain in target.opsets if domain not in index.opsets]
         conversion.notes += [f"the model does not import {shown(domain)}" for domain in missing]
+    if dims:
+        sizes = ", ".join(f"{name} = {size}" for name, size in dims.items())
+        conversion.notes.append(f"valid for {sizes} alone, which the inputs state")
     if _is_there(index, target):
+        conversion.changes = bool(dims)
         conversion.model = model
         return conversion
     versions = _versions(index)
@@ -52,6 +63,13 @@ def converted(model: Model, target: Target, registry: Registry) -> Conversion:
         conversion.changes = True
         conversion.model = model.with_proto(proto, changed=True)
     return conversion
+
+
+def _with_sizes(model: Model, dims: Mapping[str, int]) -> Model:
+    from opset.inference.binding import bind_dims, check_names, names_of_inputs  # most conversions need no inference
+
+    check_names(dims, names_of_inputs(model))
+    return bind_dims(model, dims)
 
 
 def _is_there(index: ModelIndex, target: Target) -> bool:

@@ -94,7 +94,9 @@ def test_what_is_given_tells_the_sizes_of_what_is_drawn(add):
     data = run_json("run", add, "x.npy", "--random")
     assert data["inputs"]["y"]["shape"] == [5, 2] and data["seed"] == 0
     result = run("run", add, "x.npy", "--random", "--dim", "N=4")
-    assert result.exit_code == 2 and "N is 5 in what was given, and cannot be 4" in result.stderr
+    assert result.exit_code == 1 and "error[R103]" in result.stderr
+    assert "its shape is [5, 2], and the model declares tensor(float) of shape [4, 2]" in result.stderr
+    assert run("run", add, "x.npy", "--random", "--dim", "N=5", "-q").exit_code == 0
 
 
 def test_the_seed_is_that_of_nodes_too(folder):
@@ -289,7 +291,7 @@ def test_what_is_wrong_is_told_at_once(add, arguments, status, codes):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-", "-"], ["add.onnx", "-", "-"], ["add.onnx", "--dim", "N=2"], ["add.onnx", "--rtol", "1"],
+        ["-", "-"], ["add.onnx", "-", "-"], ["add.onnx", "--dim", "M=2"], ["add.onnx", "--rtol", "1"],
         ["add.onnx", "--save-inputs"], ["add.onnx", "--dim", "N"], ["add.onnx", "--dim", "=2"],
         ["add.onnx", "--max-bytes", "2X"], ["add.onnx", "--seed", "-1"], ["add.onnx", "--timeout", "0"],
     ],

@@ -91,7 +91,7 @@ def test_json_holds_the_first_values_of_a_trace(folder, monkeypatch):
 def test_a_size_without_use_is_told(folder):
     add = save("add.onnx", ADD, folder)
     result = run("run", add, "--random", "--dim", "N=2", "--dim", "M=3")
-    assert result.exit_code == 2 and "no input that is drawn has a dimension M" in result.stderr
+    assert result.exit_code == 2 and "the model has no dimension variable 'M'" in result.stderr
     assert run("run", add, "--random", "--set", "a=[1, 2]", "--dim", "N=2", "-q").exit_code == 0
 
 
@@ -158,7 +158,7 @@ def test_dimensions_may_have_names_that_are_no_text(folder):
     add = save("add.onnx", text, folder)
     add.write_bytes(add.read_bytes().replace(b"NN", b"\xff\xfe"))
     result = run("run", add, "--random", "--dim", "K=2", "--dim", "MM=2")
-    assert result.exit_code == 2 and "no input that is drawn has a dimension K" in result.stderr
+    assert result.exit_code == 2 and "the model has no dimension variable 'K'" in result.stderr
 
 
 def test_what_a_file_cannot_hold_is_told_before_the_evaluation(folder):

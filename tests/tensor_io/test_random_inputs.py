@@ -19,7 +19,7 @@ def drawn(*kinds, seed=0, shape=(2, 3)):
     inputs = []
     for number, kind in enumerate(kinds):
         inputs.append(pb.ValueInfoProto(name=f"v{number}", type=type_proto(kind, shape)))
-    return [*random_inputs(inputs, {}, {}, seed, Limits()).values()]
+    return [*random_inputs(inputs, {}, seed, Limits()).values()]
 
 
 @pytest.mark.parametrize("element", NUMBERS)
@@ -70,7 +70,7 @@ def test_what_cannot_be_drawn_is_told_at_once():
     inputs = [pb.ValueInfoProto(name="s", type=type_proto("sparse_tensor(float)")), pb.ValueInfoProto(name="u")]
     inputs.append(pb.ValueInfoProto(name="r", type=type_proto("tensor(float)")))
     with pytest.raises(UsageError) as caught:
-        random_inputs(inputs, {}, {}, 0, Limits())
+        random_inputs(inputs, {}, 0, Limits())
     assert [(each.code, each.message, each.why) for each in caught.value.findings] == [
         ("U103", "no value can be drawn for 's'", "it is sparse_tensor(float)"),
         ("U103", "no value can be drawn for 'u'", "it is of a type that the model does not declare"),
