@@ -8,7 +8,7 @@ from typing import Any
 
 from opset.errors import ModelError
 from opset.model.syntax import lay_out_graph
-from opset.schemas.loader import SHARED_KEYS, Operator
+from opset.schemas.loader import NAMED_KEYS, SHARED_KEYS, Operator
 from opset.schemas.model import Docs, OpSchema
 from opset.schemas.printer import dump_document, flow
 
@@ -89,21 +89,36 @@ def _like(example: dict[str, Any], name: str, other: dict[str, Any]) -> dict[str
 
 
 def _sharing(version: dict[str, Any], known: dict[int, tuple[OpSchema, Docs]]) -> dict[str, Any]:
-    """Return a version without the keys that are those of the version that `same_as` names."""
+    """Return a version without what is the same in the version that `same_as` names."""
     if "same_as" not in version:
         return version
     own, named = known[version["since"]], known[version["same_as"]]
-    repeated = [key for key in SHARED_KEYS if version.get(key) and _content(key, *own) == _content(key, *named)]
-    shares = [key for key in SHARED_KEYS if key in repeated or key in version.get("shares", ())]
+    left = {key: _unshared(key, version.get(key, {}), own, named) for key in SHARED_KEYS}
+    shares = [key for key in SHARED_KEYS if left[key] is not None]
     short: dict[str, Any] = {}
     for key, value in version.items():
-        if key not in repeated and key != "shares":
-            short[key] = value
         if key == "same_as" and shares:
-            short["shares"] = shares
+            short |= {key: value, "shares": shares}
+        elif key in shares:
+            short |= {key: left[key]} if left[key] else {}
+        elif key != "shares":
+            short[key] = value
     return short
 
 
-def _content(key: str, schema: OpSchema, docs: Docs) -> str:
-    """Return all that a key says, as text, in which 0.0 and -0.0 differ and the order counts."""
-    return repr((getattr(schema, key), getattr(docs, key, None)))
+def _unshared(key: str, said: Any, own: tuple[OpSchema, Docs], named: tuple[OpSchema, Docs]) -> Any:
+    """Return what a version that shares a key has to say of it nevertheless; None where it shares nothing of it."""
+    entries, others = _entries(key, *own), _entries(key, *named)
+    if entries and list(entries.items()) == list(others.items()):
+        return {}
+    if not entries or key not in NAMED_KEYS or list(others | entries) != list(entries):
+        return None
+    same = {name for name in others if entries[name] == others[name]}
+    return {name: each for name, each in said.items() if name not in same} if same else None
+
+
+def _entries(key: str, schema: OpSchema, docs: Docs) -> dict[str, str]:
+    """Return all that a version says of a key, by name, as text in which 0.0 and -0.0 differ."""
+    content, prose = getattr(schema, key), getattr(docs, key, {})
+    pairs = content.items() if key in NAMED_KEYS else ((each.name, each) for each in content)
+    return {name: repr((each, prose.get(name))) for name, each in pairs}

@@ -18,7 +18,8 @@ versions:                              newest first
     adapters: {up: derived, down: written}           or "impossible: reason"
   same_as: 15                          a newer version: what this one leaves unsaid in prose, that one says
   shares: [inputs, outputs]            keys that are left out here and are wholly those of the version that same_as
-                                       names; also attributes, types
+                                       names; also attributes, types, of which what is written here as well is added
+                                       to those of that version, or takes their place
   doc: ...
   inputs:                              outputs alike; also variadic, heterogeneous, min_arity, differentiable
   - {name: X, type: T, optional: true, doc: ...}
@@ -73,6 +74,7 @@ ATTRIBUTE_TYPES = (*_SINGLE_TYPES, *(f"{each}s" for each in _SINGLE_TYPES))
 DETERMINISM = ("deterministic", "nondeterministic", "unknown")
 TYPES_FILE = "types.yaml"
 MAX_TYPES = 2**20  # all lists of a file together, since a set of sets grows without end
+MAX_SHARED = 2**18  # values of all keys of a file that are shared, since a few words stand for many
 
 _OPERATOR_KEYS = ("operator", "family", "versions", "examples")
 _VERSION_KEYS = (
@@ -80,6 +82,7 @@ _VERSION_KEYS = (
     *("doc", "same_as", "shares", "inputs", "outputs", "attributes", "types", "constraints", "shape"),
 )
 SHARED_KEYS = ("inputs", "outputs", "attributes", "types")
+NAMED_KEYS = ("attributes", "types")  # those of which a version may share a part
 _PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
 _ATTRIBUTE_KEYS = ("type", "default", "required", "choices", "range", "kind", "constraint", "doc")
 _KIND_TYPES = {BOOL: ("int", "ints"), AXIS: ("int",), AXES: ("ints",), DATA_TYPE: ("int", "ints", "string")}
@@ -230,7 +233,7 @@ class _Reading(Fields):
     def __init__(self, findings: Findings, sets: TypeSets, domain: str = "") -> None:
         super().__init__(findings)
         self.sets, self.domain = sets, domain
-        self.expansions = 0
+        self.expansions = self.shared_values = 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
         """Return the types that one expression, or a list of them, stands for; see `expand`."""
@@ -326,7 +329,7 @@ class _Reading(Fields):
         return _Version(schema, node, fields, docs)
 
     def shared(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
-        """Return the keys that `shares` lists, as the version has them that `same_as` names."""
+        """Return the keys that `shares` lists: those of the version that `same_as` names, with what is written here."""
         found: dict[str, YamlNode] = {}
         if "shares" not in fields:
             return found
@@ -340,15 +343,25 @@ class _Reading(Fields):
             key = self.choice(each, SHARED_KEYS)
             if key not in SHARED_KEYS:
                 continue
-            if key in fields:
+            if key in fields and key not in NAMED_KEYS:
                 self.findings.add("S103", f"{key!r} is shared, and written as well", each, "leave one of them out")
             elif key in found:
                 self.findings.add("S106", f"the key {key!r} is duplicate", each)
             elif key in newer.get(since, {}):
-                found[key] = newer[since][key]
+                found[key] = self.merged(newer[since][key], fields.get(key), each)
             elif since in newer:
                 self.findings.add("S107", f"version {since} has no {key} to share", each, "leave it out")
         return found
+
+    def merged(self, shared: YamlNode, own: YamlNode | None, at: YamlNode) -> YamlNode:
+        """Return a key that is shared with what a version writes itself added or put in its place."""
+        self.shared_values += shared.size()
+        if self.shared_values > MAX_SHARED:
+            self.findings.add("S102", f"the keys that versions share have more than {MAX_SHARED} values", at)
+            raise SchemaError(self.findings)
+        if own is None or not isinstance(own.value, dict) or not isinstance(shared.value, dict):
+            return own or shared
+        return YamlNode(shared.value | own.value, own.line, own.column, shared.keys | own.keys)
 
     def docs(self, version: _Version, newer: dict[int, Docs], stated: dict[int, dict[str, str]]) -> Docs:
         """Return a version's prose; what it does not say itself is that of the newer version that `same_as` names.

@@ -224,7 +224,8 @@ BROKEN = {
     "shares no key": (SHARING.replace("[inputs, types]", "[]"), ["S105 17:11"]),
     "shares prose": (SHARING.replace("[inputs, types]", "[inputs, types, doc]"), ["S105 17:27"]),
     "shares a key twice": (SHARING.replace("[inputs, types]", "[inputs, inputs, types]"), ["S106 17:20"]),
-    "shares and says": (SHARING + "  types:\n    T: floats\n", ["S103 17:20"]),
+    "shares and says": (SHARING + "  inputs:\n  - {name: X, type: T}\n", ["S103 17:12"]),
+    "shares and says no mapping": (SHARING + "  types: [float]\n", ["S105 18:10", "S107 8:21"]),
     "shares what is wrong": (SHARING.replace("type: T}", "type: U}"), ["S107 8:21"]),
     "no change": (NEWER.replace(f"  change:\n    {ADAPTERS}\n", "") + OLD, ["S104 4:3"]),
     "change of the first": (NEWER, ["S103 6:3"]),
@@ -288,6 +289,40 @@ def test_a_version_shares_what_the_named_one_shares(tmp_path):
     text = SHARING.replace("same_as: 3", "same_as: 2").replace("- since: 1\n", middle + "- since: 1\n")
     oldest, _, newest = load(tmp_path, text).schemas
     assert (oldest.inputs, oldest.types) == (newest.inputs, newest.types)
+
+
+def older_version(operator):
+    return dump_operator(operator).partition("- since: 1\n")[2]
+
+
+def test_what_a_version_writes_beside_what_it_shares_is_added_or_replaces(tmp_path):
+    head = SHARING.replace("T: floats", "T: floats\n    B: bool")
+    text = head.replace("[inputs, types]", "[inputs, attributes, types]")
+    text += "  attributes:\n    b: {type: int, doc: another}\n  types:\n    T: ints\n"
+    operator = load(tmp_path, text)
+    older, newer = operator.schemas
+    boolean = ("tensor(bool)",)
+    assert list(older.types.items()) == [("T", SETS["ints"]), ("B", boolean)]
+    assert newer.types == {"T": SETS["floats"], "B": boolean}
+    assert (list(older.attributes), list(newer.attributes)) == (["a", "b"], ["a"])
+    assert older_version(operator) == text.partition("- since: 1\n")[2]
+    assert older_version(load(tmp_path, f"{text}    B: bool\n")) == older_version(operator)
+
+
+@pytest.mark.parametrize("types", ["B: bool\n    T: ints", "T: ints\n    B: string", "T: ints"])
+def test_types_in_another_order_or_all_other_ones_are_not_shared(types, tmp_path):
+    head = SHARING.replace(", types]", "]").replace("T: floats", "T: floats\n    B: bool")
+    text = f"{head}  types:\n    {types}\n"
+    assert older_version(load(tmp_path, text)) == text.partition("- since: 1\n")[2]
+
+
+def test_many_versions_that_share_many_values_are_refused(tmp_path):
+    many = "".join(f"    a{n}: {{type: int, doc: x}}\n" for n in range(2000))
+    text = ONE.replace("since: 1", "since: 5000") + "  attributes:\n" + many
+    text += "".join(f"- since: {n}\n  same_as: 5000\n  shares: [attributes]\n" for n in range(4999, 0, -1))
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, text)
+    assert [each.code for each in caught.value.findings] == ["S102"]
 
 
 def test_what_is_repeated_prints_as_shared(tmp_path):
