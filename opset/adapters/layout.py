@@ -23,14 +23,14 @@ def _regroup(groups: int, size: int) -> list[int]:
 
 def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
     """Return the number of elements of a block, and the channels for each (before dividing, unless `divided`)."""
-    places = node.attr("blocksize") ** 2
+    area = node.attr("blocksize") ** 2
     channels = need_size(node, 0, 1)
-    if places == 0 or (divided and channels % places):
-        raise Refusal("C103", f"{channels} channels cannot be spread over blocks of {places}")
-    channels //= places if divided else 1
-    if channels * places > MAX_CONSTANT:
-        raise Refusal("C204", f"the order of {channels * places} channels is too long for a constant")
-    return places, channels
+    if area == 0 or (divided and channels % area):
+        raise Refusal("C103", f"{channels} channels cannot be spread over blocks of {area} elements")
+    channels //= area if divided else 1
+    if channels * area > MAX_CONSTANT:
+        raise Refusal("C204", f"the order of {channels * area} channels is too long for a constant")
+    return area, channels
 
 
 @down("DepthToSpace", since=11)
@@ -38,8 +38,8 @@ def depth_to_space_11_down(op: Builder, node: Node) -> Result:
     """Reorder CRD channels to DCR, the only order before 11."""
     if node.attr("mode") != "CRD":
         return None
-    places, depth = _block_channels(node, divided=True)
-    order = op.const(_regroup(places, depth))
+    area, depth = _block_channels(node, divided=True)
+    order = op.const(_regroup(area, depth))
     return op.copy(node, inputs=[op.Gather(node.input(0), order, axis=1)], drop=["mode"])
 
 
@@ -48,9 +48,9 @@ def space_to_depth_28_down(op: Builder, node: Node) -> Result:
     """Reorder the channels of the result from DCR, the only order before 28, to CRD."""
     if node.attr("mode") != "CRD":
         return None
-    places, depth = _block_channels(node, divided=False)
+    area, depth = _block_channels(node, divided=False)
     (y,) = op.copy(node, outputs=[op.fresh("DCR")], drop=["mode"])
-    return op.Gather(y, op.const(_regroup(depth, places)), axis=1)
+    return op.Gather(y, op.const(_regroup(depth, area)), axis=1)
 
 
 @down("Shape", since=15)

@@ -18,35 +18,35 @@ def differ(left: Shape, right: Shape) -> bool:
     return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 
-def unify(call: Call, place: int, expected: Shape, label: str) -> Shape:
+def unify(call: Call, index: int, expected: Shape, label: str) -> Shape:
     """Return the shape of an input, combined with the expected one: each may have sizes that the other lacks.
 
     It is the expected one where the input is absent or its rank is not known. Raises Violation where they differ.
     """
-    shape = call.shape(place)
+    shape = call.shape(index)
     if shape is None:
         return expected
     if differ(shape, expected):
-        raise Violation(label, f"shape({call.parameter(place)}) = {shown(shape)} for {shown(expected)}")
+        raise Violation(label, f"shape({call.parameter(index)}) = {shown(shape)} for {shown(expected)}")
     return tuple(call.same(want, size, label) for want, size in zip(expected, shape, strict=True))
 
 
-def common(call: Call, places: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
+def common(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
     """Return the shape that inputs have in common, also with `shape` if there is one; None where no rank is known.
 
     Raises Violation with the label where they differ.
     """
-    for place in places:
-        shape = call.shape(place) if shape is None else unify(call, place, shape, label)
+    for index in indices:
+        shape = call.shape(index) if shape is None else unify(call, index, shape, label)
     return shape
 
 
-def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
+def fitted(call: Call, index: int, onto: Shape, label: str) -> Shape:
     """Return a shape to which an input is broadcast, completed by the sizes of the input.
 
     Raises Violation where it certainly cannot be broadcast.
     """
-    shape = call.shape(place)
+    shape = call.shape(index)
     if shape is None:
         return onto
     start = len(onto) - len(shape)
@@ -58,7 +58,7 @@ def fitted(call: Call, place: int, onto: Shape, label: str) -> Shape:
             fits = fits and equal(size, want) is not False
             result[start + axis] = size if want is None or isinstance(size, int) else want
     if not fits:
-        said = f"shape({call.parameter(place)}) = {shown(shape)}, which does not broadcast to {shown(onto)}"
+        said = f"shape({call.parameter(index)}) = {shown(shape)}, which does not broadcast to {shown(onto)}"
         raise Violation(label, said)
     return tuple(result)
 
@@ -71,28 +71,28 @@ def is_one(shape: Shape | None) -> bool | None:
     return False if False in ones else None if None in ones else True
 
 
-def check_one_element(call: Call, place: int, label: str) -> None:
+def check_one_element(call: Call, index: int, label: str) -> None:
     """Raise Violation with the label where an input certainly has not exactly one element."""
-    shape = call.shape(place)
+    shape = call.shape(index)
     if is_one(shape) is False:
-        raise Violation(label, f"shape({call.parameter(place)}) = {shown(shape)}")
+        raise Violation(label, f"shape({call.parameter(index)}) = {shown(shape)}")
 
 
-def one_element(call: Call, place: int, label: str) -> Element:
+def one_element(call: Call, index: int, label: str) -> Element:
     """Return the one element of an input of any rank, None where it is not known or there is no such input.
 
     Raises Violation with the label where the input certainly has another number of elements.
     """
-    check_one_element(call, place, label)
-    elements = call.constant(place)
+    check_one_element(call, index, label)
+    elements = call.elements(index)
     if elements is not None and len(elements) != 1:
-        raise Violation(label, f"{call.parameter(place)} has {len(elements)} elements")
+        raise Violation(label, f"{call.parameter(index)} has {len(elements)} elements")
     return None if elements is None else elements[0]
 
 
-def one_size(call: Call, place: int, label: str) -> Size | None:
+def one_size(call: Call, index: int, label: str) -> Size | None:
     """Return the one element of an integer input, as `one_element` does."""
-    element = one_element(call, place, label)
+    element = one_element(call, index, label)
     return element if isinstance(element, int | Dim) else None
 
 

@@ -121,7 +121,7 @@ for _name, _function in _LOGICAL.items():
 @data("Where")
 def where_9_data(call: Call) -> Any:
     """Return elements selected by a condition; where it is unknown, those that X and Y have in common."""
-    given = [call.data(index) for index in range(3)]
+    given = [call.constant(index) for index in range(3)]
     if any(each is None for each in given[1:]):
         return None
     known = [each for each in given if each is not None]

@@ -98,33 +98,33 @@ class Call:
         formal = self.schema.inputs
         return formal[min(index, len(formal) - 1)].name if formal else f"input {index}"
 
-    def data(self, index: int) -> Constant | None:
-        """Return the elements of an input, None where they are not known or too many."""
+    def constant(self, index: int) -> Constant | None:
+        """Return an input with its dims and elements, None where they are not known or too many."""
         if not self.has(index):
             return None
         self.reads.add(index)
         return self._constant(index)
 
-    def constant(self, index: int) -> tuple[Element, ...] | None:
+    def elements(self, index: int) -> tuple[Element, ...] | None:
         """Return the elements of an input in row-major order, None where not even their number is known."""
-        data = self.data(index)
-        return None if data is None else data.values
+        constant = self.constant(index)
+        return None if constant is None else constant.values
 
     def sizes(self, index: int) -> tuple[Size | None, ...] | None:
         """Return the elements of an integer input of rank 0 or 1; None where their number is not known.
 
         Where the number alone is known, each is None. Raises Violation without label where it is no list of integers.
         """
-        data = self.data(index)
-        if data is None:
+        constant = self.constant(index)
+        if constant is None:
             shape = self.shape(index)
             length = shape[0] if shape is not None and len(shape) == 1 else 1 if shape == () else None
             return (None,) * length if isinstance(length, int) and length <= MAX_DATA else None
         sizes = [
-            each for each in data.values
+            each for each in constant.values
             if each is None or (isinstance(each, int | Dim) and not isinstance(each, bool))
         ]  # fmt: skip
-        if len(data.dims) > 1 or len(sizes) < len(data.values):
+        if len(constant.dims) > 1 or len(sizes) < len(constant.values):
             raise Violation("", f"{self.parameter(index)} is no list of integers")
         return tuple(sizes)
 

@@ -63,7 +63,7 @@ def cast_like_15_data(call: Call) -> Any:
 
 
 def _each_as(call: Call, target: str | None) -> Any:
-    given = call.constant(0)
+    given = call.elements(0)
     return None if given is None else tuple(applied(lambda each: _as(each, target), each) for each in given)
 
 
@@ -93,7 +93,7 @@ def _lowest_bits(number: int, target: str) -> int:
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
     """Return each element's bits as an element of the type that `to` names."""
-    given, source, target = call.constant(0), call.dtype(0), element_stated(call, "to")
+    given, source, target = call.elements(0), call.dtype(0), element_stated(call, "to")
     if given is None or source not in _CODES or target not in _CODES:
         return None
 

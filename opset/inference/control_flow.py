@@ -276,7 +276,7 @@ def _trips(call: Call) -> tuple[Size | None, int]:
     if not call.has(0):
         return None, 1
     _check_single(call.type(0), "C2", "M")
-    elements: Sequence[Element] = call.constant(0) or (None,)
+    elements: Sequence[Element] = call.elements(0) or (None,)
     if len(elements) != 1:
         raise Violation("C2", f"M has {len(elements)} elements")
     number = elements[0]
@@ -309,7 +309,7 @@ def _true(type_: Type | None) -> Constant | None:
 def _truth(call: Call, index: int) -> bool | None:
     """Return the value of a constant condition, else None. Raises Violation C1 where it is not one truth value."""
     _check_truth(call.type(index), "C1")
-    elements = call.constant(index)
+    elements = call.elements(index)
     if elements is None:
         return None
     if len(elements) != 1:
@@ -319,7 +319,7 @@ def _truth(call: Call, index: int) -> bool | None:
 
 def _small(call: Call, index: int) -> Constant | None:
     """Return the elements of an initial state of a type on which shapes may depend."""
-    return call.data(index) if call.dtype(index) in _CARRIED else None
+    return call.constant(index) if call.dtype(index) in _CARRIED else None
 
 
 # Scan

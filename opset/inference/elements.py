@@ -18,12 +18,12 @@ def strides_of(shape: Sequence[int]) -> list[int]:
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
-def places_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
-    """Return where the elements of a tensor lie that are so far apart along each axis, in row-major order."""
-    places = [0]
+def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
+    """Return the offsets of a tensor's elements, which are a stride apart along each axis, in row-major order."""
+    offsets = [0]
     for size, stride in zip(shape, strides, strict=True):
-        places = [place + stride * number for place in places for number in range(size)]
-    return places
+        offsets = [offset + stride * number for offset in offsets for number in range(size)]
+    return offsets
 
 
 def spread(data: Constant, shape: tuple[int, ...]) -> list[Element]:
@@ -32,7 +32,7 @@ def spread(data: Constant, shape: tuple[int, ...]) -> list[Element]:
         return list(data.values)
     padded = (1,) * (len(shape) - len(data.dims)) + data.dims
     strides = [0 if own == 1 else stride for own, stride in zip(padded, strides_of(padded), strict=True)]
-    return [data.values[place] for place in places_of(shape, strides)]
+    return [data.values[offset] for offset in offsets_of(shape, strides)]
 
 
 def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -57,15 +57,15 @@ def picked(
     if not count:
         return ()
     strides = strides_of(data.dims)
-    places: list[int | None] = [0]
+    offsets: list[int | None] = [0]
     for axis in range(len(data.dims)) if order is None else order:
         stride, size = strides[axis], data.dims[axis]
-        places = [
-            None if place is None or not 0 <= each < size else place + stride * each
-            for place in places
+        offsets = [
+            None if offset is None or not 0 <= each < size else offset + stride * each
+            for offset in offsets
             for each in chosen[axis]
         ]
-    return tuple([fill if place is None else data.values[place] for place in places])
+    return tuple([fill if offset is None else data.values[offset] for offset in offsets])
 
 
 def each(call: Call, function: Function) -> tuple[Element, ...] | None:
@@ -73,7 +73,7 @@ def each(call: Call, function: Function) -> tuple[Element, ...] | None:
 
     Of an element that is not known the function is not asked, nor where it raises.
     """
-    given = [call.data(place) for place in range(call.input_count)]
+    given = [call.constant(index) for index in range(call.input_count)]
     if any(data is None for data in given) or not given:
         return None
     known = [data for data in given if data is not None]

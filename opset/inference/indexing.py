@@ -10,7 +10,7 @@ from typing import Any
 from opset.inference.agreement import one_element
 from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Dim, Size, at_most, equal, less, maximum, minimum, multiplied
-from opset.inference.elements import applied, places_of, rounded, strides_of
+from opset.inference.elements import applied, offsets_of, rounded, strides_of
 from opset.inference.registration import data, infer
 from opset.inference.types import MAX_RANK, Shape
 from opset.schemas.constraints import Violation
@@ -39,14 +39,14 @@ def gather_1(call: Call) -> Shape:
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
     # Before version 11 no index is negative.
-    _check_range(call, shape[axis], "C2", call.constant(1) or (), 0 if call.version < 11 else None)
+    _check_range(call, shape[axis], "C2", call.elements(1) or (), 0 if call.version < 11 else None)
     return (*shape[:axis], *call.require_shape(1), *shape[axis + 1 :])
 
 
 @data("Gather")
 def gather_1_data(call: Call) -> tuple[Element, ...] | None:
     """Return the elements at the indices, None where an index is unknown."""
-    given, indices = call.data(0), call.constant(1)
+    given, indices = call.constant(0), call.elements(1)
     if given is None or indices is None:
         return None
     axis = call.attribute("axis") % len(given.dims)
@@ -77,7 +77,7 @@ def _check_elements(call: Call, least: int | None = None) -> None:
     )
     if not fits:
         raise Violation("C2", f"shapes {list(shape)} and {list(indices or ())}")
-    _check_range(call, shape[axis], "C3", call.constant(1) or (), least)
+    _check_range(call, shape[axis], "C3", call.elements(1) or (), least)
 
 
 @infer("GatherElements")
@@ -92,19 +92,19 @@ def gather_elements_11(call: Call) -> Shape:
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
     """Return the offsets in the data of the elements at indices of the same rank, None where they are unknown."""
-    indices, numbers = call.data(1), _integers(call.constant(1))
+    indices, numbers = call.constant(1), _integers(call.elements(1))
     if indices is None or numbers is None:
         return None
     axis = call.attribute("axis") % len(shape)
     strides = strides_of(shape)
-    lines = places_of(indices.dims, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    lines = offsets_of(indices.dims, [0 if each == axis else stride for each, stride in enumerate(strides)])
     return [offset + index % shape[axis] * strides[axis] for offset, index in zip(lines, numbers, strict=True)]
 
 
 @data("GatherElements")
 def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the element at each index."""
-    given = call.data(0)
+    given = call.constant(0)
     offsets = _element_offsets(call, given.dims) if given is not None else None
     return None if given is None or offsets is None else tuple(given.values[offset] for offset in offsets)
 
@@ -125,7 +125,7 @@ def gather_nd_11(call: Call) -> Shape:
         if limit > 1:
             raise Unknown("the length of index tuples is not known")
         length = 1
-    tuples = _integers(call.constant(1)) or []
+    tuples = _integers(call.elements(1)) or []
     for axis in range(length):
         _check_range(call, shape[batch + axis], "C4", tuples[axis::length])
     return (*shared, *indices[batch:-1], *shape[batch + length :])
@@ -134,7 +134,7 @@ def gather_nd_11(call: Call) -> Shape:
 @data("GatherND")
 def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the slices at index tuples."""
-    given, indices, numbers = call.data(0), call.data(1), _integers(call.constant(1))
+    given, indices, numbers = call.constant(0), call.constant(1), _integers(call.elements(1))
     if given is None or indices is None or numbers is None:
         return None
     batch, length = call.attribute("batch_dims") or 0, indices.dims[-1]
@@ -165,7 +165,7 @@ def compress_9(call: Call) -> Shape:
     size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
     if condition is not None and (len(condition) != 1 or less(size, condition[0])):
         raise Violation("C2", f"condition of shape {list(condition)}" + ("" if size is None else f" for {size}"))
-    truths = call.constant(1)
+    truths = call.elements(1)
     count = None if truths is None or None in truths else sum(bool(each) for each in truths)
     if axis is None:
         return (count,)
@@ -176,7 +176,7 @@ def compress_9(call: Call) -> Shape:
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the elements where a known condition is true."""
-    given, truths, axis = call.data(0), call.constant(1), call.attribute("axis")
+    given, truths, axis = call.constant(0), call.elements(1), call.attribute("axis")
     if given is None or truths is None or None in truths:
         return None
     shape = (len(given.values),) if axis is None else given.dims
@@ -190,7 +190,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 def _truths(call: Call) -> list[bool] | None:
     """Return whether each element is not zero, None where that is unknown of one."""
     found = []
-    for element in call.constant(0) or ():
+    for element in call.elements(0) or ():
         zero = equal(element, 0) if isinstance(element, Dim) else None if element is None else not element
         if zero is None:
             return None
@@ -205,7 +205,7 @@ def non_zero_9(call: Call) -> Shape:
     count: int | None = None
     if shape is not None and 0 in shape:
         count = 0
-    elif call.constant(0) is not None:
+    elif call.elements(0) is not None:
         truths = _truths(call)
         count = None if truths is None else sum(truths)
     return (None if shape is None else len(shape), count)
@@ -214,7 +214,7 @@ def non_zero_9(call: Call) -> Shape:
 @data("NonZero")
 def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the coordinates of elements that are not zero, axis by axis."""
-    given, truths = call.data(0), _truths(call)
+    given, truths = call.constant(0), _truths(call)
     if given is None or truths is None:
         return None
     offsets = [offset for offset, truth in enumerate(truths) if truth]
@@ -275,7 +275,7 @@ def scatter_nd_11(call: Call) -> Shape:
             raise Unknown("the rank of data is not known")
         return ((None,) * length) + tuple(updates[before:])
     _check_same("C2", (*indices[:-1], *shape[length:]), updates)
-    tuples = _integers(call.constant(1)) or []
+    tuples = _integers(call.elements(1)) or []
     for axis in range(length):
         _check_range(call, shape[axis], "C3", tuples[axis::length])
     return shape
@@ -284,7 +284,7 @@ def scatter_nd_11(call: Call) -> Shape:
 @data("ScatterND")
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data with each update written to, or combined with, the slice at its index tuple."""
-    shape, indices, numbers = _integers(call.require_shape(0)), call.data(1), _integers(call.constant(1))
+    shape, indices, numbers = _integers(call.require_shape(0)), call.constant(1), _integers(call.elements(1))
     if shape is None or indices is None or numbers is None or not indices.dims[-1]:
         return None
     inner = math.prod(shape[indices.dims[-1] :])
@@ -294,8 +294,8 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 def _written(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
     """Return `count` elements of data with updates at offsets; None for those written with different values."""
-    result = list(call.constant(0) or (None,) * count)
-    updates = call.constant(2) or (None,) * len(offsets)
+    result = list(call.elements(0) or (None,) * count)
+    updates = call.elements(2) or (None,) * len(offsets)
     name, type_ = call.attribute("reduction") or "none", call.dtype(0)
     if len(result) != count or len(updates) != len(offsets):
         return None

@@ -66,7 +66,7 @@ def _order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
 @data("Transpose")
 def transpose_1_data(call: Call) -> Any:
     """Return the elements in the order of the transposed axes."""
-    given = call.data(0)
+    given = call.constant(0)
     if given is None:
         return None
     order = _order(call.attribute("perm"), len(given.dims))
@@ -171,7 +171,7 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _data_or_shape(call: Call, index: int) -> Constant | None:
-    found, shape = call.data(index), call.shape(index)
+    found, shape = call.constant(index), call.shape(index)
     if found is not None or shape is None:
         return found
     sizes = tuple([each for each in shape if isinstance(each, int)])
@@ -223,7 +223,7 @@ def _tiled(shape: tuple[Size, ...], repeats: Sequence[Size | None]) -> Shape:
 @data("Tile", since=6)
 def tile_6_data(call: Call) -> Any:
     """Return the elements repeated along each axis."""
-    given, repeats = call.data(0), call.numbers(1)
+    given, repeats = call.constant(0), call.numbers(1)
     if given is None or repeats is None or 0 in given.dims or 0 in repeats:
         return None
     along = enumerate(zip(given.dims, repeats, strict=True))
@@ -260,7 +260,7 @@ def _spread(have: Size | None, want: Size | None) -> Size | None:
 @data("Expand")
 def expand_8_data(call: Call) -> Any:
     """Return the elements of the input, broadcast."""
-    given, wanted = call.data(0), call.numbers(1)
+    given, wanted = call.constant(0), call.numbers(1)
     if given is None or wanted is None or 0 in wanted:
         return None
     return tuple(spread(given, broadcast_shape([given.dims, wanted])))

@@ -21,7 +21,7 @@ def array_feature_extractor_1(call: Call) -> Shape:
     if not shape:
         raise Violation("C2", "X has no entries")
     columns = shape[-1]
-    for each in call.constant(1) or ():
+    for each in call.elements(1) or ():
         if isinstance(each, int) and (each < 0 or (isinstance(columns, int) and each >= columns)):
             raise Violation("C2", f"index {each}, and {columns} entries")
     return ((1,) if len(shape) == 1 else shape[:-1]) + (count,)

@@ -123,7 +123,7 @@ def dropout_12(call: Call) -> list[Shape]:
     """Return the shape of the data, for the mask too."""
     for index in (1, 2):
         unify(call, index, (), "C2")
-    if call.constant(2) == (True,) and (ratio := call.constant(1)) is not None:
+    if call.elements(2) == (True,) and (ratio := call.elements(1)) is not None:
         probability = ratio[0]
         if isinstance(probability, float) and not 0 <= probability < 1:
             raise Violation("C1", f"ratio is {probability:g}")

@@ -10,7 +10,7 @@ from typing import Any
 from opset.inference.agreement import one_element
 from opset.inference.call import Call, Constant, Element
 from opset.inference.dimensions import Dim, at_most, maximum, minimum, product
-from opset.inference.elements import applied, extreme, places_of, rounded, whole
+from opset.inference.elements import applied, extreme, offsets_of, rounded, whole
 from opset.inference.registration import data, infer
 from opset.inference.rules.reduction import stated_axes
 from opset.inference.types import Shape
@@ -42,7 +42,7 @@ def cum_prod_26_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _accumulated(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] | None:
-    given, axis = call.data(0), one_element(call, 1, "C2")
+    given, axis = call.constant(0), one_element(call, 1, "C2")
     if given is None or not isinstance(axis, int):
         return None
     along, type_ = call.axis(axis, len(given.dims)), call.dtype(0)
@@ -100,7 +100,7 @@ _FOLDS: dict[str, Fold] = {
 
 def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     """Return the elements of a reduction, None where they are not known."""
-    given, axes = call.data(0), stated_axes(call)
+    given, axes = call.constant(0), stated_axes(call)
     if given is None or axes is None:
         return None
     if not axes and call.attribute("noop_with_empty_axes"):
@@ -121,7 +121,7 @@ def _groups(given: Constant, axes: set[int]) -> list[list[Element]]:
         if axis not in axes:
             strides[axis], count = count, count * given.dims[axis]
     groups: list[list[Element]] = [[] for _ in range(count)]
-    for index, element in zip(places_of(given.dims, strides), given.values, strict=True):
+    for index, element in zip(offsets_of(given.dims, strides), given.values, strict=True):
         groups[index].append(element)
     return groups
 

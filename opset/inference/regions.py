@@ -42,9 +42,9 @@ def non_max_suppression_10(call: Call) -> Shape:
     count = call.same(count, scored, "C1", "the number of boxes")
     for index in (2, 3, 4):
         check_one_element(call, index, "C2")
-    max_iou = (call.constant(3) or (None,))[0]
+    max_iou = (call.elements(3) or (None,))[0]
     if isinstance(max_iou, int | float) and not 0 <= max_iou <= 1:
         raise Violation("C3", f"iou_threshold {max_iou}")
-    max_boxes = (call.constant(2) or (None,))[0] if call.has(2) else 0
+    max_boxes = (call.elements(2) or (None,))[0] if call.has(2) else 0
     none = 0 in (batch, classes, count) or (isinstance(max_boxes, int) and max_boxes <= 0)
     return (0 if none else None, 3)

@@ -109,7 +109,7 @@ def named(schema: OpSchema) -> Function:
     importlib.import_module("opset.inference.rules")
     if schema.shape.count(";") >= max(len(schema.outputs), 1):
         raise LookupError(f"there are {schema.shape.count(';') + 1} rules for {len(schema.outputs)} outputs")
-    inputs = {parameter.name: place for place, parameter in enumerate(schema.inputs)}
+    inputs = {parameter.name: index for index, parameter in enumerate(schema.inputs)}
     parts = []
     for text in schema.shape.split(";"):
         found = _RULE.fullmatch(text.strip())
@@ -132,11 +132,10 @@ def named(schema: OpSchema) -> Function:
         return lambda call: function(call, 0, *given)
 
     def outputs(call: Any) -> list[Any]:
-        places = range(call.output_count)
         return [
-            function(call, place, *given)
-            for place in places
-            for function, given in [parts[min(place, len(parts) - 1)]]
+            function(call, index, *given)
+            for index in range(call.output_count)
+            for function, given in [parts[min(index, len(parts) - 1)]]
         ]
 
     return outputs

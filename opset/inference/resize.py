@@ -161,7 +161,7 @@ def _elements(call: Call, index: int) -> tuple[Element, ...] | None:
     """Return the elements of an input, () where it is absent; where only their number is known, each is None."""
     if not call.has(index):
         return ()
-    elements, shape = call.constant(index), call.shape(index)
+    elements, shape = call.elements(index), call.shape(index)
     if elements is None and shape is not None and len(shape) <= 1:
         length = shape[0] if shape else 1
         return (None,) * length if isinstance(length, int) and length <= 1024 else None

@@ -165,7 +165,7 @@ def optional_get_element_15(call: Call) -> Type | None:
 @data("OptionalGetElement")
 def optional_get_element_15_data(call: Call) -> object:
     """Return the elements of a tensor, which is passed through."""
-    return call.constant(0)
+    return call.elements(0)
 
 
 @data("OptionalHasElement")

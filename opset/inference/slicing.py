@@ -113,7 +113,7 @@ def _bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
 @data("Slice")
 def slice_1_data(call: Call) -> Any:
     """Return the elements between the bounds."""
-    given = call.data(0)
+    given = call.constant(0)
     if given is None:
         return None
     starts, ends, axes, steps = _bounds(call, len(given.dims))
@@ -179,7 +179,7 @@ def _part_sizes(call: Call, whole: Size) -> Sizes:
 
 def _sizes_of_version_1(call: Call) -> Sizes | None:
     """Return the sizes in the second input, which version 1 takes in the type of the data."""
-    elements = call.constant(1)
+    elements = call.elements(1)
     if elements is None:
         shape = call.shape(1)
         length = shape[0] if shape is not None and len(shape) == 1 else None
@@ -208,7 +208,7 @@ def _checked_parts(stated: Sizes, whole: Size, count: int) -> Sizes:
 @data("Split")
 def split_1_data(call: Call) -> Any:
     """Return the elements of the parts."""
-    given = call.data(0)
+    given = call.constant(0)
     if given is None:
         return None
     axis = call.axis(call.attribute("axis") or 0, len(given.dims), "C1")
@@ -282,7 +282,7 @@ def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
 @data("Pad")
 def pad_1_data(call: Call) -> Any:
     """Return the elements padded with the constant."""
-    given = call.data(0)
+    given = call.constant(0)
     if given is None or call.attribute("mode") != "constant":
         return None
     axes = _pad_axes(call, len(given.dims))
@@ -293,7 +293,7 @@ def pad_1_data(call: Call) -> Any:
     if call.version < 11:
         fill = call.attribute("value")
     elif call.has(2):
-        values = call.constant(2)
+        values = call.elements(2)
         fill = None if values is None else values[0]
     ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
     return picked(given, {axis: range(-begin, given.dims[axis] + end) for axis, begin, end in ends}, fill=fill)

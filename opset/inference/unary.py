@@ -37,7 +37,7 @@ def clip_11_data(call: Call) -> Any:
     bounds: list[Element] = []
     for index in (1, 2):
         if call.has(index):
-            elements = call.constant(index)
+            elements = call.elements(index)
             if not elements or elements[0] is None:
                 return None
             bounds.append(elements[0])
@@ -60,7 +60,7 @@ def _limited(call: Call, low: Any, high: Any) -> Any:
             element = _extreme(element, high, min, minimum, _FAR, math.inf)
         return rounded(element, type_)
 
-    found = call.constant(0)
+    found = call.elements(0)
     return None if found is None else tuple(applied(limit, one) for one in found)
 
 

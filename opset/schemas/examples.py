@@ -151,12 +151,12 @@ class Examples(Fields):
             count = f"{least}" if least == most else f"at least {least}" if most == UNBOUNDED else f"{least} to {most}"
             self.findings.add("S105", f"version {since} has {count} {side}s, not {len(values)}", at)
             return True
-        for place, value in enumerate(values):
-            parameter = parameters[min(place, len(parameters) - 1)]
+        for index, value in enumerate(values):
+            parameter = parameters[min(index, len(parameters) - 1)]
             if value is not None and value.type not in schema.allowed(parameter):
                 help = "an example holds for all versions from 'since' to 'until'"
                 message = f"{parameter.name} cannot be {value.type} at version {since}"
-                self.findings.add("S105", message, at.value[place], help)
+                self.findings.add("S105", message, at.value[index], help)
                 return True
         return False
 
@@ -309,8 +309,8 @@ class Examples(Fields):
         elif indices.shape not in (values.shape, (*values.shape, len(shape))):
             self.wrong(fields["indices"], "one index, or one list of indices, for each element")
         else:
-            places = fields["indices"].plain()
-            return ExampleValue(f"sparse_{type_}", {"values": values.content, "indices": places}, shape)
+            indices = fields["indices"].plain()
+            return ExampleValue(f"sparse_{type_}", {"values": values.content, "indices": indices}, shape)
         return None
 
     # Tensors.

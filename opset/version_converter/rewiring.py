@@ -1,4 +1,4 @@
-"""New nodes in the place of old ones: names are bound, what nothing uses any more is removed, imports are set."""
+"""New nodes instead of old ones: names are bound, what nothing uses any more is removed, imports are set."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def bind(node: Any, results: tuple[str, ...], op: Builder, values: ValueFacts) -
 
 
 def splice(proto: Any, replaced: dict[int, list[Any]]) -> None:
-    """Put new nodes in the place of old ones; the others are not touched."""
+    """Replace old nodes by new ones; the others are not touched."""
     if all(len(nodes) == 1 for nodes in replaced.values()):
         for index, (node,) in replaced.items():
             proto.node[index].CopyFrom(node)
@@ -63,8 +63,8 @@ def splice(proto: Any, replaced: dict[int, list[Any]]) -> None:
 def unused_after(
     body: Body, proto: Any, replaced: dict[int, list[Any]], released: set[str], elsewhere: Collection[str]
 ) -> tuple[set[str], set[int]]:
-    """Return released values that nothing uses once the new nodes stand in the place of the old ones, those that only
-    they were computed from, and the places of the standard's nodes that compute nothing else.
+    """Return released values that nothing uses once the new nodes have replaced the old ones, and those that only they
+    were computed from; and the indices of the standard's nodes that compute nothing else.
     """
     if not released:
         return set(), set()

@@ -18,13 +18,13 @@ def stretch_2(call: Call):
 
 @data("Stretch", domain="com.example")
 def stretch_1_data(call: Call):
-    elements = call.constant(0)
+    elements = call.elements(0)
     return None if elements is None or call.rank(0) != 1 else elements * call.attribute("times")
 
 
 @data("Stretch", since=2, domain="com.example")
 def stretch_2_data(call: Call):
-    elements, times = call.constant(0), call.numbers(1)
+    elements, times = call.elements(0), call.numbers(1)
     if elements is None or times is None or call.rank(0) != 1:
         return None
     each = call.attribute("mode") == "each"
