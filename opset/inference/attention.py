@@ -111,7 +111,7 @@ def _masked(call: Call, scores: Shape) -> Shape:
 
 @infer("FlexAttention", domain="ai.onnx.preview")
 def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
-    """Return the shape of the result, after the graphs are inferred that edit scores and weights."""
+    """Infer the graphs that edit scores and weights; return the shape of the result."""
     q, k, v = (_Heads(*unify(call, index, (None,) * 4, "C1")) for index in range(3))
     batch = call.same(call.same(q.batch, k.batch, "C4", "the batch"), v.batch, "C4", "the batch")
     call.same(q.size, k.size, "C4", "the head size")

@@ -1,4 +1,4 @@
-"""What a rule may ask of a node: its inputs and attributes, as far as they are known."""
+"""What a rule sees of a node: its inputs and attributes, as far as they are known."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class Call:
         self.doubts.append(reason)
 
     def same(self, left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
-        """The size that two have to have in common, a number where one is. Raises Violation where they differ."""
+        """Return the size that two equal sizes share, a number where one is. Raises Violation where they differ."""
         if left is None or right is None:
             return right if left is None else left
         if equal(left, right) is False:

@@ -95,7 +95,7 @@ class Constants:
         return tuple([self._checked(type_, elements) for type_, elements in outputs])
 
     def _checked(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
-        """Return elements of an output as far as its type can hold them, None where their number is not that of it."""
+        """Return an output's elements, None for one that its type cannot hold; None where their number is wrong."""
         shape = type_.shape if type_ is not None else None
         count = small_count(shape)
         if elements is None or count != len(elements) or (elements and all(each is None for each in elements)):

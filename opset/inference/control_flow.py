@@ -287,7 +287,7 @@ def _trips(call: Call) -> tuple[Size | None, int]:
 
 
 def _trips_while(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return the same for a Loop whose condition holds at first, by `_trips` and the condition from its body."""
+    """Return what `_trips` does for a Loop whose condition holds at first, by the condition from its body too."""
     holds = None if condition is None else condition.values
     if holds == (True,):
         return most, least
@@ -339,7 +339,7 @@ def _scans(call: Call, body: Any, lengths: int) -> tuple[int, int]:
 
 
 def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
-    """Return `count` numbers from an attribute, all 0 by default. Raises Violation where it has another number."""
+    """Return `count` numbers from an attribute, all 0 by default. Raises Violation for a list of another length."""
     given = call.attribute(name)
     if not given:
         return [0] * count

@@ -196,7 +196,7 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
 
 
 def product(sizes: Iterable[Size]) -> Size:
-    """Return the product of sizes, 1 of none."""
+    """Return the product of sizes, 1 without any."""
     result: Size = 1
     for size in sizes:
         result = result * size
@@ -312,7 +312,7 @@ def upper(size: Size) -> int | None:
 
 
 def parse(text: str) -> Size | None:
-    """Return the size that a text of the form in which sizes are printed stands for, None where it is no such text.
+    """Return the size that a text stands for, in the form in which sizes are printed; None for any other text.
 
     Whatever is read prints as it was written; other text, `batch-size` say, is the name of a variable to its writer.
     Twice that prints as `2*"batch-size"`, since as it stands it may be read as something else.
@@ -361,7 +361,7 @@ def _canonical(terms: dict[Monomial, int]) -> Size:
 
 
 def _only(size: Size) -> Function | None:
-    """Return the function that a size is, None where it is something else."""
+    """Return the function that a size consists of, None for other sizes."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
         if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Function):
@@ -370,7 +370,7 @@ def _only(size: Size) -> Function | None:
 
 
 def _floor(size: Size, divisor: Size) -> Size:
-    """Return floor(size / divisor); what the divisor divides comes out of it. Raises ZeroDivisionError.
+    """Return floor(size / divisor), with terms that the divisor divides outside of it. Raises ZeroDivisionError.
 
     A divisor with variables counts as not 0: where it is, there is no such size.
     """
@@ -422,7 +422,7 @@ def _floor(size: Size, divisor: Size) -> Size:
 
 
 def _quotient(size: Dim, divisor: Dim) -> Size | None:
-    """Return the polynomial that a size is the divisor times of, None where it is no multiple."""
+    """Return size / divisor as a polynomial, None where the size is no multiple of the divisor."""
     lead, by = divisor.terms[0]
     left: Size = size
     result: Size = 0
@@ -541,7 +541,7 @@ _EASY = 16  # parts of the largest expression of which functions are taken apart
 
 
 def _least(size: Size, depth: int) -> int | None:
-    """Return a number that a size is never below, each of its functions replaced by what it is made of."""
+    """Return a number that a size is never below, with each of its functions replaced by bounds of its arguments."""
     low = _bounds(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
         return low
@@ -611,7 +611,7 @@ _PLAIN = re.compile(r"[^\W\d][\w.]*")
 
 
 def _name_of(size: Dim) -> str | None:
-    """Return the name of the variable that a size is, None where it is something else."""
+    """Return the name of the variable that a size consists of, None for other sizes."""
     (monomial, coefficient), *more = size.terms
     only = monomial[0] if coefficient == 1 and len(monomial) == 1 and not more else None
     return only if isinstance(only, str) else None

@@ -14,7 +14,7 @@ Function = Callable[..., Element]
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
-    """Return how far elements that follow each other along each axis are apart, in row-major order."""
+    """Return the stride of each axis in elements, in row-major order."""
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
@@ -36,7 +36,7 @@ def spread(data: Constant, shape: tuple[int, ...]) -> list[Element]:
 
 
 def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape that shapes are broadcast to; of sizes that do not fit, any."""
+    """Return the shape that shapes broadcast to; of sizes that do not fit, the first one counts."""
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
@@ -69,9 +69,9 @@ def picked(
 
 
 def each(call: Call, function: Function) -> tuple[Element, ...] | None:
-    """A function of the elements of all inputs, broadcast together; None where those of one are not known at all.
+    """Return a function of the elements of all inputs, broadcast together; None where an input has no known elements.
 
-    Of an element that is not known the function is not asked, nor where it raises.
+    A result is None where one of its operands is not known, or where the function raises.
     """
     given = [call.constant(index) for index in range(call.input_count)]
     if any(data is None for data in given) or not given:
@@ -137,7 +137,7 @@ def whole(number: Any) -> Size:
 
 
 def extreme(symbolic: Function, plain: Function, elements: Sequence[Any]) -> Element:
-    """Return the largest or smallest of elements, by a function of sizes and one of a list; None of none, and of NaN.
+    """Return the largest or smallest element, by a function of sizes and one of a list; None for no element and NaN.
 
     Raises ValueError for a fraction beside a symbolic size.
     """

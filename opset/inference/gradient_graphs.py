@@ -80,7 +80,7 @@ def _misfits(body: Body, given: Sequence[str], y: str, place: str) -> list[Findi
 
 
 def _between(nodes: Sequence[Any], own: int, given: set[str], y: str) -> list[int]:
-    """The nodes that `y` depends on and that have to run again: those that depend on `given`, and later ones."""
+    """Return the nodes that `y` depends on and that have to run again: those that depend on `given`, and later ones."""
     reads = [_reads(node) for node in nodes]
     dependent = set(given)
     again = set()

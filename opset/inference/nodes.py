@@ -80,7 +80,7 @@ class Nodes:
         return outcome
 
     def call(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Call:
-        """Return what a rule may ask of a node of a body."""
+        """Return the Call of a node of a body, for its rule."""
         assert inference.schema is not None
         body = scope.body
         attributes = {each.name: each for each in reversed(body.attributes[index])}
@@ -123,7 +123,7 @@ class Nodes:
     def _without_rule(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return what a signature alone says."""
+        """Return the outcome that follows from the signature alone."""
         count = len(scope.body.computes[index])
         if inference.schema is None:
             return Outcome((None,) * count, doubts=(inference.why,))

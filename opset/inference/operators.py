@@ -1,4 +1,4 @@
-"""How each operator is inferred that a model uses: its schema at the imported version, its rule, its data function."""
+"""How the operators of a model are inferred: the schema at the imported version, the rule, and the data function."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Operators:
         return OperatorInference(schema, rule, self._rules.find_data(schema) if self._follow_data else None, why)
 
     def of_schema(self, schema: OpSchema) -> OperatorInference:
-        """Return how nodes of a schema are inferred that are not part of the model, by their types alone."""
+        """Return how nodes that are not part of the model are inferred: by the schema and their types alone."""
         if schema not in self._by_schema:
             self._by_schema[schema] = OperatorInference(schema, self._rules.find(schema))
         return self._by_schema[schema]

@@ -98,7 +98,7 @@ class OperatorInference:
 def signature_types(
     inference: OperatorInference, output_count: int, inputs: Sequence[Type | None]
 ) -> tuple[Type | None, ...]:
-    """Return what the operator's signature says of the outputs: the one legal type, or that of an input tied to it."""
+    """Return the types of outputs by the operator's signature: the only legal one, or that of an input tied to it."""
     schema = inference.schema
     assert schema is not None
     key = (output_count, tuple([None if each is None else each._replace(shape=None) for each in inputs]))

@@ -37,7 +37,7 @@ def renamed(given: Sequence[Type | None], data: Sequence[Constant | None]) -> tu
 
 
 def replaced(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
-    """Return types and elements with variables replaced by others; of a size that grows too long by that, nothing."""
+    """Return types and elements with variables replaced by others; a size that becomes too long is not known."""
     made: dict[Size, Size | None] = {}
 
     def size(each: Size | None) -> Size | None:

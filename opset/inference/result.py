@@ -205,7 +205,7 @@ def _finding(scope: Scope, index: int, problem: Problem) -> Finding:
 
 
 def _gaps(engine: Engine, scope: Scope) -> Iterator[Gap]:
-    """Yield the nodes of a body of whose outputs less is known than of their inputs."""
+    """Yield the gaps of a body: outputs of which less is known than of the node's inputs."""
     for index, node in enumerate(scope.body.proto.node):
         known = {name: _coverage(scope.types.get(name)) for name in node.output if name}
         missing = [

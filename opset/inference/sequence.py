@@ -154,7 +154,7 @@ def _size(dim: Any) -> Size | None:
 
 @infer("OptionalGetElement")
 def optional_get_element_15(call: Call) -> Type | None:
-    """Return the type inside an optional value; any other type is its own."""
+    """Return the type inside an optional value; an input that is no optional value is returned itself."""
     type_ = call.type(0)
     found = type_.inner if type_ is not None and type_.kind == "optional" else type_
     if is_rankless(found):
@@ -170,7 +170,7 @@ def optional_get_element_15_data(call: Call) -> object:
 
 @data("OptionalHasElement")
 def optional_has_element_15_data(call: Call) -> object:
-    """Return whether there is a value; an input of another type is one."""
+    """Return whether there is a value; an input that is no optional value always is one."""
     type_ = call.type(0)
     if not call.has(0):
         return (False,)

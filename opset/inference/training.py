@@ -43,7 +43,7 @@ infer("Adam", domain=DOMAIN)(partial(_step, 4))
 
 @infer("Gradient", domain=DOMAIN)
 def gradient_1(call: Call) -> list[Type]:
-    """Return the types of the tensors by which is differentiated."""
+    """Return the types of the tensors by which y is differentiated."""
     names, others = call.attribute("xs") or (), call.attribute("zs") or ()
     if call.input_count != len(names) + len(others):
         raise Violation("C1", f"{call.input_count} inputs for {len(names)} names of xs and {len(others)} of zs")

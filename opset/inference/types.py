@@ -70,7 +70,7 @@ def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> T
 
 
 def is_rankless(type_: Type | None) -> bool:
-    """Return whether of a type not even the rank of its tensors, if it is one of tensors, is known."""
+    """Whether a value may be a tensor whose rank is not known."""
     return type_ is None or (type_.kind == "tensor" and type_.shape is None)
 
 
@@ -96,7 +96,7 @@ def shown(shape: Shape | None) -> str:
 
 @lru_cache(maxsize=4096)
 def of_text(text: str) -> Type | None:
-    """Return the type that schemas spell so, "seq(tensor(float))"; its shapes are not known."""
+    """Return the type of a type string, "seq(tensor(float))"; its shapes are not known."""
     if text.startswith(("tensor(", "sparse_tensor(")):
         return Type(text[: text.index("(")], text[text.index("(") + 1 : -1])
     for kind in ("seq", "optional"):

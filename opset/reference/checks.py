@@ -18,7 +18,7 @@ from opset.schemas.signature import arity_misfits, check_constraints, type_misfi
 
 
 def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:
-    """Raise RunError R202 with all respects in which inputs do not fit the operator's schema."""
+    """Raise RunError R202 with every way in which inputs do not fit the operator's schema."""
     if step.schema is None:
         return
     # A step has no slots for inputs that are left out at the end.

@@ -1,4 +1,4 @@
-"""The derivatives of operators, for Gradient: from those by a node's outputs, those by its inputs.
+"""The derivatives of operators, for Gradient: by a node's inputs, from those by its outputs.
 
 A rule is registered like a kernel, and holds for the versions from `since` on:
 

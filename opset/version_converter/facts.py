@@ -1,4 +1,4 @@
-"""What conversion knows of the values of a body: types, shapes, constants; found out only when somebody asks.
+"""What conversion knows of the values of a body: types, shapes, constants; each is found when it is first needed.
 
 Types count as the model states them. Of shapes, those of its inputs and initializers do; all others are inferred, once
 for the whole model, when one is first needed: the sizes that value_info states may be those of another batch, which
@@ -209,7 +209,7 @@ class ValueFacts:
         return None
 
     def constant(self, name: str) -> Constant | None:
-        """Return a value that is known before the model runs and small, else None."""
+        """Return a value that is small and known before the model runs, else None."""
         home = self._home(name)
         if home is None:
             return None
@@ -256,7 +256,7 @@ class ValueFacts:
         return None
 
     def elements(self, tensor: Any, limit: int = MAX_CONSTANT) -> Constant | None:
-        """What a TensorProto of this model holds, None where its type is not known or it has more than `limit`."""
+        """Return what a TensorProto holds, None where its type is not known or it has more than `limit` elements."""
         element, dims = element_name(tensor.data_type), tuple(tensor.dims)
         size = 1
         for dim in dims:

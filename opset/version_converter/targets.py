@@ -1,4 +1,4 @@
-"""Where a conversion goes: opset versions by domain, and what is asked of the IR version."""
+"""Where a conversion goes: opset versions by domain, and requirements on the IR version."""
 
 from __future__ import annotations
 
