@@ -12,6 +12,7 @@ TypeSets = Mapping[str, tuple[str, ...]]
 
 _WRAPPED = re.compile(r"(seq|optional)\((.*)\)")
 _TENSOR = re.compile(r"(?:sparse_)?tensor\(([a-z0-9]+)\)")
+_INNER = re.compile(r"(?<![a-z_])tensor\(([a-z0-9]+)\)")
 _MAP = re.compile(r"map\((?:string|u?int(?:8|16|32|64)), (.*)\)")
 
 
@@ -67,4 +68,4 @@ def shortest(types: Iterable[str], sets: TypeSets) -> list[str]:
         if members <= wanted and len(members & left) > 1:
             chosen.append(expression)
             left -= members
-    return chosen + [_TENSOR.sub(r"\1", t) if t.startswith("tensor(") else t for t in sorted(left)]
+    return chosen + [each if "map(" in each else _INNER.sub(r"\1", each) for each in sorted(left)]

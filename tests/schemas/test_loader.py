@@ -575,6 +575,8 @@ def test_the_shortest_list_stands_for_the_same_types(types, names):
 def test_the_shortest_list_of_a_set_is_its_name():
     for name, types in SETS.items():
         assert shortest(types, SETS) == [name]
+    wrapped = ["optional(seq(tensor(int2)))", "seq(map(int64, tensor(float)))", "sparse_tensor(float)", "tensor(int2)"]
+    assert shortest(wrapped, {}) == ["optional(seq(int2))", *wrapped[1:3], "int2"]
 
 
 @given(st.floats(width=32, allow_nan=False))
