@@ -16,7 +16,7 @@ caller never parses a message.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 __all__ = [
     "CODES",
@@ -156,8 +156,7 @@ def quoted(name: str) -> str:
     return f"'{printable(name)}'" if len(name) <= 100 else f"'{printable(name[:100])}…'"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that is wrong: a stable code, what, where, why and what would help.
 
     `file` is the path as the user gave it, `place` the path of the node, attribute, value or line inside it.
@@ -180,7 +179,7 @@ class Finding:
 
     def in_file(self, file: str) -> Finding:
         """Return the same finding with its file named, unless it names one already."""
-        return self if self.file else replace(self, file=file)
+        return self if self.file else self._replace(file=file)
 
 
 class OpsetError(Exception):

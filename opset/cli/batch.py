@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -109,7 +108,7 @@ def _lost(undone: str, model: Input) -> dict[str, Any]:
 
 def _failed(path: str, findings: Iterable[Finding], exit_status: int) -> dict[str, Any]:
     return {
-        "input": path, "output": None, "errors": [asdict(finding) for finding in findings],
+        "input": path, "output": None, "errors": [finding._asdict() for finding in findings],
         "status": "failed", "exit_status": exit_status,
     }  # fmt: skip
 

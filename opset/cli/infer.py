@@ -92,7 +92,7 @@ def _infer(model: Input, settings: Settings, folders: tuple[Path, ...]) -> dict[
     )  # fmt: skip
     findings = [finding.in_file(model.path) for finding in found.findings]
     data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": []}
-    data["errors"] = [asdict(finding) for finding in findings]
+    data["errors"] = [finding._asdict() for finding in findings]
     if settings.output is not None and not (settings.strict and findings):
         path = settings.output.path(model, SUFFIX)
         made = found.written(settings.overwrite)

@@ -6,7 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import click
 
@@ -16,8 +16,7 @@ STREAM = "-"
 _PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred)\.onnx")
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """One model: its path, or "-"; `below` is its place in the folder that was named, None if it was named itself."""
 
     path: str
@@ -68,8 +67,7 @@ def _chosen(inputs: list[Input], products: bool) -> list[Input]:
     return [each for each in inputs if not ((m := _PRODUCT.fullmatch(each.path)) and f"{m[1]}.onnx" in paths)]
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """Where results go: `stream`; the given `file`; below the given `folder`; in place; or else beside the input."""
 
     stream: bool = False

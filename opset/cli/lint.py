@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -48,7 +47,7 @@ def command(folders: tuple[Path, ...], lock: bool, fix: bool, form: str) -> int:
             findings += error.findings
         findings += lint.lint([folder], written, kernels.written(families), inferred)
     locked = [name for folder in folders for name in _lock(folder)] if lock and not findings else []
-    data = {"findings": [asdict(finding) for finding in findings], "locked": locked}
+    data = {"findings": [finding._asdict() for finding in findings], "locked": locked}
     if fix:
         data |= {"fixed": fixed, "commented": commented}
     done = [f"fixed {path}" for path in fixed] + [f"left alone, for its comments: {path}" for path in commented]

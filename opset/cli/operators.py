@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -62,7 +63,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
     """Return one version of an operator as plain data: its signature and prose."""
     docs = registry.documentation(schema)
 
-    def parameter(each: Parameter, phrases: dict[str, str]) -> dict[str, Any]:
+    def parameter(each: Parameter, phrases: Mapping[str, str]) -> dict[str, Any]:
         data: dict[str, Any] = {"name": each.name, "type": each.type, "option": each.option}
         data["doc"] = phrases.get(each.name, "")
         if each.option == VARIADIC:

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +127,7 @@ def command(
         report.findings += [each if each.code[0] == "U" else each.in_file(model) for each in error.findings]
         status = error.exit_status
     if form == "json" and not quiet:
-        errors = [asdict(finding) for finding in report.findings]
+        errors = [finding._asdict() for finding in report.findings]
         traced = {"trace": trace.found, "traced": trace.count} if settings.trace else {}
         data = {"model": model, **report.data, **traced}
         output.write_product({**data, "errors": errors, "exit_status": status}, list, form)

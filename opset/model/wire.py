@@ -65,8 +65,7 @@ class Field(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Whole fields of a TensorProto that stay where they are: `header`, then the source's bytes from start to end."""
 
     source: Source

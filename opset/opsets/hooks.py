@@ -23,7 +23,7 @@ from operator import index
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from opset.errors import Finding, OpsetError
 from opset.opsets.registry import Registry, default_registry
@@ -49,8 +49,7 @@ Describe = Callable[[Function, str, bool], Hook]
 """Makes a hook of a function, its origin, and whether it is a generator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """Where hooks of some kinds are found, and how messages name them: `noun`, `error`, `code`, and the `guide`.
 
     A function holds from its version on, until a later one is registered; if `exact`, for its version alone.
@@ -220,8 +219,7 @@ class Layer:
         return Finding(self.code, message, where, why, f"correct the file, or leave its folder out: {self.guide}")
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(NamedTuple):
     """A user's file that was run: its text, and what it registers."""
 
     layer: Layer

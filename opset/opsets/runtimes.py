@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from opset.errors import Finding, UsageError
 from opset.schemas.names import near_miss
 
 
-@dataclass(frozen=True, slots=True)
-class Runtime:
+class Runtime(NamedTuple):
     """One release of a runtime. None stands for a limit that is not known.
 
     `how` is "measured" where models of each version were loaded in that release, "documented" where its maker says so.

@@ -7,7 +7,6 @@ by Python's. A kernel that runs a graph is a generator: it yields a graph and it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,7 @@ class Evaluation:
                 raise
             # Of a deep chain of calls, the innermost are enough.
             chain = "".join(f", called by {location}" for location in calls[: -_SHOWN_CALLS - 1 : -1])
-            findings = [replace(each, place=f"{each.place}{chain}".removeprefix(", ")) for each in error.findings]
+            findings = [each._replace(place=f"{each.place}{chain}".removeprefix(", ")) for each in error.findings]
             raise RunError(findings) from error
 
     def _run(self, stack: list[Frame]) -> list[Any]:

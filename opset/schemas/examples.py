@@ -43,7 +43,7 @@ from opset.schemas.types import expand
 MAX_ELEMENTS = 2**20  # of all values of a file, since a few words stand for many elements
 MAX_RANK = 32
 
-_KEYS = (*Example.__dataclass_fields__, "like")
+_KEYS = (*Example._fields, "like")
 _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
 _COUNT = re.compile(r"(-?[0-9]{1,19})\.\.(-?[0-9]{1,19})")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}")
@@ -99,7 +99,7 @@ class Examples(Fields):
         )
         versions = [self.schemas[each] for each in example_versions(example, self.schemas)] if since else []
         attributes = self.attributes_like(fields)
-        example.attributes.update(self.attributes(node, attributes, versions))
+        example = example._replace(attributes=self.attributes(node, attributes, versions))
         if example.error:
             self.label(fields["error"], example.error, versions)
         else:

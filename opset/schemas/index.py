@@ -18,7 +18,6 @@ import json
 import os
 import zlib
 from collections.abc import Iterable
-from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,8 +136,14 @@ def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int]) -> dict[s
     data["types"] = {name: table.setdefault(types, len(table)) for name, types in schema.types.items()}
     data |= {key: getattr(schema, key) for key, default in _FLAGS.items() if getattr(schema, key) != default}
     if schema.change:
-        data["change"] = {key: value for key, value in asdict(schema.change).items() if value != _CHANGE[key]}
+        data["change"] = _change_data(schema.change)
     return {key: value for key, value in data.items() if value not in ([], {})}
+
+
+def _change_data(change: Change) -> dict[str, Any]:
+    attributes = {name: each._asdict() for name, each in change.attributes.items()}
+    data = {**change._asdict(), "attributes": attributes}
+    return {key: value for key, value in data.items() if value != _CHANGE[key]}
 
 
 def _trimmed(each: Parameter | Attribute, defaults: dict[str, Any]) -> list[Any]:
@@ -156,8 +161,8 @@ _ATTRIBUTE = {
     "name": None, "type": None, "default": None, "required": False, "choices": (), "range": "", "kind": "",
     "constraint": "",
 }  # fmt: skip
-_CHANGE = asdict(Change())
-_EXAMPLE = asdict(Example("", 0))
+_CHANGE = Change()._asdict()
+_EXAMPLE = Example("", 0)._asdict()
 
 
 def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:

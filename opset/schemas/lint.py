@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from opset.errors import Finding, SchemaError
@@ -448,7 +448,7 @@ def examples_differ(operator: Operator, context: LintContext) -> Iterator[Findin
     """No two examples are the same (S223)."""
     first: dict[str, str] = {}
     for position, example in enumerate(operator.examples):
-        content = repr(replace(example, name="", doc=""))
+        content = repr(example._replace(name="", doc=""))
         if content in first:
             node = operator.root.value["examples"].value[position]
             place = f"{operator.path}:{node.line}:{node.column}"

@@ -43,7 +43,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -481,7 +481,7 @@ class _Reading(Fields):
             illegal = illegal or (kind == BOOL and value not in (0, 1))
             if illegal or not all(each.holds(value, {}) for each in comparisons):
                 self.findings.add("S105", f"the default {value!r} is not legal", fields["default"])
-        return replace(attribute, choices=choices, range=range_, kind=kind, constraint=label)
+        return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
 
     def choices(
         self, node: YamlNode, attribute: Attribute, kind: str, types: Mapping[str, tuple[str, ...]]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 SINGLE, OPTIONAL, VARIADIC = "single", "optional", "variadic"
 UNBOUNDED = 2**31 - 1
 """What the standard counts as the arity of a variadic parameter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A formal input or output. `type` names a type constraint of the schema, or is one type: `tensor(int64)`."""
 
     name: str
@@ -23,8 +22,7 @@ class Parameter:
     differentiable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """A formal attribute. `type` is the AttributeType's name in lower case; `default` None means that there is none.
 
     A default is an int, a str, the float that a float32 holds (1e-05 is 9.999999747378752e-06), or a tuple of these.
@@ -48,8 +46,7 @@ class Attribute:
     constraint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeChange:
+class AttributeChange(NamedTuple):
     """What a diff cannot see about an attribute that came, went or changed its default.
 
     - `old`: for an attribute that came: the value with which the newer version behaves as the older one does.
@@ -68,8 +65,7 @@ class AttributeChange:
     only_for: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What happened between the version before and this one, as its YAML declares it.
 
     `diff` repeats the computed signature difference, in the form of schemas/diff.py (lint compares them). `attributes`
@@ -79,9 +75,9 @@ class Change:
     other type, and its outputs back, computes the same.
     """
 
-    diff: dict[str, Any] = field(default_factory=dict)
-    attributes: dict[str, AttributeChange] = field(default_factory=dict)
-    emulate: dict[str, str] = field(default_factory=dict)
+    diff: Mapping[str, Any] = {}
+    attributes: Mapping[str, AttributeChange] = {}
+    emulate: Mapping[str, str] = {}
     meaning: str = ""
     clarified: str = ""
     up: str = "derived"
@@ -137,22 +133,20 @@ class OpSchema:
         return self.types.get(parameter.type, (parameter.type,))
 
 
-@dataclass(frozen=True, slots=True)
-class Docs:
+class Docs(NamedTuple):
     """The prose of one version: what the operator does, and a phrase for every input, output and attribute.
 
     `constraints` maps labels, `C1` and on, to conditions that a node meets, in words or as a formula.
     """
 
     doc: str
-    inputs: dict[str, str] = field(default_factory=dict)
-    outputs: dict[str, str] = field(default_factory=dict)
-    attributes: dict[str, str] = field(default_factory=dict)
-    constraints: dict[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = {}
+    outputs: Mapping[str, str] = {}
+    attributes: Mapping[str, str] = {}
+    constraints: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleValue:
+class ExampleValue(NamedTuple):
     """A value in an example, as plain data. `type` is spelled as in schemas; only tensors have a `shape`.
 
     - `tensor(…)`: `content` is the flat list of elements in row-major order; or one element, which all are; or None
@@ -168,8 +162,7 @@ class ExampleValue:
     shape: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(NamedTuple):
     """One use of an operator, which holds from version `since` to `until`, or to the newest.
 
     `attributes` has plain values as its schema's types say: int, float, str, lists of these; an ExampleValue for a
@@ -182,7 +175,7 @@ class Example:
     since: int
     until: int | None = None
     doc: str = ""
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = {}
     inputs: tuple[ExampleValue | None, ...] = ()
     outputs: tuple[ExampleValue | None, ...] | None = None
     error: str = ""

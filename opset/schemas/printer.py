@@ -20,7 +20,7 @@ _PLAIN = re.compile(_START + r"(?:[^\s:#?,\[\]{}\"]|:(?=[^\s?,\[\]{}])| (?![-:#\
 # Text that YAML 1.1 takes for something else, so that other readers read the same; a count `0..5` is no such.
 _OTHERWISE = re.compile(r"(?i:yes|no|on|off)|=|<<|(?![0-9]+\.\.[0-9]+$)[-+.0-9][-+.0-9_: TtZzEe]*|0[bx][0-9a-fA-F_]+")
 _HELD = "\0"  # a space in a key, where no line may end; as a character of text it is always escaped
-_EXAMPLE_KEYS = tuple(Example.__dataclass_fields__)
+_EXAMPLE_KEYS = Example._fields
 _ORDER = {key: index for index, key in enumerate(_EXAMPLE_KEYS)} | {"like": _EXAMPLE_KEYS.index("attributes") - 0.5}
 _SIGNED = re.compile(r"[-+][a-z][a-z0-9_()]*")
 

@@ -28,8 +28,7 @@ themselves: `arity_misfits`, `type_misfits`, `attribute_misfits`, `value_misfits
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from opset.errors import printable
 from opset.model.elements import NUMBERS, element_name
@@ -45,8 +44,7 @@ BOOL, AXIS, AXES, DATA_TYPE = KINDS = ("bool", "axis", "axes", "data_type")
 _SHOWN = 80  # characters of a value that a message shows
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(NamedTuple):
     """One thing in which a node does not fit its schema.
 
     `kind` is one of the constants above, `what` a sentence, `why` the reason; `name` is the parameter or attribute.

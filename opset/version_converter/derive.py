@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from opset.errors import printable
 from opset.model.elements import NUMBERS
@@ -19,8 +19,7 @@ ATTRIBUTE_ELEMENTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TypeRestriction:
+class TypeRestriction(NamedTuple):
     """A parameter whose type may not fit the other side, by itself or beside others; variadic: with all after it."""
 
     outputs: bool
@@ -28,27 +27,26 @@ class TypeRestriction:
     variadic: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(NamedTuple):
     """One transition in one direction, as far as it follows from the signatures. Empty: such a node is left alone."""
 
     target: OpSchema
-    drop: tuple[str, ...] = ()
-    set_defaults: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    must_equal: dict[str, Any] = field(default_factory=dict)
-    unsupported: tuple[str, ...] = ()
-    to_input: dict[str, int] = field(default_factory=dict)
-    to_attribute: dict[int, str] = field(default_factory=dict)
-    narrower: bool = False
+    drop: tuple[str, ...]
+    set_defaults: dict[str, tuple[str, Any]]
+    must_equal: dict[str, Any]
+    unsupported: tuple[str, ...]
+    to_input: dict[str, int]
+    to_attribute: dict[int, str]
+    narrower: bool
     """Whether the other side has fewer inputs or outputs, or requires more of them."""
-    type_restrictions: tuple[TypeRestriction, ...] = ()
-    emulate: dict[str, str] = field(default_factory=dict)
+    type_restrictions: tuple[TypeRestriction, ...]
+    emulate: Mapping[str, str]
     """Element types by which others are computed on the other side."""
-    from_front: tuple[str, ...] = ()
+    from_front: tuple[str, ...]
     """Axes that count from the front alone on the other side."""
-    only_for: dict[str, frozenset[str]] = field(default_factory=dict)
+    only_for: dict[str, frozenset[str]]
     """Element types of inputs and outputs without which an attribute of `must_equal` has no effect."""
-    fewer_choices: tuple[str, ...] = ()
+    fewer_choices: tuple[str, ...]
     """Attributes with fewer choices at the other version."""
 
     @property

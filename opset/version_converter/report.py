@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from opset.errors import Finding, printable
@@ -55,7 +54,7 @@ def conversion_data(conversion: Conversion) -> dict[str, Any]:
         "passed": passed,
         "notes": conversion.notes,
         "nodes": {"total": sum(nodes.values()), **nodes},
-        "errors": [asdict(finding) for finding in conversion.refusals],
+        "errors": [finding._asdict() for finding in conversion.refusals],
     }
 
 

@@ -6,9 +6,9 @@ Routes depend on operator and versions alone, so those of the standard's operato
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
+from typing import NamedTuple
 
 from opset.opsets.hooks import Lookup
 from opset.opsets.registry import Registry, default_registry
@@ -22,8 +22,7 @@ Counted = tuple[str, str, int, int]
 """Domain, operator, since_version before and after: what nodes are counted by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One transition of one operator in one direction: what is derived, and the written adapter if there is one."""
 
     source: OpSchema
@@ -49,8 +48,7 @@ class Verdict(Enum):
     REFUSE = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """What happens to the nodes of one operator, as which they are counted, and why they are refused."""
 
     verdict: Verdict

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from opset.errors import Finding, UsageError
 from opset.opsets import releases, runtimes
 from opset.opsets.registry import Registry
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """Opset version by domain ("" is ai.onnx); an IR version, or the highest one that the runtime takes.
 
     `least` is given for a runtime: versions from there up to `opsets` need no conversion.

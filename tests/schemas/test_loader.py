@@ -482,7 +482,7 @@ EXAMPLES = st.fixed_dictionaries(
         "outputs": NESTED,
         "error": TEXTS,
     },
-).map(lambda each: {key: each[key] for key in Example.__dataclass_fields__ if key in each})
+).map(lambda each: {key: each[key] for key in Example._fields if key in each})
 
 
 @settings(max_examples=250, deadline=None)

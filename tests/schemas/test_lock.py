@@ -53,13 +53,13 @@ def test_the_hash_is_that_of_the_signature():
         replace(schema, family="other"),
         replace(schema, replacement="Other"),
         replace(schema, change=Change(meaning="other")),
-        replace(schema, inputs=tuple(replace(each, differentiable=False) for each in schema.inputs)),
+        replace(schema, inputs=tuple(each._replace(differentiable=False) for each in schema.inputs)),
     ]
     other = [
         replace(schema, name="Other"),
         replace(schema, since_version=14),
         replace(schema, inputs=schema.inputs[:2]),
-        replace(schema, outputs=(replace(schema.outputs[0], option="optional"),)),
+        replace(schema, outputs=(schema.outputs[0]._replace(option="optional"),)),
         replace(schema, attributes={"a": Attribute("a", "float", 0.0)}),
         replace(schema, attributes={"a": Attribute("a", "float", -0.0)}),
         replace(schema, types={"T": ("tensor(float)",)}),
