@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from opset.inference.call import Call, Element, Unknown
-from opset.inference.dimensions import Dim, Size, equal, lower
+from opset.inference.dimensions import Dim, Size, at_most, equal, followed, less, lower
 from opset.inference.types import Shape, shown
 from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
+from opset.schemas.shapes import Algebra, Match, plan_of
 from opset.schemas.signature import check_constraints
 
 
@@ -117,12 +118,25 @@ def quotient(call: Call, size: Size | None, divisor: int, label: str, what: str)
     return size // divisor
 
 
-def check_attributes(call: Call) -> None:
-    """Raise Violation where an attribute breaks a constraint that its declaration names."""
-    values = {name: _known(call, name) for name, each in call.schema.attributes.items() if each.constraint}
-    if not values:
+SIZES = Algebra(equal, at_most, less, followed)
+
+
+def check_declared(call: Call) -> None:
+    """Raise Violation where a node breaks a constraint that its operator declares; complete the shapes of inputs."""
+    plan = plan_of(call.schema)
+    if plan is None:
         return
+    values = {name: _known(call, name) for name in plan.attributes}
     check_constraints(call.schema, values, [call.rank(index) for index in range(call.input_count)])
+    if not plan.checks:
+        return
+    shapes = [call.shape(index) for index in range(call.input_count)]
+    call.match = match = Match(plan, shapes, values.get, call.elements, SIZES)
+    match.check()
+    for index, shape in enumerate(match.completed()):
+        # Rules count on it that all sizes of a shape are known, if only as variables.
+        if shape != shapes[index] and call.has(index) and shape is not None and None not in shape:
+            call.complete(index, tuple(shape))
 
 
 def _known(call: Call, name: str) -> Any:

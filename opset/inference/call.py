@@ -10,6 +10,7 @@ from opset.inference.types import Type
 from opset.model.types import Constant
 from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema
+from opset.schemas.shapes import Match
 
 __all__ = ["MAX_DATA", "Call", "Constant", "Element", "Unknown", "Violation"]
 
@@ -31,7 +32,8 @@ class Call:
     """
 
     __slots__ = (
-        "_attributes", "_constant", "_find", "doubts", "memory", "names", "output_count", "reads", "schema", "types"
+        "_attributes", "_completed", "_constant", "_find", "doubts", "match", "memory", "names", "output_count",
+        "reads", "schema", "types",
     )  # fmt: skip
 
     def __init__(
@@ -47,6 +49,9 @@ class Call:
         self.schema, self.names, self.output_count, self.types = schema, names, output_count, types
         self._find, self._constant = attribute, constant
         self._attributes: dict[str, Any] = {}
+        self._completed: dict[int, tuple[Size, ...]] = {}
+        self.match: Match | None = None
+        """What the declared constraints say of sizes, once they have been checked."""
         self.reads: set[int] = set()
         """The inputs whose elements were needed."""
         self.doubts: list[str] = []
@@ -77,9 +82,29 @@ class Call:
         return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
 
     def shape(self, index: int) -> tuple[Size, ...] | None:
-        """Return the shape of a tensor, None where not even its rank is known. No size in it is None."""
+        """Return the shape of a tensor, None where not even its rank is known. No size in it is None.
+
+        It is completed by what the operator's constraints declare of the shapes of its inputs.
+        """
+        if index in self._completed:
+            return self._completed[index]
         type_ = self.type(index)
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
+
+    def complete(self, index: int, shape: tuple[Size, ...]) -> None:
+        """Note what the declared constraints say of the shape of an input."""
+        type_ = self.types[index]
+        if type_ is None or type_.kind == "tensor":
+            self._completed[index] = shape
+
+    def size(self, name: str) -> Size | None:
+        """Return the size that a declared pattern names so, None where it is not known."""
+        size: Size | None = self.match.sizes.get(name) if self.match is not None else None
+        return size
+
+    def run(self, name: str) -> tuple[Size, ...] | None:
+        """Return the sizes that a declared pattern names so, `...D`; None where not even their number is known."""
+        return self.match.runs.get(name) if self.match is not None else None
 
     def require_shape(self, index: int) -> tuple[Size, ...]:
         """Return the shape of a tensor. Raises Unknown where not even its rank is known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.agreement import check_attributes
+from opset.inference.agreement import check_declared
 from opset.inference.call import Call, Constant, Unknown
 from opset.inference.constants import Constants
 from opset.inference.dimensions import TooComplex
@@ -149,7 +149,7 @@ class Nodes:
         problems = self.misfits(call.schema, call.names, call.types)
         result: Any = []
         try:
-            check_attributes(call)
+            check_declared(call)
             result = inference.rule.function(call)
         except (Violation, Unknown, TooComplex, *MALFORMED) as error:
             problems += problems_of(call, error)

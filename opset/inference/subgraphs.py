@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from opset.inference.agreement import check_attributes
+from opset.inference.agreement import check_declared
 from opset.inference.call import Unknown
 from opset.inference.constants import Constants
 from opset.inference.dimensions import Size, TooComplex, variables
@@ -49,7 +49,7 @@ class Subgraphs:
         result: Any = []
         rule = inference.rule.function(call)
         try:
-            check_attributes(call)
+            check_declared(call)
             request = GraphRequest(*next(rule))
             while True:
                 inner, names = self._enter(scope, index, request)

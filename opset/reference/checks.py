@@ -14,7 +14,13 @@ from opset.reference.programs import ABSENT, Step
 from opset.reference.values import outline, type_of
 from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema, Parameter
+from opset.schemas.shapes import Match
 from opset.schemas.signature import arity_misfits, check_constraints, type_misfits
+
+_MAX_LEGAL = 64
+"""Shapes of inputs that are remembered as legal: in a loop, each turn may have others."""
+_SMALL = 1024
+"""Bytes of the largest input whose elements are part of what is remembered."""
 
 
 def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:
@@ -46,15 +52,41 @@ def _may_be_optional(schema: OpSchema, formal: Parameter) -> bool:
     return any(each.startswith("optional(") for each in schema.allowed(formal))
 
 
-def check_attributes(step: Step, inputs: Sequence[Any]) -> None:
-    """Raise Violation where an attribute breaks a constraint that its declaration names."""
-    if step.legal_ranks is None:
+def check_declared(step: Step, inputs: Sequence[Any]) -> None:
+    """Raise Violation where a step breaks a constraint that its operator declares."""
+    plan = step.plan
+    if plan is None:
         return
-    assert step.schema is not None
-    ranks = tuple([each.ndim if each.__class__ is np.ndarray else None for each in inputs])
-    if ranks not in step.legal_ranks:
-        check_constraints(step.schema, step.attributes, ranks)
-        step.legal_ranks.add(ranks)
+    key: tuple[Any, ...]
+    if plan.checks:
+        key = tuple([each.shape if each.__class__ is np.ndarray else None for each in inputs])
+        if plan.elements:
+            key = (key, *[_content(inputs, index) for index in plan.elements])
+    else:
+        key = tuple([each.ndim if each.__class__ is np.ndarray else None for each in inputs])
+    if key in step.legal_inputs:
+        return
+    shapes = [each.shape if isinstance(each, np.ndarray) else None for each in inputs]
+    ranks = [None if each is None else len(each) for each in shapes]
+    check_constraints(plan.schema, step.attributes, ranks)
+    if plan.checks:
+        Match(plan, shapes, step.attributes.get, lambda index: _elements(inputs, index)).check()
+    if len(step.legal_inputs) >= _MAX_LEGAL:
+        step.legal_inputs.clear()
+    step.legal_inputs.add(key)
+
+
+def _content(inputs: Sequence[Any], index: int) -> Any:
+    """Return what an input holds, as part of a key; a new object, which is equal to no other, where that is much."""
+    value = inputs[index] if index < len(inputs) else None
+    if value.__class__ is not np.ndarray:
+        return None
+    return (value.dtype, value.tobytes()) if value.nbytes <= _SMALL and not value.dtype.hasobject else object()
+
+
+def _elements(inputs: Sequence[Any], index: int) -> list[Any] | None:
+    value = inputs[index] if index < len(inputs) else None
+    return value.ravel().tolist() if isinstance(value, np.ndarray) else None
 
 
 def check_outputs(step: Step, result: Any, location: str) -> None:

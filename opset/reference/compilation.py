@@ -189,7 +189,8 @@ class _BodyCompiler:
             attributes,
             # An attribute may name the type of an output, so what was found legal holds for this node alone.
             set() if has_attributes else resolved.legal_types,
-            set() if resolved.has_constraints else None,
+            resolved.plan,
+            resolved.legal_inputs(attributes),
         )
 
     def _attribute_value(self, attribute: Any) -> Any:

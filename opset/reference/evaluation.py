@@ -14,7 +14,7 @@ import numpy as np
 from opset.errors import Finding, RunError
 from opset.opsets.registry import Registry
 from opset.reference.account import Account
-from opset.reference.checks import check_attributes, check_inputs, check_outputs, failure
+from opset.reference.checks import check_declared, check_inputs, check_outputs, failure
 from opset.reference.context import RandomNumbers, StepContext
 from opset.reference.limits import Limits
 from opset.reference.numerics.memory import nbytes
@@ -113,8 +113,8 @@ class Evaluation:
         if kernel.takes_context:
             attributes = {**attributes, "context": StepContext(self.account, self._random, frame, frame.program, step)}
         try:
-            if step.legal_ranks is not None:
-                check_attributes(step, inputs)
+            if step.plan is not None:
+                check_declared(step, inputs)
             result = kernel.function(*inputs, **attributes)
             if kernel.is_generator:
                 step.legal_types.add(signature)

@@ -16,6 +16,7 @@ from opset.model.index import Body
 from opset.reference.registration import Kernel
 from opset.reference.value_info import ValueInfo
 from opset.schemas.model import OpSchema
+from opset.schemas.shapes import Plan
 
 ABSENT = -1
 """The slot of an input or output that is left out."""
@@ -27,8 +28,8 @@ class Step:
 
     `call` returns the program of a model-local function, kept in `called`. `attributes` are what the kernel takes by
     keyword; a `Program` among them runs in the frame of the step. `legal_types` holds the input types that were found
-    legal, and `legal_ranks` the ranks of inputs with which the attributes keep the constraints of their declarations;
-    it is None where no declaration names one.
+    legal, and `legal_inputs` the ranks or shapes with which the node keeps the constraints that are declared; `plan`
+    says what is to be checked of them, None where nothing is.
     """
 
     index: int
@@ -37,7 +38,8 @@ class Step:
     kernel: Kernel | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     legal_types: set[Any] = field(default_factory=set)
-    legal_ranks: set[Any] | None = None
+    plan: Plan | None = None
+    legal_inputs: set[Any] = field(default_factory=set)
     call: Callable[[], Program] | None = None
     called: Program | None = None
     inputs: tuple[int, ...] = ()

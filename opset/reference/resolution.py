@@ -12,6 +12,7 @@ from opset.opsets.registry import Registry
 from opset.reference import registration
 from opset.schemas.model import OpSchema
 from opset.schemas.names import normalised, shown
+from opset.schemas.shapes import Plan, plan_of
 from opset.schemas.signature import attribute_misfits
 
 _UNUSED = frozenset(("consumed_inputs",))
@@ -22,15 +23,27 @@ _UNUSED = frozenset(("consumed_inputs",))
 class ResolvedKernel:
     """What nodes of one operator share at one version: schema, kernel, defaults of attributes, legal input types.
 
-    `legal_names` holds the sets of attributes that were found to be those of the operator.
+    `legal_names` holds the sets of attributes that were found to be those of the operator. `plan` says which of the
+    declared constraints are to be checked.
     """
 
     schema: OpSchema | None
     kernel: registration.Kernel
     defaults: dict[str, Any]
-    has_constraints: bool = False
+    plan: Plan | None = None
     legal_types: set[Any] = field(default_factory=set)
     legal_names: set[frozenset[str]] = field(default_factory=set)
+    _legal_inputs: dict[Any, set[Any]] = field(default_factory=dict)
+
+    def legal_inputs(self, attributes: Mapping[str, Any]) -> set[Any]:
+        """Return the inputs that were found legal beside these attributes, which nodes alike share."""
+        if self.plan is None:
+            return set()
+        key = tuple([attributes.get(name) for name in self.plan.attributes])
+        try:
+            return self._legal_inputs.setdefault(key, set())
+        except TypeError:  # a malformed attribute that has no hash
+            return set()
 
     def attributes(self, given: Mapping[str, Any], location: Callable[[], str]) -> dict[str, Any]:
         """Return what the kernel takes by keyword: the attributes of a node, and defaults for the others.
@@ -90,7 +103,7 @@ class Resolver:
             for name, each in formal.items()
             if not each.required and (kernel.any_attributes or name in kernel.attributes)
         }
-        return ResolvedKernel(schema, kernel, defaults, any(each.constraint for each in formal.values()))
+        return ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
 
     def _unknown(
         self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None

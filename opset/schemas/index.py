@@ -26,6 +26,7 @@ from opset.schemas.model import (
     Attribute,
     AttributeChange,
     Change,
+    Condition,
     Docs,
     Example,
     ExampleValue,
@@ -135,6 +136,7 @@ def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int]) -> dict[s
     data["attributes"] = [_trimmed(each, _ATTRIBUTE) for each in schema.attributes.values()]
     data["types"] = {name: table.setdefault(types, len(table)) for name, types in schema.types.items()}
     data |= {key: getattr(schema, key) for key, default in _FLAGS.items() if getattr(schema, key) != default}
+    data["conditions"] = [each if each.where else each[:-1] for each in schema.conditions]
     if schema.change:
         data["change"] = _change_data(schema.change)
     return {key: value for key, value in data.items() if value not in ([], {})}
@@ -195,6 +197,7 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
         {key: _types(types, number) for key, number in data.get("types", {}).items()},
         **{key: data[key] for key in _FLAGS if key in data},
         change=_change(**data["change"]) if "change" in data else None,
+        conditions=tuple(_condition(*each) for each in data.get("conditions", ())),
     )
 
 
@@ -247,6 +250,10 @@ def _attribute(
     name: str, type_: str, default: Any = None, required: bool = False, choices: Iterable[Any] = (), *declared: str
 ) -> Attribute:
     return Attribute(name, type_, _frozen(default), required, tuple(choices), *declared)
+
+
+def _condition(label: str, kind: str, subject: str, form: str, where: Iterable[Iterable[str]] = ()) -> Condition:
+    return Condition(label, kind, subject, form, tuple((name, stated) for name, stated in where))
 
 
 def _change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:

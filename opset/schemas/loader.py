@@ -33,6 +33,7 @@ versions:                              newest first
   constraints:
     C1: ...                            a condition that a node meets, in words or a formula; a label that attributes
                                        name and that is not here gets its text from what they declare
+    C2: {rank: {X: ">= 2"}}            or declared, so that it is checked: see conditions.py
   shape: same(X)                       the rule for the outputs' shapes, or one for each: "same(X); scalar"; left out
                                        where a function of the family gives them
 examples: ...                          see examples.py
@@ -43,12 +44,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from opset.errors import Finding, SchemaError
 from opset.model.elements import NUMBERS
+from opset.schemas.conditions import LABEL, Conditions, in_order
 from opset.schemas.examples import Examples
 from opset.schemas.fields import Fields
 from opset.schemas.model import (
@@ -66,6 +68,7 @@ from opset.schemas.model import (
 from opset.schemas.names import normalised
 from opset.schemas.ranges import Comparison, parse_range, ranks_of
 from opset.schemas.reader import MAX_SIZE, Findings, YamlNode, read
+from opset.schemas.shapes import conditions_text, single_names
 from opset.schemas.signature import AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
 from opset.schemas.types import TypeSets, expand, is_type
 
@@ -92,7 +95,6 @@ CHANGE_KEYS = (
 )
 FACETS = ("old", "ignored", "input", "negative", "only_for")
 _ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", *FACETS)
-_LABEL = re.compile(r"C[1-9][0-9]{0,3}")
 _ARITIES = (SINGLE, OPTIONAL, VARIADIC)
 
 
@@ -131,6 +133,8 @@ class _Version:
     node: YamlNode
     fields: dict[str, YamlNode]
     docs: dict[str, dict[str, str]]
+    texts: dict[str, str]
+    """The constraints that state their text."""
 
 
 def load_operator(path: Path | str, sets: TypeSets) -> Operator:
@@ -172,17 +176,14 @@ def operator_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*/*.yaml"))
 
 
-def in_order(constraints: Mapping[str, str]) -> dict[str, str]:
-    """Return constraints in the order of their numbers."""
-    return dict(sorted(constraints.items(), key=lambda each: (len(each[0]), each[0])))
-
-
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the constraints that are stated, and those that attributes name, with the text of what these declare."""
+    """Return the constraints that are stated, and those that are declared alone, with the text of what is declared."""
     made: dict[str, list[str]] = {}
     for attribute in schema.attributes.values():
         if attribute.constraint:
             made.setdefault(attribute.constraint, []).append(declared_text(schema.inputs, attribute))
+    for label, conditions in itertools.groupby(schema.conditions, key=lambda each: each.label):
+        made.setdefault(label, []).append(conditions_text(conditions, single_names(schema)))
     return in_order({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
 
 
@@ -234,6 +235,8 @@ class _Reading(Fields):
         super().__init__(findings)
         self.sets, self.domain = sets, domain
         self.expansions = self.shared_values = 0
+        self.constraints: dict[int, YamlNode | None] = {}
+        """What each version states, or the newer one that `same_as` names."""
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
         """Return the types that one expression, or a list of them, stands for; see `expand`."""
@@ -280,9 +283,8 @@ class _Reading(Fields):
                 help = "every version but the first has it"
                 self.findings.add("S104", "the key 'change' is missing", version.node, help)
         docs: dict[int, Docs] = {}
-        stated: dict[int, dict[str, str]] = {}
         for version in reversed(versions):
-            docs[version.schema.since_version] = self.docs(version, docs, stated)
+            docs[version.schema.since_version] = self.docs(version, docs)
         schemas = tuple(version.schema for version in versions)
         prose = tuple(docs[schema.since_version] for schema in schemas)
         examples = Examples(self.findings, schemas, prose).read(fields["examples"]) if "examples" in fields else ()
@@ -326,7 +328,13 @@ class _Reading(Fields):
             shape=self.name(fields.get("shape")),
             change=self.change(fields["change"], attributes) if "change" in fields else None,
         )
-        return _Version(schema, node, fields, docs)
+        stated = fields.get("constraints")
+        if stated is None and "same_as" in fields:
+            stated = self.constraints.get(self.number(fields["same_as"]))
+            stated = stated and self.merged(stated, None, fields["same_as"])
+        self.constraints[since] = stated
+        conditions, texts = Conditions(self.findings, schema).read(stated)
+        return _Version(replace(schema, conditions=conditions), node, fields, docs, texts)
 
     def shared(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
         """Return the keys that `shares` lists: those of the version that `same_as` names, with what is written here."""
@@ -363,18 +371,16 @@ class _Reading(Fields):
             return own or shared
         return YamlNode(shared.value | own.value, own.line, own.column, shared.keys | own.keys)
 
-    def docs(self, version: _Version, newer: dict[int, Docs], stated: dict[int, dict[str, str]]) -> Docs:
+    def docs(self, version: _Version, newer: dict[int, Docs]) -> Docs:
         """Return a version's prose; what it does not say itself is that of the newer version that `same_as` names.
 
-        `stated` has the constraints that newer versions state, and gets those of this one; constraints that only
-        attributes name are made from what the attributes declare.
+        Constraints without text are described by what they or attributes declare.
         """
         own, shared = version.fields, Docs("")
-        constraints: dict[str, str] = {}
         if "same_as" in own:
             since = self.number(own["same_as"])
             if since in newer:
-                shared, constraints = newer[since], stated[since]
+                shared = newer[since]
             else:
                 self.findings.add("S107", f"there is no newer version {since} to share prose with", own["same_as"])
         elif "doc" not in own:
@@ -388,19 +394,8 @@ class _Reading(Fields):
             part: {name: version.docs[part].get(name) or getattr(shared, part).get(name, "") for name in names[part]}
             for part in names
         }
-        if "constraints" in own:
-            constraints = self.constraints(own["constraints"])
-        stated[version.schema.since_version] = constraints
-        complete = all_constraints(version.schema, constraints)
+        complete = all_constraints(version.schema, version.texts)
         return Docs(self.text(own.get("doc")) or shared.doc, **said, constraints=complete)
-
-    def constraints(self, node: YamlNode) -> dict[str, str]:
-        """Return labelled conditions, in the order of their numbers."""
-        said = self.named(node, self.name)
-        for label in said:
-            if not _LABEL.fullmatch(label):
-                self.findings.add("S103", f"{label!r} is no label of a constraint", node.keys[label], "C1, C2, …")
-        return in_order(said)
 
     def parameters(
         self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]
@@ -470,7 +465,7 @@ class _Reading(Fields):
         if (choices and (range_ or kind in (BOOL, AXIS, AXES))) or (range_ and kind in (BOOL, DATA_TYPE)):
             self.findings.add("S103", "one of 'choices', 'range' and 'kind' says all", node, "leave out the other one")
         label = self.name(fields.get("constraint"))
-        if label and not _LABEL.fullmatch(label):
+        if label and not LABEL.fullmatch(label):
             self.findings.add("S105", f"{label!r} is no label of a constraint", fields["constraint"], "C1, C2, …")
         if label and not (choices or range_ or kind):
             help = "add 'choices', 'range' or 'kind'"

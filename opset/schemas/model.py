@@ -46,6 +46,27 @@ class Attribute(NamedTuple):
     constraint: str = ""
 
 
+class Condition(NamedTuple):
+    """One condition on the inputs of a node that a constraint declares; `form` is written as patterns.py says.
+
+    By `kind`:
+
+    - "rank", "size": the rank of the input `subject`, or how many elements it has, meets the condition `form`;
+    - "shape": the shape of the input fits the pattern `form`;
+    - "values": each element of the input, or the value of the attribute, meets the condition;
+    - "sizes": the expression `subject` of sizes that patterns name meets the condition;
+    - "broadcast": the input broadcasts in one direction to the shape of the input, or to the pattern, `form`.
+
+    It holds where all of `where` do: conditions on attributes, and on inputs of one element, by name.
+    """
+
+    label: str
+    kind: str
+    subject: str
+    form: str
+    where: tuple[tuple[str, str], ...] = ()
+
+
 class AttributeChange(NamedTuple):
     """What a diff cannot see about an attribute that came, went or changed its default.
 
@@ -89,7 +110,9 @@ class OpSchema:
     """One operator at one version: its signature, and the change that led to it (None for the first version).
 
     `types` maps a constraint's name to the types that it allows, sorted. `shape` names the rule by which the outputs'
-    shapes are inferred, "" where a function does it. Equality and hash are by identity of content.
+    shapes are inferred, "" where a function does it. `conditions` are those of constraints that say in a form that can
+    be checked what inputs have to be; like the declarations of attributes, they are no part of the locked signature.
+    Equality and hash are by identity of content.
     """
 
     domain: str
@@ -107,6 +130,7 @@ class OpSchema:
     shape: str = ""
     function: str = ""
     change: Change | None = field(default=None, hash=False, compare=False)
+    conditions: tuple[Condition, ...] = field(default=(), hash=False)
 
     @property
     def min_input(self) -> int:

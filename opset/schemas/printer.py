@@ -124,7 +124,14 @@ def _change(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _constraints(key: str, value: dict[str, Any]) -> list[str]:
-    return _mapping(key, dict(sorted(value.items(), key=lambda each: (len(each[0]), each[0]))))
+    lines = [f"  {key}:"]
+    for label, each in sorted(value.items(), key=lambda entry: (len(entry[0]), entry[0])):
+        if isinstance(each, list) and each:
+            lines.append(f"    {_key(label)}:")
+            lines += [line for clause in each for line in _wrapped(f"    - {_flow(clause)}", "       ")]
+        else:
+            lines += _wrapped(f"    {_key(label)}: {_flow(each)}", "      ")
+    return lines
 
 
 _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from opset.model.arrays import DTYPES
-from opset.reference.kernels.linalg import broadcasts
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.memory import reserve_reduced
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
 
 Outputs = tuple[Array | None, ...]
 
@@ -25,15 +23,7 @@ def _working(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _channels(x: Array) -> Array:
     """Return values with channels as the second dimension; a vector has one channel."""
-    if not x.ndim:
-        raise Violation("C1", "the rank is 0")
     return x if x.ndim > 1 else x[:, None]
-
-
-def _check_parameters(shape: tuple[int, ...], *parameters: Array) -> None:
-    for each in parameters:
-        if each.shape != shape:
-            raise Violation("C2", f"shape {list(each.shape)} instead of {list(shape)}")
 
 
 def _scaled(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float) -> Array:
@@ -83,7 +73,6 @@ def batch_normalization_14(
 ) -> Outputs:  # fmt: skip
     """Return channels normalised by the given statistics, or with `training_mode` by those of the batch."""
     wide = _channels(x)
-    _check_parameters(wide.shape[1:2], scale, bias, mean, variance)
     if not training_mode:
         return (_scaled(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
     y, *statistics = _of_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
@@ -110,7 +99,6 @@ def batch_normalization_9(
 ) -> Outputs:
     """Return channels normalised by the given statistics, or by those of the batch if it has further outputs."""
     wide = _channels(x)
-    _check_parameters(wide.shape[1:2], scale, bias, mean, variance)
     if not _is_training(context):
         return (_scaled(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
     y, *statistics = _of_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
@@ -124,16 +112,13 @@ def batch_normalization_7(
     *, epsilon: float, momentum: float, spatial: int, context: KernelContext,
 ) -> Outputs:  # fmt: skip
     """Return what version 9 does; with `spatial` 0 each position of a channel has its own parameters."""
-    if x.ndim < 2:
-        raise Violation("C1", f"the rank is {x.ndim}")
-    _check_parameters(x.shape[1:2] if spatial else x.shape[1:], scale, bias, mean, variance)
     if not _is_training(context):
         return (_scaled(x, scale, bias, mean, variance, epsilon),)
     return _of_batch(x, scale, bias, mean, variance, epsilon, momentum, context, spatial != 0)
 
 
-@kernel("BatchNormalization", since=6)
-def batch_normalization_6(
+@kernel("BatchNormalization")
+def batch_normalization_1(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
     *, epsilon: float, momentum: float, spatial: int, is_test: int, context: KernelContext,
 ) -> Outputs:  # fmt: skip
@@ -142,9 +127,6 @@ def batch_normalization_6(
     The text names two cases, five outputs in training and one in inference; so a node with one output is not in
     training, even where `is_test` has its default, as exporters wrote it.
     """
-    if x.ndim < 2:
-        raise Violation("C1", f"the rank is {x.ndim}")
-    _check_parameters(x.shape[1:2], scale, bias, mean, variance)
     if is_test or context.outputs == 1:
         return (_scaled(x, scale, bias, mean, variance, epsilon),)
     if not spatial and x.ndim > 2:
@@ -152,36 +134,15 @@ def batch_normalization_6(
     return _of_batch(x, scale, bias, mean, variance, epsilon, momentum, context)
 
 
-@kernel("BatchNormalization")
-def batch_normalization_1(x: Array, *parameters: Array, context: KernelContext, **attributes: Any) -> Outputs:
-    """Return what version 6 does, for images only."""
-    if x.ndim != 4:
-        raise Violation("C1", f"the rank is {x.ndim}")
-    result: Outputs = batch_normalization_6(x, *parameters, context=context, **attributes)
-    return result
-
-
-@kernel("InstanceNormalization", since=6)
+@kernel("InstanceNormalization")
 @rounded_once
-def instance_normalization_6(x: Array, scale: Array, bias: Array, *, epsilon: float, context: KernelContext) -> Array:
+def instance_normalization_1(x: Array, scale: Array, bias: Array, *, epsilon: float, context: KernelContext) -> Array:
     """Return each channel of each instance normalised over its positions."""
-    if x.ndim < 2:
-        raise Violation("C1", f"the rank is {x.ndim}")
-    _check_parameters(x.shape[1:2], scale, bias)
     ones = (1,) * (x.ndim - 2)
     y = _normal(x, tuple(range(2, x.ndim)), epsilon, context)[0]
     y *= scale.reshape(-1, *ones)
     y += bias.reshape(-1, *ones)
     return y
-
-
-@kernel("InstanceNormalization")
-def instance_normalization_1(x: Array, scale: Array, bias: Array, *, epsilon: float, context: KernelContext) -> Array:
-    """Return what version 6 does, for images only."""
-    if x.ndim != 4:
-        raise Violation("C1", f"the rank is {x.ndim}")
-    result: Array = instance_normalization_6(x, scale, bias, epsilon=epsilon, context=context)
-    return result
 
 
 def _normal(x: Array, axes: tuple[int, ...], epsilon: float, context: KernelContext) -> tuple[Array, Array, Array]:
@@ -200,7 +161,6 @@ def group_normalization_21(
 ) -> Array:
     """Return groups of channels normalised in the type of `stash_type`; scale and bias belong to channels."""
     y = _groups(x, epsilon, num_groups, DTYPES[stash_type], context)
-    _check_parameters(x.shape[1:2], scale, bias)
     return _affine(y.reshape(x.shape), scale, bias, x.ndim - 2)
 
 
@@ -210,16 +170,11 @@ def group_normalization_18(
 ) -> Array:
     """Return groups of channels normalised; scale and bias belong to groups."""
     y = _groups(x, epsilon, num_groups, x.dtype, context)
-    _check_parameters((num_groups,), scale, bias)
     return _affine(y, scale, bias, 1).reshape(x.shape)
 
 
 def _groups(x: Array, epsilon: float, count: int, stash: np.dtype[Any], context: KernelContext) -> Array:
     """Return the values of each group of each instance as a row, normalised in the type `stash`."""
-    if x.ndim < 2:
-        raise Violation("C1", f"the rank is {x.ndim}")
-    if x.shape[1] % count:
-        raise Violation("C3", f"{count} groups, {x.shape[1]} channels")
     rows = x.reshape(x.shape[0], count, prod(x.shape[1:]) // count)
     return _in_type(rows, stash, (2,), epsilon, context)[0]
 
@@ -256,9 +211,6 @@ def layer_normalization_17(
 ) -> tuple[Array, Array, Array]:
     """Return values normalised over all dimensions from `axis` on, computed in the type of `stash_type`."""
     axes = tuple(range(axis % x.ndim, x.ndim))
-    for each in (scale, bias):
-        if each is not None and not broadcasts(each.shape, x.shape):
-            raise Violation("C2", f"shape {list(each.shape)}, and the input has {list(x.shape)}")
     y, mean, inverse = _in_type(x, DTYPES[stash_type], axes, epsilon, context)
     return _affine(y, scale, bias), mean, inverse
 
@@ -269,8 +221,6 @@ def rms_normalization_23(
 ) -> Array:
     """Return values divided by the root mean square over all dimensions from `axis` on, times the scale."""
     axes = tuple(range(axis % x.ndim, x.ndim))
-    if not broadcasts(scale.shape, x.shape):
-        raise Violation("C2", f"shape {list(scale.shape)}, and the input has {list(x.shape)}")
     stash = DTYPES[stash_type]
     reserve_reduced(x, axes, context)
     wide = x.astype(stash, copy=False).astype(_working(stash), copy=False)
@@ -286,8 +236,6 @@ def rms_normalization_23(
 @rounded_once
 def lrn_1(x: Array, *, alpha: float, beta: float, bias: float, size: int, context: KernelContext) -> Array:
     """Return x / (bias + alpha / size * sum of squares) ** beta, summed over neighbouring channels."""
-    if x.ndim < 2:
-        raise Violation("C1", f"the rank is {x.ndim}")
     divisor = _neighbours(np.square(x), (size - 1) // 2, size // 2, context)
     divisor *= alpha / size
     divisor += bias
@@ -355,18 +303,9 @@ def dropout_12(
     context: KernelContext,
 ) -> tuple[Array, Array]:
     """Return the elements, randomly dropped where `training_mode` is true, and which of them were kept."""
-    probability = 0.5 if ratio is None else float(_scalar(ratio))
-    if training_mode is None or not _scalar(training_mode):
+    if training_mode is None or not training_mode:
         return x, np.ones(x.shape, np.bool_)
-    if not 0 <= probability < 1:
-        raise Violation("C1", f"ratio {probability:g}")
-    return _dropped(x, probability, context.rng(seed))
-
-
-def _scalar(x: Array) -> Any:
-    if x.ndim:
-        raise Violation("C2", f"shape {list(x.shape)}")
-    return x.item()
+    return _dropped(x, 0.5 if ratio is None else float(ratio), context.rng(seed))
 
 
 def _dropped(x: Array, probability: float, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -393,7 +332,5 @@ def dropout_1(x: Array, *, is_test: int, ratio: float, context: KernelContext) -
     """Return the elements, randomly dropped unless `is_test` is set, and a mask, undefined in the latter case: ones."""
     if is_test:
         return x, np.ones_like(x)
-    if not 0 <= ratio < 1:
-        raise Violation("C1", f"ratio {ratio:g}")
     y, kept = _dropped(x, ratio, context.rng())
     return y, kept.astype(x.dtype)
