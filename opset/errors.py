@@ -101,6 +101,7 @@ CODES: dict[str, str] = {
     "S229": "an emulated type does not fit its change",
     "S230": "a list of types names a type twice",
     "S231": "a type set of another domain is used",
+    "S232": "a constraint states the text that it has anyway",
     "I101": "a stated type contradicts what is inferred",
     "I201": "inputs do not fit their operator",
     "I202": "an input has a type that its operator does not take",

@@ -12,7 +12,7 @@ from pathlib import Path
 from opset.errors import Finding, SchemaError
 from opset.schemas.diff import compact, signature_diff
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import TYPES_FILE, Operator, load_operator, load_sets, operator_files
+from opset.schemas.loader import TYPES_FILE, Operator, all_constraints, load_operator, load_sets, operator_files
 from opset.schemas.lock import Lock, read_lock, signature_hash
 from opset.schemas.model import AttributeChange, Change, Docs, Example, OpSchema, example_versions
 from opset.schemas.names import near_miss, shown
@@ -404,6 +404,21 @@ def _is_set(node: YamlNode, sets: TypeSets) -> bool:
     return isinstance(node.value, str) and node.value in sets
 
 
+def texts_of_their_own(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A text that a constraint states is not the one that follows from what it declares (S232)."""
+    schemas = {schema.since_version: schema for schema in operator.schemas}
+    for version in operator.root.value["versions"].value:
+        since = version.value["since"].value
+        declared = {each.label for each in schemas[since].conditions}
+        made = all_constraints(schemas[since], {}) if declared else {}
+        for label, node in version.value["constraints"].value.items() if "constraints" in version.value else ():
+            clauses = node.value if isinstance(node.value, list) else [node]
+            texts = [each.value["text"].value for each in clauses if label in declared and "text" in each.value]
+            if texts and made[label] in texts:
+                place = operator.place(since, "constraints", label)
+                yield Finding("S232", f"{label} states the text that it has anyway", place=place, help="leave it out")
+
+
 def has_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every operator has an example, where others have (S220)."""
     if context.exemplary and not operator.examples:
@@ -503,6 +518,7 @@ RULES: tuple[Rule, ...] = (
     *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
     *(removed_attributes, added_attributes, facets_fit, emulated_types_fit, constraints_used, everything_documented),
     *(replacements, names_fit, family_known, lists_that_are_sets, types_named_once, sets_of_the_domain),
+    texts_of_their_own,
     *(has_examples, constraints_broken, attributes_set, examples_differ, kernels_exist),
     outputs_inferred,
 )

@@ -482,7 +482,7 @@ def single_names(schema: OpSchema) -> set[str]:
 
 
 def _phrases(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:
-    """Yield a phrase for all inputs of which the conditions of a kind say the same."""
+    """Yield a phrase for all inputs that a kind of conditions declares alike."""
     forms: dict[str, list[str]] = {}
     for each in members:
         if each.kind == kind:
@@ -507,7 +507,7 @@ def _phrases(kind: str, members: Sequence[Condition], single: Collection[str]) -
 
 
 def _condition(subject: str, form: str) -> str:
-    """Return a condition with what it is of."""
+    """Return a condition with its subject."""
     parts = []
     for part in form.split(" and "):
         words = part.split(" ")
@@ -519,7 +519,7 @@ def _condition(subject: str, form: str) -> str:
 
 
 def _predicate(form: str) -> str:
-    """Return a condition as what is said of a number."""
+    """Return a condition as the predicate of a sentence."""
     if form[:1] in "<>=!":
         return form
     return f"is a {form}" if form.startswith("multiple") else f"is {form}" if " or " in form else f"= {form}"

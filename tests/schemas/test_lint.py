@@ -148,6 +148,11 @@ BROKEN = {
         "S231 18:8",
         "list the types",
     ),
+    "S232": (
+        edited(("floats_ir4\n", "floats_ir4\n  constraints:\n    C1: {rank: {X: 2}, text: rank(X) = 2}\n")),
+        "S232 20:9",
+        "leave it out",
+    ),
     "S219": (edited(("floats_ir4", "[floats, bfloat16]")), "S219 18:8", "write floats_ir4"),
 }
 

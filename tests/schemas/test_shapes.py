@@ -1,0 +1,211 @@
+"""Declared constraints on inputs: patterns, conditions, what is checked with numbers and with symbolic sizes, texts."""
+
+import pytest
+
+from opset.errors import SchemaError
+from opset.inference.agreement import SIZES
+from opset.inference.dimensions import variable
+from opset.schemas.constraints import Violation
+from opset.schemas.loader import load_operator
+from opset.schemas.patterns import parse_expression, parse_pattern, parse_tests
+from opset.schemas.shapes import NUMBERS, Match, plan_of
+
+HEAD = """\
+operator: Op
+family: acme
+versions:
+- since: 1
+  doc: It does.
+  inputs:
+  - {name: X, type: T, doc: x}
+  - {name: W, type: T, optional: true, doc: w}
+  - {name: K, type: tensor(int64), optional: true, doc: k}
+  - {name: Z, type: T, variadic: true, min_arity: 0, doc: z}
+  attributes:
+    group: {type: int, default: 1, doc: how many}
+    kernel: {type: ints, doc: sizes}
+    mode: {type: string, default: a, doc: which}
+  types:
+    T: [float, double]
+  constraints:
+"""
+N, M = variable("N"), variable("M")
+
+
+def operator_of(folder, constraints):
+    (folder / "com.acme").mkdir(exist_ok=True)
+    path = folder / "com.acme" / "Op.yaml"
+    path.write_text(HEAD + "".join(f"    {line}\n" for line in constraints.split("\n")))
+    return load_operator(path, {})
+
+
+def match(folder, constraints, *shapes, attributes=None, elements=None, algebra=NUMBERS):
+    plan = plan_of(operator_of(folder, constraints).schemas[0])
+    found = {"group": 1, "mode": "a", **(attributes or {})}
+    result = Match(plan, shapes, found.get, (elements or {}).get, algebra)
+    result.check()
+    return result
+
+
+def broken(folder, constraints, *shapes, **facts):
+    try:
+        match(folder, constraints, *shapes, **facts)
+    except Violation as violation:
+        return str(violation)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("constraint", "legal", "illegal"),
+    [
+        ('{rank: {X: ">= 2"}}', [(1, 1), None], [(1,)]),
+        ("{rank: {X: 3 or 4}}", [(1, 1, 1), (1,) * 4], [(1, 1)]),
+        ("{rank: {X: 1 <= x < 3 and != 2}}", [(1,)], [(), (1, 1), (1, 1, 1)]),
+        ("{rank: {X: len(kernel) + 2}}", [(1, 1, 1, 1)], [(1, 1, 1)]),
+        ("{size: {X: 1}}", [(), (1, 1)], [(2,), (0,)]),
+        ("{size: {X: 2 * group}}", [(2, 3), (6,)], [(2,), ()]),
+        ('{shape: {X: "(N, C, ...)"}}', [(1, 2), (1, 2, 3)], [(1,)]),
+        ('{shape: {X: "(n, n)"}}', [(2, 2)], [(2, 3), (2,), (2, 2, 2)]),
+        ('{shape: {X: "(..., _, 1 or 2)"}}', [(5, 1), (3, 5, 2)], [(5, 3), (1,)]),
+        ("{shape: {X: () or (1)}}", [(), (1,)], [(2,), (1, 1)]),
+        ('{shape: {X: "(C, C * group, C + 1)"}}', [(2, 6, 3)], [(2, 5, 3), (2, 6, 2)]),
+        ('{shape: {X: "(C, k, k - 1)"}, sizes: {C: multiple of group, k: "> 1"}}', [(6, 4, 3)], [(7, 4, 3), (6, 1, 0)]),
+        ('{shape: {X: "(N, C = 7, ...)"}, sizes: {C: 7}}', [(1,), (1, 7, 2)], [(1, 2), ()]),
+        ('{rank: {X: "dim(X, -1) // 2"}}', [(1, 4), ()], [(4,)]),
+        ("{rank: {X: 0}, where: {mode: b or c}}", [()], [(1,)]),
+        ('{rank: {X: 0}, where: {group: ">= 2"}}', [()], [(1,)]),
+        ('{rank: {X: 0}, where: {group: "< 2"}}', [(), (1,)], []),
+        ("{rank: {X: 0}, where: {W: 1}}", [(), (1,)], []),
+    ],
+)
+def test_one_input(tmp_path, constraint, legal, illegal):
+    facts = {"attributes": {"group": 3, "mode": "b", "kernel": (2, 2)}}
+    for shape in legal:
+        assert broken(tmp_path, f"C3: {constraint}", shape, **facts) == ""
+    for shape in illegal:
+        assert broken(tmp_path, f"C3: {constraint}", shape, **facts).startswith("C3: ")
+
+
+def test_names_stand_for_one_size_and_one_run(tmp_path):
+    text = 'C1: {shape: {X: "(N, C, ...D)"}}\nC2: {shape: {W: "(C, ...D)", Z: "(...D, C)"}}'
+    assert broken(tmp_path, text, (1, 2, 3, 4), (2, 3, 4), None, (3, 4, 2), (3, 4, 2)) == ""
+    assert broken(tmp_path, text, (1, 2, 3), (2, 4)) == "C2: shape(W) = [2, 4] instead of [2, 3]"
+    assert broken(tmp_path, text, (1, 2, 3), (3, 3)) == "C2: shape(W) = [3, 3] instead of [2, 3]"
+    assert broken(tmp_path, text, (1, 2, 3), None, None, (3, 2), (3, 3)) == "C2: shape(Z) = [3, 3] instead of [3, 2]"
+    assert broken(tmp_path, text, None, (2, 4)) == broken(tmp_path, text) == ""
+
+
+def test_broadcasts_to_an_input_or_a_pattern(tmp_path):
+    text = 'C1: {broadcast: {W: X, K: "(M, 4)"}, shape: {X: "(M, _)"}}'
+    assert broken(tmp_path, text, (2, 3), (1, 3), (4,)) == ""
+    assert broken(tmp_path, text, (2, 3), (2,)) == "C1: shape(W) = [2] does not broadcast to [2, 3]"
+    assert broken(tmp_path, text, (2, 3), None, (3, 4)) == "C1: shape(K) = [3, 4] does not broadcast to [2, 4]"
+    completed = match(tmp_path, text, (N, M), (2, 1), algebra=SIZES).completed()
+    assert completed == [(2, M), (2, 1)]
+
+
+def test_elements_and_attributes(tmp_path):
+    text = "C1: {values: {K: -rank(X) <= x < rank(X), kernel: 1 or 3}}"
+    assert broken(tmp_path, text, (1, 1), None, (2,), elements={2: [-2, 1]}, attributes={"kernel": (1, 3)}) == ""
+    assert broken(tmp_path, text, (1, 1), None, (2,), elements={2: [0, 2]}) == "C1: K 2"
+    assert broken(tmp_path, text, None, None, (2,), elements={2: [9]}) == ""
+    assert broken(tmp_path, text, (1, 1), attributes={"kernel": (1, 2)}) == "C1: kernel 2"
+    text = "C1: {rank: {X: 1}, where: {K: true}}"
+    assert broken(tmp_path, text, (), None, (), elements={2: [True]}) == "C1: rank(X) = 0"
+    assert broken(tmp_path, text, (), None, (), elements={2: [False]}) == broken(tmp_path, text, (), None, ()) == ""
+
+
+def test_symbolic_sizes_complete_each_other(tmp_path):
+    text = 'C1: {shape: {X: "(N, C, ...)", W: "(C, k * group)"}}\nC2: {shape: {K: (k)}}'
+    found = match(tmp_path, text, (N, M, 5), (3, 8), (2,), attributes={"group": 4}, algebra=SIZES)
+    assert (found.sizes, found.completed()) == ({"N": N, "C": 3, "k": 2}, [(N, 3, 5), (3, 8), (2,)])
+    assert match(tmp_path, text, (N, M, 5), None, algebra=SIZES).completed() == [(N, M, 5), (M, None)]
+    assert match(tmp_path, text, None, None, algebra=SIZES).completed() == [None, (None, None)]
+    assert broken(tmp_path, text, (N, N + 1), (N, 4), algebra=SIZES).startswith("C1: shape(W) = [N, 4]")
+    assert broken(tmp_path, text, (N, M), (N, 4), algebra=SIZES) == ""
+    assert broken(tmp_path, "C1: {sizes: {n: multiple of 2}, shape: {X: (n)}}", (2 * N + 1,), algebra=SIZES) != ""
+    assert broken(tmp_path, "C1: {size: {X: 1}}", (N, 2), algebra=SIZES) != ""
+    assert broken(tmp_path, "C1: {size: {X: 1}}", (N, M), algebra=SIZES) == ""
+
+
+@pytest.mark.parametrize(
+    ("constraint", "text"),
+    [
+        ('{rank: {X: ">= 2", W: 3 or 4, K: 0}}', "rank(X) >= 2, rank(W) is 3 or 4, and K is a scalar"),
+        ('{shape: {X: "(N, C, ...)", W: (C), K: (C)}}', "shape(X) = (N, C, ...), and shape(W) = shape(K) = (C)"),
+        ("{shape: {X: () or (1)}}", "shape(X) is () or (1)"),
+        ("{size: {X: 1, K: 1, W: 2}}", "X and K have one element each, and W has 2 elements"),
+        ("{values: {K: -rank(X) <= x < rank(X)}}", "-rank(X) <= each of K < rank(X)"),
+        ("{values: {K: 0 <= x < 4}, size: {K: 1}}", "K has one element, and 0 <= K < 4"),
+        ("{sizes: {C: multiple of group}, shape: {X: (C)}}", "shape(X) = (C), and C is a multiple of group"),
+        ("{broadcast: {W: X, K: X}}", "W and K broadcast to X in one direction"),
+        ("[{where: {mode: b}, rank: {X: 1}}, {rank: {X: 2}}]", "rank(X) = 1, where mode = b; rank(X) = 2"),
+        ("{rank: {X: 1}, text: X is a vector}", "X is a vector"),
+    ],
+)
+def test_the_text_follows_from_what_is_declared(tmp_path, constraint, text):
+    assert operator_of(tmp_path, f"C1: {constraint}").docs[0].constraints == {"C1": text}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        ("{rank: {Q: 2}}", "S107: there is no input 'Q'"),
+        ("{rank: {X: two}}", "S107: there is no size or int attribute 'two'"),
+        ("{rank: {X: rank(Q)}}", "S107: there is no input 'Q'"),
+        ("{rank: {X: len(group2)}}", "S107: there is no attribute 'group2'"),
+        ("{rank: {X: mode}}", "S107: there is no size or int attribute 'mode'"),
+        ('{rank: {X: ">="}}', "S105: '>=' ends where a number"),
+        ("{rank: {X: []}}", "S105: text has to stand here"),
+        ("{shape: {X: (C}}", "S105: ')' is missing"),
+        ('{shape: {X: "(..., ...)"}}', "S105: '(..., ...)' has two runs"),
+        ('{shape: {X: "(C = 1, D)"}}', "S105: only the last sizes"),
+        ("{shape: {X: (x)}}", "S105: another name than x"),
+        ("{shape: {X: (C) (C)}}", "S105: '(' is not expected"),
+        ("{shape: {X: (" + "(" * 40 + "}}", "S105: "),
+        ("{broadcast: {X: Q}}", "S107: there is no input 'Q'"),
+        ("{values: {Q: 1}}", "S107: there is no input or attribute 'Q'"),
+        ("{where: {Q: 1}, rank: {X: 1}}", "S107: there is no attribute or input 'Q'"),
+        ("{where: {kernel: 1}, rank: {X: 1}}", "S105: an attribute of one number"),
+        ("{where: {group: rank(X)}, rank: {X: 1}}", "S105: a condition with numbers alone"),
+        ("{where: {group: 1}}", "S104: a condition is missing"),
+        ("{ranks: {X: 1}}", "S103: the key 'ranks' is not known"),
+        ("[]", "S105: at least one condition"),
+        ("[text]", "S105: text, or a mapping"),
+        ("1", "S105: text, or a mapping"),
+    ],
+)
+def test_what_cannot_be_read_is_found(tmp_path, constraint, message):
+    with pytest.raises(SchemaError) as caught:
+        operator_of(tmp_path, f"C1: {constraint}")
+    assert any(f"{each.code}: {each.message}".startswith(message) for each in caught.value.findings)
+
+
+def test_constraints_are_inherited_and_read_with_the_names_of_each_version(tmp_path):
+    older = (
+        "- since: 1\n  same_as: 2\n  inputs:\n  - {name: Y, type: T, doc: y}\n  types:\n    T: float\n"
+    )
+    text = HEAD.replace("since: 1", "since: 2\n  change: {adapters: {up: written, down: written}}")
+    path = tmp_path / "com.acme" / "Op.yaml"
+    path.parent.mkdir()
+    path.write_text(f"{text}    C1: {{rank: {{X: 2}}}}\n{older}")
+    with pytest.raises(SchemaError, match="there is no input 'X'"):
+        load_operator(path, {})
+    path.write_text(f"{text}    C1: {{rank: {{X: 2}}}}\n{older.replace('name: Y', 'name: X')}")
+    new, old = load_operator(path, {}).schemas[::-1]
+    assert new.conditions == old.conditions != ()
+    path.write_text(path.read_text().replace("same_as: 2", "same_as: 1"))
+    with pytest.raises(SchemaError, match="there is no newer version 1"):
+        load_operator(path, {})
+
+
+STRANGE = ["", "(", ")", "1 +", "x <", "< x < 2", "#", "(" * 500, "1e999999", "multiple of", "() or", "...", "(=1)"]
+
+
+@pytest.mark.parametrize("text", STRANGE)
+def test_no_text_is_too_strange_to_be_refused(text):
+    for parse in (parse_pattern, parse_tests, parse_expression):
+        try:
+            parse(text)
+        except ValueError as error:
+            assert str(error)
