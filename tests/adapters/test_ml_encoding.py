@@ -9,19 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from tests.adapters.ml_judges import (
-    ML,
-    NAN,
-    array,
-    assert_same,
-    by_hand,
-    by_runtime,
-    convert,
-    model_of,
-    node_of,
-    operators,
-    refused,
-)
+from tests.adapters import ml_judges as ml
+from tests.adapters.ml_judges import NAN, array
 
 LETTERS, ROWS = ["a", "b", "c"], [["b", "?"], ["c", "a"]]
 TABLES = [
@@ -100,13 +89,13 @@ def has_kernel(key, value):
 def test_label_encoder(table):
     name, version, to, kind, out, attributes, x, wanted, result = table
     x, wanted = array(kind, x), array(out, wanted)
-    before = model_of(node_of("LabelEncoder", **attributes), version, kind, (out,), x.ndim)
-    after = convert(before, to)
-    assert operators(after) == result
-    judged = [by_hand(before, x), by_hand(after, x)]
+    before = ml.model_of(ml.node_of("LabelEncoder", **attributes), version, kind, (out,), x.ndim)
+    after = ml.convert(before, to)
+    assert ml.operators(after) == result
+    judged = [ml.by_hand(before, x), ml.by_hand(after, x)]
     if has_kernel(kind, out):
-        judged.append(by_runtime(before, x))
-    judged.append(by_runtime(after, x))
+        judged.append(ml.by_runtime(before, x))
+    judged.append(ml.by_runtime(after, x))
     for (found,) in judged:
         assert found.shape == wanted.shape
         assert list(map(repr, found.ravel().tolist())) == list(map(repr, wanted.ravel().tolist())), name
@@ -116,8 +105,8 @@ def test_label_encoder(table):
     "table", [table for table in TABLES if table[0] in ("up without repeats", "up with both zeros")]
 )
 def test_a_table_that_means_the_same_stays_as_it_is(table):
-    node = node_of("LabelEncoder", **table[5])
-    (after,) = convert(model_of(node, 2, table[3], (table[4],)), 4).graph.node
+    node = ml.node_of("LabelEncoder", **table[5])
+    (after,) = ml.convert(ml.model_of(node, 2, table[3], (table[4],)), 4).graph.node
     assert after == node
 
 
@@ -152,19 +141,19 @@ REFUSED_TABLES = [
 @pytest.mark.parametrize("table", REFUSED_TABLES, ids=str)
 def test_label_encoder_is_refused(table):
     version, to, kind, out, attributes, code, why = table
-    finding = refused(model_of(node_of("LabelEncoder", **attributes), version, kind, (out,)), to)
+    finding = ml.refused(ml.model_of(ml.node_of("LabelEncoder", **attributes), version, kind, (out,)), to)
     assert (finding.code, why in finding.why) == (code, True), str(finding)
 
 
 def test_the_direction_of_version_1_needs_the_type():
-    model = model_of(node_of("LabelEncoder", classes_strings=LETTERS), 1, "string", ("int64",))
+    model = ml.model_of(ml.node_of("LabelEncoder", classes_strings=LETTERS), 1, "string", ("int64",))
     model.graph.input[0].ClearField("type")
-    assert refused(model, 2).code == "C203"
+    assert ml.refused(model, 2).code == "C203"
 
 
 def test_a_cast_needs_a_default_domain_that_has_types_as_numbers():
-    node = node_of("LabelEncoder", keys_tensor=array("int32", [1]), values_int64s=[1])
-    assert refused(model_of(node, 4, "int32", ("int64",), default=6), 2).code == "C201"
+    node = ml.node_of("LabelEncoder", keys_tensor=array("int32", [1]), values_int64s=[1])
+    assert ml.refused(ml.model_of(node, 4, "int32", ("int64",), default=6), 2).code == "C201"
 
 
 @settings(max_examples=80, deadline=None)
@@ -186,45 +175,45 @@ def test_tables_give_the_same_down_and_up_again(data):
     attributes = {"keys_tensor": array(key, keys), "values_tensor": array(value, values)}
     if default is not None:
         attributes["default_tensor"] = array(value, [default])
-    before = model_of(node_of("LabelEncoder", **attributes), 4, key, (value,))
+    before = ml.model_of(ml.node_of("LabelEncoder", **attributes), 4, key, (value,))
     x = array(key, [domains[key]])
-    (wanted,) = by_hand(before, x)
-    down = convert(before, 2)
-    up = convert(down, 4)
+    (wanted,) = ml.by_hand(before, x)
+    down = ml.convert(before, 2)
+    up = ml.convert(down, 4)
     for model in (down, up):
         judged = (
-            [by_hand(model, x), by_runtime(model, x)]
+            [ml.by_hand(model, x), ml.by_runtime(model, x)]
             if model is down or has_kernel(key, value)
-            else [by_hand(model, x)]
+            else [ml.by_hand(model, x)]
         )
         for (found,) in judged:
             assert list(map(repr, found.ravel().tolist())) == list(map(repr, wanted.ravel().tolist()))
 
 
 def test_a_constant_of_a_type_that_the_first_constants_lacked():
-    node = node_of("LabelEncoder", keys_strings=LETTERS, values_tensor=array("int16", [5, 6, 7]))
+    node = ml.node_of("LabelEncoder", keys_strings=LETTERS, values_tensor=array("int16", [5, 6, 7]))
     x = array("string", ROWS)
-    after = convert(model_of(node, 4, "string", ("int16",), default=0), 2)
-    assert operators(after) == ["LabelEncoder", "Gather"]
-    assert_same(by_hand(after, x), [array("int16", [[6, -1], [7, 5]])])
-    early = convert(model_of(node, 4, "string", ("int16",), default=7), 2)
+    after = ml.convert(ml.model_of(node, 4, "string", ("int16",), default=0), 2)
+    assert ml.operators(after) == ["LabelEncoder", "Gather"]
+    ml.assert_same(ml.by_hand(after, x), [array("int16", [[6, -1], [7, 5]])])
+    early = ml.convert(ml.model_of(node, 4, "string", ("int16",), default=7), 2)
     assert [tensor.data_type for tensor in early.graph.initializer] == [TensorProto.INT16]
-    assert_same(by_runtime(early, x), by_hand(after, x))
+    ml.assert_same(ml.by_runtime(early, x), ml.by_hand(after, x))
 
 
 @pytest.mark.parametrize("default", [7, 17])
 def test_constants_in_functions(default):
-    node = node_of("LabelEncoder", keys_strings=LETTERS, values_tensor=array("int32", [1, 2, 3]))
-    imports = [helper.make_opsetid(ML, 4), helper.make_opsetid("", default)]
+    node = ml.node_of("LabelEncoder", keys_strings=LETTERS, values_tensor=array("int32", [1, 2, 3]))
+    imports = [helper.make_opsetid(ml.ML, 4), helper.make_opsetid("", default)]
     function = helper.make_function("local", "F", ["x"], ["y"], [node], imports)
-    model = model_of(node, 4, "string", ("int32",), 1, default)
+    model = ml.model_of(node, 4, "string", ("int32",), 1, default)
     model.opset_import.append(helper.make_opsetid("local", 1))
     model.graph.node[0].CopyFrom(helper.make_node("F", ["x"], ["y"], domain="local"))
     model.functions.append(function)
     if default == 7:
-        assert refused(model, 2).code == "C202"  # Constant of version 1 has no int32
+        assert ml.refused(model, 2).code == "C202"  # Constant of version 1 has no int32
         return
-    after = convert(model, 2)
+    after = ml.convert(model, 2)
     assert [node.op_type for node in after.functions[0].node] == ["Constant", "LabelEncoder", "Gather"]
     x = array("string", LETTERS)
-    assert_same(by_runtime(after, x), [array("int32", [1, 2, 3])])
+    ml.assert_same(ml.by_runtime(after, x), [array("int32", [1, 2, 3])])

@@ -14,21 +14,8 @@ from onnx import helper, numpy_helper
 
 import opset
 from opset.errors import ConversionError, ModelError
-from tests.adapters.ml_judges import (
-    COMPARISONS,
-    KINDS,
-    ML,
-    NAN,
-    array,
-    assert_same,
-    by_hand,
-    by_runtime,
-    convert,
-    model_of,
-    node_of,
-    operators,
-    refused,
-)
+from tests.adapters import ml_judges as ml
+from tests.adapters.ml_judges import NAN, array
 from tests.bounds import cpu_seconds
 
 STUMP = {
@@ -48,14 +35,14 @@ def votes(prefix, *entries):
 
 
 def regressor(*entries, targets=1, **attributes):
-    return node_of(
+    return ml.node_of(
         "TreeEnsembleRegressor", **{**STUMP, "n_targets": targets, **votes("target", *entries), **attributes}
     )
 
 
 def classifier(*entries, labels=("a", "b", "c"), **attributes):
     labels = {"classlabels_strings" if isinstance(labels[0], str) else "classlabels_int64s": list(labels)}
-    return node_of(
+    return ml.node_of(
         "TreeEnsembleClassifier", ("y", "z"), **{**STUMP, **labels, **votes("class", *entries), **attributes}
     )
 
@@ -115,17 +102,17 @@ REGRESSORS = [
 @pytest.mark.parametrize("case", REGRESSORS, ids=lambda case: case[0].replace(" ", "_"))
 def test_regressor(case):
     _, node, kind, result = case
-    points = POINTS if KINDS[kind][1] in (np.float32, np.float64) else POINTS[:3]
+    points = POINTS if ml.KINDS[kind][1] in (np.float32, np.float64) else POINTS[:3]
     x = array(kind, points)
-    before = model_of(node, 3, kind)
-    after = convert(before, 5)
-    assert operators(after) == result
+    before = ml.model_of(node, 3, kind)
+    after = ml.convert(before, 5)
+    assert ml.operators(after) == result
     exact = "Softmax" not in result and "Sigmoid" not in result
-    wanted = by_hand(before, x)
-    assert_same(by_hand(after, x), wanted, exact)
-    assert_same(by_runtime(after, x), wanted, exact)
+    wanted = ml.by_hand(before, x)
+    ml.assert_same(ml.by_hand(after, x), wanted, exact)
+    ml.assert_same(ml.by_runtime(after, x), wanted, exact)
     if kind != "int32":  # it has no kernel
-        assert_same(by_runtime(before, x), wanted, exact)
+        ml.assert_same(ml.by_runtime(before, x), wanted, exact)
 
 
 NEGATIVE = [(0, 1, 0, -0.25), (0, 2, 0, 0.75)]
@@ -157,17 +144,17 @@ def test_classifier(case):
     _, node, kind, result = case
     x = array(kind, POINTS if kind in ("float", "double") else POINTS[:3])
     label = "string" if any(a.name == "classlabels_strings" for a in node.attribute) else "int64"
-    before = model_of(node, 3, kind, (label, "float"))
-    after = convert(before, 5)
-    assert operators(after) == result
+    before = ml.model_of(node, 3, kind, (label, "float"))
+    after = ml.convert(before, 5)
+    assert ml.operators(after) == result
     exact = "Softmax" not in result and "Sigmoid" not in result
-    wanted = by_hand(before, x)
-    for found in (by_hand(after, x), by_runtime(after, x), by_runtime(before, x)):
-        assert_same(found, wanted, exact)
+    wanted = ml.by_hand(before, x)
+    for found in (ml.by_hand(after, x), ml.by_runtime(after, x), ml.by_runtime(before, x)):
+        ml.assert_same(found, wanted, exact)
 
 
 def test_what_a_single_leaf_and_a_shared_node_become():
-    (leaf,) = convert(model_of(regressor((7, 3, 0, 0.5), **ONE_LEAF), 3, "float"), 5).graph.node
+    (leaf,) = ml.convert(ml.model_of(regressor((7, 3, 0, 0.5), **ONE_LEAF), 3, "float"), 5).graph.node
     written = {a.name: helper.get_attribute_value(a) for a in leaf.attribute}
     assert (written["nodes_featureids"], list(written["nodes_trueleafs"]), list(written["nodes_falseleafs"])) == (
         [0],
@@ -177,7 +164,7 @@ def test_what_a_single_leaf_and_a_shared_node_become():
     assert len(written["leaf_targetids"]) == 2
     assert "nodes_missing_value_tracks_true" not in written
     node = regressor((0, 3, 0, 1.0), (0, 4, 0, 2.0), (0, 5, 0, 3.0), **SHARED)
-    (shared,) = convert(model_of(node, 3, "float"), 5).graph.node
+    (shared,) = ml.convert(ml.model_of(node, 3, "float"), 5).graph.node
     inner = [c for a in shared.attribute if a.name.endswith("nodeids") for c in a.ints]
     assert len(inner) == 2 * 4  # the third node stands once for each of its parents
 
@@ -241,41 +228,41 @@ REFUSED_CLASSIFIERS = [
 @pytest.mark.parametrize("case", [*REFUSED_REGRESSORS, *REFUSED_CLASSIFIERS], ids=lambda case: f"{case[1]} {case[2]}")
 def test_trees_are_refused(case):
     node, code, why = case
-    model = model_of(node, 3, "float", ("string", "float")[-len(node.output) :])
-    finding = refused(model, 5)
+    model = ml.model_of(node, 3, "float", ("string", "float")[-len(node.output) :])
+    finding = ml.refused(model, 5)
     assert (finding.code, why in finding.why) == (code, True), str(finding)
 
 
 def test_trees_need_the_type_of_their_input_and_a_default_domain_of_version_7():
-    model = model_of(regressor(*BOTH), 3, "float")
+    model = ml.model_of(regressor(*BOTH), 3, "float")
     model.graph.input[0].ClearField("type")
-    assert refused(model, 5).code == "C203"
-    assert refused(model_of(regressor(*BOTH), 3, "float", default=6), 5).code == "C201"
+    assert ml.refused(model, 5).code == "C203"
+    assert ml.refused(ml.model_of(regressor(*BOTH), 3, "float", default=6), 5).code == "C201"
 
 
 def test_deprecated_trees_come_down_as_they_are():
-    before = model_of(regressor(*BOTH), 5, "float")
-    assert opset.convert(before, {ML: 1}).graph.node[0] == before.graph.node[0]
+    before = ml.model_of(regressor(*BOTH), 5, "float")
+    assert opset.convert(before, {ml.ML: 1}).graph.node[0] == before.graph.node[0]
     doubles = regressor(*BOTH, target_weights=None, target_weights_as_tensor=array("double", [1, 2]))
-    assert opset.convert(model_of(doubles, 5, "double"), {ML: 3}).graph.node[0] == doubles
-    assert refused(model_of(doubles, 5, "double"), 1).code == "C204"
+    assert opset.convert(ml.model_of(doubles, 5, "double"), {ml.ML: 3}).graph.node[0] == doubles
+    assert ml.refused(ml.model_of(doubles, 5, "double"), 1).code == "C204"
 
 
 def test_a_model_without_the_default_domain_imports_the_one_beside():
-    before = model_of(regressor(*BOTH, base_values=[0.5]), 1, "float", default=0)
-    after = convert(before, 5)
-    assert {entry.domain: entry.version for entry in after.opset_import} == {ML: 5, "": 22}
+    before = ml.model_of(regressor(*BOTH, base_values=[0.5]), 1, "float", default=0)
+    after = ml.convert(before, 5)
+    assert {entry.domain: entry.version for entry in after.opset_import} == {ml.ML: 5, "": 22}
     x = array("float", POINTS)
-    assert_same(by_runtime(after, x), by_hand(before, x))
+    ml.assert_same(ml.by_runtime(after, x), ml.by_hand(before, x))
 
 
 def test_what_is_made_moves_on_with_the_default_domain():
     node = classifier(*THREE, post_transform="SOFTMAX", base_values=[0.5, 1.0, 0.0])
-    before = model_of(node, 1, "double", ("string", "float"), default=8)
-    after = opset.convert(before, {"": 21, ML: 5})
-    assert {entry.domain: entry.version for entry in after.opset_import} == {"": 21, ML: 5}
+    before = ml.model_of(node, 1, "double", ("string", "float"), default=8)
+    after = opset.convert(before, {"": 21, ml.ML: 5})
+    assert {entry.domain: entry.version for entry in after.opset_import} == {"": 21, ml.ML: 5}
     x = array("double", POINTS)
-    assert_same(by_runtime(after, x), by_hand(before, x), exact=False)
+    ml.assert_same(ml.by_runtime(after, x), ml.by_hand(before, x), exact=False)
 
 
 # Forests.
@@ -358,12 +345,12 @@ def test_classifiers_as_exporters_write_them(seed, style, classes):
     labels = rng.choice([tuple(range(classes)), tuple("abcde"[:classes])])
     node = classifier(*cast, labels=labels, post_transform=transform, **given)
     kind = rng.choice(["float", "float", "double"])
-    before = model_of(node, rng.choice([1, 3]), kind, ("string" if isinstance(labels[0], str) else "int64", "float"))
+    before = ml.model_of(node, rng.choice([1, 3]), kind, ("string" if isinstance(labels[0], str) else "int64", "float"))
     x = array(kind, [[rng.choice([*NUMBERS, 7.0, NAN]) for _ in range(3)] for _ in range(12)])
-    after = convert(before, 5)
-    wanted = by_hand(before, x)
-    for found in (by_hand(after, x), by_runtime(after, x), by_runtime(before, x)):
-        assert_same(found, wanted, transform == "NONE" and kind == "float")
+    after = ml.convert(before, 5)
+    wanted = ml.by_hand(before, x)
+    for found in (ml.by_hand(after, x), ml.by_runtime(after, x), ml.by_runtime(before, x)):
+        ml.assert_same(found, wanted, transform == "NONE" and kind == "float")
 
 
 @settings(max_examples=100, deadline=None)
@@ -381,7 +368,7 @@ def test_any_regressor_gives_the_same_or_is_refused(seed):
         }[style]()
         return [(target, weight_of(rng, "both")) for target in chosen]
 
-    modes = rng.choice([[mode] for mode in COMPARISONS] + [list(COMPARISONS)])
+    modes = rng.choice([[mode] for mode in ml.COMPARISONS] + [list(ml.COMPARISONS)])
     given, cast = forest(rng, rng.choice([1, 2, 7]), rng.randrange(5), 3, modes, rng.random() < 0.5, vote, NUMBERS)
     if not cast:
         cast = [(0, given["nodes_modes"].index("LEAF"), 0, 0.5)]
@@ -391,21 +378,21 @@ def test_any_regressor_gives_the_same_or_is_refused(seed):
         given["post_transform"] = rng.choice(["NONE", "NONE", "SOFTMAX", "LOGISTIC"])
     kind = rng.choice(["float", "double", "int64"])
     node = regressor(*cast, targets=targets, aggregate_function=how, **given)
-    before = model_of(node, 3, kind)
+    before = ml.model_of(node, 3, kind)
     choices = [-1, 0, 1, 2, 7] if kind == "int64" else [*NUMBERS, 7.0, NAN]
     x = array(kind, [[rng.choice(choices) for _ in range(3)] for _ in range(12)])
     try:
-        after = convert(before, 5)
+        after = ml.convert(before, 5)
     except ConversionError as error:
         assert how in ("MIN", "MAX") or "base_values" in given, str(error)
         assert style != "all", str(error)
         return
     exact = given.get("post_transform", "NONE") == "NONE"
-    wanted = by_hand(before, x)
-    assert_same(by_hand(after, x), wanted, exact)
+    wanted = ml.by_hand(before, x)
+    ml.assert_same(ml.by_hand(after, x), wanted, exact)
     # onnxruntime merges chains of == whose leaves weigh the same, and takes NaN to the true branch of !=.
     if not {"BRANCH_EQ", "BRANCH_NEQ"} & set(given["nodes_modes"]):
-        assert_same(by_runtime(after, x), wanted, exact and kind != "double")
+        ml.assert_same(ml.by_runtime(after, x), wanted, exact and kind != "double")
 
 
 # Size.
@@ -415,7 +402,7 @@ def chain(length, kind):
     """Return a regressor that is one path of nodes with a leaf at each."""
     modes = ["BRANCH_LEQ", "LEAF"] * length + ["LEAF"]
     size = 2 * length + 1
-    return node_of(
+    return ml.node_of(
         "TreeEnsembleRegressor", n_targets=1, nodes_treeids=[0] * size, nodes_nodeids=[*range(size)],
         nodes_featureids=[0] * size, nodes_modes=modes,
         nodes_values_as_tensor=array(kind, [i // 2 for i in range(size)]),
@@ -429,23 +416,23 @@ def chain(length, kind):
 def test_a_chain_of_many_nodes_and_tensors_beyond_the_size_of_other_constants():
     length = 40_000
     with cpu_seconds(20):
-        after = convert(model_of(chain(length, "double"), 3, "double"), 5)
+        after = ml.convert(ml.model_of(chain(length, "double"), 3, "double"), 5)
     x = array("double", [[-1.0], [3.0], [length + 1.0]])
-    assert_same(by_hand(after, x), [np.array([[0], [3], [length]], np.float32)])
+    ml.assert_same(ml.by_hand(after, x), [np.array([[0], [3], [length]], np.float32)])
 
 
 @pytest.mark.clock
 def test_nodes_that_double_at_each_level_are_refused_at_once():
     levels = 5000
     size = levels + 1
-    node = node_of(
+    node = ml.node_of(
         "TreeEnsembleRegressor", n_targets=1, nodes_treeids=[0] * size, nodes_nodeids=[*range(size)],
         nodes_featureids=[0] * size, nodes_modes=["BRANCH_LEQ"] * levels + ["LEAF"], nodes_values=[0.0] * size,
         nodes_truenodeids=[*range(1, size), 0], nodes_falsenodeids=[*range(1, size), 0],
         target_treeids=[0], target_nodeids=[levels], target_ids=[0], target_weights=[1.0],
     )  # fmt: skip
     with cpu_seconds(5):
-        finding = refused(model_of(node, 3, "float"), 5)
+        finding = ml.refused(ml.model_of(node, 3, "float"), 5)
     assert (finding.code, "more than" in finding.why) == ("C204", True)
 
 
@@ -470,9 +457,9 @@ def odd_tensors(draw):
 
 
 WHOLE = [
-    (node_of("LabelEncoder", classes_strings=["a", "b", "c"]), 1),
-    (node_of("LabelEncoder", keys_strings=["a", "b", "c"], values_int64s=[0, 1, 2]), 2),
-    (node_of("LabelEncoder", keys_floats=[0.0, 1.0, NAN], values_tensor=array("double", [1, 2, 3])), 4),
+    (ml.node_of("LabelEncoder", classes_strings=["a", "b", "c"]), 1),
+    (ml.node_of("LabelEncoder", keys_strings=["a", "b", "c"], values_int64s=[0, 1, 2]), 2),
+    (ml.node_of("LabelEncoder", keys_floats=[0.0, 1.0, NAN], values_tensor=array("double", [1, 2, 3])), 4),
     (regressor(*THREE, targets=3, base_values=[1.0, 2.0, 3.0], nodes_missing_value_tracks_true=[1, 0, 1]), 3),
     (classifier(*THREE), 3),
     (classifier(*NEGATIVE, labels=(0, 1), post_transform="LOGISTIC"), 3),
@@ -485,7 +472,7 @@ def test_whatever_attributes_hold_no_other_exception_escapes(data):
     whole, version = data.draw(st.sampled_from(WHOLE))
     node = onnx.NodeProto()
     node.CopyFrom(whole)
-    declared = opset.get_schema(node.op_type, version, ML).attributes
+    declared = opset.get_schema(node.op_type, version, ml.ML).attributes
     for name in data.draw(st.lists(st.sampled_from(sorted(declared)), min_size=1, max_size=3, unique=True)):
         kind = declared[name].type
         if kind == "tensor":
@@ -499,10 +486,10 @@ def test_whatever_attributes_hold_no_other_exception_escapes(data):
                 del node.attribute[index]
         number = onnx.AttributeProto.AttributeType.Value(kind.upper())
         node.attribute.append(helper.make_attribute(name, value, attr_type=number))
-    element = data.draw(st.sampled_from(sorted(KINDS)))
-    model = model_of(node, version, element, ("float",) * len(node.output))
+    element = data.draw(st.sampled_from(sorted(ml.KINDS)))
+    model = ml.model_of(node, version, element, ("float",) * len(node.output))
     for to in {1: [2, 4], 2: [1, 4], 3: [5], 4: [2, 1]}[version]:
         try:
-            opset.convert(model, {ML: to})
+            opset.convert(model, {ml.ML: to})
         except (ConversionError, ModelError) as error:
             assert error.findings

@@ -35,6 +35,7 @@ from onnx import TensorProto, numpy_helper
 from tests.conformance.archive import archived_cases
 from tests.conformance.converters import CONVERTERS, Refused, Target
 from tests.conformance.judge import Case, Judge, Verdict, is_random, opset_of
+from tests.conformance.processes import started
 
 KINDS = ("same", "refused", "wrong", "unjudged", "disputed", "error")
 SECONDS_PER_CONVERSION = 120
@@ -170,11 +171,7 @@ def run_all(
     while waiting or running:
         while waiting and len(running) < processes:
             if not idle:
-                ours, theirs = context.Pipe()
-                process = context.Process(target=work, args=(theirs, cases, settings), daemon=True)
-                process.start()
-                theirs.close()
-                idle.append((ours, process))
+                idle.append(started(context, work, cases, settings))
             pipe, process = idle.pop()
             job = waiting.pop()
             pipe.send(job)

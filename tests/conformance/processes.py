@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
-__all__ = ["Died", "each"]
+__all__ = ["Died", "each", "started"]
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -24,6 +24,15 @@ class Died:
 
     stage: str
     why: str
+
+
+def started(context: Any, target: Callable[..., None], *arguments: Any) -> tuple[Connection, Any]:
+    """Return the end of a pipe and a process that runs `target` with the other end and these arguments."""
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(theirs, *arguments), daemon=True)
+    process.start()
+    theirs.close()
+    return ours, process
 
 
 def serve(pipe: Connection, function: Callable[[Any], Stages[Any]], memory: int) -> None:
@@ -55,17 +64,10 @@ def each(
     idle: list[tuple[Connection, Any]] = []
     busy: dict[Connection, tuple[Any, Job, float, str]] = {}
 
-    def start() -> tuple[Connection, Any]:
-        ours, theirs = context.Pipe()
-        process = context.Process(target=serve, args=(theirs, function, memory), daemon=True)
-        process.start()
-        theirs.close()
-        return ours, process
-
     try:
         while True:
             while len(busy) < processes and (job := next(coming, None)) is not None:
-                pipe, process = idle.pop() if idle else start()
+                pipe, process = idle.pop() if idle else started(context, serve, function, memory)
                 pipe.send(job)
                 busy[pipe] = (process, job, time.monotonic(), "")
             if not busy:

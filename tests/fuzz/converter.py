@@ -29,6 +29,7 @@ import onnx
 import opset
 from opset.errors import OpsetError
 from tests.conformance.judge import operators, opset_of, unchanged_between
+from tests.conformance.processes import started
 from tests.fuzz.drawing.models import DRAWS, ML, Case, make_case, schema_at
 
 TARGETS = {"": range(7, 27), ML: range(1, 6)}
@@ -365,15 +366,7 @@ def run(
     by_operator: dict[str, Counter[str]] = {}
     found: list[Finding] = []
     context = multiprocessing.get_context("spawn")
-
-    def worker() -> tuple[Any, Any]:
-        ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs, everywhere, judge), daemon=True)
-        process.start()
-        theirs.close()
-        return ours, process
-
-    pipe, process = worker()
+    pipe, process = started(context, work, everywhere, judge)
     for name in names(pattern, seed):
         if time.monotonic() - start > seconds:
             break
@@ -388,7 +381,7 @@ def run(
             process.join()
             counts["crash"] += 1
             found.append(Finding(name, 0, 0, "crash", f"status {process.exitcode}"))
-            pipe, process = worker()
+            pipe, process = started(context, work, everywhere, judge)
             continue
         counts[kind] += 1
         operator[kind] += 1

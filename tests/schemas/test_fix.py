@@ -3,29 +3,11 @@
 from opset.schemas.fix import fixed_text, fixes
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import load_operator, load_sets
+from tests.schemas.texts import SCALE
 
 SETS = load_sets(FOLDER / "types.yaml")
-RIGHT = """\
-operator: Scale
-family: acme
-versions:
-- since: 2
-  change:
-    inputs: {added: [by]}
-    attributes: {axis: {added: int, default: 1, old: 0}, by: {removed: float, input: by}}
-    types: {T: [+bfloat16]}
-    meaning: It counts differently.
-    adapters: {up: derived, down: derived}
-  doc: Scales.
-  inputs:
-  - {name: X, type: T, doc: what is scaled}
-  - {name: by, type: T, doc: factor}
-  outputs:
-  - {name: Y, type: T, doc: the result}
-  attributes:
-    axis: {type: int, default: 1, doc: where}
-  types:
-    T: floats_ir4
+DECLARED = "    attributes: {axis: {added: int, default: 1, old: 0}, by: {removed: float, input: by}}\n"
+OLDER = """\
 - since: 1
   same_as: 2
   shares: [outputs]
@@ -36,6 +18,11 @@ versions:
   types:
     T: floats
 """
+RIGHT = (
+    SCALE.partition("- since: 1\n")[0]
+    .replace("    attributes: {axis: {added: int, default: 1}}\n", f"    inputs: {{added: [by]}}\n{DECLARED}")
+    .replace("    adapters", "    meaning: It counts differently.\n    adapters")
+) + OLDER
 WRONG = (
     RIGHT.replace("    inputs: {added: [by]}\n", "    outputs: {added: [Z]}\n")
     .replace("added: int, default: 1, old: 0", "old: 0")

@@ -10,6 +10,7 @@ from opset.schemas.lint import FAMILIES, Inferred
 from opset.schemas.lint import lint as lint_all
 from opset.schemas.loader import load_folder
 from opset.schemas.lock import lock_released
+from tests.schemas.texts import SCALE as TEXT
 
 ABOUT_EXAMPLES = {"S220", "S221", "S222", "S223"}
 
@@ -19,35 +20,6 @@ def lint(*arguments):
     return [finding for finding in lint_all(*arguments) if finding.code not in ABOUT_EXAMPLES]
 
 
-TEXT = """\
-operator: Scale
-family: acme
-versions:
-- since: 2
-  change:
-    attributes: {axis: {added: int, default: 1}}
-    types: {T: [+bfloat16]}
-    adapters: {up: derived, down: derived}
-  doc: Scales.
-  inputs:
-  - {name: X, type: T, doc: what is scaled}
-  - {name: by, type: T, doc: factor}
-  outputs:
-  - {name: Y, type: T, doc: the result}
-  attributes:
-    axis: {type: int, default: 1, doc: where}
-  types:
-    T: floats_ir4
-- since: 1
-  same_as: 2
-  inputs:
-  - {name: X, type: T}
-  - {name: by, type: T}
-  outputs:
-  - {name: Y, type: T}
-  types:
-    T: floats
-"""
 ADDED = "    attributes: {axis: {added: int, default: 1}}\n"
 SIGNATURE = "    axis: {type: int, default: 1, doc: where}\n"
 GONE = "  types:\n    T: floats\n"

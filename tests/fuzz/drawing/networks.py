@@ -58,17 +58,25 @@ def global_pool(d: Draw) -> list[Argument | None]:
     return [d.tame(0, d.shape(None, 3, 5))]
 
 
-@draws("Conv", "ConvTranspose")
-def conv(d: Draw) -> list[Argument | None]:
+def convolution(d: Draw) -> tuple[int, list[int], list[int], int, int]:
+    """State the window and groups of a convolution.
+
+    Return how many groups there are, the kernel, the least size along each axis, and channels of a group, in and out.
+    """
     axes, group = d.pick(1, 2, 2, 3), d.pick(1, 1, 2)
     kernel = [d.structure.randint(1, 3) for _ in range(axes)]
     d.attr("kernel_shape", kernel)
     d.attributes["group"] = group
     reach = window(d, axes, kernel)
-    inner, outer = d.pick(1, 2), d.pick(1, 2)
+    return group, kernel, reach, d.pick(1, 2), d.pick(1, 2)
+
+
+@draws("Conv", "ConvTranspose")
+def conv(d: Draw) -> list[Argument | None]:
+    group, kernel, reach, inner, outer = convolution(d)
     plain = d.schema.name == "Conv"
     if not plain and d.chance(0.3):
-        strides = d.attributes.get("strides", [1] * axes)
+        strides = d.attributes.get("strides", [1] * len(kernel))
         d.attributes["output_padding"] = [d.structure.randint(0, s - 1) for s in strides]
     weights = [outer * group, inner, *kernel] if plain else [inner * group, outer, *kernel]
     shape = [d.size(1, 2) or 1, inner * group, *(d.sizes.randint(r, r + 4) for r in reach)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, TensorProto, helper, numpy_helper
 
-from tests.fuzz.drawing.networks import window
+from tests.fuzz.drawing.networks import convolution
 from tests.fuzz.drawing.nodes import DTYPES, PLAIN, Argument, Draw, Given, Listed, draws
 
 FLOATS = ("float", "double", "float16")
@@ -182,12 +182,7 @@ def col2im(d: Draw) -> list[Given]:
 
 @draws("ConvInteger", "QLinearConv")
 def quantized_conv(d: Draw) -> list[Given]:
-    axes, group = d.pick(1, 2, 2, 3), d.pick(1, 1, 2)
-    kernel = [d.structure.randint(1, 3) for _ in range(axes)]
-    d.attr("kernel_shape", kernel)
-    d.attributes["group"] = group
-    reach = window(d, axes, kernel)
-    inner, outer = d.pick(1, 2), d.pick(1, 2)
+    group, kernel, reach, inner, outer = convolution(d)
     integer = d.schema.name == "ConvInteger"
     kind, weight = d.pick(("uint8", "uint8"), ("uint8", "int8"), ("uint8" if integer else "int8", "int8"))
     x = Argument(d.array(kind, [d.size(1, 2) or 1, inner * group, *(d.sizes.randint(r, r + 4) for r in reach)]), kind)
