@@ -135,6 +135,11 @@ class Call:
         constant = self.constant(index)
         return None if constant is None else constant.values
 
+    def element(self, index: int) -> Element:
+        """Return the first element of an input, None where it is not known; of inputs of which one is declared."""
+        elements = self.elements(index)
+        return elements[0] if elements else None
+
     def sizes(self, index: int) -> tuple[Size | None, ...] | None:
         """Return the elements of an integer input of rank 0 or 1; None where their number is not known.
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from opset.errors import ModelError
-from opset.inference.agreement import element_stated, may_give, one_element, unify
+from opset.inference.agreement import element_stated, may_give
 from opset.inference.call import Call, Element
-from opset.inference.dimensions import Dim, Size, TooComplex, ceil_div, equal, less, maximum
+from opset.inference.dimensions import Dim, Size, TooComplex, ceil_div, maximum
 from opset.inference.elements import applied, rounded
 from opset.inference.registration import data, infer
 from opset.inference.types import Shape, Type, tensor
@@ -59,13 +59,9 @@ def constant_of_shape_9(call: Call) -> Type:
     if value is not None and any(size != 1 for size in value.dims):
         raise Violation("C2", f"value has the shape {list(value.dims)}")
     element = "float" if value is None else element_name(value.data_type)
-    unify(call, 0, (None,), "C1")
     sizes = call.sizes(0)
     if sizes is None:
         call.doubt("the number of sizes is not known")
-        return tensor(element)
-    if any(less(size, 0) for size in sizes):
-        raise Violation("C1", f"the input is {list(sizes)}")
     return tensor(element, sizes)
 
 
@@ -88,12 +84,10 @@ def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
 @infer("Range")
 def range_11(call: Call) -> Shape:
     """Return the shape of the numbers from start in steps of delta, limit excluded."""
-    start, limit, delta = (one_element(call, index, "C1") for index in range(3))
+    start, limit, delta = map(call.element, range(3))
     stash = call.attribute("stash_type")
     if stash not in (None, 1, 11) and call.dtype(0) in ("float16", "bfloat16"):
         raise Violation("C4", f"stash_type {stash}")
-    if isinstance(delta, int | float) and delta == 0:
-        raise Violation("C2", "delta is 0")
     try:
         return (_count(start, limit, delta),)
     except TooComplex:
@@ -121,7 +115,7 @@ def _count(start: Any, limit: Any, delta: Any) -> Size | None:
 @data("Range")
 def range_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the numbers of a range."""
-    start, limit, delta = (one_element(call, index, "C1") for index in range(3))
+    start, limit, delta = map(call.element, range(3))
     count, type_ = _count(start, limit, delta), call.dtype(0)
     # Small floats are computed in a wider type, and then converted.
     wide = ("double" if call.attribute("stash_type") == 11 else "float") if type_ == "float16" else type_
@@ -169,14 +163,10 @@ def random_normal_like_1(call: Call) -> Type:
 @infer("EyeLike")
 def eye_like_9(call: Call) -> Type:
     """Return the shape of the input, a matrix, and by default its type."""
-    shape = unify(call, 0, (None, None), "C1")
-    return tensor(_element(call), shape)
+    return tensor(_element(call), call.shape(0) or (None, None))
 
 
 @infer("Multinomial")
 def multinomial_7(call: Call) -> Type:
     """Return (rows, sample_size)."""
-    shape, count = call.shape(0), call.attribute("sample_size")
-    if shape is not None and (len(shape) != 2 or (equal(shape[1], 0) and equal(shape[0], 0) is False)):
-        raise Violation("C1", f"shape {list(shape)}")
-    return tensor(element_stated(call, "dtype"), (None if shape is None else shape[0], count))
+    return tensor(element_stated(call, "dtype"), (call.size("N"), call.attribute("sample_size")))

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from opset.inference.agreement import axes_of, check_one_element, one_element, quotient, required, unify
+from opset.inference.agreement import quotient, required, unify
 from opset.inference.call import Call, Constant, Element, Unknown
-from opset.inference.dimensions import Size, broadcast, equal, followed, less, multiplied, total
+from opset.inference.dimensions import Size, broadcast, equal, followed, multiplied, total
 from opset.inference.elements import broadcast_shape, picked, spread
 from opset.inference.registration import data, infer
 from opset.inference.types import MAX_RANK, Shape, shown
@@ -95,31 +95,6 @@ def space_to_depth_1(call: Call) -> Shape:
     )
 
 
-@infer("ReverseSequence")
-def reverse_sequence_10(call: Call) -> Shape:
-    """Return the shape of the input; there is a length for each sequence."""
-    batch, time = call.attribute("batch_axis"), call.attribute("time_axis")
-    shape = call.shape(0)
-    if batch == time or (shape is not None and len(shape) < 2):
-        raise Violation("C1", f"batch_axis {batch}, time_axis {time}, rank {'?' if shape is None else len(shape)}")
-    sizes: list[Size | None] = list(call.require_shape(0))
-    (sizes[batch],) = unify(call, 1, (sizes[batch],), "C2")
-    lengths = tuple(call.sizes(1) or ())
-    if any(less(each, 0) or less(sizes[time], each) for each in lengths):
-        raise Violation("C3", f"lengths {shown(lengths[:20])}, dimension of time {sizes[time]}")
-    return tuple(sizes)
-
-
-@infer("Trilu")
-def trilu_14(call: Call) -> Shape:
-    """Return the shape of the input, whose last two dimensions are matrices."""
-    shape = call.require_shape(0)
-    if len(shape) < 2:
-        raise Violation("C1", f"rank {len(shape)}")
-    check_one_element(call, 1, "C2")
-    return shape
-
-
 # -- joining --
 
 
@@ -194,30 +169,21 @@ def tile_6(call: Call) -> Shape:
         return tuple([0 if each == 0 else None for each in repeats])
     if repeats is None:
         return tuple([0 if each == 0 else None for each in shape])
-    return _tiled(shape, repeats)
+    return tuple([multiplied(pair) for pair in zip(shape, repeats, strict=True)])
 
 
 @infer("Tile")
 def tile_1(call: Call) -> Shape:
     """Return the shape with one size multiplied; count and dimension are numbers of the data's type."""
     shape = call.require_shape(0)
-    tiles, axis = (one_element(call, index, "C2") for index in (1, 2))
+    tiles, axis = call.element(1), call.element(2)
     if any(isinstance(each, float) and not each.is_integer() for each in (tiles, axis)):
         raise Violation("C2", f"tiles {tiles!r}, axis {axis!r}")
-    count = int(tiles) if isinstance(tiles, int | float) else tiles
+    count: Any = int(tiles) if isinstance(tiles, int | float) else tiles
     if not isinstance(axis, int | float):
         return tuple([size if count == 1 or size == 0 else None for size in shape])
-    repeats: list[Any] = [1] * len(shape)
-    repeats[axes_of(call, [int(axis)], len(shape), "C1", front=True)[0]] = count
-    return _tiled(shape, repeats)
-
-
-def _tiled(shape: tuple[Size, ...], repeats: Sequence[Size | None]) -> Shape:
-    if len(repeats) != len(shape):
-        raise Violation("C1", f"{len(repeats)} repeats, rank {len(shape)}")
-    if any(less(each, 0) for each in repeats):
-        raise Violation("C2", f"repeats {shown(tuple(repeats))}")
-    return tuple([multiplied(pair) for pair in zip(shape, repeats, strict=True)])
+    along = int(axis)
+    return (*shape[:along], multiplied((shape[along], count)), *shape[along + 1 :])
 
 
 @data("Tile", since=6)
@@ -236,8 +202,6 @@ def expand_8(call: Call) -> Shape:
     shape, wanted = call.shape(0), call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
-    if any(less(each, 0) for each in wanted):
-        raise Violation("C1", f"shape {shown(tuple(wanted))}")
     if shape is None:
         raise Unknown("the rank of input is not known")
     rank = max(len(shape), len(wanted))

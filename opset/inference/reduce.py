@@ -7,26 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from opset.inference.agreement import one_element
 from opset.inference.call import Call, Constant, Element
 from opset.inference.dimensions import Dim, at_most, maximum, minimum, product
 from opset.inference.elements import applied, extreme, offsets_of, rounded, whole
-from opset.inference.registration import data, infer
+from opset.inference.registration import data
 from opset.inference.rules.reduction import stated_axes
-from opset.inference.types import Shape
 
 Fold = Callable[[Sequence[Any], "str | None"], Element]
 _FLOATS = ("float", "double", "float16")
 _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any order
-
-
-@infer("CumSum", "CumProd")
-def cum_sum_11(call: Call) -> Shape:
-    """Return the shape of x."""
-    axis, shape = one_element(call, 1, "C2"), call.require_shape(0)
-    if isinstance(axis, int):
-        call.axis(axis, len(shape), "C1")
-    return shape
 
 
 @data("CumSum")
@@ -42,10 +31,10 @@ def cum_prod_26_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _accumulated(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] | None:
-    given, axis = call.constant(0), one_element(call, 1, "C2")
+    given, axis = call.constant(0), call.element(1)
     if given is None or not isinstance(axis, int):
         return None
-    along, type_ = call.axis(axis, len(given.dims)), call.dtype(0)
+    along, type_ = axis % len(given.dims), call.dtype(0)
     inner, size = math.prod(given.dims[along + 1 :]), given.dims[along]
     result: list[Element] = [None] * len(given.values)
     for first in range(len(given.values)):
@@ -106,7 +95,7 @@ def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     if not axes and call.attribute("noop_with_empty_axes"):
         return given.values
     rank = len(given.dims)
-    known = {call.axis(axis, rank) for axis in axes if isinstance(axis, int)}
+    known = {axis % rank for axis in axes if isinstance(axis, int)}
     if any(not isinstance(axis, int) for axis in axes):
         return None
     groups = _groups(given, known if axes else set(range(rank)))

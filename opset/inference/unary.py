@@ -1,4 +1,4 @@
-"""Elementwise functions of one input: elements of small results, and the output shape of Clip."""
+"""Elementwise functions of one input: elements of small results."""
 
 from __future__ import annotations
 
@@ -6,23 +6,13 @@ import math
 from functools import partial
 from typing import Any
 
-from opset.inference.agreement import unify
 from opset.inference.call import Call, Element
 from opset.inference.dimensions import Dim, maximum, minimum
 from opset.inference.elements import Function, applied, each, rounded, typed, whole
-from opset.inference.registration import data, infer
-from opset.inference.types import Shape
+from opset.inference.registration import data
 
 _FAR = 2**62
 """A bound that no size reaches, such as the limits of int64 and float."""
-
-
-@infer("Clip", since=11)
-def clip_11(call: Call) -> Shape:
-    """Return the shape of the input; the bounds must be scalars."""
-    for index in (1, 2):
-        unify(call, index, (), "C1")
-    return call.require_shape(0)
 
 
 @data("Clip")

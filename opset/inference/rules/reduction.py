@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import unify
 from opset.inference.call import Call, Element, Unknown
-from opset.inference.dimensions import Size, equal
+from opset.inference.dimensions import Size
 from opset.inference.registration import rule
 from opset.inference.types import Shape
-from opset.schemas.constraints import Violation
 
 
 @rule("reduce")
@@ -26,7 +24,7 @@ def reduce(call: Call, output: int) -> Shape:
         if shape and not keep:
             raise Unknown("the number of reduced axes is not known")
         return tuple(_only_one(size) for size in shape)
-    chosen = {call.axis(axis, len(shape), "C1") for axis in axes if isinstance(axis, int)}
+    chosen = {axis % len(shape) for axis in axes if isinstance(axis, int)}
     loose = sum(not isinstance(axis, int) for axis in axes)
     left = [size for axis, size in enumerate(shape) if axis not in chosen]
     if loose >= len(left):  # axes are distinct, so all are reduced
@@ -41,9 +39,7 @@ def reduce(call: Call, output: int) -> Shape:
 def arg_reduce(call: Call, output: int) -> Shape:
     """Return the shape of the first input with the size of `axis` replaced by 1, or removed without `keepdims`."""
     shape = call.require_shape(0)
-    axis = call.axis(call.attribute("axis"), len(shape), "C1")
-    if equal(shape[axis], 0):
-        raise Violation("C2", f"shape {list(shape)}, axis {axis}")
+    axis = call.attribute("axis") % len(shape)
     return (*shape[:axis], *((1,) if call.attribute("keepdims") else ()), *shape[axis + 1 :])
 
 
@@ -51,10 +47,7 @@ def stated_axes(call: Call) -> tuple[Element, ...] | None:
     """Return the axes of a reduction, None for unknown ones; None where their number is unknown."""
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())
-    if not call.has(1):
-        return ()
-    unify(call, 1, (None,), "C2")
-    return call.sizes(1)
+    return call.sizes(1) if call.has(1) else ()
 
 
 def _only_one(size: Size) -> int | None:

@@ -76,13 +76,9 @@ def _coordinates(indices: Array, axis: int) -> tuple[Array, ...]:
 @kernel("GatherND")
 def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: KernelContext) -> Array:
     """Return the slices at index tuples, within the leading dimensions that x and the indices share."""
-    if not x.ndim or not indices.ndim:
-        raise Violation("C1", f"ranks {x.ndim} and {indices.ndim}")
     if x.shape[:batch_dims] != indices.shape[:batch_dims]:
         raise Violation("C2", f"shapes {list(x.shape)} and {list(indices.shape)}, batch_dims {batch_dims}")
     length = indices.shape[-1]
-    if not 1 <= length <= x.ndim - batch_dims:
-        raise Violation("C3", f"tuples of {length}, rank {x.ndim}, batch_dims {batch_dims}")
     tuples = _tuples(x.shape[batch_dims:], indices, "C4")
     context.reserve(math.prod(indices.shape[:-1]) * math.prod(x.shape[batch_dims + length :]), x.dtype)
     rank = indices.ndim - 1
@@ -128,8 +124,6 @@ def non_zero_9(x: Array, *, context: KernelContext) -> Array:
 def scatter_11(x: Array, indices: Array, updates: Array, *, axis: int, reduction: str = "none") -> Array:
     """Return x with each update written to, or combined with, the element at its coordinates."""
     axis = _checked_elements(x, indices, axis)
-    if updates.shape != indices.shape:
-        raise Violation("C4", f"shapes {list(indices.shape)} and {list(updates.shape)}")
     return _written(x, _coordinates(indices, axis), updates, reduction) if indices.size else x
 
 
@@ -144,8 +138,6 @@ def scatter_9(x: Array, indices: Array, updates: Array, *, axis: int) -> Array:
 @kernel("ScatterND")
 def scatter_nd_11(x: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Array:
     """Return x with each update written to, or combined with, the slice at its index tuple."""
-    if not x.ndim or not indices.ndim or indices.shape[-1] > x.ndim:
-        raise Violation("C1", f"shapes {list(x.shape)} and {list(indices.shape)}")
     if updates.shape != indices.shape[:-1] + x.shape[indices.shape[-1] :]:
         raise Violation("C2", f"shapes {list(x.shape)}, {list(indices.shape)} and {list(updates.shape)}")
     return _written(x, _tuples(x.shape, indices, "C3"), updates, reduction)
@@ -174,29 +166,18 @@ def _written(x: Array, coordinates: tuple[Array, ...], updates: Array, reduction
 def one_hot_11(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
     """Return the on value at the indices along a new axis, else the off value; negative indices count from the end."""
     axis %= indices.ndim + 1
-    whole = indices.astype(np.int64)
-    return _encoded(np.where(whole < 0, whole + _depth(depth), whole), _depth(depth), values, axis, context)
+    whole, count = indices.astype(np.int64), int(depth.item())
+    return _encoded(np.where(whole < 0, whole + count, whole), count, values, axis, context)
 
 
 @kernel("OneHot")
 def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
     """Return the on value at the indices along a new axis, else the off value; the axis -1 is the last one."""
     axis %= indices.ndim + 1
-    return _encoded(indices.astype(np.int64), _depth(depth), values, axis, context)
-
-
-def _depth(depth: Array) -> int:
-    if depth.size != 1 or depth.ndim > 1:
-        raise Violation("C2", f"shape {list(depth.shape)}")
-    count = int(depth.astype(np.int64).item())
-    if count < 0:
-        raise Violation("C2", f"depth {count}")
-    return count
+    return _encoded(indices.astype(np.int64), int(depth.item()), values, axis, context)
 
 
 def _encoded(indices: Array, depth: int, values: Array, axis: int, context: KernelContext) -> Array:
-    if values.shape != (2,):
-        raise Violation("C3", f"shape {list(values.shape)}")
     context.reserve(depth, np.int64)
     context.reserve(indices.size * depth, bool)
     context.reserve(indices.size * depth, values.dtype)
@@ -212,8 +193,6 @@ def top_k_10(
     x: Array, k: Array, *, axis: int, largest: int = 1, sorted: int = 1, context: KernelContext
 ) -> tuple[Array, Array]:
     """Return the k largest or smallest elements along `axis` and their indices, always sorted."""
-    if k.size != 1:
-        raise Violation("C3", f"shape {list(k.shape)}")
     return _top(x, int(k.item()), axis, bool(largest), context)
 
 
@@ -226,8 +205,6 @@ def top_k_1(x: Array, *, k: int, axis: int, context: KernelContext) -> tuple[Arr
 def _top(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> tuple[Array, Array]:
     axis %= x.ndim
     size = x.shape[axis]
-    if not 0 <= k <= size:
-        raise Violation("C2", f"K {k}, dimension {size}")
     if not x.size or not k:
         shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
         return np.empty(shape, x.dtype), np.empty(shape, np.int64)

@@ -12,7 +12,6 @@ from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import Function, kernel
-from opset.schemas.constraints import Violation
 
 # Operators that are numpy functions for every type; for small floats, numpy and ml_dtypes round the result once.
 _UFUNCS: dict[str, Any] = {
@@ -78,9 +77,6 @@ def is_inf_10(x: Array, *, detect_negative: int, detect_positive: int) -> Array:
 @kernel("Clip", since=11)
 def clip_11(x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
     """Return min(upper, max(x, lower)); an absent bound is the last finite value of the type."""
-    for name, bound in (("min", lower), ("max", upper)):
-        if bound is not None and bound.ndim:
-            raise Violation("C1", f"{name} has the shape {list(bound.shape)}")
     lowest, highest = _finite_range(x.dtype)
     # numpy converts bfloat16 to float32, which changes no value.
     limited = np.clip(x, lowest if lower is None else lower, highest if upper is None else upper)
