@@ -405,18 +405,29 @@ def _is_set(node: YamlNode, sets: TypeSets) -> bool:
 
 
 def texts_of_their_own(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A text that a constraint states is not the one that follows from what it declares (S232)."""
+    """A text that a constraint states is not the one that follows from what it or attributes declare (S232).
+
+    A constraint that is the only one of its version may be: without it, the version would share those of another one.
+    """
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for version in operator.root.value["versions"].value:
         since = version.value["since"].value
-        declared = {each.label for each in schemas[since].conditions}
-        made = all_constraints(schemas[since], {}) if declared else {}
-        for label, node in version.value["constraints"].value.items() if "constraints" in version.value else ():
-            clauses = node.value if isinstance(node.value, list) else [node]
-            texts = [each.value["text"].value for each in clauses if label in declared and "text" in each.value]
-            if texts and made[label] in texts:
+        stated = version.value["constraints"].value if "constraints" in version.value else {}
+        made = all_constraints(schemas[since], {}) if stated else {}
+        for label in made.keys() & stated.keys():
+            node = stated[label]
+            clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
+            texts = [each["text"].value for each in clauses if isinstance(each, dict) and "text" in each]
+            if isinstance(node.value, str) and not ("same_as" in version.value and len(stated) == 1):
+                texts.append(node.value)
+            if any(_words_of(text) == _words_of(made[label]) for text in texts):
                 place = operator.place(since, "constraints", label)
                 yield Finding("S232", f"{label} states the text that it has anyway", place=place, help="leave it out")
+
+
+def _words_of(text: str) -> list[str]:
+    """Return the words of a text without those between its parts, in an order that does not depend on that of these."""
+    return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
 
 
 def has_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:

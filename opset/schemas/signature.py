@@ -238,8 +238,8 @@ def _named(schema: OpSchema) -> str:
 
 
 def listed(choices: Collection[Any]) -> str:
-    """Return choices as a phrase: "a, b or c"."""
-    words = [str(each) for each in choices]
+    """Return choices as a phrase: `a, b or ""`."""
+    words = [str(each) or '""' for each in choices]
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 

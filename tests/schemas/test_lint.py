@@ -120,6 +120,14 @@ BROKEN = {
         "S231 18:8",
         "list the types",
     ),
+    "S232 of an attribute": (
+        edited(
+            ("default: 1, doc: where}", "default: 1, choices: [1, 2], constraint: C1, doc: where}"),
+            ("floats_ir4\n", 'floats_ir4\n  constraints:\n    C1: "axis is 1, or 2"\n'),
+        ),
+        "S232 20:9",
+        "leave it out",
+    ),
     "S232": (
         edited(("floats_ir4\n", "floats_ir4\n  constraints:\n    C1: {rank: {X: 2}, text: rank(X) = 2}\n")),
         "S232 20:9",
