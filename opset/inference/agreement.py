@@ -126,7 +126,7 @@ def check_declared(call: Call) -> None:
     plan = plan_of(call.schema)
     if plan is None:
         return
-    values = {name: _known(call, name) for name in plan.attributes}
+    values = {name: known_attribute(call, name) for name in plan.attributes}
     check_constraints(call.schema, values, [call.rank(index) for index in range(call.input_count)])
     if not plan.checks:
         return
@@ -139,7 +139,7 @@ def check_declared(call: Call) -> None:
             call.complete(index, tuple(shape))
 
 
-def _known(call: Call, name: str) -> Any:
+def known_attribute(call: Call, name: str) -> Any:
     """Return an attribute's value, None where it is one of an unknown call of the function around."""
     try:
         return call.attribute(name)

@@ -7,15 +7,17 @@ import operator
 from functools import partial
 from typing import Any
 
-from opset.inference.agreement import unify
+from opset.inference.agreement import known_attribute, unify
 from opset.inference.call import Call, Element
 from opset.inference.dimensions import Dim, at_most, equal, less, maximum, minimum
 from opset.inference.elements import broadcast_shape, each, extreme, spread, typed
 from opset.inference.registration import data, infer
+from opset.inference.rules.elementwise import broadcast_shapes
 from opset.inference.types import Shape
 from opset.schemas.constraints import Violation
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow")
+_FLOATS = ("float16", "float", "double", "bfloat16")
 LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 
 
@@ -26,15 +28,23 @@ def add_1(call: Call) -> Shape:
     if other is None:
         return shape
     if not call.attribute("broadcast"):
-        return unify(call, 1, shape, "")
+        return unify(call, 1, shape, "C1")
     axis = call.attribute("axis")
     start = len(shape) - len(other) if axis is None else axis % max(len(shape), 1)
     if start < 0 or start + len(other) > len(shape):
-        raise Violation("", f"B of shape {list(other)} does not fit into {list(shape)} from axis {start} on")
+        raise Violation("C1", f"B of shape {list(other)} does not fit into {list(shape)} from axis {start} on")
     for own, size in zip(shape[start:], other, strict=False):
         if size != 1:
-            call.same(own, size, "", "a size")
+            call.same(own, size, "C1", "a size")
     return shape
+
+
+@infer("Mod")
+def mod_10(call: Call) -> Shape:
+    """Return the shape to which A and B broadcast; floats require `fmod=1` (before opset 28)."""
+    if known_attribute(call, "fmod") == 0 and call.dtype(0) in _FLOATS:
+        raise Violation("C4", f"fmod is 0, and the type is {call.dtype(0)}")
+    return broadcast_shapes(call.require_shape(0), call.require_shape(1))
 
 
 def _divided(a: Any, b: Any) -> Element:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from opset.inference.agreement import quotient, unify
+from opset.inference.agreement import known_attribute, quotient, unify
 from opset.inference.call import Call
 from opset.inference.dimensions import Size, less
 from opset.inference.registration import infer
@@ -37,6 +37,7 @@ def _layer(gates: int, call: Call) -> list[Shape]:
     if call.schema.name == "LSTM":
         _, p_size = unify(call, 7, (directions, None), "C3")
         hidden = call.same(hidden, quotient(call, p_size, 3, "C3", "P"), "C3", "by P, hidden_size")
+    _check_activations(call, directions)
     if any(less(each, 0) or less(length, each) for each in call.numbers(4) or ()):
         raise Violation("C4", f"{length} steps")
 
@@ -45,6 +46,16 @@ def _layer(gates: int, call: Call) -> list[Shape]:
         return [(batch, length, directions, hidden), state, state]
     state = (directions, batch, hidden)
     return [(length, *state), state, state]
+
+
+_ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
+
+
+def _check_activations(call: Call, directions: int) -> None:
+    """Raise Violation C6 for a wrong number of activations; that of RNN's default, 2, serves one direction, too."""
+    names, default = known_attribute(call, "activations"), call.schema.attributes["activations"].default or ()
+    if names and len(names) not in (_ACTIVATIONS[call.schema.name] * directions, len(default)):
+        raise Violation("C6", f"{len(names)} activations, {directions} directions")
 
 
 for _name, _gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):

@@ -254,7 +254,7 @@ def other_sizes(found: Inference, model: onnx.ModelProto, feeds: Mapping[str, An
         for axis, size in enumerate(feeds[value.name].shape)
     }
     for change in (lambda size: size + 1, lambda size: 2 * size, lambda size: 1):
-        sizes = {name: max(1, change(size)) for name, size in actual.items()}
+        sizes = {name: max(1, change(size)) for name, size in actual.items() if name in found.variables}
         numbers = infer(model, dims=sizes)
         if numbers.findings:
             continue

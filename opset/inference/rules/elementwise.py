@@ -1,4 +1,7 @@
-"""Outputs that have the shape of an input, or of all inputs broadcast together; fixed shapes."""
+"""Outputs that have the shape of an input, or of all inputs broadcast together; fixed shapes.
+
+Inputs whose shapes do not broadcast, or are not the same, break C1 of their operator.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +42,15 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
             continue
         spread = broadcast_shapes(shape, given)
         if len(spread) > len(shape) or any(equal(a, b) is False for a, b in zip(spread, shape, strict=True)):
-            raise Violation("", f"{call.parameter(source)} of shape {list(given)} does not broadcast to {list(shape)}")
+            name = call.parameter(source)
+            raise Violation("C1", f"{name} of shape {list(given)} does not broadcast to {list(shape)}")
     return shape
 
 
 @rule("all_same")
 def all_same(call: Call, output: int) -> Shape:
     """Return the shape that all inputs share."""
-    shape = common(call, range(call.input_count), "")
+    shape = common(call, range(call.input_count), "C1")
     if shape is None:
         raise Unknown("the rank of no input is known")
     return shape
@@ -59,7 +63,7 @@ def scalar(call: Call, output: int) -> Shape:
 
 
 def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the shape to which shapes broadcast. Raises Violation where they do not."""
+    """Return the shape to which shapes broadcast. Raises Violation C1 where they do not."""
     if not shapes or all(shape == shapes[0] for shape in shapes):
         return shapes[0] if shapes else ()
     rank = max(map(len, shapes))
@@ -69,5 +73,5 @@ def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
         try:
             result.append(broadcast(*sizes))
         except ValueError as error:
-            raise Violation("", f"on axis {axis}, {error}") from error
+            raise Violation("C1", f"on axis {axis}, {error}") from error
     return tuple(result)

@@ -301,8 +301,7 @@ def _functions(
     """Return the activations of each direction; each that has an alpha or beta takes the next one of the list."""
     count = len(layer.directions)
     names = names or defaults * count
-    unknown = [name for name in names if name not in _PARAMETERS]
-    if unknown or len(names) != len(defaults) * count:
+    if len(names) != len(defaults) * count:
         raise Violation("C6", f"activations {list(names)}, {count} directions")
     alpha, beta = iter(alphas or ()), iter(betas or ())
     functions = []
