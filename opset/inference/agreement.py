@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from opset.inference.call import Call, Element, Unknown
@@ -131,12 +132,22 @@ def check_declared(call: Call) -> None:
     if not plan.checks:
         return
     shapes = [call.shape(index) for index in range(call.input_count)]
-    call.match = match = Match(plan, shapes, values.get, call.elements, SIZES)
+    call.match = match = Match(plan, shapes, values.get, call.elements, partial(_given, call), SIZES)
     match.check()
     for index, shape in enumerate(match.completed()):
         # Rules count on it that all sizes of a shape are known, if only as variables.
         if shape != shapes[index] and call.has(index) and shape is not None and None not in shape:
             call.complete(index, tuple(shape))
+
+
+def _given(call: Call, name: str) -> bool | None:
+    """Return whether a node has an input or attribute, None where it is one of an unknown call of a function."""
+    if name in call.schema.attributes:
+        try:
+            return call.attribute(name) not in (None, ())
+        except Unknown:
+            return None
+    return call.has([each.name for each in call.schema.inputs].index(name))
 
 
 def known_attribute(call: Call, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def check_declared(step: Step, inputs: Sequence[Any]) -> None:
         return
     key: tuple[Any, ...]
     if plan.checks:
-        key = tuple([each.shape if each.__class__ is np.ndarray else None for each in inputs])
+        key = tuple([each.shape if each.__class__ is np.ndarray else each is None for each in inputs])
         if plan.elements:
             key = (key, *[_content(inputs, index) for index in plan.elements])
     else:
@@ -70,7 +71,8 @@ def check_declared(step: Step, inputs: Sequence[Any]) -> None:
     ranks = [None if each is None else len(each) for each in shapes]
     check_constraints(plan.schema, step.attributes, ranks)
     if plan.checks:
-        Match(plan, shapes, step.attributes.get, lambda index: _elements(inputs, index)).check()
+        attribute, elements, given = step.attributes.get, partial(_elements, inputs), partial(_given, step, inputs)
+        Match(plan, shapes, attribute, elements, given).check()
     if len(step.legal_inputs) >= _MAX_LEGAL:
         step.legal_inputs.clear()
     step.legal_inputs.add(key)
@@ -87,6 +89,16 @@ def _content(inputs: Sequence[Any], index: int) -> Any:
 def _elements(inputs: Sequence[Any], index: int) -> list[Any] | None:
     value = inputs[index] if index < len(inputs) else None
     return value.ravel().tolist() if isinstance(value, np.ndarray) else None
+
+
+def _given(step: Step, inputs: Sequence[Any], name: str) -> bool:
+    """Whether a step has an input or an attribute; an empty list is none."""
+    assert step.plan is not None
+    if name in step.plan.schema.attributes:
+        value = step.attributes.get(name)
+        return value is not None and not (isinstance(value, tuple | list) and not value)
+    index = step.plan.positions[name]
+    return index < len(inputs) and inputs[index] is not None
 
 
 def check_outputs(step: Step, result: Any, location: str) -> None:

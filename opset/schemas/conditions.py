@@ -8,8 +8,10 @@
     C5: {values: {axis: -rank(X) <= x < rank(X)}}            of each element of an input, or of an attribute
     C6: {sizes: {C: multiple of group}, text: ...}           of what patterns name; a text of one's own
     C7:                                                      several, each where attributes, or inputs of one
-    - {where: {mode: linear}, rank: {X: 4}}                  element, have a value or meet a condition
+    - {where: {mode: linear}, rank: {X: 4}}                  element, have a value or meet a condition,
     - {where: {mode: cubic, train: true}, rank: {X: "3 or 5"}}
+    - {where: {rank(X): 2, W: absent, B: given}, ...}        or inputs have a rank, or are given or absent
+    C8: {given: {axes: true, low: high, keys: not table}}    given; if and only if another is; unless another is
 
 See patterns.py for patterns and conditions.
 """
@@ -23,12 +25,25 @@ from opset.schemas.fields import Fields
 from opset.schemas.model import Condition, OpSchema
 from opset.schemas.patterns import SUBJECT, Pattern, parse_tests
 from opset.schemas.reader import Findings, YamlNode
-from opset.schemas.shapes import BROADCAST, KINDS, SHAPE, SIZES, VALUES, expressions_of, parts_of
+from opset.schemas.shapes import (
+    BROADCAST,
+    GIVEN,
+    KINDS,
+    SHAPE,
+    SIZES,
+    STATED,
+    STATES,
+    VALUES,
+    expressions_of,
+    parts_of,
+    rank_of,
+)  # fmt: skip
 
 LABEL = re.compile(r"C[1-9][0-9]{0,3}")
 _HELP = {
     SHAPE: "write '(N, C, ...)', '(C * group, 1 or 2)' or '() or (1)'",
     SIZES: "write '> 0' or 'multiple of group'",
+    GIVEN: "write true, false, NAME or not NAME",
 }
 _FORM = "write 4, '3 or 4', '>= 2' or '-rank(X) <= x < rank(X)'"
 
@@ -97,10 +112,12 @@ class Conditions(Fields):
     def _where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
         stated: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():
-            attribute = self._attributes.get(name)
             form = self._form(each)
-            if attribute is None and name not in self._inputs:
+            attribute = self._attributes.get(name)
+            if attribute is None and (rank_of(name) or name) not in self._inputs:
                 self.undefined(node.keys[name], "attribute or input", name, [*self._attributes, *self._inputs])
+            elif form in STATES and not rank_of(name):
+                pass
             elif attribute is not None and attribute.type not in ("int", "float", "string"):
                 self.wrong(node.keys[name], "an attribute of one number or string, or an input")
             elif attribute is None or attribute.type != "string":
@@ -117,17 +134,21 @@ class Conditions(Fields):
     def _is_legal(self, condition: Condition, key: YamlNode, node: YamlNode) -> bool:
         """Whether a condition is well-formed, and is one of what the version has."""
         subject, kind = condition.subject, condition.kind
-        known = self._inputs | ({*self._attributes} if kind == VALUES else set())
+        either = self._inputs | {*self._attributes}
+        known = either if kind in (VALUES, GIVEN) else self._inputs
         if kind != SIZES and subject not in known:
-            self.undefined(key, "input or attribute" if kind == VALUES else "input", subject, known)
+            self.undefined(key, "input" if known is self._inputs else "input or attribute", subject, known)
             return False
         if kind == BROADCAST and not condition.form.startswith("(") and condition.form not in self._inputs:
             self.undefined(node, "input", condition.form, self._inputs)
             return False
         try:
-            parts_of(condition)
+            parts = parts_of(condition)
         except ValueError as error:
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
+            return False
+        if kind == GIVEN and parts[1] not in STATED and parts[1] not in either:
+            self.undefined(node, "input or attribute", parts[1], either)
             return False
         return True
 

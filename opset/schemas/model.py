@@ -51,13 +51,16 @@ class Condition(NamedTuple):
 
     By `kind`:
 
+    - "given": the input or attribute `subject` is given ("true"), left out ("false"), or given if and only if another
+      one is ("NAME") or is not ("not NAME"); an empty list counts as left out;
     - "rank", "size": the rank of the input `subject`, or how many elements it has, meets the condition `form`;
     - "shape": the shape of the input fits the pattern `form`;
     - "values": each element of the input, or the value of the attribute, meets the condition;
     - "sizes": the expression `subject` of sizes that patterns name meets the condition;
     - "broadcast": the input broadcasts in one direction to the shape of the input, or to the pattern, `form`.
 
-    It holds where all of `where` do: conditions on attributes, and on inputs of one element, by name.
+    It holds where all of `where` do: conditions on attributes, on inputs of one element and on `rank(input)`, by name,
+    or whether what is named is "given" or "absent".
     """
 
     label: str

@@ -1,14 +1,15 @@
 """Constraints on the inputs of nodes that operators declare, checked in one place for evaluation and inference.
 
     plan = plan_of(schema)                        what is to be checked, parsed once
-    match = Match(plan, shapes, attribute, elements, algebra)
+    match = Match(plan, shapes, attribute, elements, given, algebra)
     match.check()                                 raises the Violation of the constraint that is broken
     match.sizes["C"], match.completed()           what the constraints say of sizes and shapes that were not known
 
 `shapes` has one entry for each input that a node has: its sizes, or None where the rank is not known or the input is
 left out. Sizes are numbers, or what an `Algebra` compares and combines: inference passes one of symbolic sizes, whose
 comparisons need not be decided; then nothing is reported. `attribute(name)` and `elements(index)` return the value of
-an attribute and the elements of an input, None where they are not known.
+an attribute and the elements of an input, None where they are not known; `given(name)` says whether a node has an input
+or an attribute, None where that is not known.
 
 A name in a pattern is bound by its first occurrence in a node, in the order of the constraints. See patterns.py for how
 patterns and conditions are written, `Condition` in model.py for the kinds of constraints.
@@ -26,7 +27,8 @@ from opset.schemas.constraints import Violation
 from opset.schemas.model import VARIADIC, Condition, OpSchema
 from opset.schemas.patterns import Expression, Pattern, Size, Test, parse_expression, parse_pattern, parse_tests
 
-RANK, SHAPE, SIZE, SIZES, VALUES, BROADCAST = KINDS = ("rank", "shape", "size", "sizes", "values", "broadcast")
+KINDS = ("given", "rank", "shape", "size", "sizes", "values", "broadcast")
+GIVEN, RANK, SHAPE, SIZE, SIZES, VALUES, BROADCAST = KINDS
 Shape = Sequence[Any]
 Bound = dict[str, Any]
 
@@ -49,16 +51,28 @@ NUMBERS = Algebra(operator.eq, operator.le, operator.lt, _combined)
 """Sizes that are all numbers."""
 
 
+class Where(NamedTuple):
+    """What has to hold for a condition to count.
+
+    By `kind`, `tests` are of the rank or the one element of the `input` with this index, or of the value of the
+    attribute `name`, for a string what it may be; or the input or attribute is "given" or "absent".
+    """
+
+    kind: str
+    name: str
+    input: int = -1
+    tests: tuple[Any, ...] = ()
+
+
 class Check(NamedTuple):
-    """A condition, parsed: `parts` are its patterns, tests, or the target of a broadcast."""
+    """A condition, parsed: `parts` are its patterns, tests, the target of a broadcast, or with what it is given."""
 
     label: str
     kind: str
     subject: str
     inputs: tuple[int, ...]
     parts: tuple[Any, ...]
-    where: tuple[tuple[str, int, tuple[Test, ...] | tuple[str, ...]], ...] = ()
-    """Names with the index of the input, -1 for an attribute, and what is tested, or the strings that are meant."""
+    where: tuple[Where, ...] = ()
 
 
 class Plan(NamedTuple):
@@ -87,7 +101,7 @@ def plan_of(schema: OpSchema) -> Plan | None:
         named.update(dict.fromkeys(name for name in names_of(condition) if name in schema.attributes))
     if not checks and not named:
         return None
-    elements = {index for each in checks for _, index, _ in each.where if index >= 0}
+    elements = {where.input for each in checks for where in each.where if where.kind == "element"}
     elements |= {index for each in checks if each.kind == VALUES for index in each.inputs}
     last = len(schema.inputs) - 1
     variadic = last if schema.inputs and schema.inputs[last].option == VARIADIC else 2**31
@@ -101,15 +115,29 @@ def _check(schema: OpSchema, positions: dict[str, int], condition: Condition) ->
     return Check(condition.label, condition.kind, subject, inputs, parts_of(condition), where)
 
 
-def _where(schema: OpSchema, positions: dict[str, int], name: str, form: str) -> tuple[str, int, Any]:
+def _where(schema: OpSchema, positions: dict[str, int], name: str, form: str) -> Where:
+    if ranked := rank_of(name):
+        return Where(RANK, name, positions[ranked], parse_tests(form))
+    if form in STATES:
+        return Where(form, name)
     attribute = schema.attributes.get(name)
-    if attribute is not None and attribute.type == "string":
-        return name, -1, tuple(form.split(" or "))
-    return name, positions[name] if attribute is None else -1, parse_tests(form)
+    if attribute is None:
+        return Where("element", name, positions[name], parse_tests(form))
+    return Where("attribute", name, -1, tuple(form.split(" or ")) if attribute.type == "string" else parse_tests(form))
+
+
+def rank_of(name: str) -> str:
+    """Return the input that `rank(input)` is about, in the conditions of `where`; "" where it is something else."""
+    return name[5:-1] if name.startswith("rank(") and name.endswith(")") else ""
 
 
 def parts_of(condition: Condition) -> tuple[Any, ...]:
     """Return what the text of a condition says, parsed. Raises ValueError."""
+    if condition.kind == GIVEN:
+        words = condition.form.split(" ")
+        if len(words) > 2 or (len(words) == 2 and words[0] != "not"):
+            raise ValueError(f"{condition.form!r} does not say what is given")
+        return len(words) == 1, words[-1]
     if condition.kind == SHAPE:
         return parse_pattern(condition.form)
     if condition.kind == BROADCAST:
@@ -133,8 +161,10 @@ def expressions_of(condition: Condition) -> Iterator[Expression]:
 def names_of(condition: Condition) -> Iterator[str]:
     """Yield the names of sizes and attributes that decide whether a condition is met."""
     yield from (name for name, _ in condition.where)
-    if condition.kind == VALUES:
+    if condition.kind in (VALUES, GIVEN):
         yield condition.subject
+    if condition.kind == GIVEN:
+        yield parts_of(condition)[1]
     for expression in expressions_of(condition):
         yield from expression.names()
         yield from (name for _, name in expression.functions())
@@ -149,10 +179,11 @@ class Match:
         shapes: Iterable[Shape | None],
         attribute: Callable[[str], Any],
         elements: Callable[[int], Sequence[Any] | None],
+        given: Callable[[str], bool | None],
         algebra: Algebra = NUMBERS,
     ) -> None:
         self.plan, self.shapes = plan, list(shapes)
-        self._attribute, self._elements, self._algebra = attribute, elements, algebra
+        self._attribute, self._elements, self._given, self._algebra = attribute, elements, given, algebra
         self.sizes: Bound = {}
         self.runs: dict[str, tuple[Any, ...]] = {}
         self._matched: list[tuple[int, Pattern]] = []
@@ -161,6 +192,9 @@ class Match:
         """Raise Violation of the first constraint that is certainly broken."""
         for check in self.plan.checks:
             if check.where and not all(self._applies(*each) for each in check.where):
+                continue
+            if check.kind == GIVEN:
+                self._check_given(check)
                 continue
             if not check.inputs:
                 self._check_number(check)
@@ -178,11 +212,19 @@ class Match:
         first, count = inputs[0] if inputs else len(self.shapes), len(self.shapes)
         return range(first, count if first == self.plan.variadic else min(first + 1, count))
 
-    def _applies(self, name: str, index: int, tests: tuple[Any, ...]) -> bool:
+    def _applies(self, kind: str, name: str, index: int, tests: tuple[Any, ...]) -> bool:
         """Whether the condition of a constraint is certainly met."""
-        value = self._attribute(name)
-        if index >= 0:
-            found = self._elements(index) if index < len(self.shapes) else None
+        if kind in STATES:
+            return self._given(name) is STATES[kind]
+        if kind == "attribute":
+            value = self._attribute(name)
+        elif index >= len(self.shapes):
+            return False
+        elif kind == RANK:
+            shape = self.shapes[index]
+            value = None if shape is None else len(shape)
+        else:
+            found = self._elements(index)
             value = found[0] if found is not None and len(found) == 1 else None
         if isinstance(value, bytes | str):
             return (value.decode("utf-8", "replace") if isinstance(value, bytes) else value) in tests
@@ -191,6 +233,15 @@ class Match:
         return all(self._holds(test, value) is True for test in tests)
 
     # What each kind of constraint checks.
+
+    def _check_given(self, check: Check) -> None:
+        alike, other = check.parts
+        given = self._given(check.subject)
+        wanted = STATED[other] if other in STATED else self._given(other)
+        if given is not None and wanted is not None and (given == wanted) is not alike:
+            names = [(check.subject, given), *([] if other in STATED else [(other, wanted)])]
+            said = [f"{name} is {'given' if has else 'left out'}" for name, has in names]
+            raise Violation(check.label, " and ".join(said))
 
     def _check_rank(self, check: Check, index: int) -> None:
         shape = self.shapes[index]
@@ -429,6 +480,10 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "negative": operator.neg
 }  # fmt: skip
 _ONE = parse_tests("1")
+STATES = {"given": True, "absent": False}
+"""Values of names in `where`, and whether what is named is given then."""
+STATED = {"true": True, "false": False}
+"""What a condition of the kind "given" says, unless it names something that is given with it, or `not` with it."""
 
 
 def _is_number(value: Any) -> bool:
@@ -469,7 +524,7 @@ def conditions_text(conditions: Iterable[Condition], single: Collection[str] = (
     texts = []
     for where, members in clauses.items():
         text = _joined([phrase for kind in KINDS for phrase in _phrases(kind, members, single)])
-        stated = [f"{name} {_predicate(form)}" for name, form in where]
+        stated = [f"{name} {_STATES_TEXT.get(form) or _predicate(form)}" for name, form in where]
         texts.append(f"{text}, where {_joined(stated)}" if stated else text)
     return "; ".join(texts)
 
@@ -489,7 +544,9 @@ def _phrases(kind: str, members: Sequence[Condition], single: Collection[str]) -
             forms.setdefault(each.form, []).append(each.subject)
     for form, names in forms.items():
         several = len(names) > 1
-        if kind == SHAPE:
+        if kind == GIVEN:
+            yield from _phrases_of_given(form, names)
+        elif kind == SHAPE:
             equal = " = ".join(f"shape({name})" for name in names)
             yield f"{equal} is {form}" if ") or (" in form else f"{equal} = {form}"
         elif kind == BROADCAST:
@@ -504,6 +561,19 @@ def _phrases(kind: str, members: Sequence[Condition], single: Collection[str]) -
             for name in names:
                 many = kind == VALUES and name not in single
                 yield _condition(subject.format(f"each of {name}" if many else name), form)
+
+
+def _phrases_of_given(form: str, names: Sequence[str]) -> Iterator[str]:
+    verb = "are" if len(names) > 1 else "is"
+    if form in STATED:
+        yield f"{_joined(names)} {verb} {'given' if STATED[form] else 'left out'}"
+    elif form.startswith("not "):
+        yield from (f"either {name} or {form[4:]} is given" for name in names)
+    else:
+        yield f"{_joined(names)} {verb} given if and only if {form} is"
+
+
+_STATES_TEXT = {"given": "is given", "absent": "is left out"}
 
 
 def _condition(subject: str, form: str) -> str:

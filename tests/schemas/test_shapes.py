@@ -39,10 +39,10 @@ def operator_of(folder, constraints):
     return load_operator(path, {})
 
 
-def match(folder, constraints, *shapes, attributes=None, elements=None, algebra=NUMBERS):
+def match(folder, constraints, *shapes, attributes=None, elements=None, given=(), algebra=NUMBERS):
     plan = plan_of(operator_of(folder, constraints).schemas[0])
     found = {"group": 1, "mode": "a", **(attributes or {})}
-    result = Match(plan, shapes, found.get, (elements or {}).get, algebra)
+    result = Match(plan, shapes, found.get, (elements or {}).get, dict(given).get, algebra)
     result.check()
     return result
 
@@ -115,6 +115,23 @@ def test_elements_and_attributes(tmp_path):
     assert broken(tmp_path, text, (), None, (), elements={2: [False]}) == broken(tmp_path, text, (), None, ()) == ""
 
 
+def test_what_is_given(tmp_path):
+    both, one = {"W": True, "K": True}, {"W": True, "K": False}
+    assert broken(tmp_path, "C1: {given: {W: true}}", given=one) == broken(tmp_path, "C1: {given: {W: true}}") == ""
+    assert broken(tmp_path, "C1: {given: {W: false}}", given=one) == "C1: W is given"
+    assert broken(tmp_path, "C1: {given: {kernel: true}}", given={"kernel": False}) == "C1: kernel is left out"
+    assert broken(tmp_path, "C1: {given: {W: K}}", given=both) == ""
+    assert broken(tmp_path, "C1: {given: {W: K}}", given=one) == "C1: W is given and K is left out"
+    assert broken(tmp_path, "C1: {given: {W: K}}", given={"W": True}) == ""
+    assert broken(tmp_path, "C1: {given: {W: not K}}", given=one) == ""
+    assert broken(tmp_path, "C1: {given: {W: not K}}", given=both) == "C1: W is given and K is given"
+    text = "C1: {where: {rank(X): 3, W: given, K: absent}, given: {kernel: true}}"
+    assert broken(tmp_path, text, (1, 1, 1), given={**one, "kernel": False}) == "C1: kernel is left out"
+    assert broken(tmp_path, text, (1, 1, 1), given={**both, "kernel": False}) == ""
+    assert broken(tmp_path, text, (1, 1), given={**one, "kernel": False}) == ""
+    assert broken(tmp_path, text, None, given={**one, "kernel": False}) == broken(tmp_path, text, given=one) == ""
+
+
 def test_symbolic_sizes_complete_each_other(tmp_path):
     text = 'C1: {shape: {X: "(N, C, ...)", W: "(C, k * group)"}}\nC2: {shape: {K: (k)}}'
     found = match(tmp_path, text, (N, M, 5), (3, 8), (2,), attributes={"group": 4}, algebra=SIZES)
@@ -141,6 +158,10 @@ def test_symbolic_sizes_complete_each_other(tmp_path):
         ("{broadcast: {W: X, K: X}}", "W and K broadcast to X in one direction"),
         ("[{where: {mode: b}, rank: {X: 1}}, {rank: {X: 2}}]", "rank(X) = 1, where mode = b; rank(X) = 2"),
         ("{rank: {X: 1}, text: X is a vector}", "X is a vector"),
+        ("{given: {W: true, kernel: false}}", "W is given, and kernel is left out"),
+        ("{given: {W: K}}", "W is given if and only if K is"),
+        ("{given: {W: not K}}", "either W or K is given"),
+        ("{where: {rank(X): 3, K: absent}, given: {W: true}}", "W is given, where rank(X) = 3, and K is left out"),
     ],
 )
 def test_the_text_follows_from_what_is_declared(tmp_path, constraint, text):
@@ -168,6 +189,10 @@ def test_the_text_follows_from_what_is_declared(tmp_path, constraint, text):
         ("{where: {Q: 1}, rank: {X: 1}}", "S107: there is no attribute or input 'Q'"),
         ("{where: {kernel: 1}, rank: {X: 1}}", "S105: an attribute of one number"),
         ("{where: {group: rank(X)}, rank: {X: 1}}", "S105: a condition with numbers alone"),
+        ("{given: {X: Q}}", "S107: there is no input or attribute 'Q'"),
+        ("{given: {X: W K}}", "S105: 'W K' does not say"),
+        ("{where: {rank(Q): 1}, rank: {X: 1}}", "S107: there is no attribute or input 'rank(Q)'"),
+        ("{where: {rank(X): given}, rank: {X: 1}}", "S105: "),
         ("{where: {group: 1}}", "S104: a condition is missing"),
         ("{ranks: {X: 1}}", "S103: the key 'ranks' is not known"),
         ("[]", "S105: at least one condition"),
