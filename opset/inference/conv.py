@@ -105,11 +105,7 @@ def col2im_18(call: Call) -> Shape:
 @infer("CausalConvWithState")
 def causal_conv_with_state_27(call: Call) -> list[Shape]:
     """Return the shape of the input, and that of the state, (N, channels, k - 1), by what is known of any input."""
-    batch, channels, length = unify(call, 0, (None,) * 3, "C1")
-    channels, _, width = unify(call, 1, (channels, 1, None), "C1")
-    state = followed(lambda size: size - 1, width)
-    if less(state, 0):
-        raise Violation("C1", "weight has no elements")
-    (channels,) = unify(call, 2, (channels,), "C3")
-    batch, channels, state = unify(call, 3, (batch, channels, state), "C2")
+    batch, channels, length = (call.size(name) for name in ("batch", "channels", "length"))
+    past = call.shape(3)
+    state = followed(lambda size: size - 1, call.size("k")) if past is None else past[2]
     return [(batch, channels, length), (batch, channels, state)]

@@ -38,15 +38,10 @@ def attention_23(
     context: KernelContext,
 ) -> tuple[Array | None, ...]:
     """Return softmax(scale * Q @ K^T + mask) @ V, keys and values with those of the past, and the scores of a stage."""
-    if q.ndim not in (3, 4) or not q.ndim == k.ndim == v.ndim:
-        raise Violation("C1", f"ranks {q.ndim}, {k.ndim} and {v.ndim}")
     if context.version >= 25:
-        if q.ndim == 4 and (q_num_heads is not None or kv_num_heads is not None):
-            raise Violation("C2", "numbers of heads beside four dimensions")
-        _check_cache_of_25(past_key, nonpad_kv_seqlen, context)
+        _check_outputs_of_25(nonpad_kv_seqlen, context)
     queries, keys, values = _with_heads(q, q_num_heads), _with_heads(k, kv_num_heads), _with_heads(v, kv_num_heads)
     past, keys, values = _with_past(keys, values, past_key, past_value)
-    _check_shapes(queries, keys, values)
     batch, heads, length, size = queries.shape
     total = keys.shape[2]
     context.reserve(batch * heads * length * (3 * total + values.shape[3]), q.dtype)
@@ -77,11 +72,11 @@ def attention_23(
     return result, keys, values, stage
 
 
-def _check_cache_of_25(past_key: Array | None, nonpad_kv_seqlen: Array | None, context: KernelContext) -> None:
-    """Raise Violation C10 for present outputs and caches that version 25 excludes."""
+def _check_outputs_of_25(nonpad_kv_seqlen: Array | None, context: KernelContext) -> None:
+    """Raise Violation C10 for present outputs that version 25 excludes."""
     if context.wants(1) != context.wants(2):
         raise Violation("C10", "only one of the present outputs is named")
-    if nonpad_kv_seqlen is not None and (past_key is not None or context.wants(1)):
+    if nonpad_kv_seqlen is not None and context.wants(1):
         raise Violation("C10", "nonpad_kv_seqlen beside a cache")
 
 
@@ -89,15 +84,9 @@ def _with_past(
     keys: Array, values: Array, past_key: Array | None, past_value: Array | None
 ) -> tuple[int | None, Array, Array]:
     """Return the length of the cache, None without one, and its keys and values followed by the new ones."""
-    if (past_key is None) != (past_value is None):
-        raise Violation("C6", "only one of past_key and past_value is given")
     if past_key is None or past_value is None:
         return None, keys, values
-    length = past_key.shape[2] if past_key.ndim == 4 else 0
-    for cache, new in ((past_key, keys), (past_value, values)):
-        if cache.shape != (*new.shape[:2], length, new.shape[3]):
-            raise Violation("C6", f"shapes {list(past_key.shape)} and {list(past_value.shape)}")
-    return length, np.concatenate((past_key, keys), 2), np.concatenate((past_value, values), 2)
+    return past_key.shape[2], np.concatenate((past_key, keys), 2), np.concatenate((past_value, values), 2)
 
 
 def _apply_masks(scores: Array, mask: Array | None, visible: Array | None, may_be_short: bool) -> bool:
@@ -126,9 +115,6 @@ def flex_attention_1(
     context: KernelContext,
 ) -> Generator[Any, Any, Array]:
     """Return prob_mod(softmax(score_mod(scale * Q @ K^T))) @ V, where the graphs edit scores and weights."""
-    if not q.ndim == k.ndim == v.ndim == 4:
-        raise Violation("C1", f"ranks {q.ndim}, {k.ndim} and {v.ndim}")
-    _check_shapes(q, k, v)
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
     precision = wide if softmax_precision is None else DTYPES[softmax_precision]
     context.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
@@ -158,16 +144,8 @@ def _with_heads(x: Array, heads: int | None) -> Array:
     if x.ndim == 4:
         return x
     batch, length, features = x.shape
-    if not heads or heads < 0 or features % heads:
-        raise Violation("C2", f"{heads} heads of {features} features")
+    assert heads is not None
     return x.reshape(batch, length, heads, features // heads).swapaxes(1, 2)
-
-
-def _check_shapes(q: Array, k: Array, v: Array) -> None:
-    if k.shape[1] == 0 or q.shape[1] % k.shape[1] or k.shape[1] != v.shape[1]:
-        raise Violation("C3", f"{q.shape[1]}, {k.shape[1]} and {v.shape[1]} heads")
-    if not q.shape[0] == k.shape[0] == v.shape[0] or q.shape[3] != k.shape[3] or k.shape[2] != v.shape[2]:
-        raise Violation("C4", f"shapes {list(q.shape)}, {list(k.shape)} and {list(v.shape)} with heads apart")
 
 
 def _by_groups(a: Array, b: Array) -> Array:
@@ -202,13 +180,11 @@ def _visible(
     queries: Array, total: int, past: int | None, nonpad: Array | None, is_causal: int, left: int, right: int
 ) -> Array | None:
     """Return which keys each query may attend to by its position, as (batch or 1, 1, queries, keys); None for all."""
-    batch, _, length, _ = queries.shape
+    length = queries.shape[2]
     offset = np.zeros((1, 1, 1, 1), np.int64)
     allowed: Array | None = None
     keys = np.arange(total)
     if nonpad is not None:
-        if nonpad.shape != (batch,) or np.any(nonpad < 0) or np.any(nonpad > total):
-            raise Violation("C7", f"shape(nonpad_kv_seqlen) = {list(nonpad.shape)}, {batch} samples, {total} keys")
         valid = nonpad.reshape(-1, 1, 1, 1)
         allowed = keys < valid
         offset = valid - length
@@ -264,31 +240,19 @@ def linear_attention_27(
     context: KernelContext,
 ) -> tuple[Array, Array]:
     """Return what the queries read from a state that each token updates, and the state after the last token."""
-    if not query.ndim == key.ndim == value.ndim == 3 or not query.shape[:2] == key.shape[:2] == value.shape[:2]:
-        raise Violation("C2", f"shapes {list(query.shape)}, {list(key.shape)} and {list(value.shape)}")
-    if q_num_heads % kv_num_heads:
-        raise Violation("C3", f"{q_num_heads} and {kv_num_heads} heads")
     batch, length, _ = query.shape
     q, k, v = (
         _tokens(each, heads) for each, heads in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))
     )
     size, v_size = k.shape[3], v.shape[3]
-    if q.shape[3] != size:
-        raise Violation("C2", f"shapes {list(query.shape)} and {list(key.shape)}")
     q = q.reshape(length, batch, kv_num_heads, q_num_heads // kv_num_heads, size)
     shape = (batch, kv_num_heads, size, v_size)
-    if past_state is not None and past_state.shape != shape:
-        raise Violation("C4", f"shape(past_state) = {list(past_state.shape)}")
     context.reserve(2 * prod(shape) + prod(q.shape[:-1]) * v_size)
     state = np.zeros(shape, np.float32) if past_state is None else past_state.astype(np.float32)
     factors = rates = None
-    if update_rule.startswith("gated"):
-        if decay is None or decay.shape not in ((*key.shape[:2], kv_num_heads), key.shape):
-            raise Violation("C5", f"shape(decay) = {None if decay is None else list(decay.shape)}")
+    if decay is not None and update_rule.startswith("gated"):
         factors = np.exp(_tokens(decay, kv_num_heads))[..., None]
-    if update_rule.endswith("delta"):
-        if beta is None or beta.shape not in ((*key.shape[:2], kv_num_heads), (*key.shape[:2], 1)):
-            raise Violation("C6", f"shape(beta) = {None if beta is None else list(beta.shape)}")
+    if beta is not None and update_rule.endswith("delta"):
         rates = beta.astype(np.float32).swapaxes(0, 1)[..., None]
     results = np.empty((*q.shape[:-1], v_size), np.float32)
     for token in range(length) if results.size else ():
@@ -308,8 +272,6 @@ def linear_attention_27(
 def _tokens(x: Array, heads: int) -> Array:
     """Return (batch, length, heads * size) as (length, batch, heads, size) in float32."""
     batch, length, features = x.shape
-    if features % heads:
-        raise Violation("C2", f"{heads} heads of {features} features")
     return x.astype(np.float32).swapaxes(0, 1).reshape(length, batch, heads, features // heads)
 
 
@@ -326,22 +288,11 @@ def rotary_embedding_23(
     rotary_embedding_dim: int,
 ) -> Array:
     """Return pairs of features rotated by the angles of their positions."""
-    if x.ndim not in (3, 4):
-        raise Violation("C1", f"rank {x.ndim}")
     heads = _with_heads(x, num_heads)
-    batch, _, length, size = heads.shape
-    rotated = rotary_embedding_dim or size
-    if rotated % 2 or not 0 <= rotated <= size:
-        raise Violation("C3", f"rotary_embedding_dim {rotary_embedding_dim}, heads of {size}")
+    rotated = rotary_embedding_dim or heads.shape[3]
     if position_ids is not None:
-        if position_ids.shape != (batch, length) or cos.ndim != 2:
-            raise Violation("C4", f"shapes {list(cos.shape)} and {list(position_ids.shape)}")
         if np.any(position_ids < 0) or np.any(position_ids >= len(cos)):
             raise Violation("C5", f"shape(cos_cache) = {list(cos.shape)}")
-    expected = (len(cos), rotated // 2) if position_ids is not None else (batch, length, rotated // 2)
-    if cos.shape != expected or sin.shape != cos.shape:
-        raise Violation("C4", f"shapes {list(cos.shape)} and {list(sin.shape)}, {rotated} features are rotated")
-    if position_ids is not None:
         cos, sin = cos[position_ids], sin[position_ids]
     cos, sin = cos[:, None], sin[:, None]
     if interleaved:
@@ -367,21 +318,15 @@ def tensor_scatter_24(
     context: KernelContext,
 ) -> Array:
     """Return the cache with new entries written into it, for each sample from its own index on."""
-    rank = past_cache.ndim
-    axis %= rank
-    capacity = past_cache.shape[axis]
+    axis %= past_cache.ndim
     rest = [(*each.shape[:axis], *each.shape[axis + 1 :]) for each in (past_cache, update)]
-    if update.ndim != rank or rest[0] != rest[1] or update.shape[axis] > capacity:
+    if rest[0] != rest[1]:
         raise Violation("C2", f"shapes {list(past_cache.shape)} and {list(update.shape)}, axis {axis}")
-    batch, count = past_cache.shape[0], update.shape[axis]
+    batch, capacity, count = past_cache.shape[0], past_cache.shape[axis], update.shape[axis]
     context.reserve(2 * batch * (count + 1), np.int64)
     first = np.zeros(batch, np.int64) if write_indices is None else write_indices
-    if first.shape != (batch,):
-        raise Violation("C3", f"shape(write_indices) = {list(first.shape)}, {batch} samples")
     if mode == "circular":
         first = first % max(capacity, 1)
-    elif np.any(first < 0) or np.any(first > capacity - count):
-        raise Violation("C5", f"{count} entries into {capacity}")
     indices = (first[:, None] + np.arange(count)) % max(capacity, 1)
     result = past_cache.copy()
     np.moveaxis(result, axis, 1)[np.arange(batch)[:, None], indices] = np.moveaxis(update, axis, 1)
