@@ -80,7 +80,7 @@ def check_one_element(call: Call, index: int, label: str) -> None:
         raise Violation(label, f"shape({call.parameter(index)}) = {shown(shape)}")
 
 
-def one_element(call: Call, index: int, label: str) -> Element:
+def one_element(call: Call, index: int, label: str = "") -> Element:
     """Return the one element of an input of any rank, None where it is not known or there is no such input.
 
     Raises Violation with the label where the input certainly has another number of elements.
@@ -92,7 +92,7 @@ def one_element(call: Call, index: int, label: str) -> Element:
     return None if elements is None else elements[0]
 
 
-def one_size(call: Call, index: int, label: str) -> Size | None:
+def one_size(call: Call, index: int, label: str = "") -> Size | None:
     """Return the one element of an integer input, as `one_element` does."""
     element = one_element(call, index, label)
     return element if isinstance(element, int | Dim) else None

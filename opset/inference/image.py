@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import unify
 from opset.inference.call import Call
 from opset.inference.registration import infer
 from opset.inference.types import Shape
@@ -11,5 +10,4 @@ from opset.inference.types import Shape
 @infer("ImageDecoder")
 def image_decoder_20(call: Call) -> Shape:
     """Return (height, width, channels); only the number of channels is known."""
-    unify(call, 0, (None,), "C1")
     return (None, None, 1 if call.attribute("pixel_format") == "Grayscale" else 3)

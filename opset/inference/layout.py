@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from opset.inference.agreement import quotient, required, unify
+from opset.inference.agreement import required
 from opset.inference.call import Call, Constant, Element, Unknown
 from opset.inference.dimensions import Size, broadcast, equal, followed, multiplied, total
 from opset.inference.elements import broadcast_shape, picked, spread
@@ -76,23 +77,19 @@ def transpose_1_data(call: Call) -> Any:
 @infer("DepthToSpace")
 def depth_to_space_1(call: Call) -> Shape:
     """Return the sizes with channels rearranged into blocks of height and width."""
-    count, channels, height, width = unify(call, 0, (None,) * 4, "C1")
     block = required(call, "blocksize")
-    depth = quotient(call, channels, block * block, "C3", "the number of channels")
+    count, channels, height, width = map(call.size, "NCHW")
+    depth = followed(operator.floordiv, channels, block * block)
     return (count, depth, multiplied((height, block)), multiplied((width, block)))
 
 
 @infer("SpaceToDepth")
 def space_to_depth_1(call: Call) -> Shape:
     """Return the sizes with blocks of height and width rearranged into channels."""
-    count, channels, height, width = unify(call, 0, (None,) * 4, "C1")
     block = required(call, "blocksize")
-    each = (("the height", height), ("the width", width))
-    return (
-        count,
-        multiplied((channels, block * block)),
-        *(quotient(call, size, block, "C3", what) for what, size in each),
-    )
+    count, channels, height, width = map(call.size, "NCHW")
+    blocks = [followed(operator.floordiv, size, block) for size in (height, width)]
+    return (count, multiplied((channels, block * block)), *blocks)
 
 
 # -- joining --

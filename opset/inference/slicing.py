@@ -306,8 +306,6 @@ def pad_1_data(call: Call) -> Any:
 def center_crop_pad_18(call: Call) -> Shape:
     """Return the sizes with those of all axes, or of some, replaced by the wanted ones."""
     shape, wanted, stated_axes = call.shape(0), call.sizes(1), call.attribute("axes")
-    if any(less(size, 0) for size in wanted or ()):
-        raise Violation("C4", f"shape {shown(tuple(wanted or ()))}")
     if shape is None:
         if wanted is None or stated_axes is not None:
             raise Unknown("the rank of input_data is not known")

@@ -12,7 +12,6 @@ import numpy as np
 from opset.errors import Finding, RunError
 from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
 
 FORMATS = ("BMP", "JPEG", "JPEG2000", "TIFF", "PNG", "WEBP", "PPM")
 """Pillow's names of the formats of the standard; an installation may lack some of them."""
@@ -26,8 +25,6 @@ def image_decoder_20(stream: Array, *, pixel_format: str, context: KernelContext
 
     The memory that decoding takes is reserved by the size in the file's header, before anything is decoded.
     """
-    if stream.ndim != 1:
-        raise Violation("C1", f"rank {stream.ndim}")
     pillow = _pillow()
     channels = len(MODES[pixel_format])
     try:

@@ -45,10 +45,8 @@ def transpose_1(x: Array, *, perm: Sequence[int] | None) -> Array:
 @kernel("DepthToSpace")
 def depth_to_space_1(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
     """Return x with channels rearranged into blocks of height and width."""
-    count, channels, height, width = _image_shape(x)
-    depth, rest = divmod(channels, blocksize * blocksize)
-    if rest:
-        raise Violation("C3", f"{channels} channels, blocksize {blocksize}")
+    count, channels, height, width = x.shape
+    depth = channels // (blocksize * blocksize)
     if mode == "DCR":
         blocks = x.reshape(count, blocksize, blocksize, depth, height, width).transpose(0, 3, 4, 1, 5, 2)
     else:  # CRD
@@ -59,19 +57,11 @@ def depth_to_space_1(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
 @kernel("SpaceToDepth")
 def space_to_depth_1(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
     """Return x with blocks of height and width rearranged into channels."""
-    count, channels, height, width = _image_shape(x)
-    if height % blocksize or width % blocksize:
-        raise Violation("C3", f"height {height}, width {width}, blocksize {blocksize}")
+    count, channels, height, width = x.shape
     height, width = height // blocksize, width // blocksize
     blocks = x.reshape(count, channels, height, blocksize, width, blocksize)
     blocks = blocks.transpose((0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return blocks.reshape(count, channels * blocksize * blocksize, height, width)
-
-
-def _image_shape(x: Array) -> tuple[int, ...]:
-    if x.ndim != 4:
-        raise Violation("C1", f"rank {x.ndim}")
-    return x.shape
 
 
 @kernel("ReverseSequence")

@@ -23,10 +23,6 @@ def max_roi_pool_1(
 
     The corners of a region are rounded to integers, halves away from zero; the region includes both.
     """
-    if x.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
-        raise Violation("C1", f"X of {x.shape}, rois of {rois.shape}")
-    if len(pooled_shape) != 2:
-        raise Violation("C2", f"pooled_shape {tuple(pooled_shape)}")
     images = _image_indices(rois[:, 0], x.shape[0])
     context.reserve(len(rois) * x.shape[1] * math.prod(pooled_shape), x.dtype)
     result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
@@ -93,8 +89,6 @@ def roi_align_10(
     shifted by half an element are at least one element wide and high. The maximum is taken over the four neighbours of
     each point, each times its weight, as in the standard's test cases and in runtimes, though its text differs.
     """
-    if x.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 4 or batch_indices.shape != rois.shape[:1]:
-        raise Violation("C1", f"X of {x.shape}, rois of {rois.shape}, batch_indices of {batch_indices.shape}")
     images = _image_indices(batch_indices, x.shape[0])
     context.reserve(len(rois) * x.shape[1] * output_height * output_width, x.dtype)
     result = np.zeros((len(rois), x.shape[1], output_height, output_width), x.dtype)
@@ -181,13 +175,9 @@ def non_max_suppression_10(
     context: KernelContext,
 ) -> Array:
     """Return (batch, class, box) of the selected boxes by descending score; of equal scores, the first box wins."""
-    if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape != (scores.shape[0], scores.shape[2], 4):
-        raise Violation("C1", f"boxes of {boxes.shape}, scores of {scores.shape}")
-    max_boxes = _scalar(max_output_boxes_per_class, 0)
-    max_iou = _scalar(iou_threshold, 0)
-    min_score = _scalar(score_threshold, -np.inf)
-    if not 0 <= max_iou <= 1:
-        raise Violation("C3", f"iou_threshold {max_iou}")
+    max_boxes = 0 if max_output_boxes_per_class is None else max_output_boxes_per_class.item()
+    max_iou = 0 if iou_threshold is None else iou_threshold.item()
+    min_score = -np.inf if score_threshold is None else score_threshold.item()
     selected: list[tuple[int, int, int]] = []
     if not scores.size:
         return np.zeros((0, 3), np.int64)
@@ -210,15 +200,6 @@ def non_max_suppression_10(
                 union = areas[best] + areas[order] - intersection
                 order = order[~(intersection > max_iou * union)]
     return np.array(selected, np.int64).reshape(-1, 3)
-
-
-def _scalar(value: Array | None, default: float) -> float:
-    """Return the value of an input that holds one number. Raises Violation C2."""
-    if value is None:
-        return default
-    if value.size != 1:
-        raise Violation("C2", f"{value.size} values")
-    return float(value.reshape(-1)[0])
 
 
 def _corners(boxes: Array, center_point_box: int) -> Array:
