@@ -290,7 +290,7 @@ class Match:
                 raise Violation(check.label, f"{check.subject} = {size}")
 
     def _check_each(self, check: Check, elements: Iterable[Any] | None) -> None:
-        for each in elements or ():
+        for each in dict.fromkeys(elements or ()):
             if each is not None and not isinstance(each, str | bytes) and not self._may_hold(check.parts, each):
                 raise Violation(check.label, f"{check.subject} {printable(str(each))}")
 

@@ -216,8 +216,9 @@ MANY = np.full(10**6, 3)
     ],
 )
 def test_a_million_sizes_are_refused_unread(operator, inputs):
-    with cpu_seconds(5):
-        assert "1,000,000 sizes" in refused("R204", operator, *inputs)
+    with cpu_seconds(5), pytest.raises(RunError) as caught:
+        computed(operator, *inputs)
+    assert caught.value.code in ("R203", "R204")  # more than the operator takes, or more than an array can have
 
 
 @pytest.mark.clock
