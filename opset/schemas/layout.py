@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import Any
 
 from opset.errors import ModelError
 from opset.model.syntax import lay_out_graph
-from opset.schemas.loader import NAMED_KEYS, SHARED_KEYS, Operator
+from opset.schemas.loader import (
+    ATTRIBUTE_KEYS,
+    NAMED_KEYS,
+    OPERATOR_KEYS,
+    PARAMETER_KEYS,
+    SHARED_KEYS,
+    VERSION_KEYS,
+    Operator,
+)
 from opset.schemas.model import Docs, OpSchema
 from opset.schemas.printer import dump_document, flow
 
@@ -26,17 +34,32 @@ def dump_operator(operator: Operator) -> str:
 
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
-    """Return an operator's document, in which a version shares the keys that it repeats."""
-    document: dict[str, Any] = operator.root.plain()
+    """Return an operator's document with its keys in order, in which a version shares what it repeats."""
+    document: dict[str, Any] = _ordered(operator.root.plain(), OPERATOR_KEYS)
     known = {
         schema.since_version: (schema, docs) for schema, docs in zip(operator.schemas, operator.docs, strict=True)
     }
-    document["versions"] = [_sharing(version, known) for version in document["versions"]]
+    document["versions"] = [_sharing(_in_order(version), known) for version in document["versions"]]
     if document.get("examples"):
         attributes = [each for schema in operator.schemas for each in schema.attributes.values()]
         graphs = {each.name for each in attributes if each.type == "graph"}
         document["examples"] = _alike([_with_graphs(example, graphs) for example in document["examples"]])
     return document
+
+
+def _in_order(version: dict[str, Any]) -> dict[str, Any]:
+    """Return a version with its keys, and those of its parameters and attributes, in the order of every file."""
+    ordered = _ordered(version, VERSION_KEYS)
+    for side in ("inputs", "outputs"):
+        if side in ordered:
+            ordered[side] = [_ordered(each, PARAMETER_KEYS) for each in ordered[side]]
+    if "attributes" in ordered:
+        ordered["attributes"] = {name: _ordered(each, ATTRIBUTE_KEYS) for name, each in ordered["attributes"].items()}
+    return ordered
+
+
+def _ordered(mapping: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: mapping[key] for key in keys if key in mapping}
 
 
 def _with_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:

@@ -79,15 +79,16 @@ TYPES_FILE = "types.yaml"
 MAX_TYPES = 2**20  # all lists of a file together, since a set of sets grows without end
 MAX_SHARED = 2**18  # values of all keys of a file that are shared, since a few words stand for many
 
-_OPERATOR_KEYS = ("operator", "family", "versions", "examples")
-_VERSION_KEYS = (
-    *("since", "change", "deprecated", "replacement", "experimental", "determinism"),
-    *("doc", "same_as", "shares", "inputs", "outputs", "attributes", "types", "constraints", "shape"),
+# Keys, in the order in which they are printed.
+OPERATOR_KEYS = ("operator", "family", "versions", "examples")
+VERSION_KEYS = (
+    *("since", "deprecated", "replacement", "experimental", "determinism", "change", "same_as", "shares"),
+    *("doc", "inputs", "outputs", "attributes", "types", "constraints", "shape"),
 )
 SHARED_KEYS = ("inputs", "outputs", "attributes", "types")
 NAMED_KEYS = ("attributes", "types")  # those of which a version may share a part
-_PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
-_ATTRIBUTE_KEYS = ("type", "default", "required", "choices", "range", "kind", "constraint", "doc")
+PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
+ATTRIBUTE_KEYS = ("type", "default", "required", "kind", "choices", "range", "constraint", "doc")
 _KIND_TYPES = {BOOL: ("int", "ints"), AXIS: ("int",), AXES: ("ints",), DATA_TYPE: ("int", "ints", "string")}
 CHANGE_KEYS = (
     *("deprecated", "experimental", "determinism", "inputs", "outputs", "attributes", "types"),
@@ -265,7 +266,7 @@ class _Reading(Fields):
     # The operator, from the outside in.
 
     def operator(self, root: YamlNode) -> Operator:
-        fields = self.mapping(root, _OPERATOR_KEYS, _OPERATOR_KEYS[:3])
+        fields = self.mapping(root, OPERATOR_KEYS, OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
         nodes = self.items(fields["versions"]) if "versions" in fields else []
         complete: dict[int, dict[str, YamlNode]] = {}
@@ -294,7 +295,7 @@ class _Reading(Fields):
         self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]
     ) -> _Version | None:
         """Return one version; `newer` has the complete keys of the newer ones, and gets those of this one."""
-        fields = self.mapping(node, _VERSION_KEYS, ("since",))
+        fields = self.mapping(node, VERSION_KEYS, ("since",))
         since = self.number(fields.get("since"), 1)
         if since < 1:
             self.wrong(fields["since"], "a version, which is 1 or more,")
@@ -402,7 +403,7 @@ class _Reading(Fields):
     ) -> tuple[Parameter, ...]:
         parameters: dict[str, Parameter] = {}
         for each in self.items(node) if node is not None else ():
-            fields = self.mapping(each, _PARAMETER_KEYS, ("name", "type"))
+            fields = self.mapping(each, PARAMETER_KEYS, ("name", "type"))
             name, type_ = self.name(fields.get("name")), self.name(fields.get("type"))
             if name in parameters:
                 self.findings.add("S106", f"the parameter {name!r} is duplicate", fields["name"])
@@ -435,7 +436,7 @@ class _Reading(Fields):
         inputs: Sequence[Parameter],
         types: Mapping[str, tuple[str, ...]],
     ) -> Attribute:
-        fields = self.mapping(node, _ATTRIBUTE_KEYS, ("type",))
+        fields = self.mapping(node, ATTRIBUTE_KEYS, ("type",))
         type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
         default = self.value(fields["default"], type_) if "default" in fields and type_ in ATTRIBUTE_TYPES else None
         required = self.flag(fields.get("required"))

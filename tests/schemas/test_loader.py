@@ -296,7 +296,7 @@ def older_version(operator):
 
 
 def test_what_a_version_writes_beside_what_it_shares_is_added_or_replaces(tmp_path):
-    head = SHARING.replace("T: floats", "T: floats\n    B: bool")
+    head = SHARING.replace("T: floats", "T: floats\n    B: bool").replace("  doc: older\n", "")
     text = head.replace("[inputs, types]", "[inputs, attributes, types]")
     text += "  attributes:\n    b: {type: int, doc: another}\n  types:\n    T: ints\n"
     operator = load(tmp_path, text)
@@ -311,7 +311,7 @@ def test_what_a_version_writes_beside_what_it_shares_is_added_or_replaces(tmp_pa
 
 @pytest.mark.parametrize("types", ["B: bool\n    T: ints", "T: ints\n    B: string", "T: ints"])
 def test_types_in_another_order_or_all_other_ones_are_not_shared(types, tmp_path):
-    head = SHARING.replace(", types]", "]").replace("T: floats", "T: floats\n    B: bool")
+    head = SHARING.replace(", types]", "]").replace("T: floats", "T: floats\n    B: bool").replace("  doc: older\n", "")
     text = f"{head}  types:\n    {types}\n"
     assert older_version(load(tmp_path, text)) == text.partition("- since: 1\n")[2]
 
@@ -334,6 +334,18 @@ def test_what_is_repeated_prints_as_shared(tmp_path):
     differs = repeated.replace("    T: floats\n", "    T: bool\n", 1).replace("type: T}", "type: T, doc: an input}", 1)
     assert "shares" in dump_operator(load(tmp_path, differs))  # an older version without prose has that of the newer
     assert "types" not in dump_operator(load(tmp_path, differs)).partition("shares:")[2].partition("\n")[0]
+
+
+def test_keys_are_printed_in_one_order(tmp_path):
+    text = "versions:\n- doc: it\n  types: {T: floats}\n  inputs:\n  - {type: T, doc: it, name: X}\n"
+    text += "  attributes:\n    a: {doc: it, constraint: C1, choices: [1], type: int}\n"
+    text += "  since: 1\nfamily: acme\noperator: Scale\n"
+    printed = dump_operator(load(tmp_path, text))
+    assert printed == (
+        "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n  inputs:\n  - {name: X, type: T, doc: it}\n"
+        "  attributes:\n    a: {type: int, choices: [1], constraint: C1, doc: it}\n  types:\n    T: floats\n"
+    )
+    assert dump_operator(load(tmp_path, printed)) == printed
 
 
 @pytest.mark.parametrize("name", ["one", "newer", "input"])
