@@ -70,8 +70,6 @@ def attention_25_down(op: Builder, node: Node) -> Result:
     left, right = node.attr("left_window_size"), node.attr("right_window_size")
     if left == right == -1:
         return None
-    if left < -1 or right < -1:
-        raise Refusal("C103", "a window size is below -1")
     columns, positions = _numbers(op, _total(op, node)), _positions(op, node)
     bounds = []
     if left >= 0:

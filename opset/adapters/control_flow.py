@@ -140,8 +140,6 @@ def _numbers(node: Node, name: str, count: int) -> list[int]:
     numbers = node.ints(name) or [0] * count
     if len(numbers) != count:
         raise Refusal("C103", f"'{name}' has {len(numbers)} elements, not {count}")
-    if name.endswith("directions") and not {0, 1}.issuperset(numbers):
-        raise Refusal("C103", f"'{name}' holds what is neither 0 nor 1")
     return numbers
 
 

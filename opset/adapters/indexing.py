@@ -46,12 +46,6 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
     return op.copy(node, inputs=[data, op.Concat(*before, indices, axis=rank - 1)], drop=["batch_dims"])
 
 
-@up("Scatter", since=11)
-def scatter_11_up(op: Builder, node: Node) -> Result:
-    """Replace by ScatterElements, which computes the same; negative indices were not defined before."""
-    return op.copy(node, op_type="ScatterElements")
-
-
 @down("Scatter", since=11)
 def scatter_11_down(op: Builder, node: Node) -> Result:
     """Count negative indices from the front; before 11 they are not defined."""

@@ -1,4 +1,4 @@
-"""Adapters of Concat, Tile, Shape, DepthToSpace and SpaceToDepth."""
+"""Adapters of Tile, Shape, DepthToSpace and SpaceToDepth."""
 
 from __future__ import annotations
 
@@ -10,12 +10,6 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 FLOATS = ("float16", "float", "double")
 
 
-@up("Concat", since=4)
-def concat_4_up(op: Builder, node: Node) -> Result:
-    """Set the axis to 1, which an absent one meant before version 4."""
-    return None if node.has("axis") else op.copy(node, axis=1)
-
-
 def _regroup(groups: int, size: int) -> list[int]:
     """Return the order that rearranges channels from (size, groups) to (groups, size)."""
     return [inner * groups + group for group in range(groups) for inner in range(size)]
@@ -25,7 +19,7 @@ def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
     """Return the number of elements of a block, and the channels for each (before dividing, unless `divided`)."""
     area = node.attr("blocksize") ** 2
     channels = need_size(node, 0, 1)
-    if area == 0 or (divided and channels % area):
+    if divided and channels % area:
         raise Refusal("C103", f"{channels} channels cannot be spread over blocks of {area} elements")
     channels //= area if divided else 1
     if channels * area > MAX_CONSTANT:

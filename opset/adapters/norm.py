@@ -208,8 +208,8 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
     """Repeat each group's scale and bias for its channels; set `stash_type` to the type of the data."""
     element, groups = node.need_element(0), node.attr("num_groups")
     given = node.shape(1)
-    if groups < 1 or (given is not None and len(given) == 1 and isinstance(given[0], int) and given[0] != groups):
-        raise Refusal("C103", f"'num_groups' is {groups}, and there are {(given or '?')[0]} scales")
+    if given is not None and len(given) == 1 and isinstance(given[0], int) and given[0] != groups:
+        raise Refusal("C103", f"'num_groups' is {groups}, and there are {given[0]} scales")
     shape = node.shape(0)
     channels = shape[1] if shape is not None and len(shape) > 1 else None
     inputs = [node.input(0)]
@@ -233,7 +233,7 @@ def group_normalization_21_down(op: Builder, node: Node) -> Result:
     precision = next(
         (name for name in ("float", "double", "float16") if NUMBERS[name] == node.attr("stash_type")), None
     )
-    if precision is None or not 1 <= groups <= MAX_CONSTANT:
+    if precision is None or groups > MAX_CONSTANT:
         raise Refusal("C204", f"'num_groups' {groups} with 'stash_type' {node.attr('stash_type')} cannot be expressed")
     x, rank = node.input(0), node.need_rank(0)
     if rank < 2:

@@ -1,10 +1,9 @@
-"""Pooling: windows that begin in the padding, norms of integer order, and types that were added."""
+"""Pooling: windows that begin in the padding, and types that were added."""
 
 from __future__ import annotations
 
-from opset.adapters.shared import float32
 from opset.errors import printable
-from opset.version_converter.registration import Adapter, down, up
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 
@@ -19,7 +18,7 @@ def _window_counts(node: Node) -> list[tuple[int, int]] | None:
     axes = len(kernel)
     strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations", [1] * axes)
     pads = node.attr("pads", [0] * (2 * axes))
-    if not len(strides) == len(dilations) == axes or len(pads) != 2 * axes or min(strides, default=1) < 1:
+    if not len(strides) == len(dilations) == axes or len(pads) != 2 * axes:
         raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
     reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
     if all(size >= stride + end for size, stride, end in zip(reach, strides, pads[axes:], strict=True)):
@@ -87,38 +86,11 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
     return op.copy(node, drop=dropped, pads=pads)
 
 
-def _order_to_int(op: Builder, node: Node) -> Result:
-    """The order of the norm became an integer; before, it was a float."""
-    order = node.attr("p")
-    if not 1 <= order < 2**31 or order != int(order):
-        raise Refusal("C204", f"the order of the norm is {order}, and version 2 takes integers only")
-    return op.copy(node, p=int(order))
-
-
-def _order_to_float(op: Builder, node: Node) -> Result:
-    """The order of the norm was a float before it became an integer."""
-    if float32(node.attr("p")) != node.attr("p"):
-        raise Refusal("C204", f"the order of the norm is {node.attr('p')}, which no FLOAT equals")
-    return op.copy(node, p=float(node.attr("p")))
-
-
-up("GlobalLpPool", since=2)(_order_to_int)
-down("GlobalLpPool", since=2)(_order_to_float)
-
-
-def _of_spatial_axes(then: Adapter) -> Adapter:
-    """Return an adapter that first checks that the window has only spatial axes, which version 1 does not say."""
-
-    def adapter(op: Builder, node: Node) -> Result:
-        kernel = node.attr("kernel_shape")
-        if kernel is None or node.need_rank(0) != len(kernel) + 2:
-            raise Refusal(
-                "C204", f"'kernel_shape' is {printable(kernel)}, and version 1 does not say what that means"
-            )
-        return then(op, node)
-
-    return adapter
-
-
-up("LpPool", since=2)(_of_spatial_axes(_order_to_int))
-down("LpPool", since=2)(_of_spatial_axes(_order_to_float))
+@up("LpPool", since=2)
+@down("LpPool", since=2)
+def lp_pool_2(op: Builder, node: Node) -> Result:
+    """Refuse windows that do not have the spatial axes alone: what they are at version 1 is not said."""
+    kernel = node.attr("kernel_shape")
+    if kernel is None or node.need_rank(0) != len(kernel) + 2:
+        raise Refusal("C204", f"'kernel_shape' is {printable(kernel)}, and version 1 does not say what that means")
+    return None

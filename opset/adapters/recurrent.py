@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 SWAP = [1, 0, 2]
@@ -11,12 +11,6 @@ SEQUENCE_BATCH_FIRST = [2, 0, 1, 3]
 """(length, directions, batch, hidden) to (batch, length, directions, hidden)."""
 INITIAL_STATES = (5, 6)
 """Positions of `initial_h` and `initial_c` among the inputs."""
-
-
-@up("GRU", since=3)
-def gru_3_up(op: Builder, node: Node) -> Result:
-    """The misspelt default of `direction` meant forward, which is the default now; it is never written out."""
-    return op.copy(node, drop=["direction"] if node.attr("direction") == "foward" else [])
 
 
 @down("GRU", since=3)
@@ -39,11 +33,8 @@ def rnn_7_down(op: Builder, node: Node) -> Result:
 @down("RNN", "GRU", "LSTM", since=14)
 def rnn_14_down(op: Builder, node: Node) -> Result:
     """With the batch first, only the order of dimensions differs."""
-    layout = node.attr("layout")
-    if layout == 0:
+    if node.attr("layout") == 0:
         return None
-    if layout != 1:
-        raise Refusal("C103", "'layout' is neither 0 nor 1")
     inputs = list(node.proto.input)
     for position in (0, *INITIAL_STATES):
         if node.input(position):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from opset.adapters.shared import dimension, unsqueeze
 from opset.model.elements import NUMBERS
-from opset.version_converter.registration import down, up
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.registration import down
+from opset.version_converter.rewrite import Builder, Node, Result
 
 LATER = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
 """Reductions that take axes as an input since version 18; ReduceSum does since 13."""
@@ -13,15 +13,6 @@ OTHERS = tuple(f"Reduce{name}" for name in LATER)
 PLAIN = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 """Reductions that return a single element unchanged."""
 LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
-
-
-@up("ReduceSum", since=13)
-@up(*OTHERS, since=18)
-def reduce_sum_13_up(op: Builder, node: Node) -> Result:
-    """An empty list of axes means all axes as an input; as an attribute, its meaning was not defined."""
-    if node.attr("axes") == []:
-        raise Refusal("C204", "'axes' is an empty list, which had no defined meaning", "leave it out to reduce all")
-    return None
 
 
 @down("ReduceSum", since=13)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from opset.adapters.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size, renamed
+from opset.adapters.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
 from opset.errors import printable
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -29,8 +29,8 @@ LONGEST = 1 << 13
 def upsample_7_up(op: Builder, node: Node) -> Result:
     """Only height and width had scales, now all axes have; `bilinear` is `linear` where two axes are scaled."""
     scales = [1.0, 1.0, node.attr("height_scale"), node.attr("width_scale")]
-    mode = renamed(node, {"nearest": "nearest", "bilinear": "linear"})
-    return op.copy(node, drop=["height_scale", "width_scale"], scales=scales, mode=mode)
+    mode = {"mode": "linear"} if node.attr("mode") == "bilinear" else {}
+    return op.copy(node, drop=["height_scale", "width_scale"], scales=scales, **mode)
 
 
 @down("Upsample", since=7)
@@ -40,14 +40,8 @@ def upsample_7_down(op: Builder, node: Node) -> Result:
     scales = node.attr("scales")
     if len(scales) != 4 or scales[:2] != [1.0, 1.0]:
         raise Refusal("C204", f"'scales' is {scales}; version 1 scales the last two of four dimensions")
-    mode = renamed(node, {"nearest": "nearest", "linear": "bilinear"})
-    return op.copy(node, drop=["scales"], height_scale=scales[2], width_scale=scales[3], mode=mode)
-
-
-@up("Upsample", since=10)
-def upsample_10_up(op: Builder, node: Node) -> Result:
-    """Resize replaces Upsample, with the same inputs and modes."""
-    return op.copy(node, op_type="Resize")
+    mode = {"mode": "bilinear"} if node.attr("mode") == "linear" else {}
+    return op.copy(node, drop=["scales"], height_scale=scales[2], width_scale=scales[3], **mode)
 
 
 @up("Resize", since=11)
@@ -57,7 +51,7 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     The nearest element was the one below where a dimension grows, and the one above where it shrinks, as in the
     standard's test cases. A node that may do both becomes two nodes.
     """
-    mode = renamed(node, {"nearest": "nearest", "linear": "linear"})
+    mode = node.attr("mode")
     x, scales, roi = node.input(X), node.input(1), op.const([], "float")
     if mode == "linear":
         return op.copy(node, inputs=[x, roi, scales], coordinate_transformation_mode="asymmetric")
@@ -147,7 +141,7 @@ def _nearest_indices(node: Node, size: int, scale: Fraction) -> list[int]:
     """
     rounding = node.attr("nearest_mode")
     out = math.floor(size * scale)
-    if not size or rounding not in NEAREST or out > LONGEST:
+    if not size or out > LONGEST:
         raise Refusal("C204", f"{size} elements cannot be resized to {out} by {printable(rounding)}")
     found: list[int] = []
     for position in range(out):
@@ -264,8 +258,8 @@ def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
 def _kept_aspect(node: Node, axes: list[int] | None) -> list[int]:
     """Return the sizes by a common scale. Raises Refusal C204 where they are not integers, as rounding is undefined."""
     policy, sizes = node.attr("keep_aspect_ratio_policy"), _sizes(node, axes)
-    if policy not in ("not_larger", "not_smaller") or not sizes:
-        raise Refusal("C103", f"'keep_aspect_ratio_policy' is {printable(policy)}, for {len(sizes)} axes")
+    if not sizes:
+        raise Refusal("C103", f"'keep_aspect_ratio_policy' is {policy}, for no axes")
     ratios = [Fraction(wanted, present) for wanted, present in sizes]
     scale = min(ratios) if policy == "not_larger" else max(ratios)
     kept = [scale * present for _, present in sizes]

@@ -122,14 +122,6 @@ def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
     return found
 
 
-def renamed(node: Node, names: dict[str, str]) -> str:
-    """Return the other version's name of the node's mode. Raises Refusal C103 for a mode without another name."""
-    mode = node.attr("mode")
-    if mode not in names:
-        raise Refusal("C103", f"'mode' is {printable(mode)}, which is none of {', '.join(names)}")
-    return names[mode]
-
-
 def need_uniform(node: Node) -> None:
     """Raise Refusal C201 where created operators of the default domain would be older than version 7."""
     version = node.values.versions.get("", UNIFORM)

@@ -23,20 +23,6 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 FLOATS = ("float16", "float", "double")
 
 
-@up("Pad", since=2)
-def pad_2_up(op: Builder, node: Node) -> Result:
-    """Only the name changed; the order is that in the text of version 1, to which its example was corrected."""
-    return op.copy(node, drop=["paddings"], pads=node.attr("paddings"))
-
-
-@down("Pad", since=2)
-def pad_2_down(op: Builder, node: Node) -> Result:
-    """The attribute had another name, and could not remove elements."""
-    if any(count < 0 for count in node.attr("pads")):
-        raise Refusal("C204", "negative pads remove elements, which version 1 cannot", "use a Slice")
-    return op.copy(node, drop=["pads"], paddings=node.attr("pads"))
-
-
 @up("Pad", since=11)
 def pad_11_up(op: Builder, node: Node) -> Result:
     """The pads become an input, and so does the value, a scalar of the type of the data, by default 0."""

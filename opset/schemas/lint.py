@@ -210,9 +210,10 @@ def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding
 
 
 def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Where the way up is derived, a removed attribute is ignored or becomes an input (S208)."""
+    """Where the way up is derived, a removed attribute is ignored, renamed or becomes an input (S208)."""
     for name, declared, step in _changed_attributes(operator):
-        went = name in step.old.attributes and name not in step.new.attributes
+        renamed = {each.renamed for each in step.change.attributes.values()}
+        went = name in step.old.attributes and name not in step.new.attributes and name not in renamed
         if went and step.change.up == "derived" and not declared.ignored and not declared.input:
             yield Finding(
                 "S208",
@@ -225,7 +226,7 @@ def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Fin
 def added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Where the way up is derived, the old behaviour is known of an attribute that has to be given (S209)."""
     for name, declared, step in _changed_attributes(operator):
-        came = name in step.new.attributes and name not in step.old.attributes
+        came = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
         if came and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
             yield Finding(
                 "S209",
@@ -236,28 +237,52 @@ def added_attributes(operator: Operator, context: LintContext) -> Iterator[Findi
 
 
 def facets_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """`old` and `only_for` describe an added attribute, `ignored` and `input` a removed one (S210).
-
-    `negative` describes an axis that both versions have.
-    """
-    for name, declared, step in _changed_attributes(operator):
+    """The facets of a change fit what changed (S210)."""
+    for step in transitions(operator):
         since = step.new.since_version
-        if name not in step.change.attributes:
-            continue
-        place = operator.place(since, "change", "attributes", name)
-        came = name in step.new.attributes and name not in step.old.attributes
-        went = name in step.old.attributes and name not in step.new.attributes
-        if declared.old is not None and not came:
-            yield Finding("S210", f"'old' describes {name}, which was not added by version {since}", place=place)
-        if (declared.ignored or declared.input) and not went:
-            yield Finding("S210", f"{name} did not go with version {since}", place=place)
-        if declared.negative and (came or went or not step.new.attributes[name].type.startswith("int")):
-            yield Finding("S210", f"'negative' describes {name}, which is no axis of both versions", place=place)
-        if declared.only_for and not came:
-            yield Finding("S210", f"'only_for' describes {name}, which was not added by version {since}", place=place)
-        if declared.input and declared.input not in {parameter.name for parameter in step.new.inputs}:
-            help = near_miss(declared.input, [parameter.name for parameter in step.new.inputs])
-            yield Finding("S210", f"version {since} has no input {declared.input}", place=place, help=help)
+        for name, declared in step.change.attributes.items():
+            place = operator.place(since, "change", "attributes", name)
+            for message in _unfit_facets(name, declared, step):
+                yield Finding("S210", message, place=place)
+            inputs = [parameter.name for parameter in step.new.inputs]
+            if declared.input and declared.input not in inputs:
+                help = near_miss(declared.input, inputs)
+                yield Finding("S210", f"version {since} has no input {declared.input}", place=place, help=help)
+            gone = sorted(step.old.attributes.keys() - step.new.attributes.keys())
+            if declared.renamed and declared.renamed not in gone:
+                message = f"no attribute {declared.renamed} was removed by version {since}"
+                yield Finding("S210", message, place=place, help=near_miss(declared.renamed, gone))
+        if step.change.renamed and not (step.new.deprecated and step.new.replacement):
+            message = f"{operator.name} {since} is not withdrawn in favour of a replacement, and so not renamed"
+            yield Finding("S210", message, place=operator.place(since, "change", "renamed"))
+
+
+def _unfit_facets(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
+    """Yield what is wrong where a facet describes an attribute that did not change in that way."""
+    old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
+    came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
+    required = stayed and new is not None and new.required and old is not None and not old.required
+    if declared.old is not None and not came and not required:
+        yield f"'old' describes {name}, which was not added by version {since}, and did not become required"
+    if (declared.ignored or declared.input) and not went:
+        yield f"{name} did not go with version {since}"
+    if declared.negative and not (stayed and new is not None and new.type.startswith("int")):
+        yield f"'negative' describes {name}, which is no axis of both versions"
+    if declared.only_for and not came:
+        yield f"'only_for' describes {name}, which was not added by version {since}"
+    if declared.renamed and not came:
+        yield f"'renamed' describes {name}, which was not added by version {since}"
+    if declared.undefined is not None and old is None:
+        yield f"'undefined' describes {name}, which the version before {since} does not have"
+    if declared.values:
+        before = step.old.attributes.get(declared.renamed or name)
+        if before is None or new is None:
+            yield f"'values' describes {name}, which is no attribute of both versions"
+            return
+        for choices, values in ((before.choices, declared.values.keys()), (new.choices, declared.values.values())):
+            for value in values:
+                if choices and value not in choices:
+                    yield f"'values' of {name} has {value!r}, which is none of its choices"
 
 
 def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:

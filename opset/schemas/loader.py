@@ -13,7 +13,11 @@ versions:                              newest first
       axes: {removed: ints, input: axes}
       axis: {negative: true}           negative values came; before, an axis counts from the front
       sat: {added: int, only_for: [float8]}          it has an effect only beside inputs or outputs of these types
+      pads: {added: ints, renamed: paddings}         it had another name
+      way: {default: [ud, up], values: {ud: up}}     values of the older version that are other ones now
+      dim: {removed: int, undefined: 0}              a value to which the older version gives no meaning
     emulate: {bfloat16: float}         types that came, and the older ones through which the operator does the same
+    renamed: true                      the operator goes on under the name of its replacement
     meaning: ...                       what changed beyond the signature, or clarified: what was only said better
     adapters: {up: derived, down: written}           or "impossible: reason"
   same_as: 15                          a newer version: what this one leaves unsaid in prose, that one says
@@ -92,9 +96,9 @@ ATTRIBUTE_KEYS = ("type", "default", "required", "kind", "choices", "range", "co
 _KIND_TYPES = {BOOL: ("int", "ints"), AXIS: ("int",), AXES: ("ints",), DATA_TYPE: ("int", "ints", "string")}
 CHANGE_KEYS = (
     *("deprecated", "experimental", "determinism", "inputs", "outputs", "attributes", "types"),
-    *("emulate", "meaning", "clarified", "adapters"),
+    *("emulate", "renamed", "meaning", "clarified", "adapters"),
 )
-FACETS = ("old", "ignored", "input", "negative", "only_for")
+FACETS = ("old", "ignored", "input", "negative", "only_for", "renamed", "values", "undefined")
 _ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", *FACETS)
 _ARITIES = (SINGLE, OPTIONAL, VARIADIC)
 
@@ -536,6 +540,7 @@ class _Reading(Fields):
             diff,
             declared,
             self.emulate(fields["emulate"]) if "emulate" in fields else {},
+            self.flag(fields.get("renamed")),
             self.text(fields.get("meaning")),
             self.text(fields.get("clarified")),
             self.adapter(adapters.get("up")),
@@ -585,6 +590,9 @@ class _Reading(Fields):
                 self.text(fields.get("input")),
                 self.flag(fields.get("negative")),
                 self.elements(fields["only_for"]) if "only_for" in fields else (),
+                self.name(fields.get("renamed")),
+                self.named(fields.get("values"), self.any_value),
+                self.any_value(fields["undefined"]) if "undefined" in fields else None,
             )
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
 

@@ -71,15 +71,18 @@ class Condition(NamedTuple):
 
 
 class AttributeChange(NamedTuple):
-    """What a diff cannot see about an attribute that came, went or changed its default.
+    """What a diff cannot see about an attribute that came, went or changed.
 
-    - `old`: for an attribute that came: the value with which the newer version behaves as the older one does.
-      A mapping {"all": 1} means a list of ones, however long. An attribute without default may also be absent.
-      Where the YAML says nothing, it is the new default.
+    - `old`: for an attribute that was added, or became required: the value with which the newer version behaves as the
+      older one does without it. A mapping {"all": 1} means a list of ones, however long. An attribute without default
+      may also be absent. For an added one it is the new default where the YAML does not state it.
     - `ignored`: for a removed one: it never had an effect, so it may be dropped.
     - `input`: for a removed one: the name of the input that carries its value now.
     - `negative`: for an axis that stayed: negative values, which count from the end, came with the newer version.
     - `only_for`: for an added one: the element types of inputs or outputs for which alone it has an effect.
+    - `renamed`: for an added one: the name that it had in the older version.
+    - `values`: for one of both versions: values of the older version, with the newer ones that mean the same.
+    - `undefined`: for one of the older version: a value to which that version gives no meaning.
     """
 
     old: Any = None
@@ -87,6 +90,9 @@ class AttributeChange(NamedTuple):
     input: str = ""
     negative: bool = False
     only_for: tuple[str, ...] = ()
+    renamed: str = ""
+    values: Mapping[Any, Any] = {}
+    undefined: Any = None
 
 
 class Change(NamedTuple):
@@ -96,12 +102,14 @@ class Change(NamedTuple):
     has an entry for every added attribute, and for removed ones with a declaration. `meaning` says what
     changed beyond the signature, `clarified` that only wording did. `up` and `down` are "derived", "written" or
     "impossible: reason". `emulate` maps element types that came to older ones: an operator that casts its inputs to the
-    other type, and its outputs back, computes the same.
+    other type, and its outputs back, computes the same. `renamed`: a withdrawn operator goes on under the name of its
+    replacement.
     """
 
     diff: Mapping[str, Any] = {}
     attributes: Mapping[str, AttributeChange] = {}
     emulate: Mapping[str, str] = {}
+    renamed: bool = False
     meaning: str = ""
     clarified: str = ""
     up: str = "derived"

@@ -16,7 +16,8 @@ that is wrong. Each argument that is left out leaves its part unchecked:
   are known. `constraint` of the misfit is the label of the constraint that is broken, "" where none is declared.
 
 `check_constraints(schema, values, ranks)` raises the `Violation` of a constraint that an attribute breaks. Evaluation
-and inference call it before a kernel or a rule, so that neither repeats what is declared.
+and inference call it before a kernel or a rule, so that neither repeats what is declared; conversion refuses what
+`constraint_misfits` yields before an adapter.
 
 `bare_optionals` says that the content of an optional is taken for the optional itself, since values at run time do not
 show which of the two they are.
@@ -155,7 +156,7 @@ def value_misfits(
         if value is None:
             continue
         rank_by_name = _ranks_by_name(schema, ranks) if _needs_ranks(declared) else {}
-        for element in value if isinstance(value, list | tuple) else (value,):
+        for element in dict.fromkeys(value) if isinstance(value, list | tuple) else (value,):
             if why := _why_illegal(schema, declared, element, rank_by_name):
                 text = repr(value)
                 shown = printable(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
@@ -166,14 +167,20 @@ def value_misfits(
                 break
 
 
-def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
-    """Raise Violation where an attribute's value breaks a constraint that its declaration names.
+def constraint_misfits(
+    schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()
+) -> Iterator[Misfit]:
+    """Yield attributes whose values break a constraint that their declaration names.
 
-    Declarations that name no constraint are not enforced here, as flags of which any number but 0 is taken for 1.
+    Declarations that name no constraint are not enforced, as flags of which any number but 0 is taken for 1.
     """
-    for misfit in value_misfits(schema, values, ranks):
-        if misfit.constraint:
-            raise Violation(misfit.constraint, misfit.detail)
+    return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
+
+
+def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
+    """Raise Violation where an attribute's value breaks a constraint that its declaration names."""
+    for misfit in constraint_misfits(schema, values, ranks):
+        raise Violation(misfit.constraint, misfit.detail)
 
 
 def declared_attributes(schema: OpSchema) -> tuple[Attribute, ...]:
@@ -203,8 +210,8 @@ def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> st
     if element == 0 == declared.default:
         return ""
     name = element_name(element) if isinstance(element, int) else str(element).lower()
-    if name is None:
-        return "it is the number of no element type"
+    if name not in NUMBERS:
+        return "it names no element type"
     allowed = data_types(schema, declared)
     legal = not allowed or name in allowed
     return "" if legal else f"it is {printable(name)}, and has to be {listed(sorted(allowed))}"

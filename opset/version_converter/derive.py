@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from opset.errors import printable
-from opset.model.elements import NUMBERS
-from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Change, OpSchema
-from opset.schemas.signature import arity_misfits, listed, type_misfits
+from opset.model.elements import NUMBERS, element_name
+from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema
+from opset.schemas.signature import DATA_TYPE, arity_misfits, comparisons_of, type_misfits, value_misfits
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
 # Element types of an input that an attribute of a type can hold exactly.
@@ -27,12 +29,58 @@ class TypeRestriction(NamedTuple):
     variadic: bool
 
 
+class Counterpart(NamedTuple):
+    """An attribute and what it is on the other side: by another name, with other values, as another type."""
+
+    here: Attribute
+    there: Attribute
+    values: Mapping[Any, Any]
+
+    def value(self, value: Any) -> Any:
+        """Return what a value is on the other side, None where that side cannot say it."""
+        here, there = self.here, self.there
+        if self.values and isinstance(value, list | tuple):
+            value = type(value)(self.values.get(each, each) for each in value)
+        elif self.values:
+            value = self.values.get(value, value)
+        if here.type == there.type:
+            return value
+        if here.kind == DATA_TYPE:
+            return NUMBERS.get(value.lower()) if here.type == "string" else (element_name(value) or "").upper() or None
+        if not math.isfinite(value) or abs(value) >= 2**63:
+            return None
+        number = int(value) if there.type == "int" else struct.unpack("<f", struct.pack("<f", value))[0]
+        return number if number == value else None
+
+    @property
+    def differs(self) -> bool:
+        """Whether any value is written in another way on the other side."""
+        return bool(self.values) or self.here.name != self.there.name or self.here.type != self.there.type
+
+    @property
+    def restricted(self) -> bool:
+        """Whether a legal value may be illegal on the other side, whatever the ranks."""
+        here, there = self.here, self.there
+        if there.kind == DATA_TYPE:
+            return False
+        known = {self.value(each) for each in here.choices}
+        ranges = {each for each in comparisons_of(there) if not each.bound.sign}
+        return bool(there.choices and (not known or known - {*there.choices})) or not ranges <= {*comparisons_of(here)}
+
+
 class Derived(NamedTuple):
     """One transition in one direction, as far as it follows from the signatures. Empty: such a node is left alone."""
 
     target: OpSchema
+    renamed: bool
+    """Whether the operator has another name on the other side."""
     drop: tuple[str, ...]
-    set_defaults: dict[str, tuple[str, Any]]
+    set_defaults: tuple[tuple[str, str, Any], ...]
+    """Names of attributes here and there, and the value to state there where they are absent here."""
+    rewrite: tuple[Counterpart, ...]
+    """Attributes that are written in another way, or are more restricted, on the other side."""
+    undefined: dict[str, Any]
+    """Values of attributes that mean nothing on this side."""
     must_equal: dict[str, Any]
     unsupported: tuple[str, ...]
     to_input: dict[str, int]
@@ -46,28 +94,31 @@ class Derived(NamedTuple):
     """Axes that count from the front alone on the other side."""
     only_for: dict[str, frozenset[str]]
     """Element types of inputs and outputs without which an attribute of `must_equal` has no effect."""
-    fewer_choices: tuple[str, ...]
-    """Attributes with fewer choices at the other version."""
 
     @property
     def rewrites(self) -> bool:
         """Whether a node that crosses is likely to change; else only types and attributes are checked."""
-        return bool(self.to_input or self.to_attribute or self.set_defaults)
+        return bool(
+            self.renamed
+            or self.to_input
+            or self.to_attribute
+            or self.set_defaults
+            or any(each.differs for each in self.rewrite)
+        )
 
     @property
     def touches(self) -> bool:
         """Whether any node can need more than to be left alone."""
         return bool(
-            self.drop
-            or self.set_defaults
+            self.rewrites
+            or self.drop
+            or self.rewrite
+            or self.undefined
             or self.must_equal
             or self.unsupported
-            or self.to_input
-            or self.to_attribute
             or self.narrower
             or self.type_restrictions
             or self.from_front
-            or self.fewer_choices
         )
 
 
@@ -75,65 +126,86 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
     """Return what takes a node from one version to a neighbouring one, up or down; `change` is the newer one's."""
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
-    drop, unsupported = [], []
-    set_defaults: dict[str, tuple[str, Any]] = {}
-    must_equal: dict[str, Any] = {}
-    to_input: dict[str, int] = {}
-    to_attribute: dict[int, str] = {}
+    pairs = _pairs(older, newer, change)
+    stayed = {before.name for before, _ in pairs}, {after.name for _, after in pairs}
+    removed = [each for name, each in older.attributes.items() if name not in stayed[0]]
+    added = [each for name, each in newer.attributes.items() if name not in stayed[1]]
+    facets = {name: change.attributes.get(name, AttributeChange()) for name in older.attributes | newer.attributes}
+    counterparts = [_counterpart(before, after, facets[after.name], upwards) for before, after in pairs]
     positions = {parameter.name: index for index, parameter in enumerate(newer.inputs)}
-    for name, before in older.attributes.items():
-        facet = change.attributes.get(name)
-        after = newer.attributes.get(name)
-        if after is None:
-            if upwards:
-                if facet is not None and facet.input:
-                    to_input[name] = positions[facet.input]
-                elif facet is not None and facet.ignored:
-                    drop.append(name)
-                else:
-                    unsupported.append(name)
-            elif facet is not None and facet.input:
-                to_attribute[positions[facet.input]] = name
-            elif before.required:
-                unsupported.append(name)
-        elif after.type != before.type:
-            unsupported.append(name)
-        else:
-            here, there = (before, after) if upwards else (after, before)
-            if here.default != there.default and here.default is not None:
-                set_defaults[name] = (here.type, here.default)
-    for name, after in newer.attributes.items():
-        if name in older.attributes:
-            continue
-        facet = change.attributes.get(name)
-        old = facet.old if facet is not None and facet.old is not None else after.default
-        if upwards and old != after.default and not isinstance(old, dict):
-            set_defaults[name] = (after.type, old)
-        elif not upwards:
-            must_equal[name] = old
+    inputs = {each.name: positions[facets[each.name].input] for each in removed if facets[each.name].input in positions}
+    drop: list[str] = []
+    unsupported = [each.here.name for each in counterparts if not _is_convertible(each)]
+    for each in removed:
+        if upwards and facets[each.name].ignored:
+            drop.append(each.name)
+        elif each.name not in inputs and (upwards or each.required):
+            unsupported.append(each.name)
+    old = {each.name: each.default if facets[each.name].old is None else facets[each.name].old for each in added}
+    set_defaults = [_default(each, facets[each.there.name].old if upwards else None) for each in counterparts]
+    if upwards:
+        set_defaults += [
+            (each.name, each.name, old[each.name])
+            for each in added
+            if old[each.name] != each.default and not isinstance(old[each.name], dict)
+        ]
+    from_front = () if upwards else tuple(name for name, facet in change.attributes.items() if facet.negative)
     return Derived(
         target,
-        tuple(drop),
-        set_defaults,
-        must_equal,
-        tuple(unsupported),
-        to_input,
-        to_attribute,
-        _is_narrower(source, target),
-        _type_restrictions(source, target),
-        {} if upwards else change.emulate,
-        () if upwards else tuple(name for name, facet in change.attributes.items() if facet.negative),
-        {name: frozenset(facet.only_for) for name, facet in change.attributes.items() if facet.only_for},
-        tuple(name for name in source.attributes.keys() & target.attributes.keys() if _has_fewer(source, target, name)),
+        renamed=source.name != target.name,
+        drop=tuple(drop),
+        set_defaults=tuple(each for each in set_defaults if each is not None),
+        rewrite=tuple(
+            each
+            for each in counterparts
+            if _is_convertible(each) and (each.differs or (each.restricted and each.here.name not in from_front))
+        ),
+        undefined={n: each.undefined for n, each in facets.items() if upwards and each.undefined is not None},
+        must_equal={} if upwards else old,
+        unsupported=tuple(unsupported),
+        to_input=inputs if upwards else {},
+        to_attribute={} if upwards else {position: name for name, position in inputs.items()},
+        narrower=_is_narrower(source, target),
+        type_restrictions=_type_restrictions(source, target),
+        emulate={} if upwards else change.emulate,
+        from_front=from_front,
+        only_for={name: frozenset(facet.only_for) for name, facet in change.attributes.items() if facet.only_for},
     )
 
 
-def _has_fewer(source: OpSchema, target: OpSchema, name: str) -> bool:
-    """Whether an attribute declares choices that the other side does not have."""
-    here, there = source.attributes[name], target.attributes[name]
-    return here.type == there.type and here.kind != "data_type" and bool(there.choices) and not (
-        set(here.choices) <= set(there.choices)
-    )
+def _pairs(older: OpSchema, newer: OpSchema, change: Change) -> list[tuple[Attribute, Attribute]]:
+    """Return the attributes of both versions, renamed ones among them."""
+    pairs = [(before, newer.attributes[name]) for name, before in older.attributes.items() if name in newer.attributes]
+    renamed = {name: facet.renamed for name, facet in change.attributes.items() if facet.renamed}
+    return pairs + [
+        (older.attributes[before], newer.attributes[after])
+        for after, before in renamed.items()
+        if before in older.attributes and after in newer.attributes
+    ]
+
+
+def _counterpart(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
+    if upwards:
+        return Counterpart(before, after, facet.values)
+    # A newer value that the older version has too stays.
+    back = {new: old for old, new in facet.values.items() if new not in before.choices}
+    return Counterpart(after, before, back)
+
+
+def _is_convertible(pair: Counterpart) -> bool:
+    """Whether an attribute's type stays, or its values are numbers, or element types, in both types."""
+    here, there = pair.here, pair.there
+    types = {here.type, there.type}
+    convertible = len(types) == 1 or types == {"int", "float"} or here.kind == there.kind == DATA_TYPE
+    return convertible and (here.default is None or pair.value(here.default) is not None)
+
+
+def _default(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
+    """Return what to state where an attribute is absent, if that means another value there; `old`: what it meant."""
+    if not _is_convertible(pair):
+        return None
+    meant = old if pair.here.default is None else pair.value(pair.here.default)
+    return None if meant is None or meant == pair.there.default else (pair.here.name, pair.there.name, meant)
 
 
 def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
@@ -194,7 +266,7 @@ def run(derived: Derived, op: Builder, node: Node) -> Result:
     if derived.narrower:
         _cut(derived, node, inputs, outputs)
     same_inputs, same_outputs = inputs == node.proto.input, outputs == node.proto.output
-    if same_inputs and same_outputs and not drop and not changes:
+    if same_inputs and same_outputs and not drop and not changes and not derived.renamed:
         return None
     return op.copy(
         node, inputs=None if same_inputs else inputs, outputs=None if same_outputs else outputs, drop=drop, **changes
@@ -242,13 +314,13 @@ def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]
     for name in derived.unsupported:
-        required = name in derived.target.attributes and derived.target.attributes[name].required
-        if node.has(name) or required:
+        here, there = node.schema.attributes.get(name), derived.target.attributes.get(name)
+        needed = there is not None and (there.required or (here is not None and here.default != there.default))
+        if node.has(name) or needed:
             raise Refusal("C204", f"the attribute '{name}' has no equal at version {since}")
-    for name in derived.fewer_choices:
-        choices = derived.target.attributes[name].choices
-        if node.has(name) and (value := node.attr(name)) not in choices:
-            raise Refusal("C204", f"'{name}' is {printable(str(value))}; version {since} has {listed(choices)}")
+    for name, undefined in derived.undefined.items():
+        if node.has(name) and node.attr(name) == (list(undefined) if isinstance(undefined, tuple) else undefined):
+            raise Refusal("C204", f"'{name}' is {printable(node.attr(name))}, which has no meaning before {since}")
     for name, old in derived.must_equal.items():
         if name in derived.only_for and _has_none(node, derived.only_for[name]):
             drop += [name] if node.has(name) else []
@@ -264,8 +336,28 @@ def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]
             what = printable(value) if not hasattr(value, "DESCRIPTOR") else "given"
             raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
         drop.append(name)
-    changes = {name: value for name, (_, value) in derived.set_defaults.items() if not node.has(name)}
+    changes = {there: value for name, there, value in derived.set_defaults if not node.has(name)}
+    for pair in derived.rewrite:
+        if node.has(pair.here.name):
+            changes |= _rewritten(derived, pair, node.attr(pair.here.name))
+            drop += [pair.here.name] if pair.here.name != pair.there.name else []
     return drop, changes | _from_front(derived, node)
+
+
+def _rewritten(derived: Derived, pair: Counterpart, value: Any) -> dict[str, Any]:
+    """Return an attribute by its name and with its value on the other side, nothing where it is the same there."""
+    since, there = derived.target.since_version, pair.value(value)
+    if there is None:
+        raise Refusal("C204", f"'{pair.here.name}' is {printable(value)}, which version {since} cannot say")
+    _check_values(derived, {pair.there.name: there})
+    same = pair.here.name == pair.there.name and pair.here.type == pair.there.type and there == value
+    return {} if same else {pair.there.name: there}
+
+
+def _check_values(derived: Derived, values: dict[str, Any]) -> None:
+    """Refuse values of attributes that are not legal on the other side."""
+    for misfit in value_misfits(derived.target, values):
+        raise Refusal("C204", f"{misfit.what}; at version {derived.target.since_version} {misfit.why}")
 
 
 def _has_none(node: Node, types: frozenset[str]) -> bool:
@@ -323,5 +415,6 @@ def _inputs(derived: Derived, op: Builder, node: Node, drop: list[str], changes:
         if not plural and len(constant.values) != 1:
             raise Refusal("C204", f"the input '{given}' is no single number")
         changes[name] = list(constant.values) if plural else constant.values[0]
+        _check_values(derived, {name: changes[name]})
         inputs[position] = ""
     return inputs

@@ -294,6 +294,18 @@ class ValueFacts:
             home._shapes[name] = home._find_shape(name)
         return home._shapes[name]
 
+    def stated_rank(self, name: str) -> int | None:
+        """Return a tensor's rank where the model states it or it has been inferred; nothing is inferred for it."""
+        home = self._home(name)
+        if home is None:
+            return None
+        shape = home._shapes.get(name)
+        if shape is None and home.initializer(name) is not None:
+            return len(home._tensors[name].dims)
+        if shape is None and name in home._inputs and home.body.root is home.body and name in home._declared:
+            shape = shape_of(home._declared[name])
+        return None if shape is None else len(shape)
+
     def _find_shape(self, name: str) -> Shape | None:
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)

@@ -193,6 +193,8 @@ class BodyConversion:
             self._initializer,
         )  # fmt: skip
         result: Result = None
+        if step.adapter is not None or step.derived.rewrites:
+            node.check_constraints([facts.stated_rank(name) if name else None for name in current.input])
         if step.adapter is not None:
             result = step.adapter(op, node)
             if result is not None:

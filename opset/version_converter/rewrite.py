@@ -15,7 +15,7 @@ from opset.model.tensor import make_tensor
 from opset.model.types import Constant, Shape
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
-from opset.schemas.signature import type_misfits
+from opset.schemas.signature import constraint_misfits, type_misfits
 from opset.version_converter.facts import ValueFacts
 
 Result = str | Sequence[str] | None
@@ -119,6 +119,16 @@ class Node:
         for misfit in type_misfits(self.schema, [*(None,) * index, type_]):
             raise Refusal("C103", f"{misfit.what}: {misfit.why}")
         return element
+
+    def check_constraints(self, ranks: Sequence[int | None] = ()) -> None:
+        """Raise Refusal C103 where an attribute breaks a constraint that its declaration names."""
+        values = {
+            name: _value(attribute)
+            for name, attribute in self._attributes.items()
+            if not attribute.ref_attr_name and self.schema.attributes[name].constraint
+        }
+        for misfit in constraint_misfits(self.schema, values, ranks):
+            raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
 
     def need_element(self, index: int) -> str:
         """Return the element type of an input; raises Refusal C203 where it is not known."""
@@ -312,7 +322,7 @@ class Builder:
         schema: OpSchema | None = self._target
         if op_type is not None:
             schema = self._registry.schema(op_type, self.version, self._domain)
-            proto.op_type = op_type
+        proto.op_type = op_type or self._target.name
         if schema is None or schema.deprecated:
             raise Refusal("C201", f"it needs {proto.op_type}, which does not exist at version {self.version}")
         if inputs is not None:

@@ -131,6 +131,8 @@ class Routes:
         change = newer.change
         if change is None:
             raise RuntimeError(f"{op_type} {newer.since_version} declares no change")
+        if change.renamed and direction == "up":
+            target = self._registry.schema(target.replacement, written_in, domain) or target
         stated = change.up if direction == "up" else change.down
         adapter = None
         if stated == "written":

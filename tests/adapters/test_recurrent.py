@@ -93,7 +93,7 @@ def test_output_sequence_goes_up_whatever_it_says(check):
 
 @pytest.mark.parametrize(
     ("attributes", "kept"),
-    [({}, None), ({"direction": "foward"}, None), ({"direction": "reverse"}, b"reverse")],
+    [({}, None), ({"direction": "foward"}, b"forward"), ({"direction": "reverse"}, b"reverse")],
 )
 def test_the_misspelt_direction_of_the_first_gru_is_never_written(check, build, attributes, kept):
     feeds = given("GRU", 1, True)

@@ -98,6 +98,27 @@ BROKEN = {
     "S210 only_for": (
         REMOVED.replace("{removed: int}", "{removed: int, ignored: true, only_for: [float]}"), "S210 6:22", ""
     ),
+    "S210 renamed": (
+        REMOVED.replace("removed: int}}", "removed: int, ignored: true}, size: {added: int, default: 1, renamed: bye}}")
+        .replace(SIGNATURE, SIGNATURE + "    size: {type: int, default: 1, doc: how large}\n"),
+        "S210 6:59",
+        "did you mean by?",
+    ),
+    "S210 renamed, not added": (
+        edited(("{axis: {added: int, default: 1}}", "{axis: {default: [2, 1], renamed: by}, by: {removed: int}}"),
+               (GONE, OLD_ATTRIBUTES.replace("default: 1", "default: 2"))),
+        "S210 6:24",
+        "",
+    ),
+    "S210 values": (
+        edited(("{axis: {added: int, default: 1}}", "{axis: {values: {a: b}}}"),
+               ("int, default: 1, doc: where", "string, choices: [b, c], doc: where"),
+               (GONE, "  attributes:\n    axis: {type: string, choices: [b, c]}\n" + GONE)),
+        "S210 6:24",
+        "",
+    ),
+    "S210 undefined": (edited(("added: int, default: 1}", "added: int, default: 1, undefined: 0}")), "S210 6:24", ""),
+    "S210 renamed operator": (edited(("    adapters:", "    renamed: true\n    adapters:")), "S210 8:14", ""),
     "S229 not new": (edited(("    adapters:", "    emulate: {float16: float}\n    adapters:")), "S229 8:24", ""),
     "S229 not allowed": (edited(("    adapters:", "    emulate: {bfloat16: int8}\n    adapters:")), "S229 8:25", ""),
     "S211": (

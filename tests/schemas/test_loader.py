@@ -49,14 +49,15 @@ versions:
     determinism: [deterministic, unknown]
     inputs: {renamed: {X: input}, arity: {C: [single, optional]}}
     attributes:
-      axes: {removed: ints, input: C}
+      axes: {removed: ints, input: C, undefined: []}
       by: {default: [1.0, 1e-05]}
       dilations: {added: ints, old: {all: 1}}
-      mode: {added: string, default: up}
+      mode: {added: string, default: up, renamed: way, values: {upwards: up}}
       strict: {added: int, required: true, old: 0, only_for: [float8, bfloat16]}
       unused: {removed: int, ignored: true}
     types: {I: new, T: [+bfloat16, -double]}
     emulate: {bfloat16: float, float8: float16}
+    renamed: true
     meaning: Something moved, from one place to another.
     adapters: {up: written, down: "impossible: it is lost"}
   doc: Scales.
@@ -137,9 +138,9 @@ def test_what_a_file_says(tmp_path):
             "types": {"I": "new", "T": ["+tensor(bfloat16)", "-tensor(double)"]},
         },
         attributes={
-            "axes": AttributeChange(input="C"),
+            "axes": AttributeChange(input="C", undefined=()),
             "dilations": AttributeChange(old={"all": 1}),
-            "mode": AttributeChange(old="up"),
+            "mode": AttributeChange(old="up", renamed="way", values={"upwards": "up"}),
             "strict": AttributeChange(
                 old=0, only_for=("bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
             ),
@@ -149,6 +150,7 @@ def test_what_a_file_says(tmp_path):
             "bfloat16": "float",
             **dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), "float16"),
         },
+        renamed=True,
         meaning="Something moved, from one place to another.",
         up="written",
         down="impossible: it is lost",
@@ -176,8 +178,8 @@ def test_places_of_parts(tmp_path):
     operator = load(tmp_path, TWO)
     path = operator.path
     assert operator.place(2, "change", "types") == f"{path}:18:12"
-    assert operator.place(1, "inputs", "C") == f"{path}:44:5"
-    assert operator.place(1, "attributes", "not there") == f"{path}:46:5"
+    assert operator.place(1, "inputs", "C") == f"{path}:45:5"
+    assert operator.place(1, "attributes", "not there") == f"{path}:47:5"
 
 
 ONE = "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n"

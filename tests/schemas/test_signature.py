@@ -89,6 +89,7 @@ def test_the_content_of_an_optional_may_stand_for_it():
         (Attribute("a", "int", 0, kind="data_type"), [0], [99]),
         (Attribute("a", "int", kind="data_type", choices=("T", "int8")), [1, 3], [7]),
         (Attribute("a", "string", kind="data_type", choices=("T",)), ["FLOAT"], ["INT64", "nonsense"]),
+        (Attribute("a", "string", kind="data_type"), ["INT64"], ["nonsense"]),
         (Attribute("a", "int", range=">= 0"), [], ["text"]),
     ],
 )

@@ -1,0 +1,145 @@
+"""What is derived of a transition: names, values, types and defaults of attributes, operators under another name."""
+
+import pytest
+from onnx import TensorProto, helper
+
+import opset
+from opset.errors import ConversionError
+
+OPERATOR = """\
+operator: Scale
+family: acme
+versions:
+- since: 3
+  deprecated: true
+  replacement: Stretch
+  change:
+    deprecated: true
+    renamed: true
+    adapters: {up: derived, down: derived}
+  doc: Scales.
+  inputs:
+  - {name: X, type: tensor(float), doc: what is scaled}
+  outputs:
+  - {name: Y, type: tensor(float), doc: the result}
+  attributes:
+    by: {type: int, default: 2, doc: factor}
+    kind: {type: int, kind: data_type, constraint: C1, doc: type of the result}
+    size: {type: ints, doc: sizes}
+    step: {type: int, required: true, doc: step}
+    way: {type: string, default: up, choices: [up, down, same], constraint: C2, doc: direction}
+  shape: same(X)
+- since: 2
+  change:
+    attributes:
+      by: {type: [float, int], default: [2.0, 2]}
+      kind: {type: [string, int], undefined: UINT8}
+      size: {added: ints, renamed: sizes}
+      sizes: {removed: ints}
+      step: {required: [false, true], old: 1}
+      way: {default: [ud, up], values: {ud: up, dd: down}}
+    adapters: {up: derived, down: derived}
+  same_as: 3
+  shares: [inputs, outputs, attributes]
+  shape: same(X)
+- since: 1
+  same_as: 3
+  shares: [inputs, outputs]
+  attributes:
+    by: {type: float, default: 2.0}
+    kind: {type: string, kind: data_type, constraint: C1}
+    sizes: {type: ints, range: ">= 0", constraint: C3, doc: sizes}
+    step: {type: int}
+    way: {type: string, default: ud, choices: [ud, dd, same], constraint: C2}
+  shape: same(X)
+"""
+REPLACEMENT = """\
+operator: Stretch
+family: acme
+versions:
+- since: 3
+  doc: Scales.
+  inputs:
+  - {name: X, type: tensor(float), doc: what is scaled}
+  outputs:
+  - {name: Y, type: tensor(float), doc: the result}
+  attributes:
+    by: {type: int, default: 3, doc: factor}
+    kind: {type: int, kind: data_type, constraint: C1, doc: type of the result}
+    size: {type: ints, doc: sizes}
+    step: {type: int, required: true, doc: step}
+    way: {type: string, default: up, choices: [up, down], constraint: C2, doc: direction}
+  shape: same(X)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Scale.yaml").write_text(OPERATOR)
+    (tmp_path / "com.acme" / "Stretch.yaml").write_text(REPLACEMENT)
+    return tmp_path
+
+
+def scale(version, **attributes):
+    node = helper.make_node("Scale", ["x"], ["y"], domain="com.acme", **attributes)
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy"]
+    graph = helper.make_graph([node], "g", values[:1], values[1:])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("com.acme", version)], ir_version=8)
+
+
+def moved(folder, version, to, **attributes):
+    """Return the operator and its attributes after the conversion of one node."""
+    (node,) = opset.convert(scale(version, **attributes), {"com.acme": to}, schemas=[folder]).graph.node
+    return node.op_type, {each.name: helper.get_attribute_value(each) for each in node.attribute}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"step": 5}, {"step": 5}),
+        ({"sizes": [1, 2], "step": 5}, {"size": [1, 2], "step": 5}),
+        ({"way": "dd", "step": 5}, {"way": b"down", "step": 5}),
+        ({"way": "same", "step": 5}, {"way": b"same", "step": 5}),
+        ({"by": 4.0, "kind": "INT64", "step": 5}, {"by": 4, "kind": 7, "step": 5}),
+    ],
+)
+def test_attributes_go_up_and_back(folder, before, after):
+    assert moved(folder, 1, 2, **before) == ("Scale", after)
+    back = {key: value.encode() if isinstance(value, str) else value for key, value in before.items()}
+    given = {key: value.decode() if isinstance(value, bytes) else value for key, value in after.items()}
+    assert moved(folder, 2, 1, **given) == ("Scale", back)
+
+
+def test_what_an_absent_attribute_meant_is_stated(folder):
+    assert moved(folder, 1, 2) == ("Scale", {"step": 1})
+
+
+@pytest.mark.parametrize(
+    ("version", "to", "attributes", "code", "why"),
+    [
+        (1, 2, {"by": 2.5}, "C204", "'by' is 2.5, which version 2 cannot say"),
+        (1, 2, {"by": float("inf")}, "C204", "'by' is inf"),
+        (1, 2, {"kind": "UINT8"}, "C204", "'kind' is UINT8, which has no meaning before 2"),
+        (1, 2, {"way": "up"}, "C103", "the attribute 'way' is 'up': it has to be ud, dd or same (constraint C2)"),
+        (1, 2, {"kind": "FLAOT"}, "C103", "constraint C1"),
+        (1, 2, {"sizes": [3, -1]}, "C103", "constraint C3"),
+        (2, 1, {"size": [3, -1], "step": 5}, "C204", "'sizes' is [3, -1]; at version 1 it has to be >= 0"),
+        (2, 1, {"by": 2**24 + 1, "step": 5}, "C204", "'by' is 16777217, which version 1 cannot say"),
+        (2, 3, {"way": "same", "step": 5}, "C204", "'way' is 'same'; at version 3 it has to be up or down"),
+    ],
+)
+def test_what_the_other_version_cannot_say_is_refused(folder, version, to, attributes, code, why):
+    with pytest.raises(ConversionError) as raised:
+        moved(folder, version, to, **attributes)
+    (finding,) = raised.value.findings
+    assert finding.code == code and why in finding.why
+
+
+def test_an_operator_goes_on_under_another_name(folder):
+    assert moved(folder, 2, 3, step=5) == ("Stretch", {"step": 5, "by": 2})  # which has another default
+    assert moved(folder, 1, 3, sizes=[1], by=3.0) == ("Stretch", {"size": [1], "by": 3, "step": 1})
+
+
+def test_attributes_are_checked_only_where_a_node_may_change(folder):
+    assert moved(folder, 2, 2, way="sideways", step=5) == ("Scale", {"way": b"sideways", "step": 5})
