@@ -235,8 +235,8 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
     return tuple(sorted(found, key=lambda each: (each.outputs, each.position)))
 
 
-def check_types(derived: Derived, node: Node) -> None:
-    """Refuse (C202, C203) a node whose types the other side does not allow."""
+def check_types(derived: Derived, node: Node, valid: set[tuple[Any, ...]]) -> None:
+    """Refuse (C202, C203) a node whose types the other side does not allow; `valid` keeps those that it allows."""
     if not derived.type_restrictions:
         return
     inputs: list[str | None] = [None] * len(node.proto.input)
@@ -248,18 +248,22 @@ def check_types(derived: Derived, node: Node) -> None:
             types[position] = type_ = node.values.type(names[position]) if names[position] else ""
             if type_ is None:
                 unknown = unknown or names[position]
+    form = (id(derived), *inputs, "->", *outputs)
+    if form in valid:
+        return
     for misfit in type_misfits(derived.target, inputs, outputs):
         help = "cast the value to a type that version takes, or choose another target"
         raise Refusal("C202", f"{misfit.what}: {misfit.why}", help)
     if unknown:
         raise unknown_type(unknown)
+    valid.add(form)
 
 
-def run(derived: Derived, op: Builder, node: Node) -> Result:
-    """Take a node across the transition: None where it may stay as it is. Raises Refusal."""
+def run(derived: Derived, op: Builder, node: Node, valid: set[tuple[Any, ...]]) -> Result:
+    """Take a node across the transition: None where it may stay as it is. Raises Refusal; `valid`: see check_types."""
     if derived.emulate and any(node.element(index) in derived.emulate for index in range(len(node.proto.input))):
         return _emulated(derived, op, node)
-    check_types(derived, node)
+    check_types(derived, node, valid)
     drop, changes = _attributes(derived, node)
     inputs = _inputs(derived, op, node, drop, changes)
     outputs = list(node.proto.output)

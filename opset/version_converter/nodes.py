@@ -14,7 +14,7 @@ from opset.model.index import Body, FreshNames, ModelIndex
 from opset.opsets import releases
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
-from opset.schemas.signature import arity_misfits, attribute_misfits, type_misfits
+from opset.schemas.signature import arity_misfits, attribute_misfits, constraint_misfits, type_misfits
 from opset.version_converter.derive import run
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.result import Action, Conversion
@@ -194,13 +194,13 @@ class BodyConversion:
         )  # fmt: skip
         result: Result = None
         if step.adapter is not None or step.derived.rewrites:
-            node.check_constraints([facts.stated_rank(name) if name else None for name in current.input])
+            self._check_constraints(node)
         if step.adapter is not None:
             result = step.adapter(op, node)
             if result is not None:
                 self._check_types([(current, step.source.since_version)], "C103")
         if result is None:
-            result = run(step.derived, op, node)
+            result = run(step.derived, op, node, context.valid)
         if result is None:
             return None
         made = bind(current, (result,) if isinstance(result, str) else tuple(result), op, facts)
@@ -234,6 +234,21 @@ class BodyConversion:
         if early:
             list_as_input(message, made)
         return name
+
+    def _check_constraints(self, node: Node) -> None:
+        """Refuse (C103) attributes that break a constraint which they declare, asked once for nodes of one form."""
+        values = node.constrained()
+        if not values:
+            return
+        schema, stated_rank = node.schema, self._facts.stated_rank
+        ranks = tuple([stated_rank(name) if name else None for name in node.proto.input])
+        stated = tuple([(name, tuple(each) if isinstance(each, list) else each) for name, each in values.items()])
+        form = (schema.name, schema.domain, schema.since_version, stated, ranks)
+        if form in self._context.valid:
+            return
+        for misfit in constraint_misfits(schema, values, ranks):
+            raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
+        self._context.valid.add(form)
 
     def _check_types(self, made: list[tuple[Any, int]], code: str = "C202") -> None:
         """Refuse what an adapter gets or made where types of inputs are known and do not fit, once for each form."""

@@ -15,7 +15,7 @@ from opset.model.tensor import make_tensor
 from opset.model.types import Constant, Shape
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
-from opset.schemas.signature import constraint_misfits, type_misfits
+from opset.schemas.signature import type_misfits
 from opset.version_converter.facts import ValueFacts
 
 Result = str | Sequence[str] | None
@@ -120,15 +120,14 @@ class Node:
             raise Refusal("C103", f"{misfit.what}: {misfit.why}")
         return element
 
-    def check_constraints(self, ranks: Sequence[int | None] = ()) -> None:
-        """Raise Refusal C103 where an attribute breaks a constraint that its declaration names."""
-        values = {
+    def constrained(self) -> dict[str, Any]:
+        """Return the attributes that the node states and that declare a constraint, with their values."""
+        declared = self.schema.attributes
+        return {
             name: _value(attribute)
             for name, attribute in self._attributes.items()
-            if not attribute.ref_attr_name and self.schema.attributes[name].constraint
+            if declared[name].constraint and not attribute.ref_attr_name
         }
-        for misfit in constraint_misfits(self.schema, values, ranks):
-            raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
 
     def need_element(self, index: int) -> str:
         """Return the element type of an input; raises Refusal C203 where it is not known."""
