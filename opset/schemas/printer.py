@@ -12,6 +12,8 @@ from opset.schemas.model import Example
 from opset.schemas.reader import scalar
 
 WIDTH = 120
+LONG = 3
+"""Lines of an attribute in flow style."""
 # A plain scalar: no indicator at its start, no ": " or " #" within, words apart by one space. Inside [] and {} no
 # comma, bracket and question mark either.
 _START = r"(?![-?:,\[\]{}#&*!|>'\"%@`\s])"
@@ -92,6 +94,19 @@ def _mapping(key: str, value: dict[str, Any]) -> list[str]:
     return [f"  {key}:"] + [line for name, each in value.items() for line in _literal(name, each, "    ")]
 
 
+def _attributes(key: str, value: dict[str, Any]) -> list[str]:
+    """Print attributes in flow style, and one of more than LONG lines with a line for each of its keys."""
+    lines = [f"  {key}:"]
+    for name, each in value.items():
+        entry = _wrapped(f"    {_key(name)}: {_flow(each)}", "      ")
+        if len(entry) > LONG:
+            entry = [f"    {_key(name)}:"]
+            for inner, item in each.items():
+                entry += (_prose if inner == "doc" else _literal)(inner, item, "      ")
+        lines += entry
+    return lines
+
+
 def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
     """Print text of several lines line by line, and another value in flow style."""
     if not _is_literal(value):
@@ -139,7 +154,7 @@ _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
     "doc": _prose,
     "inputs": _parameters,
     "outputs": _parameters,
-    "attributes": _mapping,
+    "attributes": _attributes,
     "types": _mapping,
     "constraints": _constraints,
     "function": _literal,

@@ -338,6 +338,18 @@ def test_what_is_repeated_prints_as_shared(tmp_path):
     assert "types" not in dump_operator(load(tmp_path, differs)).partition("shares:")[2].partition("\n")[0]
 
 
+def test_an_attribute_of_many_lines_has_a_line_for_each_key(tmp_path):
+    doc = " ".join(["a word: and another"] * 20)
+    text = ONE + f'  attributes:\n    a: {{type: string, default: "x\\ny", doc: "{doc}"}}\n'
+    text += "    b: {type: int, doc: b}\n"
+    operator = load(tmp_path, text)
+    printed = dump_operator(operator)
+    assert '    a:\n      type: string\n      default: "x\\ny"\n      doc: >-\n        a word: and' in printed
+    assert printed.endswith("    b: {type: int, doc: b}\n")
+    again = load(tmp_path, printed)
+    assert (again.schemas, again.docs, dump_operator(again)) == (operator.schemas, operator.docs, printed)
+
+
 def test_keys_are_printed_in_one_order(tmp_path):
     text = "versions:\n- doc: it\n  types: {T: floats}\n  inputs:\n  - {type: T, doc: it, name: X}\n"
     text += "  attributes:\n    a: {doc: it, constraint: C1, choices: [1], type: int}\n"
