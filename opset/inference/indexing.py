@@ -155,17 +155,12 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
     """Return the shape of the slices along `axis`, or elements without it, where the condition is true."""
-    shape, condition, axis = call.shape(0), call.shape(1), call.attribute("axis")
-    if shape is not None and axis is not None:
-        axis %= len(shape)
-    size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
-    if condition is not None and (len(condition) != 1 or less(size, condition[0])):
-        raise Violation("C2", f"condition of shape {list(condition)}" + ("" if size is None else f" for {size}"))
-    truths = call.elements(1)
+    axis, truths = call.attribute("axis"), call.elements(1)
     count = None if truths is None or None in truths else sum(bool(each) for each in truths)
     if axis is None:
         return (count,)
     shape = call.require_shape(0)
+    axis %= len(shape)
     return (*shape[:axis], count, *shape[axis + 1 :])
 
 

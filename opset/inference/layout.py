@@ -57,11 +57,7 @@ def transpose_1(call: Call) -> Shape:
 
 
 def _order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
-    if perm is None:
-        return range(rank)[::-1]
-    if sorted(perm) != [*range(rank)]:
-        raise Violation("C1", f"perm {list(perm[:20])}, rank {rank}")
-    return perm
+    return range(rank)[::-1] if perm is None else perm
 
 
 @data("Transpose")

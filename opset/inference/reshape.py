@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.agreement import axes_of, required
+from opset.inference.agreement import required
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Dim, Size, equal, followed, lower, multiplied, upper
 from opset.inference.registration import data, infer
@@ -134,7 +134,7 @@ def squeeze_13(call: Call) -> Shape | None:
         return _squeezed_all(call, shape)
     axes = call.numbers(1)
     if axes is not None:
-        return _squeezed(shape, axes_of(call, axes, len(shape), "C1"))
+        return _squeezed(shape, [axis % len(shape) for axis in axes])
     unknown_axes = call.sizes(1)
     if unknown_axes is None or len(unknown_axes) != 1:  # several may be equal
         raise Unknown("the axes are not constant")
@@ -177,7 +177,7 @@ def unsqueeze_13(call: Call) -> Shape:
     """Return the shape with sizes of 1 inserted at the axes in the second input."""
     shape, axes = call.require_shape(0), call.numbers(1)
     if axes is not None:
-        return _unsqueezed(call, shape, axes)
+        return _unsqueezed(shape, axes)
     unknown_axes = call.sizes(1)
     if unknown_axes is None:
         raise Unknown("the axes are not constant, nor is their number known")
@@ -187,13 +187,13 @@ def unsqueeze_13(call: Call) -> Shape:
 @infer("Unsqueeze")
 def unsqueeze_1(call: Call) -> Shape:
     """Return the shape with sizes of 1 inserted at the axes in the attribute."""
-    return _unsqueezed(call, call.require_shape(0), required(call, "axes"))
+    return _unsqueezed(call.require_shape(0), required(call, "axes"))
 
 
-def _unsqueezed(call: Call, shape: Shape, axes: Sequence[int]) -> Shape:
+def _unsqueezed(shape: Shape, axes: Sequence[int]) -> Shape:
     rank = len(shape) + len(axes)
     if rank > MAX_RANK:
         raise Unknown(f"the rank would be {rank:,}")
-    inserted = set(axes_of(call, axes, rank, "C1", twice="C2"))
+    inserted = {axis % rank for axis in axes}
     sizes = iter(shape)
     return tuple([1 if axis in inserted else next(sizes) for axis in range(rank)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.agreement import axes_of, check_one_element, required
+from opset.inference.agreement import axes_of, required
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Dim, Size, at_most, ceil_div, equal, followed, less, maximum, minimum, total
 from opset.inference.elements import picked
@@ -39,7 +39,7 @@ def slice_1(call: Call) -> Shape:
 def _bounds(call: Call, rank: int) -> _Bounds:
     """Return starts, ends, axes and steps as far as they are known; axes only where all of them are.
 
-    They are attributes in version 1. Raises Violation where they contradict each other.
+    They are attributes in version 1.
     """
     starts: Sizes | None
     ends: Sizes | None
@@ -51,20 +51,17 @@ def _bounds(call: Call, rank: int) -> _Bounds:
     else:
         starts, ends, axes, steps = (call.sizes(index) for index in range(1, 5))
         has_axes, has_steps = call.has(3), call.has(4)
-    counts = [len(each) for each in (starts, ends, axes, steps) if each is not None]
-    if counts and not has_axes:
-        axes = range(min(len(starts) if starts is not None else counts[0], rank + 1))
-    known = [axis for axis in axes or () if isinstance(axis, int)]
-    sliced = axes_of(call, known, rank, "C2", twice="C3")
-    if len(set(counts)) > 1:
-        names = ("starts", "ends", "axes", "steps")
-        lists = zip(names, (starts, ends, axes, steps), strict=True)
-        raise Violation("C1", ", ".join(f"{len(values)} {name}" for name, values in lists if values))
-    if steps is not None and 0 in steps:
-        raise Violation("C4", f"steps {shown(tuple(steps))}")
-    if not has_steps and counts:
-        steps = (1,) * counts[0]
-    return starts, ends, sliced if axes is not None and len(sliced) == len(axes) else None, steps
+    count = next((len(each) for each in (starts, ends, axes, steps) if each is not None), None)
+    if count is not None:
+        axes = axes if has_axes else range(count)
+        steps = steps if has_steps else (1,) * count
+    return starts, ends, _counted(axes, rank), steps
+
+
+def _counted(axes: Sizes | None, rank: int) -> list[int] | None:
+    """Return axes counted from the front, None where one is not known."""
+    known = [axis % rank for axis in axes or () if isinstance(axis, int)]
+    return known if axes is not None and len(known) == len(axes) else None
 
 
 def _extent(size: Size, start: Size, end: Size, step: Size) -> Size | None:
@@ -140,7 +137,7 @@ def slice_1_data(call: Call) -> Any:
 def split_1(call: Call) -> list[Shape]:
     """Return the shapes of the parts, whose sizes are given or equal; the last of equal ones may be smaller."""
     shape = call.require_shape(0)
-    axis = call.axis(call.attribute("axis") or 0, len(shape), "C1")
+    axis = (call.attribute("axis") or 0) % len(shape)
     shapes: dict[Size | None, Shape] = {}
     for size in (sizes := _part_sizes(call, shape[axis])):
         if size not in shapes:
@@ -155,8 +152,6 @@ def _part_sizes(call: Call, whole: Size) -> Sizes:
     if call.has(1):
         stated = _sizes_of_version_1(call) if call.version == 1 else call.sizes(1)
     number = call.attribute("num_outputs")
-    if call.version >= 18 and call.has(1) == (number is not None):
-        raise Violation("C3", "both are" if call.has(1) else "neither is")
     if call.version < 13 and call.attribute("split") is not None:
         stated = call.attribute("split")
     elif call.has(1) and stated is None:
@@ -211,7 +206,7 @@ def split_1_data(call: Call) -> Any:
     given = call.constant(0)
     if given is None:
         return None
-    axis = call.axis(call.attribute("axis") or 0, len(given.dims), "C1")
+    axis = (call.attribute("axis") or 0) % len(given.dims)
     parts: list[Any] = []
     begin = 0
     for size in _part_sizes(call, given.dims[axis]):
@@ -228,7 +223,6 @@ def split_1_data(call: Call) -> Any:
 @infer("Pad", since=11)
 def pad_11(call: Call) -> Shape:
     """Return the padded sizes; the size of an axis whose pads are not known is not known."""
-    check_one_element(call, 2, "C5")
     return _padded(call, call.sizes(1))
 
 
@@ -253,8 +247,6 @@ def _padded(call: Call, pads: Sizes | None) -> Shape:
             raise Violation("C1", f"{len(pads)} pads")
         return (None,) * (len(pads) // 2)
     axes = _pad_axes(call, len(shape))
-    if pads is not None and axes is not None and len(pads) != 2 * len(axes):
-        raise Violation("C1", f"{len(pads)} pads for {len(axes)} axes")
     if pads is None or axes is None:
         return (None,) * len(shape)
     sizes: list[Size | None] = list(shape)
@@ -272,11 +264,7 @@ def _padded(call: Call, pads: Sizes | None) -> Shape:
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
     """Return the axes to which the pads apply, None where they are not known."""
-    if not call.has(3):
-        return range(rank)
-    given = call.sizes(3)
-    axes = axes_of(call, [axis for axis in given or () if isinstance(axis, int)], rank, "C2", twice="C2")
-    return axes if given is not None and len(axes) == len(given) else None
+    return _counted(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
 @data("Pad")

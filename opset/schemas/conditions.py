@@ -12,6 +12,7 @@
     - {where: {mode: cubic, train: true}, rank: {X: "3 or 5"}}
     - {where: {rank(X): 2, W: absent, B: given}, ...}        or inputs have a rank, or are given or absent
     C8: {given: {axes: true, low: high, keys: not table}}    given; if and only if another is; unless another is
+  C9: {distinct: {axes: rank(X)}}                          axes, of which no two are the same, counted from either end
 
 See patterns.py for patterns and conditions.
 """
@@ -27,6 +28,7 @@ from opset.schemas.patterns import SUBJECT, Pattern, parse_tests
 from opset.schemas.reader import Findings, YamlNode
 from opset.schemas.shapes import (
     BROADCAST,
+    DISTINCT,
     GIVEN,
     KINDS,
     SHAPE,
@@ -43,6 +45,7 @@ LABEL = re.compile(r"C[1-9][0-9]{0,3}")
 _HELP = {
     SHAPE: "write '(N, C, ...)', '(C * group, 1 or 2)' or '() or (1)'",
     SIZES: "write '> 0' or 'multiple of group'",
+    DISTINCT: "write rank(X)",
     GIVEN: "write true, false, NAME or not NAME",
 }
 _FORM = "write 4, '3 or 4', '>= 2' or '-rank(X) <= x < rank(X)'"
@@ -135,7 +138,7 @@ class Conditions(Fields):
         """Whether a condition is well-formed, and is one of what the version has."""
         subject, kind = condition.subject, condition.kind
         either = self._inputs | {*self._attributes}
-        known = either if kind in (VALUES, GIVEN) else self._inputs
+        known = either if kind in (VALUES, DISTINCT, GIVEN) else self._inputs
         if kind != SIZES and subject not in known:
             self.undefined(key, "input" if known is self._inputs else "input or attribute", subject, known)
             return False

@@ -56,6 +56,7 @@ class Condition(NamedTuple):
     - "rank", "size": the rank of the input `subject`, or how many elements it has, meets the condition `form`;
     - "shape": the shape of the input fits the pattern `form`;
     - "values": each element of the input, or the value of the attribute, meets the condition;
+    - "distinct": no two elements of the input, or of the attribute, are the same axis of `form` dimensions;
     - "sizes": the expression `subject` of sizes that patterns name meets the condition;
     - "broadcast": the input broadcasts in one direction to the shape of the input, or to the pattern, `form`.
 

@@ -27,8 +27,8 @@ from opset.schemas.constraints import Violation
 from opset.schemas.model import VARIADIC, Condition, OpSchema
 from opset.schemas.patterns import Expression, Pattern, Size, Test, parse_expression, parse_pattern, parse_tests
 
-KINDS = ("given", "rank", "shape", "size", "sizes", "values", "broadcast")
-GIVEN, RANK, SHAPE, SIZE, SIZES, VALUES, BROADCAST = KINDS
+KINDS = ("given", "rank", "shape", "size", "sizes", "values", "distinct", "broadcast")
+GIVEN, RANK, SHAPE, SIZE, SIZES, VALUES, DISTINCT, BROADCAST = KINDS
 Shape = Sequence[Any]
 Bound = dict[str, Any]
 
@@ -102,7 +102,7 @@ def plan_of(schema: OpSchema) -> Plan | None:
     if not checks and not named:
         return None
     elements = {where.input for each in checks for where in each.where if where.kind == "element"}
-    elements |= {index for each in checks if each.kind == VALUES for index in each.inputs}
+    elements |= {index for each in checks if each.kind in (VALUES, DISTINCT) for index in each.inputs}
     last = len(schema.inputs) - 1
     variadic = last if schema.inputs and schema.inputs[last].option == VARIADIC else 2**31
     return Plan(schema, checks, tuple(sorted(named)), tuple(sorted(elements)), positions, variadic)
@@ -140,6 +140,8 @@ def parts_of(condition: Condition) -> tuple[Any, ...]:
         return len(words) == 1, words[-1]
     if condition.kind == SHAPE:
         return parse_pattern(condition.form)
+    if condition.kind == DISTINCT:
+        return (parse_expression(condition.form),)
     if condition.kind == BROADCAST:
         return parse_pattern(condition.form) if condition.form.startswith("(") else (condition.form,)
     tests = parse_tests(condition.form)
@@ -161,7 +163,7 @@ def expressions_of(condition: Condition) -> Iterator[Expression]:
 def names_of(condition: Condition) -> Iterator[str]:
     """Yield the names of sizes and attributes that decide whether a condition is met."""
     yield from (name for name, _ in condition.where)
-    if condition.kind in (VALUES, GIVEN):
+    if condition.kind in (VALUES, DISTINCT, GIVEN):
         yield condition.subject
     if condition.kind == GIVEN:
         yield parts_of(condition)[1]
@@ -278,11 +280,15 @@ class Match:
     def _check_values(self, check: Check, index: int) -> None:
         self._check_each(check, self._elements(index))
 
+    def _check_distinct(self, check: Check, index: int) -> None:
+        self._check_axes(check, self._elements(index))
+
     def _check_number(self, check: Check) -> None:
         """Check a size of the patterns, or the values of an attribute."""
-        if check.kind == VALUES:
+        if check.kind in (VALUES, DISTINCT):
             value = self._attribute(check.subject)
-            self._check_each(check, value if isinstance(value, tuple | list) else (value,))
+            check_all = self._check_each if check.kind == VALUES else self._check_axes
+            check_all(check, value if isinstance(value, tuple | list) else (value,))
         elif check.kind == SIZES:
             expression, *tests = check.parts
             size = self._value(expression)
@@ -293,6 +299,13 @@ class Match:
         for each in dict.fromkeys(elements or ()):
             if each is not None and not isinstance(each, str | bytes) and not self._may_hold(check.parts, each):
                 raise Violation(check.label, f"{check.subject} {printable(str(each))}")
+
+    def _check_axes(self, check: Check, elements: Iterable[Any] | None) -> None:
+        """Check that no two elements name the same of some dimensions, one from the front and one from the end."""
+        rank = self._value(check.parts[0])
+        axes = [each % rank if rank else each for each in elements or () if isinstance(each, int)]
+        if len(set(axes)) < len(axes):
+            raise Violation(check.label, f"{check.subject} {_brackets(axes[:20])}")
 
     def _check_broadcast(self, check: Check, index: int) -> None:
         shape, target = self.shapes[index], check.parts[0]
@@ -474,6 +487,7 @@ _KINDS: dict[str, Callable[[Match, Check, int], None]] = {
     SHAPE: Match._check_shape,
     SIZE: Match._check_size,
     VALUES: Match._check_values,
+    DISTINCT: Match._check_distinct,
     BROADCAST: Match._check_broadcast,
 }
 _OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -551,6 +565,8 @@ def _phrases(kind: str, members: Sequence[Condition], single: Collection[str]) -
             yield f"{equal} is {form}" if ") or (" in form else f"{equal} = {form}"
         elif kind == BROADCAST:
             yield f"{_joined(names)} broadcast{'s' * (not several)} to {form} in one direction"
+        elif kind == DISTINCT:
+            yield f"{_joined(names)} name{'s' * (not several)} no dimension twice"
         elif kind == SIZE and form.isdigit():
             count = "one element" if form == "1" else f"{form} elements"
             yield f"{_joined(names)} {'have' if several else 'has'} {count}{' each' * several}"

@@ -115,6 +115,17 @@ def test_elements_and_attributes(tmp_path):
     assert broken(tmp_path, text, (), None, (), elements={2: [False]}) == broken(tmp_path, text, (), None, ()) == ""
 
 
+def test_axes_that_differ(tmp_path):
+    text = "C1: {distinct: {kernel: rank(X)}}"
+    assert broken(tmp_path, text, (1, 1), attributes={"kernel": (0, 1)}) == ""
+    assert broken(tmp_path, text, (1, 1), attributes={"kernel": (0, -2)}) == "C1: kernel [0, 0]"
+    assert broken(tmp_path, text, None, attributes={"kernel": (0, -2)}) == ""
+    assert broken(tmp_path, text, None, attributes={"kernel": (1, 0, 1)}) == "C1: kernel [1, 0, 1]"
+    text = "C1: {distinct: {K: rank(X) + 1}}"
+    assert broken(tmp_path, text, (N,), None, (2,), elements={2: [1, -1]}, algebra=SIZES) == "C1: K [1, 1]"
+    assert broken(tmp_path, text, (N,), None, (2,), elements={2: [M, M]}, algebra=SIZES) == ""
+
+
 def test_what_is_given(tmp_path):
     both, one = {"W": True, "K": True}, {"W": True, "K": False}
     assert broken(tmp_path, "C1: {given: {W: true}}", given=one) == broken(tmp_path, "C1: {given: {W: true}}") == ""
@@ -159,6 +170,7 @@ def test_symbolic_sizes_complete_each_other(tmp_path):
         ("[{where: {mode: b}, rank: {X: 1}}, {rank: {X: 2}}]", "rank(X) = 1, where mode = b; rank(X) = 2"),
         ("{rank: {X: 1}, text: X is a vector}", "X is a vector"),
         ("{given: {W: true, kernel: false}}", "W is given, and kernel is left out"),
+        ("{distinct: {K: rank(X)}}", "K names no dimension twice"),
         ("{given: {W: K}}", "W is given if and only if K is"),
         ("{given: {W: not K}}", "either W or K is given"),
         ("{where: {rank(X): 3, K: absent}, given: {W: true}}", "W is given, where rank(X) = 3, and K is left out"),
@@ -189,6 +201,8 @@ def test_the_text_follows_from_what_is_declared(tmp_path, constraint, text):
         ("{where: {Q: 1}, rank: {X: 1}}", "S107: there is no attribute or input 'Q'"),
         ("{where: {kernel: 1}, rank: {X: 1}}", "S105: an attribute of one number"),
         ("{where: {group: rank(X)}, rank: {X: 1}}", "S105: a condition with numbers alone"),
+        ("{distinct: {Q: 1}}", "S107: there is no input or attribute 'Q'"),
+        ("{distinct: {K: rank(}}", "S105: "),
         ("{given: {X: Q}}", "S107: there is no input or attribute 'Q'"),
         ("{given: {X: W K}}", "S105: 'W K' does not say"),
         ("{where: {rank(Q): 1}, rank: {X: 1}}", "S107: there is no attribute or input 'rank(Q)'"),

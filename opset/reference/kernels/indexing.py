@@ -100,13 +100,8 @@ def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ..
 @kernel("Compress")
 def compress_9(x: Array, condition: Array, *, axis: int | None, context: KernelContext) -> Array:
     """Return the slices along `axis`, or the elements, where the condition is true."""
-    if axis is not None:
-        axis %= x.ndim
-    size = x.size if axis is None else x.shape[axis]
-    if condition.ndim != 1 or len(condition) > size:
-        raise Violation("C2", f"condition of shape {list(condition.shape)} for {size}")
     selected = np.flatnonzero(condition)
-    return x.reshape(-1)[selected] if axis is None else _taken(x, selected, axis, context)
+    return x.reshape(-1)[selected] if axis is None else _taken(x, selected, axis % x.ndim, context)
 
 
 @kernel("NonZero")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalised_axes
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import kernel
 from opset.schemas.constraints import Violation
@@ -62,18 +61,15 @@ def flatten_1(x: Array, *, axis: int) -> Array:
 @kernel("Squeeze", since=13)
 def squeeze_13(x: Array, axes: Array | None = None) -> Array:
     """Return x without the dimensions `axes`, or without all dimensions of size 1."""
-    return _squeezed(x, None if axes is None else normalised_axes(axes.reshape(-1).tolist(), x.ndim, "C1"))
+    return squeeze_1(x, axes=None if axes is None else axes.reshape(-1).tolist())
 
 
 @kernel("Squeeze")
 def squeeze_1(x: Array, *, axes: Sequence[int] | None) -> Array:
     """Return x without the dimensions `axes`, or without all dimensions of size 1."""
-    return _squeezed(x, None if axes is None else [axis % x.ndim for axis in axes])
-
-
-def _squeezed(x: Array, axes: Iterable[int] | None) -> Array:
-    removed = {axis for axis, size in enumerate(x.shape) if size == 1} if axes is None else set(axes)
-    if any(x.shape[axis] != 1 for axis in removed):
+    ones = {axis for axis, size in enumerate(x.shape) if size == 1}
+    removed = ones if axes is None else {axis % x.ndim for axis in axes}
+    if not removed <= ones:
         raise Violation("C2", f"axes {sorted(removed)}, shape {list(x.shape)}")
     return x.reshape([size for axis, size in enumerate(x.shape) if axis not in removed])
 
@@ -81,19 +77,13 @@ def _squeezed(x: Array, axes: Iterable[int] | None) -> Array:
 @kernel("Unsqueeze", since=13)
 def unsqueeze_13(x: Array, axes: Array) -> Array:
     """Return x with dimensions of size 1 inserted at `axes` of the result."""
-    return _unsqueezed(x, axes.reshape(-1).tolist())
+    return unsqueeze_1(x, axes=axes.reshape(-1).tolist())
 
 
 @kernel("Unsqueeze")
 def unsqueeze_1(x: Array, *, axes: Sequence[int]) -> Array:
     """Return x with dimensions of size 1 inserted at `axes` of the result."""
-    return _unsqueezed(x, axes)
-
-
-def _unsqueezed(x: Array, axes: Sequence[int]) -> Array:
     rank = x.ndim + len(axes)
-    inserted = set(normalised_axes(axes, rank, "C1"))
-    if len(inserted) < len(axes):
-        raise Violation("C2", f"axes {list(axes)}")
+    inserted = {axis % rank for axis in axes}
     sizes = iter(x.shape)
     return x.reshape([1 if axis in inserted else next(sizes) for axis in range(rank)])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.arrays import Array, zero_of
-from opset.reference.numerics.axes import normalised_axes, normalised_axis
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
@@ -21,11 +20,9 @@ def split_18(
 ) -> tuple[Array, ...]:
     """Return x split along `axis` into parts of these sizes, or into `num_outputs` parts, the last the smallest."""
     axis %= x.ndim
-    if (sizes is None) == (num_outputs is None):
-        raise Violation("C3", "neither is" if sizes is None else "both are")
-    if num_outputs is None:
-        assert sizes is not None
+    if sizes is not None:
         return _parts(x, sizes.reshape(-1).tolist(), axis, context)
+    assert num_outputs is not None
     total = x.shape[axis]
     part = -(-total // num_outputs) if num_outputs > 0 else 0
     last = total - part * (num_outputs - 1)
@@ -47,8 +44,7 @@ def split_1(
     x: Array, sizes: Array | None = None, *, axis: int | None, split: Sequence[int] | None, context: KernelContext
 ) -> tuple[Array, ...]:
     """Return x split by the sizes in an attribute, or in the input of version 1; the default of `axis` is 0."""
-    along = normalised_axis(axis or 0, x.ndim, "C1")
-    return _split(x, sizes if split is None else split, along, context)
+    return _split(x, sizes if split is None else split, (axis or 0) % x.ndim, context)
 
 
 def _split(x: Array, sizes: Array | Sequence[int] | None, axis: int, context: KernelContext) -> tuple[Array, ...]:
@@ -72,8 +68,8 @@ def _parts(x: Array, sizes: list[int], axis: int, context: KernelContext) -> tup
 @kernel("Slice", since=10)
 def slice_10(x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None) -> Array:
     """Return the elements from `starts` up to `ends` by `steps`."""
-    sliced = normalised_axes(range(starts.size) if axes is None else _list(axes), x.ndim, "C2")
-    return _sliced(x, _list(starts), _list(ends), sliced, None if steps is None else _list(steps))
+    sliced = range(starts.size) if axes is None else _list(axes)
+    return _sliced(x, _list(starts), _list(ends), sliced, [1] * starts.size if steps is None else _list(steps))
 
 
 @kernel("Slice")
@@ -81,8 +77,7 @@ def slice_1(
     x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None
 ) -> Array:
     """Return the elements from `starts` up to `ends`, along the first dimensions where `axes` is absent."""
-    sliced = normalised_axes(range(len(starts)) if axes is None else axes, x.ndim, "C2")
-    return _sliced(x, starts, ends, sliced, None)
+    return _sliced(x, starts, ends, range(len(starts)) if axes is None else axes, [1] * len(starts))
 
 
 def _list(values: Array) -> list[int]:
@@ -91,15 +86,8 @@ def _list(values: Array) -> list[int]:
 
 
 def _sliced(
-    x: Array, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int] | None
+    x: Array, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
 ) -> Array:
-    steps = [1] * len(starts) if steps is None else steps
-    if not len(starts) == len(ends) == len(axes) == len(steps):
-        raise Violation("C1", f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes, {len(steps)} steps")
-    if len(set(axes)) < len(axes):
-        raise Violation("C3", f"axes {list(axes)}")
-    if 0 in steps:
-        raise Violation("C4", f"steps {list(steps)}")
     parts: list[Any] = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         parts[axis] = _bounded(start, end, step, x.shape[axis])
@@ -147,12 +135,9 @@ def pad_11(
     x: Array, pads: Array, value: Array | None = None, axes: Array | None = None, *, mode: str, context: KernelContext
 ) -> Array:
     """Return x with elements added or removed at both ends of axes."""
-    padded = range(x.ndim) if axes is None else normalised_axes(axes.reshape(-1).tolist(), x.ndim, "C2")
-    if value is None:
-        value = zero_of(x.dtype)
-    elif value.size != 1:
-        raise Violation("C5", f"{value.size} values")
-    return _padded(x, pads.reshape(-1).tolist(), padded, mode, value.reshape(()), context)
+    padded = range(x.ndim) if axes is None else [axis % x.ndim for axis in _list(axes)]
+    fill = zero_of(x.dtype) if value is None else value.reshape(())
+    return _padded(x, _list(pads), padded, mode, fill, context)
 
 
 @kernel("Pad", since=2)
@@ -171,10 +156,6 @@ def pad_1(x: Array, *, paddings: Sequence[int], mode: str, value: float, context
 def _padded(
     x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, value: Array, context: KernelContext
 ) -> Array:
-    if len(pads) != 2 * len(axes):
-        raise Violation("C1", f"{len(pads)} pads for {len(axes)} axes")
-    if len(set(axes)) < len(axes):
-        raise Violation("C2", f"axes {list(axes)}")
     kept: list[Any] = [slice(None)] * x.ndim
     added = [(0, 0)] * x.ndim
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
