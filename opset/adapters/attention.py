@@ -15,7 +15,7 @@ def attention_24_up(op: Builder, node: Node) -> Result:
     last = _last_of_mask(node)
     if not node.input(MASK) or (last is not None and (last != 1 or _known_total(node) == 1)):
         return None
-    inputs = list(node.proto.input)
+    inputs = list(node.inputs)
     inputs[MASK] = op.Expand(inputs[MASK], _vector(op, _total(op, node)))
     return op.copy(node, inputs=inputs)
 
@@ -23,7 +23,7 @@ def attention_24_up(op: Builder, node: Node) -> Result:
 @down("Attention", since=24)
 def attention_24_down(op: Builder, node: Node) -> Result:
     """Write short masks and `nonpad_kv_seqlen` as whole masks with minus infinity for excluded keys."""
-    inputs = list(node.proto.input)
+    inputs = list(node.inputs)
     if not node.input(NONPAD):
         if not node.input(MASK) or _last_of_mask(node) == _known_total(node) is not None:
             return None
@@ -77,7 +77,7 @@ def attention_25_down(op: Builder, node: Node) -> Result:
     if right >= 0:
         bounds.append(op.LessOrEqual(columns, op.Add(positions, op.const(right))))
     visible = op.And(*bounds) if len(bounds) == 2 else bounds[0]
-    inputs = [*node.proto.input, *[""] * (MASK + 1 - len(node.proto.input))]
+    inputs = [*node.inputs, *[""] * (MASK + 1 - len(node.inputs))]
     inputs[MASK] = _restricted_mask(op, node, visible)
     return op.copy(node, inputs=inputs, drop=["left_window_size", "right_window_size"])
 

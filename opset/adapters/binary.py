@@ -129,11 +129,11 @@ def max_8_down(op: Builder, node: Node) -> Result:
     if _one_shape(node):
         return None
     element = node.need_element(0)
-    zeros = [op.Cast(op.Less(x, x), to=NUMBERS[element]) for x in node.proto.input]
+    zeros = [op.Cast(op.Less(x, x), to=NUMBERS[element]) for x in node.inputs]
     total = zeros[0]
     for zero in zeros[1:]:
         total = op.Add(total, zero)
-    return op.copy(node, inputs=[op.Sub(x, total) for x in node.proto.input])
+    return op.copy(node, inputs=[op.Sub(x, total) for x in node.inputs])
 
 
 @down("Sum", "Mean", since=8)
@@ -141,19 +141,19 @@ def sum_8_down(op: Builder, node: Node) -> Result:
     """Add operands one by one, since Add broadcasts; divide the sum by their number for Mean."""
     if _one_shape(node):
         return None
-    total, *others = node.proto.input
+    total, *others = node.inputs
     for other in others:
         total = op.Add(total, other)
     if node.op_type == "Sum":
         return total
-    return op.Div(total, op.const(float(len(node.proto.input)), node.need_element(0), []))
+    return op.Div(total, op.const(float(len(node.inputs)), node.need_element(0), []))
 
 
 def _one_shape(node: Node) -> bool:
-    shapes = {node.shape(index) for index in range(len(node.proto.input))}
+    shapes = {node.shape(index) for index in range(len(node.inputs))}
     shape = shapes.pop()
     known = shape is not None and all(dim or dim == 0 for dim in shape)
-    return len(set(node.proto.input)) == 1 or (known and not shapes)
+    return len(set(node.inputs)) == 1 or (known and not shapes)
 
 
 @down("Max", "Min", since=12)
@@ -162,7 +162,7 @@ def max_12_down(op: Builder, node: Node) -> Result:
     element = node.element(0)
     if element not in ("int64", "uint64"):
         return None
-    best, *others = node.proto.input
+    best, *others = node.inputs
     for other in others:
         higher, lower = (other, best) if node.op_type == "Max" else (best, other)
         best = chosen(op, node, op.Less(lower, higher), other, best, element)
@@ -179,7 +179,7 @@ def less_9_down(op: Builder, node: Node) -> Result:
     if element not in ("int64", "uint64"):
         return None
     parts = []
-    for x in node.proto.input:
+    for x in node.inputs:
         divisor = op.const(2**31, element, [])
         quotient = op.Div(x, divisor)
         rest = op.Sub(x, op.Mul(quotient, divisor))
@@ -245,7 +245,7 @@ def mod_28_down(op: Builder, node: Node) -> Result:
     """
     if node.attr("fmod") or (element := node.need_element(0)) in INTEGERS:
         return None
-    (a, b), zero = node.proto.input, op.const(0.0, element, [])
+    (a, b), zero = node.inputs, op.const(0.0, element, [])
     sign = op.Where(op.Less(b, zero), op.const(-1.0, element, []), op.const(1.0, element, []))
     divisor = op.Abs(b)
     (rest,) = op.copy(node, inputs=[op.Mul(a, sign), divisor], outputs=[op.fresh("rest")], fmod=1)
@@ -307,7 +307,7 @@ def _power(op: Builder, node: Node, common: str) -> str:
     elements = (node.need_element(0), node.need_element(1))
     inputs = [
         name if element == common else op.Cast(name, to=NUMBERS[common])
-        for name, element in zip(node.proto.input, elements, strict=True)
+        for name, element in zip(node.inputs, elements, strict=True)
     ]
     if elements[0] == common:
         return op.copy(node, inputs=inputs)[0]

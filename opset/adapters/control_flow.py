@@ -40,7 +40,7 @@ def if_11_down(op: Builder, node: Node) -> Result:
 @down("Loop", since=11)
 def loop_11_down(op: Builder, node: Node) -> Result:
     """Before 11, a loop had at least one loop-carried value; one that no iteration changes is added."""
-    if len(node.proto.input) > 2:
+    if len(node.inputs) > 2:
         return None
     given = node.attr("body")
     if len(given.input) != 2 or not given.output:
@@ -52,8 +52,8 @@ def loop_11_down(op: Builder, node: Node) -> Result:
     body.input.append(before)
     del body.output[1:]
     body.output.extend([after, *given.output[1:]])
-    inputs = [*node.proto.input, op.const(0.0, "float", [])]
-    return op.copy(node, inputs=inputs, outputs=[op.fresh("unused"), *node.proto.output], body=body)[1:]
+    inputs = [*node.inputs, op.const(0.0, "float", [])]
+    return op.copy(node, inputs=inputs, outputs=[op.fresh("unused"), *node.outputs], body=body)[1:]
 
 
 @up("Scan", since=9)
@@ -62,7 +62,7 @@ def scan_9_up(op: Builder, node: Node) -> Result:
     if node.input(0):
         why = "'sequence_lens' ends the scan of a sample early, which version 9 cannot do"
         raise Refusal("C204", why, "leave it out where all sequences have the full length")
-    body, inputs, (states, scans) = node.attr("body"), list(node.proto.input[1:]), _counts(node, 1)
+    body, inputs, (states, scans) = node.attr("body"), list(node.inputs[1:]), _counts(node, 1)
     directions = _numbers(node, "directions", scans)
     kinds = [[_element(value) for value in values] for values in (body.input, body.output)]
     outer = _graph(op.fresh("batch"), _values(op, kinds[0]), _values(op, kinds[1]))
@@ -86,7 +86,7 @@ def scan_9_down(op: Builder, node: Node) -> Result:
     collected = len(body.output) - states
     axes = _numbers(node, "scan_input_axes", scans)
     inputs = [""]
-    for index, name in enumerate(node.proto.input):
+    for index, name in enumerate(node.inputs):
         axis = axes[index - states] if index >= states else 0
         if axis:
             rank = _rank_of_input(node, index)
@@ -98,7 +98,7 @@ def scan_9_down(op: Builder, node: Node) -> Result:
     op.copy(node, inputs=inputs, outputs=outputs, drop=drop, directions=node.ints("scan_input_directions"))
     axes, directions = (_numbers(node, f"scan_output_{word}", collected) for word in ("axes", "directions"))
     results = []
-    for index, name in enumerate(outputs[: len(node.proto.output)]):
+    for index, name in enumerate(outputs[: len(node.outputs)]):
         scan_output = index - states
         if scan_output >= 0 and directions[scan_output]:
             name = _backwards(op, name, _element(body.output[index]))
@@ -128,9 +128,9 @@ def scan_11_down(op: Builder, node: Node) -> Result:
 
 def _counts(node: Node, first: int) -> tuple[int, int]:
     """Return the numbers of states and of scan inputs; raise Refusal C103 where the body does not fit them."""
-    given, scans, body = len(node.proto.input) - first, node.attr("num_scan_inputs"), node.attr("body")
+    given, scans, body = len(node.inputs) - first, node.attr("num_scan_inputs"), node.attr("body")
     states = given - scans
-    if scans < 1 or states < 0 or len(body.input) != given or len(body.output) < max(states, len(node.proto.output)):
+    if scans < 1 or states < 0 or len(body.input) != given or len(body.output) < max(states, len(node.outputs)):
         raise Refusal("C103", "'num_scan_inputs', the body and the inputs and outputs do not fit together")
     return states, scans
 

@@ -125,6 +125,6 @@ def range_27_down(op: Builder, node: Node) -> Result:
     if stash not in STASH_TYPES:
         shown = (element_name(stash) or str(stash)).upper()
         raise Refusal("C204", f"'stash_type' is {shown}; ranges in it need version 27", "set stash_type=1")
-    inputs = [op.Cast(name, to=stash) for name in node.proto.input]
+    inputs = [op.Cast(name, to=stash) for name in node.inputs]
     (wide,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
     return op.Cast(wide, to=NUMBERS[element])

@@ -22,7 +22,7 @@ NOWHERE = 2**63 - 1
 @down("Gather", since=11)
 def gather_11_down(op: Builder, node: Node) -> Result:
     """Count negative indices from the front; before 11 they are out of range."""
-    data, indices = node.proto.input
+    data, indices = node.inputs
     front = counted_from_front(op, node, 1, 0, node.attr("axis"))
     return None if front == indices else op.copy(node, inputs=[data, front])
 
@@ -36,7 +36,7 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
     rank, data_rank = node.need_rank(1), node.need_rank(0)
     if not 0 <= batches < min(rank, data_rank):
         raise Refusal("C103", f"'batch_dims' is {batches} for ranks {data_rank} and {rank}")
-    data, indices = node.proto.input
+    data, indices = node.inputs
     shape = op.Concat(op.Slice(op.Shape(indices), op.const([0]), op.const([rank - 1])), op.const([1]), axis=0)
     before = []
     for axis in range(batches):
@@ -49,7 +49,7 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
 @down("Scatter", since=11)
 def scatter_11_down(op: Builder, node: Node) -> Result:
     """Count negative indices from the front; before 11 they are not defined."""
-    data, indices, updates = node.proto.input
+    data, indices, updates = node.inputs
     front = counted_from_front(op, node, 1, 0, node.attr("axis"))
     return None if front == indices else op.copy(node, inputs=[data, front, updates])
 
@@ -61,7 +61,7 @@ def one_hot_11_up(op: Builder, node: Node) -> Result:
     if indices is None:
         return None
     outside = op.Where(op.Less(indices, op.const(0)), op.const(NOWHERE), indices)
-    return op.copy(node, inputs=[outside, *node.proto.input[1:]])
+    return op.copy(node, inputs=[outside, *node.inputs[1:]])
 
 
 @down("OneHot", since=11)
@@ -76,7 +76,7 @@ def one_hot_11_down(op: Builder, node: Node) -> Result:
     depth = op.Cast(op.Squeeze(node.input(1)), to=NUMBERS["int64"])
     front = op.Add(indices, op.Mul(is_negative(op, indices), depth))
     outside = op.Where(op.Less(front, op.const(0)), op.const(NOWHERE), front)
-    return op.copy(node, inputs=[outside, *node.proto.input[1:]], axis=axis)
+    return op.copy(node, inputs=[outside, *node.inputs[1:]], axis=axis)
 
 
 def _may_be_negative(op: Builder, node: Node) -> str | None:

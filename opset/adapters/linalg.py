@@ -20,7 +20,7 @@ def gemm_11_down(op: Builder, node: Node) -> Result:
 @down("Gemm", since=7)
 def gemm_7_down(op: Builder, node: Node) -> Result:
     """Bring C to a shape that version 6 broadcasts: that of the product, of its last dimension, or of one element."""
-    a, b, c = node.proto.input
+    a, b, c = node.inputs
     rank = node.need_rank(2)
     shape = node.shape(2) or ()
     if rank > 2:

@@ -60,7 +60,7 @@ def batch_normalization_9_up(op: Builder, node: Node) -> Result:
     if node.rank(0) == 2:
         return op.copy(node, drop=["spatial"])
     flat = op.const([-1])
-    parameters = [op.Reshape(name, flat) for name in node.proto.input[1:]]
+    parameters = [op.Reshape(name, flat) for name in node.inputs[1:]]
     inputs = [op.Flatten(x, axis=1), *parameters]
     (y, *_) = op.copy(node, inputs=inputs, outputs=[op.fresh("rows")], drop=["spatial"])
     return op.Reshape(y, op.Shape(x))
@@ -74,7 +74,7 @@ def batch_normalization_9_down(op: Builder, node: Node) -> Result:
     if _in_training(node):
         raise Refusal("C204", "an input of one dimension cannot be expressed in training", IN_TRAINING)
     column = op.Unsqueeze(node.input(0), axes=[1])
-    inputs = [column, *node.proto.input[1:]]
+    inputs = [column, *node.inputs[1:]]
     (y, *_) = op.copy(node, inputs=inputs, outputs=[op.fresh("column")])
     return op.Squeeze(y, axes=[1])
 
@@ -108,7 +108,7 @@ def _batch_statistics(op: Builder, node: Node, element: str) -> Result:
     if rank < 1:
         raise Refusal("C103", "the input has no dimensions")
     axes = [axis for axis in range(rank) if axis != 1]
-    x, scale, bias, old_mean, old_variance = node.proto.input
+    x, scale, bias, old_mean, old_variance = node.inputs
     kept, whole = (op.const(value, element, []) for value in (node.attr("momentum"), 1.0))
 
     def along_channels(values: str) -> str:

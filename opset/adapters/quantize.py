@@ -26,7 +26,7 @@ def quantize_linear_13_down(op: Builder, node: Node) -> Result:
     if node.need_rank(SCALE) == 0:
         return op.copy(node, drop=["axis"])
     if shape == (1,):
-        scalars = [op.Reshape(name, op.const([], "int64", [0])) if name else "" for name in node.proto.input[SCALE:]]
+        scalars = [op.Reshape(name, op.const([], "int64", [0])) if name else "" for name in node.inputs[SCALE:]]
         return op.copy(node, inputs=[node.input(X), *scalars], drop=["axis"])
     return _in_parts(op, node)
 
@@ -46,7 +46,7 @@ def quantize_linear_21_down(op: Builder, node: Node) -> Result:
     stated = [name for name in ("block_size", "output_dtype") if node.has(name)]
     if not stated or (element not in RANGES and element not in FLOAT8):
         return None
-    inputs = list(node.proto.input[:3])
+    inputs = list(node.inputs[:3])
     if not node.input(ZERO) and element != "uint8":
         inputs[ZERO:] = [_zeros(op, node, element)]
     return op.copy(node, inputs=inputs, drop=stated)
@@ -70,7 +70,7 @@ def quantize_linear_23_down(op: Builder, node: Node) -> Result:
     if _output_element(node) == "float4e2m1" or (x == scale == precision and not node.has("precision")):
         return None
     inputs = [_cast(op, node, index, precision) for index in (X, SCALE)]
-    return op.copy(node, inputs=[*inputs, *node.proto.input[ZERO:]], drop=["precision"])
+    return op.copy(node, inputs=[*inputs, *node.inputs[ZERO:]], drop=["precision"])
 
 
 @down("DequantizeLinear", since=23)
@@ -80,7 +80,7 @@ def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
     if wanted is None or node.need_element(X) == "float4e2m1":
         return None
     scale = _cast(op, node, SCALE, wanted)
-    return op.copy(node, inputs=[node.input(X), scale, *node.proto.input[ZERO:]], drop=["output_dtype"])
+    return op.copy(node, inputs=[node.input(X), scale, *node.inputs[ZERO:]], drop=["output_dtype"])
 
 
 def _stated_element(node: Node, attribute: str) -> str | None:

@@ -35,11 +35,11 @@ def rnn_14_down(op: Builder, node: Node) -> Result:
     """With the batch first, only the order of dimensions differs."""
     if node.attr("layout") == 0:
         return None
-    inputs = list(node.proto.input)
+    inputs = list(node.inputs)
     for position in (0, *INITIAL_STATES):
         if node.input(position):
             inputs[position] = op.Transpose(inputs[position], perm=SWAP)
-    outputs = [op.fresh("time_first") if name else "" for name in node.proto.output]
+    outputs = [op.fresh("time_first") if name else "" for name in node.outputs]
     op.copy(node, inputs=inputs, outputs=outputs, drop=["layout"])
     return [
         op.Transpose(name, perm=SWAP if position else SEQUENCE_BATCH_FIRST) if name else ""

@@ -158,7 +158,7 @@ def slice_11_down(op: Builder, node: Node) -> Result:
     if all(axis >= 0 for axis in axes):
         return None
     front = op.const(distinct_axes(axes, node.need_rank(0)), node.need_constant(3).element)
-    inputs = list(node.proto.input)
+    inputs = list(node.inputs)
     inputs[3] = front
     return op.copy(node, inputs=inputs)
 
@@ -191,13 +191,13 @@ def split_2_down(op: Builder, node: Node) -> Result:
 @up("Split", since=18)
 def split_18_up(op: Builder, node: Node) -> Result:
     """Without sizes, the number of outputs was the number of equal parts; now it is an attribute."""
-    return None if node.input(1) else op.copy(node, inputs=[node.input(0)], num_outputs=len(node.proto.output))
+    return None if node.input(1) else op.copy(node, inputs=[node.input(0)], num_outputs=len(node.outputs))
 
 
 @down("Split", since=18)
 def split_18_down(op: Builder, node: Node) -> Result:
     """Parts had to be equal. Where the last is smaller, or may be, all sizes are given."""
-    number, count = node.attr("num_outputs"), len(node.proto.output)
+    number, count = node.attr("num_outputs"), len(node.outputs)
     if node.input(1):
         if number is not None:
             raise Refusal("C103", "both the input 'split' and the attribute 'num_outputs' are given")

@@ -239,11 +239,11 @@ def check_types(derived: Derived, node: Node, valid: set[tuple[Any, ...]]) -> No
     """Refuse (C202, C203) a node whose types the other side does not allow; `valid` keeps those that it allows."""
     if not derived.type_restrictions:
         return
-    inputs: list[str | None] = [None] * len(node.proto.input)
-    outputs: list[str | None] = [None] * len(node.proto.output)
+    inputs: list[str | None] = [None] * len(node.inputs)
+    outputs: list[str | None] = [None] * len(node.outputs)
     unknown = ""
     for each in derived.type_restrictions:
-        names, types = (node.proto.output, outputs) if each.outputs else (node.proto.input, inputs)
+        names, types = (node.outputs, outputs) if each.outputs else (node.inputs, inputs)
         for position in range(each.position, len(names) if each.variadic else min(each.position + 1, len(names))):
             types[position] = type_ = node.values.type(names[position]) if names[position] else ""
             if type_ is None:
@@ -261,15 +261,15 @@ def check_types(derived: Derived, node: Node, valid: set[tuple[Any, ...]]) -> No
 
 def run(derived: Derived, op: Builder, node: Node, valid: set[tuple[Any, ...]]) -> Result:
     """Take a node across the transition: None where it may stay as it is. Raises Refusal; `valid`: see check_types."""
-    if derived.emulate and any(node.element(index) in derived.emulate for index in range(len(node.proto.input))):
+    if derived.emulate and any(node.element(index) in derived.emulate for index in range(len(node.inputs))):
         return _emulated(derived, op, node)
     check_types(derived, node, valid)
     drop, changes = _attributes(derived, node)
     inputs = _inputs(derived, op, node, drop, changes)
-    outputs = list(node.proto.output)
+    outputs = list(node.outputs)
     if derived.narrower:
         _cut(derived, node, inputs, outputs)
-    same_inputs, same_outputs = inputs == node.proto.input, outputs == node.proto.output
+    same_inputs, same_outputs = inputs == node.inputs, outputs == node.outputs
     if same_inputs and same_outputs and not drop and not changes and not derived.renamed:
         return None
     return op.copy(
@@ -282,13 +282,13 @@ def _emulated(derived: Derived, op: Builder, node: Node) -> Result:
     wider = derived.emulate
     drop, changes = _attributes(derived, node)
     inputs = []
-    for index, name in enumerate(node.proto.input):
+    for index, name in enumerate(node.inputs):
         wide = wider.get(node.need_element(index)) if name else None
         inputs.append(op.Cast(name, to=NUMBERS[wide]) if wide else name)
-    elements = [node.values.element(name) or "" for name in node.proto.output]
+    elements = [node.values.element(name) or "" for name in node.outputs]
     outputs = [
         op.fresh("wide") if element in wider else name
-        for name, element in zip(node.proto.output, elements, strict=True)
+        for name, element in zip(node.outputs, elements, strict=True)
     ]
     op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
     return [
@@ -366,7 +366,7 @@ def _check_values(derived: Derived, values: dict[str, Any]) -> None:
 
 def _has_none(node: Node, types: frozenset[str]) -> bool:
     """Whether none of a node's inputs and outputs is certainly of these element types."""
-    values = [name for name in (*node.proto.input, *node.proto.output) if name]
+    values = [name for name in (*node.inputs, *node.outputs) if name]
     return all((element := node.values.element(name)) is not None and element not in types for name in values)
 
 
@@ -379,7 +379,7 @@ def _from_front(derived: Derived, node: Node) -> dict[str, Any]:
         if value is None or all(axis >= 0 for axis in axes):
             continue
         # All inputs of a variadic parameter have one rank.
-        count = len(node.proto.input) if node.schema.inputs[0].option == VARIADIC else 1
+        count = len(node.inputs) if node.schema.inputs[0].option == VARIADIC else 1
         rank = next((rank for index in range(count) if (rank := node.rank(index)) is not None), None)
         rank = node.need_rank(0) if rank is None else rank
         for axis in axes:
@@ -392,7 +392,7 @@ def _from_front(derived: Derived, node: Node) -> dict[str, Any]:
 
 def _inputs(derived: Derived, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]) -> list[str]:
     """Return the inputs on the other side; attributes that become inputs go to `drop`, and back to `changes`."""
-    inputs = list(node.proto.input)
+    inputs = list(node.inputs)
     for name, position in derived.to_input.items():
         value, formal = node.attr(name), derived.target.inputs[position]
         if value is None:

@@ -7,7 +7,7 @@ the model was exported with. Nothing is guessed: what is not certain is None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -164,9 +164,9 @@ class ValueFacts:
             for tensor in proto.initializer:
                 self._tensors[tensor.name] = tensor
 
-    def add(self, node: Any, version: int) -> None:
-        """Make a new node known, written in the given version of its domain."""
-        for name in node.output:
+    def add(self, node: Any, outputs: Iterable[str], version: int) -> None:
+        """Make a new node known that computes these values, written in the given version of its domain."""
+        for name in outputs:
             self._added.setdefault(name, (node, version))
 
     def add_tensor(self, tensor: Any) -> None:

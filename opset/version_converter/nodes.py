@@ -189,7 +189,7 @@ class BodyConversion:
             self._versions[""] = context.opsets.get("") or releases.opset_beside(context.opsets)
         node = Node(current, step.source, facts, final)
         op = Builder(
-            current, step.target, step.version, self._versions, context.registry, facts, context.names,
+            node, step.target, step.version, self._versions, context.registry, facts, context.names,
             self._initializer,
         )  # fmt: skip
         result: Result = None
@@ -203,10 +203,10 @@ class BodyConversion:
             result = run(step.derived, op, node, context.valid)
         if result is None:
             return None
-        made = bind(current, (result,) if isinstance(result, str) else tuple(result), op, facts)
+        made = bind(node, (result,) if isinstance(result, str) else tuple(result), op, facts)
         self._released.update(op.released)
-        used = {name for made_node, _ in made for name in made_node.input}
-        self._released.update(name for name in current.input if name and name not in used)
+        used = {name for made_node, _ in made for name in made_node.input[:]}
+        self._released.update([name for name in node.inputs if name and name not in used])
         if step.adapter is not None:
             # The operator itself takes all that it took before, unless its own restrictions say otherwise.
             same = None if step.derived.type_restrictions else step.source.name

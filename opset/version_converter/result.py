@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from opset.errors import Finding
 from opset.model.container import Model
 from opset.model.index import Body
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """What happened to one node: from which version to which, across which transitions that touched it, into what."""
 
     body: Body
-    index: int
+    node_index: int
     domain: str
     op_type: str
     since: int
@@ -26,7 +26,7 @@ class Action:
     @property
     def location(self) -> str:
         """Path of the node in the given model."""
-        return self.body.location(self.index)
+        return self.body.location(self.node_index)
 
 
 @dataclass(slots=True)

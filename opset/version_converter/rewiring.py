@@ -10,17 +10,17 @@ from opset.errors import printable
 from opset.model.graph import names_read
 from opset.model.index import Body
 from opset.version_converter.facts import ValueFacts
-from opset.version_converter.rewrite import Builder, Refusal
+from opset.version_converter.rewrite import Builder, Node, Refusal
 
 
-def bind(node: Any, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
+def bind(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
     """Make the new nodes compute the old node's outputs under their own names; "" serves for one that nothing reads."""
-    made = op.made
-    if results == tuple(node.output) and (not node.name or any(new.name == node.name for new, _ in made)):
+    made, old = op.made, node.proto.name
+    if results == tuple(node.outputs) and (not old or any(new.name == old for new, _ in made)):
         return made
     produced = {name for new, _ in made for name in new.output}
     rename: dict[str, str] = {}
-    for position, name in enumerate(node.output):
+    for position, name in enumerate(node.outputs):
         if not name:
             continue
         value = results[position] if position < len(results) else ""
@@ -37,12 +37,12 @@ def bind(node: Any, results: tuple[str, ...], op: Builder, values: ValueFacts) -
             for position, name in enumerate(names):
                 if name in rename:
                     names[position] = rename[name]
-    if node.name and not any(new.name == node.name for new, _ in made):
+    if old and not any(new.name == old for new, _ in made):
         # The node that computes the first output inherits the name.
-        first = next((name for name in node.output if name), None)
+        first = next(filter(None, node.outputs), None)
         heir = next((new for new, _ in made if first in new.output), None)
         if heir is not None:
-            heir.name = node.name
+            heir.name = old
     return made
 
 

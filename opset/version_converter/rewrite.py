@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from opset.errors import printable
@@ -65,6 +65,8 @@ class Node:
         self.proto, self.schema, self.values = proto, schema, values
         self.final = final
         """Opset of the operator's domain that the whole conversion goes to."""
+        self.inputs: list[str] = proto.input[:]
+        self.outputs: list[str] = proto.output[:]
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
     @property
@@ -100,11 +102,11 @@ class Node:
 
     def input(self, index: int) -> str:
         """Return the name of an input, "" where it is absent."""
-        return self.proto.input[index] if index < len(self.proto.input) else ""
+        return self.inputs[index] if index < len(self.inputs) else ""
 
     def output(self, index: int) -> str:
         """Return the name of an output, "" where it is absent."""
-        return self.proto.output[index] if index < len(self.proto.output) else ""
+        return self.outputs[index] if index < len(self.outputs) else ""
 
     def index(self, name: str) -> int:
         """Return the position of a formal input."""
@@ -218,7 +220,7 @@ class Builder:
 
     def __init__(
         self,
-        node: Any,
+        node: Node,
         target: OpSchema,
         version: int,
         versions: Mapping[str, int],
@@ -227,14 +229,19 @@ class Builder:
         names: FreshNames,
         const: Callable[[Any, str], str],
     ) -> None:
-        self._node, self._target, self._domain, self.version = node, target, target.domain, version
+        self._node, self._outputs = node.proto, node.outputs
+        self._target, self._domain, self.version = target, target.domain, version
         self._versions, self._registry = versions, registry
         self._values, self._names, self._const = values, names, const
         self.made: list[tuple[Any, int]] = []
         """The nodes made so far, each with the opset (of its own domain) that it is written in."""
         self.released: list[str] = []
         """Inputs that the node no longer uses."""
-        self._stem = next((name for name in node.output if name), "") or node.name or node.op_type
+
+    @cached_property
+    def _stem(self) -> str:
+        """What new names begin with."""
+        return next(filter(None, self._outputs), "") or self._node.name or self._node.op_type
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
@@ -265,12 +272,12 @@ class Builder:
             if value is not None:
                 set_attribute(node, name, schema.attributes[name].type, value)
         node.metadata_props.extend(self._node.metadata_props)
-        self._add(node, version)
+        self._add(node, outputs, version)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    def _add(self, node: Any, version: int) -> None:
+    def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
         self.made.append((node, version))
-        self._values.add(node, version)
+        self._values.add(node, outputs, version)
 
     def const(self, values: Any, element: str = "int64", dims: Sequence[int] | None = None) -> str:
         """Return the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise."""
@@ -299,7 +306,7 @@ class Builder:
             if self._node.name:
                 node.name = self._names.fresh(f"{self._node.name}__Constant")
             node.metadata_props.extend(self._node.metadata_props)
-            self._add(node, self.version if self._domain == "" else self._versions[""])
+            self._add(node, (name,), self.version if self._domain == "" else self._versions[""])
         return held or name
 
     def copy(
@@ -325,7 +332,7 @@ class Builder:
         if schema is None or schema.deprecated:
             raise Refusal("C201", f"it needs {proto.op_type}, which does not exist at version {self.version}")
         if inputs is not None:
-            self.released.extend(name for name in proto.input if name and name not in inputs)
+            self.released.extend(name for name in node.inputs if name and name not in inputs)
             del proto.input[:]
             proto.input.extend(inputs)
             _trim(proto.input)
@@ -334,7 +341,7 @@ class Builder:
             proto.output.extend(outputs)
             _trim(proto.output)
         gone = {*drop, *(name for name, value in attributes.items() if value is None)}
-        for index in reversed(range(len(proto.attribute))):
+        for index in reversed(range(len(proto.attribute))) if gone else ():
             if proto.attribute[index].name in gone:
                 del proto.attribute[index]
         for name, value in attributes.items():
@@ -342,8 +349,9 @@ class Builder:
                 set_attribute(proto, name, schema.attributes[name].type, value)
         if proto.name and any(made.name == proto.name for made, _ in self.made):
             proto.name = self._names.fresh(f"{proto.name}__{proto.op_type}")
-        self._add(proto, self.version)
-        return tuple(proto.output)
+        computed = node.outputs if outputs is None else proto.output[:]
+        self._add(proto, computed, self.version)
+        return tuple(computed)
 
     def fresh(self, hint: str) -> str:
         """Return a value name that is used nowhere in the model."""
