@@ -104,12 +104,10 @@ class Engine:
         """Infer the nodes of a body in order."""
         body, types, operators, functions = scope.body, scope.types, scope.operators, self.calls.functions
         progress = self._progress if body.parent is None else None
-        for index, operator in enumerate(body.operators):
+        for index, (operator, reads) in enumerate(zip(body.operators, body.reads, strict=True)):
             if progress is not None and not index % _PROGRESS_STEP:
                 progress(index, len(body.operators))
-            inputs = [
-                types[name] if name in types else scope.type_of(name) if name else None for name in body.reads[index]
-            ]
+            inputs = [types[name] if name in types else scope.type_of(name) if name else None for name in reads]
             if functions and (key := body.function_key(index)) in functions:
                 outcome = yield self.calls.infer(scope, index, key, inputs)
             else:
@@ -130,10 +128,11 @@ class Engine:
         if problems:
             scope.problems[index] = problems
         types, stated, names = scope.types, scope.stated, scope.body.computes[index]
-        for i, name in enumerate(names):
+        if len(found) < len(names):
+            found = (*found, *[None] * (len(names) - len(found)))
+        for name, type_ in zip(names, found, strict=False):
             if not name:
                 continue
-            type_ = found[i] if i < len(found) else None
             if name in stated:
                 type_ = self.sizes.named(scope, self._stated.combine_computed(scope, name, type_), name)
             elif has_unnamed:

@@ -65,7 +65,7 @@ class Nodes:
             # Large tables are not copied into a signature.
             return self._infer(self.call(scope, index, inference, inputs), len(computed), inference, followed)
         identities = (attributes, outputs, followed, *map(id, inputs))
-        recent = None if None in inputs else inference.recent.get(identities)
+        recent = inference.recent.get(identities)
         memo = _memo(inference, identities, names, inputs) if recent is None else recent[0]
         elements = tuple([self._constants.find(scope, names[i]) for i in memo.reads]) if memo.reads else ()
         outcome = memo.outcomes.get(elements)

@@ -42,7 +42,7 @@ class StatedTypes:
         for each in scope.body.proto.initializer:
             name = each.name
             if name not in passed:
-                types[name] = _tensor_type(each.data_type, tuple(each.dims))
+                types[name] = _tensor_type(each.data_type, tuple(each.dims[:]))
                 tensors[name] = each
             elif types.get(name) is None:
                 types[name] = tensor(element_name(each.data_type))

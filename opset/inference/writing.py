@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Any
 
 from opset.inference.dimensions import Size, variables
@@ -18,7 +18,6 @@ from opset.model.graph import function_key, subgraphs
 MAX_WRITTEN, MAX_EACH = 1 << 26, 256
 """Bytes of the types that are written into a model at most, and more for each node: small models may have long ones."""
 
-_header = lru_cache(maxsize=4096)(wire.header)
 _VALUE_INFO, _NAME, _TYPE = (
     message.DESCRIPTOR.fields_by_name[field].number
     for message, field in ((pb.GraphProto, "value_info"), (pb.ValueInfoProto, "name"), (pb.ValueInfoProto, "type"))
@@ -72,8 +71,9 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
     Returns how many bytes of room are left, and how many types were left out.
     """
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
-    types, entries = scope.types, []
+    types, entries = scope.types, list[bytes]()
     fields: dict[int, tuple[bytes, int]] = {}
+    headers: dict[tuple[int, int], bytes] = {}
     local = scope.repeated and bool(scope.local)
     left_out = 0
     for names in scope.body.computes:
@@ -91,8 +91,11 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
             elif name not in stated:
                 # Written as bytes, which are merged all at once: to add messages one by one takes six times as long.
                 encoded = name.encode()
-                content = _header(_NAME, len(encoded)) + encoded + field
-                entries.append(_header(_VALUE_INFO, len(content)) + content)
+                lengths = len(encoded), len(field)
+                if lengths not in headers:
+                    of_name = wire.header(_NAME, len(encoded))
+                    headers[lengths] = wire.header(_VALUE_INFO, len(of_name) + sum(lengths)) + of_name
+                entries += (headers[lengths], encoded, field)
                 room -= length
             elif overwrite or name not in scope.conflicts:
                 fill(stated[name], _without_local(type_, scope) if local else type_, overwrite)

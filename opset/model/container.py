@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import IO, Any, TypeAlias
 
 from google.protobuf.message import EncodeError
@@ -12,7 +12,7 @@ from google.protobuf.message import EncodeError
 from opset.errors import Finding, UsageError
 from opset.model import tensor, wire, writing
 from opset.model.external import Folder
-from opset.model.parts import ModelParts, chunks
+from opset.model.parts import ModelParts, Piece, chunks, parse
 from opset.model.source import BytesSource, open_model_file, spool
 
 ModelLike: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes] | Model | Any"
@@ -43,17 +43,21 @@ class Model(ModelParts):
 
         Raises ModelError M111 if they are more than protobuf can hold, M105 if the source changed.
         """
-        pieces, size = self.pieces()
+        return self._joined(*self.pieces())
+
+    def as_given(self) -> Any:
+        """Return the model as it was given: a ModelProto of the caller's class if it was one, else the Model itself."""
+        if self._given is None:
+            return self
+        return parse(self._given, self._joined(*self.pieces(checked=False)), self.path or "")
+
+    def _joined(self, pieces: Sequence[Piece], size: int) -> bytes:
         if size > wire.LARGEST_MESSAGE:
             raise wire.too_large(size, self.path or "")
         whole = io.BytesIO()
         for chunk in chunks(pieces):
             whole.write(chunk)
         return whole.getvalue()
-
-    def as_given(self) -> Any:
-        """Return the model as it was given: a ModelProto of the caller's class if it was one, else the Model itself."""
-        return self if self._given is None else self._given.FromString(self.SerializeToString())
 
     def save(self, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
         """Write the model, whole or not at all; see opset.model.writing.save."""

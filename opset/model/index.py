@@ -40,10 +40,11 @@ class Body:
             proto, name, parent, owner, index, function
         )  # fmt: skip
         self.root: Body = parent.root if parent is not None and owner is not None else self
-        interned: dict[Operator, Operator] = {}
         self.nodes: list[Any] = proto.node[:]
         # Slices: to copy names by iterating over a message takes twice as long.
-        self.operators: list[Operator] = [_operator(interned, node.op_type, node.domain) for node in self.nodes]
+        found = [(node.op_type, node.domain) for node in self.nodes]
+        known = {each: (each[0], "" if each[1] == "ai.onnx" else each[1]) for each in {*found}}
+        self.operators: list[Operator] = [known[each] for each in found]
         self.names: list[str] = [node.name for node in self.nodes]
         self.reads: list[list[str]] = [node.input[:] for node in self.nodes]
         self.computes: list[list[str]] = [node.output[:] for node in self.nodes]
@@ -103,11 +104,6 @@ class Body:
     def output_names(self) -> list[str]:
         """Names of the formal outputs."""
         return self.proto.output[:] if self.function else [value.name for value in self.proto.output]
-
-
-def _operator(interned: dict[Operator, Operator], op_type: str, domain: str) -> Operator:
-    key = (op_type, "" if domain == "ai.onnx" else domain)
-    return interned.setdefault(key, key)
 
 
 def _node_label(node: Any, index: int) -> str:

@@ -72,10 +72,11 @@ class ModelParts:
         foreign = [e for e in tensor_proto.opset_payload if wire.placeholder_index(e, self._token) is None]
         tensor_proto.opset_payload[:] = foreign
 
-    def pieces(self) -> tuple[list[Piece], int]:
+    def pieces(self, *, checked: bool = True) -> tuple[list[Piece], int]:
         """Return what the model's bytes consist of, and their number: the source's own if the proto was not changed.
 
-        Raises ModelError M111 if a changed model is larger than protobuf can hold.
+        Raises ModelError M111 if a changed model is larger than protobuf can hold; if `checked`, M104 if it is nested
+        too deeply for protobuf to read it again.
         """
         try:
             skeleton: bytes = self.proto.SerializeToString()
@@ -83,14 +84,20 @@ class ModelParts:
             raise wire.too_large(self.proto.ByteSize(), self.path or "") from error
         if proto.ModelProto.FromString(self._skeleton).SerializeToString() == skeleton:
             return [wire.Segment(self._source, 0, self._source.size)], self._source.size
-        try:
-            proto.ModelProto.FromString(skeleton)  # writing has no limit to nesting, reading has
-        except DecodeError as error:
-            raise refusal(BytesSource(skeleton, self.path or ""), str(error)) from error
+        if checked:
+            parse(proto.ModelProto, skeleton, self.path or "")  # writing has no limit to nesting, reading has
         pieces, size = wire.splice(skeleton, self._token, self._segments)
         if size > wire.LARGEST_MESSAGE:
             raise wire.too_large(size, self.path or "")
         return pieces, size
+
+
+def parse(message: Any, data: bytes, name: str) -> Any:
+    """Return the message of a class that bytes of a model are; raise ModelError M103 or M104 where they are none."""
+    try:
+        return message.FromString(data)
+    except DecodeError as error:
+        raise refusal(BytesSource(data, name), str(error)) from error
 
 
 def chunks(pieces: Iterable[Piece]) -> Iterator[bytes]:

@@ -369,7 +369,12 @@ def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
 
 def splice(skeleton: bytes, token: bytes, segments: Sequence[Segment]) -> tuple[list[bytes | Segment], int]:
     """Return what a model's bytes consist of, piece by piece, and their number: a skeleton with its data put back."""
-    found = [match.start() for match in re.finditer(re.escape(token), skeleton)]
+    found, start = [], skeleton.find(token)
+    if start < 0:
+        return [skeleton], len(skeleton)
+    while start >= 0:
+        found.append(start)
+        start = skeleton.find(token, start + len(token))
     found.append(len(skeleton))
     source = BytesSource(skeleton)
     upcoming = 0
@@ -385,8 +390,6 @@ def splice(skeleton: bytes, token: bytes, segments: Sequence[Segment]) -> tuple[
         index = placeholder_index(content, token)
         return None if index is None or index >= len(segments) else segments[index]
 
-    if len(found) == 1:
-        return [skeleton], len(skeleton)
     edits, growth = _walk(source, descend, replace, lambda kind, item: False)
     pieces: list[bytes | Segment] = []
     position = 0
