@@ -213,7 +213,7 @@ def test_an_attribute_of_the_function_around_is_not_known_of_an_added_node():
     added = type(proto.functions[0].node[0])()
     added.CopyFrom(proto.functions[0].node[0])
     added.output[0] = "c"
-    function.add(added, 13)
+    function.add(added, added.output, 13)
     assert [function.type("c"), function.shape("c")] == ["tensor(float)", None]
 
 
