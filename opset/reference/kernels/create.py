@@ -99,10 +99,7 @@ def range_11(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, c
             raise Violation("C3", f"start {first}, limit {bound}, delta {step}")
         count = max(math.ceil(exact), 0)
     context.reserve(2 * count, np.int64)
-    numbers = np.arange(count).astype(kind)
-    numbers *= kind.type(step)
-    numbers += kind.type(first)
-    return converted(numbers, dtype)
+    return converted(np.arange(count).astype(kind) * kind.type(step) + kind.type(first), dtype)
 
 
 # -- random numbers --

@@ -53,10 +53,7 @@ def _product_of_digits(a: Array, b: Array) -> Array:
 
 def _digit(x: Array, shift: int) -> Array:
     """Return the digit at a bit position of integers in two's complement, as double."""
-    digit = x.astype(np.uint64)
-    digit >>= np.uint64(shift)
-    digit &= np.uint64((1 << DIGIT) - 1)
-    return digit.astype(np.float64)
+    return (x.astype(np.uint64) >> np.uint64(shift) & np.uint64((1 << DIGIT) - 1)).astype(np.float64)
 
 
 def matrix_product(a: Array, b: Array) -> Array:

@@ -55,7 +55,7 @@ def softmax_cross_entropy_loss_12(
     if scores.ndim < 2:
         raise Violation("C1", f"shapes {list(scores.shape)} and {list(labels.shape)}")
     reserve_reduced(scores, (1,), context)
-    log_prob = scores - scores.max(1, keepdims=True, initial=-np.inf)
-    log_prob -= np.log(np.exp(log_prob).sum(1, keepdims=True))
+    shifted = scores - scores.max(1, keepdims=True, initial=-np.inf)
+    log_prob = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
     loss = negative_log_likelihood_loss_12(log_prob, labels, weights, ignore_index=ignore_index, reduction=reduction)
     return loss, log_prob if context.wants(1) else None

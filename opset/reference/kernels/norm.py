@@ -236,9 +236,7 @@ def rms_normalization_23(
 @rounded_once
 def lrn_1(x: Array, *, alpha: float, beta: float, bias: float, size: int, context: KernelContext) -> Array:
     """Return x / (bias + alpha / size * sum of squares) ** beta, summed over neighbouring channels."""
-    divisor = _neighbours(np.square(x), (size - 1) // 2, size // 2, context)
-    divisor *= alpha / size
-    divisor += bias
+    divisor = _neighbours(np.square(x), (size - 1) // 2, size // 2, context) * (alpha / size) + bias
     if beta == 0.75:  # the default; roots are faster than powers
         root = np.sqrt(divisor)
         return x / (root * np.sqrt(root))

@@ -13,11 +13,11 @@ import numpy as np
 
 from opset.reference.numerics.arrays import Array
 
-_BORDER = 1.25
+BORDER = 1.25
 _BLOCK = 1 << 14  # elements computed at a time, so that temporaries stay in the processor's cache
 
 # By type: P and Q from the constant term on, and where the result is 1 when rounded.
-_FITTED: dict[str, tuple[tuple[float, ...], tuple[float, ...], float]] = {
+FITTED: dict[str, tuple[tuple[float, ...], tuple[float, ...], float]] = {
     "float32": (
         (0.128379166, -0.3761263004, 0.11283675, -0.02686024641, 0.005209014305, -0.0008339551396, 0.000103937912,
          -7.572809289e-06),
@@ -44,7 +44,7 @@ def erf(x: Array) -> Array:
     values, results = x.reshape(-1), result.reshape(-1)
     for start in range(0, values.size, _BLOCK):
         block = slice(start, start + _BLOCK)
-        results[block] = _of_block(values[block].astype(np.float64), *_FITTED[x.dtype.name])
+        results[block] = _of_block(values[block].astype(np.float64), *FITTED[x.dtype.name])
     return result
 
 
@@ -54,8 +54,8 @@ def _of_block(x: Array, near: tuple[float, ...], far: tuple[float, ...], end: fl
     inner = _polynomial(near, distance * distance)
     inner *= distance
     inner += distance
-    is_near = distance <= _BORDER
-    distance -= _BORDER
+    is_near = distance <= BORDER
+    distance -= BORDER
     outer = _polynomial(far, distance)
     np.exp(outer, out=outer)
     np.subtract(1, outer, out=outer)
