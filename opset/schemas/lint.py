@@ -219,7 +219,7 @@ def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Fin
                 "S208",
                 f"what becomes of the attribute {name} at version {step.new.since_version} is not said",
                 place=operator.place(step.new.since_version, "change", "attributes", name),
-                help="add 'ignored: true' or 'input: NAME', or write the adapter up",
+                help="add 'ignored: true' or 'input: NAME', 'renamed' to the new one, or write the adapter up",
             )
 
 
