@@ -8,15 +8,7 @@ from opset.inference.agreement import unify
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Size, followed, less, multiplied
 from opset.inference.registration import infer
-from opset.inference.rules.windows import (
-    Windows,
-    attributes_rank,
-    convolution,
-    filter_sizes,
-    spatial_rank,
-    window_counts,
-    windows_of,
-)
+from opset.inference.rules.windows import Windows, attributes_rank, conv, filter_sizes, window_counts, windows_of
 from opset.inference.types import MAX_RANK, Shape
 from opset.schemas.constraints import Violation
 
@@ -24,13 +16,8 @@ from opset.schemas.constraints import Violation
 @infer("DeformConv")
 def deform_conv_19(call: Call) -> Shape:
     """Return the shape of a convolution, whose batch and spatial sizes offset and mask have, too."""
-    batch, count, *spatial = convolution(call, 0, 1, 3)
-    rank = len(spatial)
-    groups, shape = call.attribute("offset_group"), call.shape(0)
-    channels = None if shape is None else shape[1]
-    if isinstance(channels, int) and channels % groups:
-        raise Violation("C3", f"{channels} channels, offset_group {groups}")
-    kernel = filter_sizes(call, 1, rank, "C2")
+    batch, count, *spatial = conv(call, 0, 0, 1, 3)
+    rank, groups, kernel = len(spatial), call.attribute("offset_group"), filter_sizes(call, 0, 1)
     for index, label, each in ((2, "C8", rank), (4, "C9", 1)):
         batch, _, *spatial = unify(call, index, (batch, multiplied((groups, each, *kernel)), *spatial), label)
     return (batch, count, *spatial)
@@ -39,31 +26,19 @@ def deform_conv_19(call: Call) -> Shape:
 @infer("ConvTranspose")
 def conv_transpose_1(call: Call) -> Shape:
     """Return the shape of a transposed convolution: as `output_shape` or SAME_* says, else what the filters cover."""
-    rank = spatial_rank(call, 0, 1)
-    shape, filters = call.shape(0), call.shape(1)
-    group = call.attribute("group")
-    count: Size | None = None
-    if filters is not None:
-        given = filters[0] if shape is None else call.same(filters[0], shape[1], "C5", "the number of channels")
-        if isinstance(given, int) and given % group:
-            raise Violation("C5", f"{given} channels, {group} groups")
-        count = followed(lambda size: size * group, filters[1])
-    (count,) = unify(call, 2, (count,), "C7")
-    windows = windows_of(call, filter_sizes(call, 1, rank, "C2"))
-    spatial = shape[2:] if shape is not None else (None,) * rank
-    return (None if shape is None else shape[0], count, *_covered(call, windows, spatial))
+    shape, bias = call.shape(0), call.shape(2)
+    windows = windows_of(call, filter_sizes(call, 0, 1))
+    spatial = (None,) * len(windows.kernel) if shape is None else shape[2:]
+    filters = followed(operator.mul, call.size("m"), call.attribute("group")) if bias is None else bias[0]
+    return (call.size("N"), filters, *_covered(call, windows, spatial))
 
 
 def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
     """Return the spatial sizes of a transposed convolution."""
     rank = len(sizes)
     padding = call.attribute("output_padding") or (0,) * rank
-    if len(padding) != rank:
-        raise Violation("C2", f"output_padding {padding}, {rank} spatial axes")
     wanted = call.attribute("output_shape") or ()
     wanted = wanted[2:] if len(wanted) == rank + 2 else wanted
-    if wanted and len(wanted) != rank:
-        raise Violation("C6", f"output_shape {wanted}, {rank} spatial axes")
     if wanted:
         return list(wanted)
     if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
@@ -82,24 +57,18 @@ def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> li
 @infer("Col2Im")
 def col2im_18(call: Call) -> Shape:
     """Return (N, C, *image_shape), where C is the input's second size divided by the elements of a block."""
-    batch, values, blocks = unify(call, 0, (None,) * 3, "C3")
     image, block = call.sizes(1), call.sizes(2)
-    given = [len(each) for each in (image, block) if each is not None]
-    if min(given, default=1) < 1 or len(set(given)) > 1:
-        raise Violation("C1", f"the numbers of values are {' and '.join(map(str, given))}")
-    rank = given[0] if given else attributes_rank(call)
+    rank = next((len(each) for each in (image, block) if each is not None), attributes_rank(call))
     if not 0 < rank <= MAX_RANK:
         raise Unknown("the number of values of image_shape is not known")
     image, block = image or (None,) * rank, block or (None,) * rank
-    if any(less(size, 0) for size in image):
-        raise Violation("C1", f"an image of {', '.join(map(str, image))}")
     windows = windows_of(call, block)
     counts = window_counts(windows, image)
-    call.same(blocks, multiplied(counts), "C3", "the number of blocks")
-    elements = multiplied(block)
+    call.same(call.size("L"), multiplied(counts), "C3", "the number of blocks")
+    elements, values = multiplied(block), call.size("E")
     if isinstance(elements, int) and isinstance(values, int) and values % elements:
         raise Violation("C3", f"{values} is no multiple of the {elements} elements of a block")
-    return (batch, followed(operator.floordiv, values, elements), *image)
+    return (call.size("N"), followed(operator.floordiv, values, elements), *image)
 
 
 @infer("CausalConvWithState")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import unify
+from opset.inference.agreement import required
 from opset.inference.call import Call
 from opset.inference.dimensions import Size, followed, less
 from opset.inference.registration import infer
@@ -14,17 +14,13 @@ from opset.schemas.constraints import Violation
 @infer("MaxUnpool")
 def max_unpool_9(call: Call) -> Shape:
     """Return `output_shape`, or the sizes that the windows of the pool covered."""
-    kernel = call.attribute("kernel_shape") or ()
+    kernel = required(call, "kernel_shape")
     windows, rank = windows_of(call, kernel), len(kernel)
-    if not kernel:
-        raise Violation("C1", "kernel_shape is empty")
-    shape = unify(call, 1, unify(call, 0, (None,) * (rank + 2), "C1"), "C3")
+    shape = call.run("S") or (None,) * (rank + 2)
     if call.has(2):
         sizes = call.sizes(2)
         if sizes is None:
             return (*shape[:2], *[None] * rank)
-        if len(sizes) != rank + 2 or any(less(size, 0) for size in sizes):
-            raise Violation("C4", f"output_shape {', '.join(map(str, sizes))}, rank {rank + 2}")
         leading = [
             call.same(size, stated, "C4", "a size of X and output_shape")
             for size, stated in zip(shape[:2], sizes, strict=False)

@@ -2,7 +2,8 @@
 
 A pattern is a list of sizes in brackets, or several lists of which one holds:
 
-    (N, C, ...)                 ... stands for any number of sizes, `...D` for a run of sizes with a name
+    (N, C, ...)                 ... stands for any number of sizes, `...D` for a run of sizes with a name; with that of
+                                an attribute, for its values if it has any
     (C * group, k - 1)          sums, differences, products and quotients, rounded down (//)
     (_, 1 or 2)                 `_` is any one size; a size may be one of several
     () or (1)

@@ -89,6 +89,8 @@ class Plan(NamedTuple):
     positions: dict[str, int]
     variadic: int
     """The index of the variadic input, beyond all indices where there is none."""
+    runs: tuple[str, ...] = ()
+    """The attributes that runs of sizes in patterns are named after."""
 
 
 @lru_cache(maxsize=4096)
@@ -105,7 +107,10 @@ def plan_of(schema: OpSchema) -> Plan | None:
     elements |= {index for each in checks if each.kind in (VALUES, DISTINCT) for index in each.inputs}
     last = len(schema.inputs) - 1
     variadic = last if schema.inputs and schema.inputs[last].option == VARIADIC else 2**31
-    return Plan(schema, checks, tuple(sorted(named)), tuple(sorted(elements)), positions, variadic)
+    runs = {part.run for each in checks if each.kind == SHAPE for part in each.parts} & {*schema.attributes}
+    return Plan(
+        schema, checks, tuple(sorted(named)), tuple(sorted(elements)), positions, variadic, tuple(sorted(runs))
+    )
 
 
 def _check(schema: OpSchema, positions: dict[str, int], condition: Condition) -> Check:
@@ -167,6 +172,8 @@ def names_of(condition: Condition) -> Iterator[str]:
         yield condition.subject
     if condition.kind == GIVEN:
         yield parts_of(condition)[1]
+    if condition.kind == SHAPE:
+        yield from (each.run for each in parse_pattern(condition.form) if each.run)
     for expression in expressions_of(condition):
         yield from expression.names()
         yield from (name for _, name in expression.functions())
@@ -192,6 +199,7 @@ class Match:
 
     def check(self) -> None:
         """Raise Violation of the first constraint that is certainly broken."""
+        self.runs = {name: tuple(value) for name in self.plan.runs if (value := self._attribute(name))}
         for check in self.plan.checks:
             if check.where and not all(self._applies(*each) for each in check.where):
                 continue

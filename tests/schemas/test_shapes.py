@@ -95,6 +95,16 @@ def test_names_stand_for_one_size_and_one_run(tmp_path):
     assert broken(tmp_path, text, None, (2, 4)) == broken(tmp_path, text) == ""
 
 
+def test_a_run_with_the_name_of_an_attribute_has_its_values(tmp_path):
+    constraint = 'C1: {shape: {X: "(N, ...kernel)"}}'
+    assert "[1, 3, 5] instead of [N, 3, 4]" in broken(tmp_path, constraint, (1, 3, 5), attributes={"kernel": [3, 4]})
+    assert match(tmp_path, constraint, None, attributes={"kernel": [3, 4]}).runs == {"kernel": (3, 4)}
+    for attributes in ({}, {"kernel": []}):
+        assert match(tmp_path, constraint, (1, 3, 5), attributes=attributes).runs == {"kernel": (3, 5)}
+    known = match(tmp_path, constraint, (1, N, 5), attributes={"kernel": [3, 5]}, algebra=SIZES)
+    assert known.completed() == [(1, 3, 5)]
+
+
 def test_broadcasts_to_an_input_or_a_pattern(tmp_path):
     text = 'C1: {broadcast: {W: X, K: "(M, 4)"}, shape: {X: "(M, _)"}}'
     assert broken(tmp_path, text, (2, 3), (1, 3), (4,)) == ""

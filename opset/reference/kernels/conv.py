@@ -46,32 +46,8 @@ def conv_1(
     context: KernelContext,
 ) -> Array:
     """Return the convolution of x with the filters w: for each filter and window, the sum of their products."""
-    _check_filters(x, w, kernel_shape)
-    _check_channels(x, w, b, group)
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads, auto_pad)
     return convolved(padded(x, windows.begins, windows.ends, context), w, b, group, windows, context)
-
-
-def _check_filters(x: Array, w: Array, kernel_shape: Ints) -> None:
-    """Raise Violation where the filters do not have the rank of x, or spatial sizes other than `kernel_shape`."""
-    if x.ndim != w.ndim or x.ndim < 3:
-        raise Violation("C1", f"rank {x.ndim}, filters of rank {w.ndim}")
-    if kernel_shape and tuple(kernel_shape) != w.shape[2:]:
-        raise Violation("C2", f"kernel_shape {tuple(kernel_shape)}, filters of {w.shape[2:]}")
-
-
-def _check_channels(x: Array, w: Array, b: Array | None, group: int) -> None:
-    """Raise Violation where filters (outputs, channels of a group, ...) fit neither the channels nor the groups."""
-    if x.shape[1] != w.shape[1] * group:
-        raise Violation("C5", f"{x.shape[1]} channels, {w.shape[1]} in a filter, {group} groups")
-    if w.shape[0] % group:
-        raise Violation("C6", f"{w.shape[0]} filters, {group} groups")
-    _check_bias(b, w.shape[0])
-
-
-def _check_bias(b: Array | None, filters: int) -> None:
-    if b is not None and b.shape != (filters,):
-        raise Violation("C7", f"shape {b.shape}, {filters} output channels")
 
 
 def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windows, context: KernelContext) -> Array:
@@ -149,13 +125,8 @@ def conv_transpose_1(
 
     Version 1 contradicts itself about the side that gets the odd element of padding; runtimes follow version 11.
     """
-    _check_filters(x, w, kernel_shape)
-    channels = x.shape[1]
-    if channels != w.shape[0] or channels % group:
-        raise Violation("C5", f"{channels} channels, filters for {w.shape[0]}, {group} groups")
+    channels, filters = x.shape[1], w.shape[1] * group
     windows, shape = _spread(x, w, auto_pad, dilations, output_padding, output_shape, pads, strides)
-    filters = w.shape[1] * group
-    _check_bias(b, filters)
     sizes = [begin + size + end for begin, size, end in zip(windows.begins, shape, windows.ends, strict=True)]
     batch = x.shape[0]
     context.reserve(batch * filters * math.prod(sizes), x.dtype)
@@ -183,13 +154,9 @@ def _spread(
     kernel, rank = w.shape[2:], x.ndim - 2
     strides, dilations, pads = window_attributes(kernel, strides, dilations, pads)
     output_padding = tuple(output_padding or (0,) * rank)
-    if len(output_padding) != rank:
-        raise Violation("C2", f"output_padding {output_padding}")
     wanted = tuple(output_shape) if output_shape else None
     if wanted is not None and len(wanted) == rank + 2:
         wanted = wanted[2:]
-    if wanted is not None and len(wanted) != rank:
-        raise Violation("C6", f"output_shape {wanted}, {rank} spatial axes")
     if wanted is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         wanted = tuple(size * step for size, step in zip(x.shape[2:], strides, strict=True))
     begins, ends, shape = [], [], []
@@ -220,11 +187,9 @@ def col2im_18(
 ) -> Array:
     """Return the image whose windows are the columns of x; elements of overlapping windows are added."""
     image, block = (tuple(dims_of(each)) for each in (image_shape, block_shape))
-    if len(image) != len(block) or not image or min(image) < 0:
-        raise Violation("C1", f"image of {image}, blocks of {block}")
     windows = windows_over((0, 0, *image), block, strides, dilations, pads)
     elements, count = math.prod(block), math.prod(windows.output)
-    if x.ndim != 3 or x.shape[1] % elements or x.shape[2] != count:
+    if x.shape[1] % elements or x.shape[2] != count:
         raise Violation("C3", f"{count} blocks of {elements} elements")
     batch, channels = x.shape[0], x.shape[1] // elements
     columns = x.reshape(batch, channels, *block, *windows.output)
@@ -277,11 +242,7 @@ def deform_conv_19(
     context: KernelContext,
 ) -> Array:
     """Return the convolution of values interpolated at each window's points, moved by `offset` and times `mask`."""
-    _check_filters(x, w, kernel_shape)
-    _check_channels(x, w, b, group)
     batch, channels, filters = *x.shape[:2], w.shape[0]
-    if channels % offset_group:
-        raise Violation("C3", f"{channels} channels, offset_group {offset_group}")
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads)
     elements, rank = math.prod(windows.kernel), x.ndim - 2
     expected = (batch, offset_group * elements * rank, *windows.output)

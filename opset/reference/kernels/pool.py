@@ -133,8 +133,6 @@ def _root(sums: Array, p: float) -> Array:
 
 def _channels(x: Array, context: KernelContext) -> tuple[Array, tuple[int, ...]]:
     """Return the elements of each channel as one row, and the shape of an output with one value for each channel."""
-    if x.ndim < 3:
-        raise Violation("C1", f"rank {x.ndim}")
     reserve_reduced(x, range(2, x.ndim), context)
     return x.reshape(*x.shape[:2], math.prod(x.shape[2:])), (*x.shape[:2], *[1] * (x.ndim - 2))
 
@@ -177,10 +175,6 @@ def max_unpool_9(
 ) -> Array:
     """Return zeros, but the values of x at the positions of the flat output that `indices` lists."""
     rank = x.ndim - 2
-    if rank != len(kernel_shape) or rank < 1:
-        raise Violation("C1", f"{len(kernel_shape)} axes in the window, rank {x.ndim}")
-    if indices.shape != x.shape:
-        raise Violation("C3", f"values of {x.shape}, indices of {indices.shape}")
     strides, _, pads = window_attributes(kernel_shape, strides, None, pads)
     inferred = tuple(
         (size - 1) * stride + window - begin - end
@@ -191,7 +185,7 @@ def max_unpool_9(
     shape = (*x.shape[:2], *inferred)
     if output_shape is not None:
         shape = tuple(dims_of(output_shape))
-        if len(shape) != x.ndim or shape[:2] != x.shape[:2]:
+        if shape[:2] != x.shape[:2]:
             raise Violation("C4", f"output_shape {shape}, values of {x.shape}")
     if min(shape) < 0:
         raise Violation("C4", f"the output would be of {shape}")
