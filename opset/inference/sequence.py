@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opset.inference.agreement import check_one_element, element_stated
+from opset.inference.agreement import element_stated
 from opset.inference.call import Call
 from opset.inference.dimensions import Size, at_most, equal, less
 from opset.inference.registration import data, infer
@@ -41,24 +41,15 @@ def sequence_empty_11(call: Call) -> Type:
 @infer("SequenceAt")
 def sequence_at_11(call: Call) -> Type | None:
     """Return the type of a tensor of the sequence."""
-    check_one_element(call, 1, "C1")
     inner = _inner(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
     return inner
 
 
-@infer("SequenceErase")
-def sequence_erase_11(call: Call) -> Type | None:
-    """Return the type of the sequence."""
-    check_one_element(call, 1, "C1")
-    return call.type(0)
-
-
 @infer("SequenceInsert")
 def sequence_insert_11(call: Call) -> Type:
     """Return a sequence of the type that its tensors and the new one have in common."""
-    check_one_element(call, 2, "C1")
     inner, element = _inner(call), call.dtype(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
         raise Violation("C2", f"a tensor of {element} does not go into a sequence of {inner.element}")
@@ -87,8 +78,6 @@ def concat_from_sequence_11(call: Call) -> Type:
 def split_to_sequence_11(call: Call) -> Type:
     """Return a sequence of the parts; their size along the axis is known where it is the same for all."""
     lengths = call.shape(1)
-    if lengths is not None and len(lengths) > 1:
-        raise Violation("C3", f"the lengths have the shape {list(lengths)}")
     shape = call.shape(0)
     size: Size | None = None
     axis = 0
@@ -111,8 +100,6 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None:
         return None
-    if at_most(step, 0):
-        raise Violation("C2", f"parts of length {step}")
     if step == 1 or size is None:
         return 1 if step == 1 else None
     if at_most(size, step):
@@ -140,10 +127,7 @@ def optional_15(call: Call) -> Type:
     """Return the optional type of the input, or the one in the attribute."""
     if call.has(0):
         return optional(call.type(0))
-    stated = call.attribute("type")
-    if stated is None:
-        raise Violation("C1", "neither input nor type is given")
-    return optional(of_proto(stated, _size))
+    return optional(of_proto(call.attribute("type"), _size))
 
 
 def _size(dim: Any) -> Size | None:

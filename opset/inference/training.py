@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from opset.inference.agreement import check_one_element, common
+from opset.inference.agreement import common
 from opset.inference.call import Call
 from opset.inference.gradient_graphs import DOMAIN
 from opset.inference.registration import infer
@@ -18,8 +18,6 @@ def _step(parts: int, call: Call) -> list[Type]:
     From the third on, the inputs are all tensors, all gradients, then all states of one kind after the other: `parts`
     lists in all.
     """
-    for index in (0, 1):
-        check_one_element(call, index, "C1")
     tensors, left = divmod(call.input_count - 2, parts)
     if left or tensors < 1:
         raise Violation("C2", f"{call.input_count - 2} inputs are not {parts} for each tensor")

@@ -335,6 +335,8 @@ class Match:
             raise Violation(check.label, detail)
         if not isinstance(target, Pattern):
             self.shapes[self.plan.positions[target]] = tuple(result)
+        elif target.run is None:
+            self.sizes.update({each.name: size for each, size in zip(target.before, result, strict=True) if each.name})
 
     # Patterns
 

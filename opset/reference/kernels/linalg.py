@@ -68,22 +68,17 @@ def matrix_product(a: Array, b: Array) -> Array:
 @rounded_once
 def mat_mul_1(a: Array, b: Array, *, context: KernelContext) -> Array:
     """Return the products of the matrices in the last two dimensions; the dimensions before them broadcast."""
-    if not a.ndim or not b.ndim:
-        raise Violation("C1", f"ranks {a.ndim} and {b.ndim}")
-    inner = a.shape[-1]
-    if inner != b.shape[-2 if b.ndim > 1 else 0]:
-        raise Violation("C2", f"shapes {list(a.shape)} and {list(b.shape)}")
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     context.reserve(prod((*batch, *a.shape[-2:-1], *b.shape[1:][-1:])), a.dtype)
     if a.ndim > 2 and b.ndim == 2 and a.size:
         # One large product is faster than many small ones.
-        return matrix_product(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[-1])
+        return matrix_product(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
     return matrix_product(a, b)
 
 
-@kernel("Gemm", since=7)
+@kernel("Gemm")
 @rounded_once
-def gemm_7(
+def gemm_1(
     a: Array,
     b: Array,
     c: Array | None = None,
@@ -92,18 +87,12 @@ def gemm_7(
     beta: float,
     transA: int,
     transB: int,
+    broadcast: int = 0,
     context: KernelContext,
 ) -> Array:
     """Return alpha * A' @ B' + beta * C, where C broadcasts to the product."""
-    if a.ndim != 2 or b.ndim != 2:
-        raise Violation("C1", f"ranks {a.ndim} and {b.ndim}")
     a, b = a.T if transA else a, b.T if transB else b
-    if a.shape[1] != b.shape[0]:
-        raise Violation("C2", f"{a.shape[1]} and {b.shape[0]}")
-    shape = (a.shape[0], b.shape[1])
-    if c is not None and not broadcasts(c.shape, shape):
-        raise Violation("C3", f"shape {list(c.shape)}, and the product has {list(shape)}")
-    context.reserve(shape[0] * shape[1], a.dtype)
+    context.reserve(a.shape[0] * b.shape[1], a.dtype)
     y = matrix_product(a, b)
     if y.dtype.kind != "f":
         return _scaled_integers(y, c, alpha, beta)
@@ -123,39 +112,10 @@ def _scaled_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Ar
     return (y.astype(np.float64) * alpha + c.astype(np.float64) * beta).astype(y.dtype)
 
 
-def broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
-    """Whether a shape broadcasts to another one without changing it."""
-    return len(shape) <= len(onto) and all(
-        have in (1, want) for have, want in zip(reversed(shape), reversed(onto), strict=False)
-    )
-
-
-@kernel("Gemm")
-def gemm_1(
-    a: Array,
-    b: Array,
-    c: Array,
-    *,
-    alpha: float,
-    beta: float,
-    transA: int,
-    transB: int,
-    broadcast: int,
-    context: KernelContext,
-) -> Array:
-    """Return alpha * A' @ B' + beta * C, where C has the shape of the product unless `broadcast` is set."""
-    y: Array = gemm_7(a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB, context=context)
-    if not broadcast and c.shape != y.shape:
-        raise Violation("C4", f"shape {list(c.shape)}, and the product has {list(y.shape)}")
-    return y
-
-
 @kernel("Det")
 @rounded_once
 def det_11(x: Array, *, context: KernelContext) -> Array:
     """Return the determinants of the matrices in the last two dimensions."""
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise Violation("C1", f"shape {list(x.shape)}")
     reserve_reduced(x, (x.ndim - 2, x.ndim - 1), context)
     return np.asarray(np.linalg.det(x.astype(np.float64)), x.dtype)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from opset.errors import Finding, RunError
+from opset.inference.ngrams import ngram_sizes
 from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
@@ -103,10 +103,8 @@ def _split(text: Text, delimiter: Text | None, most: int) -> Sequence[Text]:
 
 
 @kernel("RegexFullMatch", since=20)
-def regex_full_match_20(x: Array, *, pattern: Text | None, context: KernelContext) -> Array:
+def regex_full_match_20(x: Array, *, pattern: Text, context: KernelContext) -> Array:
     """Return for each string whether a regular expression of RE2 matches all of it."""
-    if pattern is None:
-        raise Violation("C1")
     try:
         import re2  # type: ignore[import-untyped]
     except ImportError as error:
@@ -135,8 +133,6 @@ def string_normalizer_10(
     context: KernelContext,
 ) -> Array:
     """Return the strings without stop words, in the requested case; one empty string where none is left."""
-    if x.ndim not in (1, 2) or (x.ndim == 2 and len(x) != 1):
-        raise Violation("C2", f"shape {list(x.shape)}")
     lower, upper = _cases(locale)
     comparable = (lambda text: text) if is_case_sensitive else lower
     dropped = {comparable(each) for each in stopwords or ()}
@@ -182,22 +178,10 @@ def tf_idf_vectorizer_9(
     context: KernelContext,
 ) -> Array:
     """Return for each row the counts of the n-grams of a pool, the weights of those it has, or counts times weights."""
-    if min_gram_length > max_gram_length:
-        raise Violation("C2", f"lengths {min_gram_length} to {max_gram_length}")
-    if x.ndim not in (1, 2):
-        raise Violation("C3", f"rank {x.ndim}")
     pool = pool_strings if x.dtype.hasobject else pool_int64s
-    if not pool or (pool_int64s and pool_strings):
+    if not pool:
         raise Violation("C4", "X holds strings" if x.dtype.hasobject else "X holds numbers")
-    bounds = [*ngram_counts, len(pool)]
-    sizes = [end - begin for begin, end in pairwise(bounds)]
-    if bounds[0] != 0 or any(size < 0 or size % length for length, size in enumerate(sizes, 1)):
-        raise Violation("C5", f"they begin at {bounds[:-1][:9]}, {len(pool)} elements in all")
-    grams = sum(size // length for length, size in enumerate(sizes, 1))
-    if len(ngram_indexes) != grams:
-        raise Violation("C6", f"{grams} n-grams, coordinates {list(ngram_indexes)[:9]}")
-    if weights and len(weights) != grams:
-        raise Violation("C7", f"{grams} n-grams, {len(weights)} weights")
+    sizes, grams = ngram_sizes(pool, ngram_counts, ngram_indexes, weights or ())
     words, vocabulary = _numbered(x.reshape(1, -1) if x.ndim == 1 else x, pool, context)
     width = max(ngram_indexes, default=-1) + 1
     rows = len(words)

@@ -52,18 +52,12 @@ def _updated(
     return tuple(value for part in zip(*parts_of, strict=True) for value in part)
 
 
-def _number(value: Array, name: str) -> float:
-    if value.size != 1:
-        raise Violation("C1", f"{name} has {value.size} elements")
-    return float(value.item())
-
-
 @kernel("Adagrad", domain=DOMAIN)
 def adagrad_1(
     rate: Array, time: Array, *inputs: Array, decay_factor: float, epsilon: float, norm_coefficient: float
 ) -> tuple[Array, ...]:
     """Return tensors and sums of squared gradients after one step of Adagrad."""
-    r = _number(rate, "R") / (1 + _number(time, "T") * decay_factor)
+    r = float(rate.item()) / (1 + float(time.item()) * decay_factor)
 
     def update(x: Array, g: Array, h: Array) -> tuple[Array, ...]:
         g = norm_coefficient * x + g
@@ -85,7 +79,7 @@ def adam_1(
     norm_coefficient_post: float,
 ) -> tuple[Array, ...]:
     """Return tensors and running averages of gradients and their squares after one step of Adam."""
-    r, t = _number(rate, "R"), _number(time, "T")
+    r, t = float(rate.item()), float(time.item())
     if t > 0:
         r *= np.sqrt(1 - np.float64(beta) ** t) / (1 - np.float64(alpha) ** t)
     r = float(r)
@@ -104,8 +98,8 @@ def momentum_1(
     rate: Array, time: Array, *inputs: Array, alpha: float, beta: float, mode: str, norm_coefficient: float
 ) -> tuple[Array, ...]:
     """Return tensors and momenta after one step of gradient descent with momentum."""
-    r = _number(rate, "R")
-    weight = beta if _number(time, "T") > 0 else 1.0
+    r = float(rate.item())
+    weight = beta if float(time.item()) > 0 else 1.0
 
     def update(x: Array, g: Array, v: Array) -> tuple[Array, ...]:
         g = norm_coefficient * x + g
