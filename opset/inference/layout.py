@@ -170,8 +170,6 @@ def tile_1(call: Call) -> Shape:
     """Return the shape with one size multiplied; count and dimension are numbers of the data's type."""
     shape = call.require_shape(0)
     tiles, axis = call.element(1), call.element(2)
-    if any(isinstance(each, float) and not each.is_integer() for each in (tiles, axis)):
-        raise Violation("C2", f"tiles {tiles!r}, axis {axis!r}")
     count: Any = int(tiles) if isinstance(tiles, int | float) else tiles
     if not isinstance(axis, int | float):
         return tuple([size if count == 1 or size == 0 else None for size in shape])

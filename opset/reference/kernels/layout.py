@@ -117,11 +117,8 @@ def tile_6(x: Array, repeats: Array, *, context: KernelContext) -> Array:
 @kernel("Tile")
 def tile_1(x: Array, tiles: Array, axis: Array, *, context: KernelContext) -> Array:
     """Return x repeated along one dimension; count and dimension are floats with integral values."""
-    count, dimension = float(tiles.item()), float(axis.item())
-    if not count.is_integer() or not dimension.is_integer():
-        raise Violation("C2", f"tiles {count}, axis {dimension}")
     repeats = [1] * x.ndim
-    repeats[int(dimension)] = int(count)
+    repeats[int(axis.item())] = int(tiles.item())
     return _tiled(x, repeats, context)
 
 
