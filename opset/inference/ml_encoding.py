@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opset.inference.call import Call
-from opset.inference.dimensions import Size, equal, multiplied, product
-from opset.inference.ml_outputs import count_of, labels_of, ml, one_or_each, rows_of, size_of
+from opset.inference.dimensions import Size, multiplied, product
+from opset.inference.ml_outputs import count_of, labels_of, ml, one_or_each, size_of
 from opset.inference.types import Shape, Type, sequence, tensor
 from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
@@ -43,16 +43,13 @@ def _translated(call: Call) -> Type:
 @ml("CategoryMapper")
 def category_mapper_1(call: Call) -> Type:
     """Return the type of X with integers for strings, or strings for integers."""
-    integers, strings = count_of(call, "cats_int64s"), count_of(call, "cats_strings")
-    if integers != strings:
-        raise Violation("C1", f"{integers} integers and {strings} strings")
     return _translated(call)
 
 
 @ml("DictVectorizer")
 def dict_vectorizer_1(call: Call) -> Type:
     """Return the type of one row of the values of the map, one for each entry of the vocabulary."""
-    _, count = labels_of(call, "string_vocabulary", "int64_vocabulary", "C1")
+    _, count = labels_of(call, "string_vocabulary", "int64_vocabulary")
     map_ = call.type(0)
     return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
 
@@ -125,7 +122,7 @@ def _encoded(call: Call, what: str) -> tuple[str | None, int]:
 @ml("OneHotEncoder")
 def one_hot_encoder_1(call: Call) -> Shape:
     """Return the shape of X with one more dimension, whose size is the number of categories."""
-    categories, count = labels_of(call, "cats_strings", "cats_int64s", "C1")
+    categories, count = labels_of(call, "cats_strings", "cats_int64s")
     element = call.dtype(0)
     if element is not None and (element == "string") != (categories == "string"):
         raise Violation("C1", f"categories are {categories}s, and X is of {element}")
@@ -135,8 +132,5 @@ def one_hot_encoder_1(call: Call) -> Shape:
 @ml("ZipMap")
 def zip_map_1(call: Call) -> Type | None:
     """Return the type of a sequence of maps from labels to scores."""
-    element, count = labels_of(call, "classlabels_strings", "classlabels_int64s", "C1")
-    _, columns = rows_of(call, "C2")
-    if equal(columns, count) is False:
-        raise Violation("C2", f"{count} labels for {columns} columns")
+    element, _ = labels_of(call, "classlabels_strings", "classlabels_int64s")
     return sequence(Type("map", element, None, tensor("float", ())))

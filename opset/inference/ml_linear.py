@@ -39,7 +39,7 @@ def linear_regressor_1(call: Call) -> Shape:
 @ml("LinearClassifier")
 def linear_classifier_1(call: Call) -> list[Type]:
     """Return the types of a label for each row, and of a score for each label, also for one row of coefficients."""
-    element, labels = labels_of(call, "classlabels_strings", "classlabels_ints", "C4")
+    element, labels = labels_of(call, "classlabels_strings", "classlabels_ints")
     rows, features = rows_of(call)
     numbers, intercepts = count_of(call, "coefficients"), count_of(call, "intercepts")
     if isinstance(features, int):

@@ -20,22 +20,18 @@ def count_of(call: Call, attribute: str) -> int:
     return len(call.attribute(attribute) or ())
 
 
-def rows_of(call: Call, label: str = "C1") -> tuple[Size | None, Size | None]:
+def rows_of(call: Call) -> tuple[Size | None, Size | None]:
     """Return the numbers of rows and features of the first input, [N, C] or one row [C]."""
     shape = call.shape(0)
     if shape is None:
         return None, None
-    if len(shape) not in (1, 2):
-        raise Violation(label, f"rank {len(shape)}")
     return (1, shape[0]) if len(shape) == 1 else (shape[0], shape[1])
 
 
-def labels_of(call: Call, strings: str, integers: str, label: str) -> tuple[str, int]:
-    """Return the element type and the number of labels, of which exactly one list must be given."""
-    names, numbers = count_of(call, strings), count_of(call, integers)
-    if bool(names) == bool(numbers):
-        raise Violation(label, f"{names} strings and {numbers} integers are given")
-    return ("string", names) if names else ("int64", numbers)
+def labels_of(call: Call, strings: str, integers: str) -> tuple[str, int]:
+    """Return the element type and the number of labels, of which one list is given."""
+    names = count_of(call, strings)
+    return ("string", names) if names else ("int64", count_of(call, integers))
 
 
 def classified(call: Call, element: str, rows: Size | None, scores: int) -> list[Type]:

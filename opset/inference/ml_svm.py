@@ -25,7 +25,7 @@ def svm_regressor_1(call: Call) -> Shape:
 @ml("SVMClassifier")
 def svm_classifier_1(call: Call) -> list[Type]:
     """Return the types of a label for each row, and of scores: of classes, or without probabilities of pairs."""
-    element, labels = labels_of(call, "classlabels_strings", "classlabels_ints", "C5")
+    element, labels = labels_of(call, "classlabels_strings", "classlabels_ints")
     rows, features = rows_of(call)
     counts = call.attribute("vectors_per_class") or ()
     if not sum(counts):

@@ -57,7 +57,7 @@ def tree_ensemble_regressor_1(call: Call) -> Shape:
 @ml("TreeEnsembleClassifier")
 def tree_ensemble_classifier_1(call: Call) -> list[Type]:
     """Return the types of a label for each row, and of a score for each label."""
-    element, labels = labels_of(call, "classlabels_strings", "classlabels_int64s", "C6")
+    element, labels = labels_of(call, "classlabels_strings", "classlabels_int64s")
     rows, features = rows_of(call)
     # Where all votes are for the first of two classes, there may be one base value.
     of_one = labels == 2 and set(call.attribute("class_ids") or ()) == {0}

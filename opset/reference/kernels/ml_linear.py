@@ -35,8 +35,8 @@ def linear_classifier_1(
     context: KernelContext,
 ) -> tuple[Array, Array]:
     """Return the label of the greatest score of each row, and the scores after a transform."""
-    labels = class_labels(classlabels_strings, classlabels_ints, "C4")
-    features = feature_rows(x, "C1").shape[1]
+    labels = class_labels(classlabels_strings, classlabels_ints)
+    features = feature_rows(x).shape[1]
     rows = len(coefficients) // features if features else len(labels)
     scores = _linear(x, coefficients, intercepts, rows, context)
     if rows == 1 and len(labels) == 2:
@@ -52,7 +52,7 @@ def linear_classifier_1(
 
 def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, context: KernelContext) -> Array:
     """Return `x @ coefficients.T + intercepts` for this number of rows of coefficients."""
-    values = as_floats(feature_rows(x, "C1"))
+    values = as_floats(feature_rows(x))
     flat = np.array(coefficients or (), np.float32)
     if rows < 1 or len(flat) != rows * values.shape[1]:
         raise Violation("C2", f"{len(flat)} coefficients for {rows} rows of {values.shape[1]} features")

@@ -69,7 +69,7 @@ def svm_regressor_1(
     context: KernelContext,
 ) -> Array:
     """Return the weighted sum of kernel values plus rho; for a one-class machine, its sign."""
-    values = feature_rows(x, "C1").astype(np.float64)
+    values = feature_rows(x).astype(np.float64)
     weights = np.array(coefficients or (), np.float64)
     count = n_supports if n_supports > 0 else values.shape[1]
     if len(weights) != count:
@@ -114,8 +114,8 @@ def svm_classifier_1(
     context: KernelContext,
 ) -> tuple[Array, Array]:
     """Return labels and scores, by votes of the pairs of classes, or by one linear model for each class."""
-    labels = class_labels(classlabels_strings, classlabels_ints, "C5")
-    values = feature_rows(x, "C1").astype(np.float64)
+    labels = class_labels(classlabels_strings, classlabels_ints)
+    values = feature_rows(x).astype(np.float64)
     counts = vectors_per_class or ()
     if not sum(counts):
         return _linear_machine(values, labels, coefficients, rho, post_transform, context)

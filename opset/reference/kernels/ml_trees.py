@@ -144,7 +144,7 @@ def tree_ensemble_5(
     context: KernelContext,
 ) -> Array:
     """Return the aggregated weights of the leaves that each row reaches, after a transform."""
-    rows = feature_rows(x, "C1")
+    rows = feature_rows(x)
     nodes, leaves = len(nodes_featureids), len(leaf_targetids)
     lengths = {
         len(nodes_falseleafs), len(nodes_falsenodeids), nodes, nodes_modes.size, nodes_splits.size,
@@ -299,7 +299,7 @@ def _scores(
     targets = structure.targets
     if len(targets) and not 0 <= targets.min() <= targets.max() < count:
         raise Violation("C2", f"votes for {targets.min()} to {targets.max()}, and there are {count}")
-    values = as_floats(feature_rows(x, "C1"))
+    values = as_floats(feature_rows(x))
     features = np.where(structure.modes == LEAF, 0, structure.features)
     forest = replace(structure, features=features, splits=splits, weights=weights[structure.weights])
     scores = aggregated(forest, values, count, aggregate, context).astype(values.dtype)
@@ -320,7 +320,7 @@ def tree_ensemble_regressor_1(x: Array, *, context: KernelContext, **given: Any)
 @kernel("TreeEnsembleClassifier", domain=ML)
 def tree_ensemble_classifier_1(x: Array, *, context: KernelContext, **given: Any) -> tuple[Array, Array]:
     """Return the label of the greatest score of each row, and the scores after a transform."""
-    labels = class_labels(given["classlabels_strings"], given["classlabels_int64s"], "C6")
+    labels = class_labels(given["classlabels_strings"], given["classlabels_int64s"])
     ids, transform = given["class_ids"] or (), given["post_transform"]
     if len(labels) == 2 and set(ids) == {0} and len(_numbers(given, "base_values")) < 2:
         scores = _scores(x, "class", 1, "SUM", given, context)

@@ -9,7 +9,6 @@ import numpy as np
 
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.error_function import erf
-from opset.schemas.constraints import Violation
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 """In the order of the numbers that TreeEnsemble has for them."""
@@ -57,28 +56,18 @@ def probit(p: Array) -> Array:
     return np.where(p == 0, -np.inf, np.where(p == 1, np.inf, x))
 
 
-def class_labels(
-    strings: Sequence[str | bytes] | None, integers: Sequence[int] | None, label: str
-) -> Array:
-    """Return the labels of a classifier, of which exactly one list is given."""
-    if strings and integers:
-        raise Violation(label, "both lists of labels are given")
-    if strings:
-        names: Array = np.empty(len(strings), object)
-        names[:] = strings
-        return names
-    if integers:
+def class_labels(strings: Sequence[str | bytes] | None, integers: Sequence[int] | None) -> Array:
+    """Return the labels of a classifier, of which one list is given."""
+    if not strings:
         return np.array(integers, np.int64)
-    raise Violation(label, "no list of labels is given")
+    names: Array = np.empty(len(strings), object)
+    names[:] = strings
+    return names
 
 
-def feature_rows(x: Array, label: str) -> Array:
+def feature_rows(x: Array) -> Array:
     """Return rows of features: [N, C] as it is, [C] as one row."""
-    if x.ndim == 1:
-        return x.reshape(1, -1)
-    if x.ndim != 2:
-        raise Violation(label, f"rank {x.ndim}")
-    return x
+    return x.reshape(1, -1) if x.ndim == 1 else x
 
 
 def as_floats(x: Array) -> Any:
