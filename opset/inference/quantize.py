@@ -56,13 +56,9 @@ def _scaled(call: Call) -> Shape | None:
 
 
 def _check_granularity(call: Call) -> None:
-    """Raise Violation where scale and zero point differ in shape, or before version 13 have more than one element."""
+    """Raise Violation where scale and zero point differ in shape, which before version 13 are of one element each."""
     scale, zero_point = call.shape(1), call.shape(2)
-    if call.version < 13:
-        for label, given in (("C2", scale), ("C3", zero_point)):
-            if is_one(given) is False:
-                raise Violation(label, f"shape {list(given or ())}")
-    elif scale is not None and zero_point is not None and differ(zero_point, scale):
+    if call.version >= 13 and scale is not None and zero_point is not None and differ(zero_point, scale):
         is_same = is_one(scale) is not False and is_one(zero_point) is not False
         if not is_same or max(len(scale), len(zero_point)) > 1:  # [] and [1] count as one shape
             raise Violation("C3", f"shapes {list(zero_point)} and {list(scale)}")

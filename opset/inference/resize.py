@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from opset.inference.agreement import axes_of, check_numbers, is_filled, unify
+from opset.inference.agreement import check_numbers, is_filled
 from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Dim, Size, followed, less
 from opset.inference.elements import single
@@ -21,8 +21,7 @@ MAX_DIVISOR = 64
 @infer("Upsample")
 def upsample_1(call: Call) -> Shape:
     """Return the shape of images enlarged in height and width."""
-    unify(call, 0, (None,) * 4, "C5")
-    return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")), 1.0)
+    return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")))
 
 
 @infer("Upsample", since=7)
@@ -31,26 +30,23 @@ def upsample_7(call: Call) -> Shape:
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
-    return _enlarged(call, scales, 1.0)
+    return _enlarged(call, scales)
 
 
 @infer("Upsample", since=9)
 @infer("Resize")
 def upsample_9(call: Call) -> Shape:
     """Return the shape of a tensor resized along all axes by an input."""
-    return _enlarged(call, _elements(call, 1), 1.0 if call.schema.name == "Upsample" else 0.0)
+    return _enlarged(call, _elements(call, 1))
 
 
-def _enlarged(call: Call, scales: Sequence[Element] | None, min_scale: float) -> Shape:
+def _enlarged(call: Call, scales: Sequence[Element] | None) -> Shape:
     """Return the shape of the first input, each size times its scale."""
     shape = call.shape(0)
     if scales is None:
         return (None,) * len(call.require_shape(0))
-    if shape is not None and len(shape) != len(scales):
-        raise Violation("C1", f"{len(scales)} scales, rank {len(shape)}")
     if len(scales) > MAX_RANK:
         raise Unknown(f"there are {len(scales)} scales")
-    _check_scales(scales, min_scale)
     result = tuple(_scaled(size, scale) for size, scale in zip(shape or (None,) * len(scales), scales, strict=True))
     if is_filled(result):
         check_numbers(call)
@@ -67,9 +63,7 @@ def resize_11(call: Call) -> Shape:
     if shape is None and (axes or not given):
         raise Unknown("the rank of X is not known")
     result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
-    if len(axes) > len(result):
-        raise Violation("C8", f"{len(axes)} axes, rank {len(result)}")
-    indices = axes_of(call, axes, len(result), "C8", twice="C8") or range(len(result))
+    indices = [axis % len(result) for axis in axes] or range(len(result))
     lengths = [result[index] for index in indices]
     outputs = _resized(call, lengths, scales, sizes)
     for index, length, size in zip(indices, lengths, outputs, strict=True):
@@ -91,10 +85,7 @@ def _resized(
     given = scales or sizes
     if given and len(given) != count:
         raise Violation("C1", f"{len(given)} for {count} axes")
-    _check_scales(scales or (), 0.0)
     wanted = [_size(each) for each in sizes or ()]
-    if any(less(size, 0) for size in wanted):
-        raise Violation("C2", f"sizes {', '.join(map(str, wanted))}")
     spans: list[float | None] = [1.0] * count
     if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
         region = _elements(call, 1)
@@ -174,10 +165,3 @@ def _size(element: Element) -> Size | None:
 
 def _is_finite(element: Element) -> bool:
     return not isinstance(element, int | float) or math.isfinite(element)
-
-
-def _check_scales(scales: Sequence[Element], min_scale: float) -> None:
-    """Raise Violation C2 where a scale is known to be infinite, not positive, or less than `min_scale`."""
-    for scale in scales:
-        if isinstance(scale, int | float) and not (math.isfinite(scale) and scale >= min_scale and scale > 0):
-            raise Violation("C2", f"scales {', '.join(map(str, scales))}")

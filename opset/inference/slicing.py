@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.agreement import axes_of, required
+from opset.inference.agreement import required
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Dim, Size, at_most, ceil_div, equal, followed, less, maximum, minimum, total
 from opset.inference.elements import picked
@@ -298,9 +298,7 @@ def center_crop_pad_18(call: Call) -> Shape:
         if wanted is None or stated_axes is not None:
             raise Unknown("the rank of input_data is not known")
         return tuple(wanted)
-    axes = range(len(shape)) if stated_axes is None else axes_of(call, stated_axes, len(shape), "C2", twice="C3")
-    if wanted is not None and len(wanted) != len(axes):
-        raise Violation("C1", f"{len(wanted)} sizes for {len(axes)} axes")
+    axes = range(len(shape)) if stated_axes is None else [axis % len(shape) for axis in stated_axes]
     sizes: list[Size | None] = list(shape)
     for index, axis in enumerate(axes):
         sizes[axis] = None if wanted is None else wanted[index]

@@ -73,7 +73,7 @@ def quantize_linear_13(
 @kernel("QuantizeLinear", since=10)
 def quantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
     """Return x quantized with one scale and one zero point."""
-    scale, zero_point = _scalar(scale, "C2"), None if zero_point is None else _scalar(zero_point, "C3")
+    scale, zero_point = scale.reshape(()), None if zero_point is None else zero_point.reshape(())
     return quantize_linear_13(x, scale, zero_point, axis=0)
 
 
@@ -100,7 +100,7 @@ def dequantize_linear_13(
 @kernel("DequantizeLinear", since=10)
 def dequantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
     """Return x dequantized with one scale and one zero point."""
-    scale, zero_point = _scalar(scale, "C2"), None if zero_point is None else _scalar(zero_point, "C3")
+    scale, zero_point = scale.reshape(()), None if zero_point is None else zero_point.reshape(())
     return dequantize_linear_13(x, scale, zero_point, axis=0)
 
 
@@ -233,13 +233,6 @@ def _type_of_division(scale: Array) -> np.dtype[Any]:
 def _same_shape(first: Array, second: Array) -> bool:
     """Whether two arrays have the same shape; [] and [1] count as the same."""
     return first.shape == second.shape or (first.size == second.size == 1 and max(first.ndim, second.ndim) == 1)
-
-
-def _scalar(value: Array, label: str) -> Array:
-    """Return an array of one element as a scalar. Raises Violation of `label` where it has more or fewer."""
-    if value.size != 1:
-        raise Violation(label, f"shape {list(value.shape)}")
-    return value.reshape(())
 
 
 def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int) -> Array:
