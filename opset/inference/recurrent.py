@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from opset.inference.agreement import known_attribute, quotient, unify
+from opset.inference.agreement import known_attribute
 from opset.inference.call import Call
-from opset.inference.dimensions import Size, less
 from opset.inference.registration import infer
 from opset.inference.types import Shape
 from opset.schemas.constraints import Violation
@@ -16,31 +15,12 @@ def _layer(gates: int, call: Call) -> list[Shape]:
     """Return the shapes of the hidden states of all steps, and of the states after the last."""
     directions = 2 if call.attribute("direction") == "bidirectional" else 1
     layout = call.attribute("layout") or 0
-    x = unify(call, 0, (None,) * 3, "C3")
-    length, batch, features = (x[1], x[0], x[2]) if layout else x
-    (batch,) = unify(call, 4, (batch,), "C3")
-    hidden: Size | None = call.attribute("hidden_size")
-    if less(hidden, 0):
-        raise Violation("C2", f"hidden_size {hidden}")
-    _, r_rows, last = unify(call, 2, (directions, None, None), "C3")
-    hidden = call.same(hidden, last, "C2", "hidden_size")
-    _, w_rows, _ = unify(call, 1, (directions, None, features), "C3")
-    _, b_size = unify(call, 3, (directions, None), "C3")
-    for index, size, count in ((1, w_rows, gates), (2, r_rows, gates), (3, b_size, 2 * gates)):
-        each = quotient(call, size, count, "C3", call.parameter(index))
-        hidden = call.same(hidden, each, "C3", f"by {call.parameter(index)}, hidden_size")
-    for index in (5, 6) if call.schema.name == "LSTM" else (5,):
-        if layout:
-            batch, _, hidden = unify(call, index, (batch, directions, hidden), "C3")
-        else:
-            _, batch, hidden = unify(call, index, (directions, batch, hidden), "C3")
-    if call.schema.name == "LSTM":
-        _, p_size = unify(call, 7, (directions, None), "C3")
-        hidden = call.same(hidden, quotient(call, p_size, 3, "C3", "P"), "C3", "by P, hidden_size")
+    batch, length = call.size("batch"), call.size("length")
+    hidden = call.same(call.attribute("hidden_size"), call.size("hidden"), "C3", "hidden_size")
+    for name, count in (("w_rows", gates), ("r_rows", gates), ("b_size", 2 * gates), ("p_size", 3)):
+        size = call.size(name)
+        hidden = call.same(hidden, None if size is None else size // count, "C3", f"by {name}, hidden_size")
     _check_activations(call, directions)
-    if any(less(each, 0) or less(length, each) for each in call.numbers(4) or ()):
-        raise Violation("C4", f"{length} steps")
-
     if layout:
         state: Shape = (batch, directions, hidden)
         return [(batch, length, directions, hidden), state, state]

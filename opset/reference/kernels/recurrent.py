@@ -40,7 +40,7 @@ def rnn_1(
     context: KernelContext,
 ) -> tuple[Array | None, ...]:
     """Return the hidden states of a simple recurrent layer: of all steps, and the last."""
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 1, direction, hidden_size, layout, context)
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h], direction, layout, context)
     if len(layer.directions) == 1 and len(activations) == 2:
         activations = activations[:1]  # the default is one for each of two directions
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Tanh",))
@@ -76,7 +76,7 @@ def gru_1(
     """Return the hidden states of a gated recurrent unit: of all steps, and the last."""
     if direction == "foward":  # the default of version 1 is misspelt
         direction = "forward"
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h], 3, direction, hidden_size, layout, context)
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h], direction, layout, context)
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh"))
     size = layer.hidden_size
     biases = [layer.bias(number) for number in range(len(layer.directions))]
@@ -125,11 +125,9 @@ def lstm_1(
     context: KernelContext,
 ) -> tuple[Array | None, ...]:
     """Return the hidden states of a long short-term memory: of all steps, and the last; and its last cell state."""
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h, initial_c], 4, direction, hidden_size, layout, context)
+    layer = _layer(x, w, r, b, sequence_lens, [initial_h, initial_c], direction, layout, context)
     functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh", "Tanh"))
     size = layer.hidden_size
-    if p is not None:
-        _check_shape("P", p, (len(layer.directions), 3 * size), "C3")
 
     def cell(number: int) -> Cell:
         weights, (f, g, last) = layer.recurrence(number), functions[number]
@@ -200,45 +198,22 @@ def _layer(
     b: Array | None,
     lengths: Array | None,
     initial: list[Array | None],
-    gates: int,
     direction: str,
-    hidden_size: int | None,
     layout: int,
     context: KernelContext,
 ) -> _Layer:
-    """Return the inputs of a layer. Raises Violation C2 to C4 where they do not agree."""
-    if x.ndim != 3 or r.ndim != 3:
-        raise Violation("C3", f"shape(X) = {list(x.shape)}, shape(R) = {list(r.shape)}")
+    """Return the inputs of a layer, time first."""
     if layout:
         x = x.transpose(1, 0, 2)
-        initial = [each if each is None or each.ndim != 3 else each.transpose(1, 0, 2) for each in initial]
-    length, batch, features = x.shape
+        initial = [each if each is None else each.transpose(1, 0, 2) for each in initial]
+    length, batch, _ = x.shape
     directions, hidden = _BACKWARDS[direction], r.shape[2]
-    if hidden_size is not None and hidden_size != hidden:
-        raise Violation("C2", f"hidden_size {hidden_size}, shape(R) = {list(r.shape)}")
-    _check_shape("W", w, (len(directions), gates * hidden, features), "C3")
-    _check_shape("R", r, (len(directions), gates * hidden, hidden), "C3")
-    if b is not None:
-        _check_shape("B", b, (len(directions), 2 * gates * hidden), "C3")
     context.reserve(len(initial) * len(directions) * batch * hidden, x.dtype)
-    states = []
-    for name, state in zip(("initial_h", "initial_c"), initial, strict=False):
-        shape = (len(directions), batch, hidden)
-        if state is not None:
-            _check_shape(name, state, shape, "C3")
-        states.append(np.zeros(shape, x.dtype) if state is None else state)
-    if lengths is not None:
-        _check_shape("sequence_lens", lengths, (batch,), "C3")
-        if np.any(lengths < 0) or np.any(lengths > length):
-            raise Violation("C4", f"{length} steps")
-        if np.all(lengths == length):
-            lengths = None
+    shape = (len(directions), batch, hidden)
+    states = [np.zeros(shape, x.dtype) if state is None else state for state in initial]
+    if lengths is not None and np.all(lengths == length):
+        lengths = None
     return _Layer(x, w, r, b, lengths, states, directions, bool(layout))
-
-
-def _check_shape(name: str, value: Array, shape: tuple[int, ...], label: str) -> None:
-    if value.shape != shape:
-        raise Violation(label, f"shape({name}) = {list(value.shape)} for {list(shape)}, batch in the middle")
 
 
 def _outputs(
