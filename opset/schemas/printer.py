@@ -123,30 +123,34 @@ def _is_literal(value: Any) -> bool:
 
 
 def _change(key: str, value: dict[str, Any]) -> list[str]:
-    lines = [f"  {key}:"]
-    for name, each in value.items():
-        if isinstance(each, str):
-            lines += _prose(name, each, "    ")
-            continue
-        line = f"    {name}: {_flow(each)}"
-        if len(line) <= WIDTH or not isinstance(each, dict):
-            lines += _wrapped(line, "      ")
-            continue
-        lines.append(f"    {name}:")
-        for inner, item in each.items():
-            lines += _wrapped(f"      {_key(inner)}: {_flow(item)}", "        ")
-    return lines
+    return [f"  {key}:"] + [line for name, each in value.items() for line in _nested(name, each, "    ")]
 
 
 def _constraints(key: str, value: dict[str, Any]) -> list[str]:
     lines = [f"  {key}:"]
     for label, each in sorted(value.items(), key=lambda entry: (len(entry[0]), entry[0])):
-        if isinstance(each, list) and each:
-            lines.append(f"    {_key(label)}:")
-            lines += [line for clause in each for line in _wrapped(f"    - {_flow(clause)}", "       ")]
-        else:
-            lines += _wrapped(f"    {_key(label)}: {_flow(each)}", "      ")
+        if not isinstance(each, list) or not each:
+            lines += _nested(label, each, "    ")
+            continue
+        lines.append(f"    {_key(label)}:")
+        for clause in each:
+            line = f"    - {_flow(clause)}"
+            parts = [line] if len(line) <= WIDTH else [
+                part for name, inner in clause.items() for part in _nested(name, inner, "      ")
+            ]  # fmt: skip
+            lines += [f"    - {parts[0][6:]}", *parts[1:]]
     return lines
+
+
+def _nested(key: str, value: Any, indent: str) -> list[str]:
+    """Print an entry: prose as such, a mapping on one line where it fits, entry by entry where it does not."""
+    if isinstance(value, str):
+        return _prose(_key(key), value, indent)
+    line = f"{indent}{_key(key)}: {_flow(value)}"
+    if len(line) <= WIDTH or not isinstance(value, dict):
+        return _wrapped(line, f"{indent}  ")
+    entries = (line for name, each in value.items() for line in _nested(name, each, f"{indent}  "))
+    return [f"{indent}{_key(key)}:", *entries]
 
 
 _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
