@@ -30,7 +30,8 @@ versions:                              newest first
   attributes:
     axis: {type: int, default: -1, doc: ...}         or required: true; which values are legal may be declared:
     mode: {type: string, choices: [a, b], constraint: C2, doc: ...}      also range: ">= 0" (see ranges.py), and
-                                       kind: bool, axis, axes or data_type; constraint: the label that a value breaks
+                                       kind: bool, axis, axes, data_type or any_case;
+                                       constraint: the label that a value breaks
   types:
     T: floats                          a set of types.yaml, an element, a whole type, seq(...) or optional(...) of
     U: [floats, seq(floats), bool]     these, or a list
@@ -73,7 +74,7 @@ from opset.schemas.names import normalised
 from opset.schemas.ranges import Comparison, parse_range, ranks_of
 from opset.schemas.reader import MAX_SIZE, Findings, YamlNode, read
 from opset.schemas.shapes import conditions_text, single_names
-from opset.schemas.signature import AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
+from opset.schemas.signature import ANY_CASE, AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
 from opset.schemas.types import TypeSets, expand, is_type
 
 _SINGLE_TYPES = ("float", "int", "string", "tensor", "graph", "sparse_tensor", "type_proto")
@@ -93,7 +94,13 @@ SHARED_KEYS = ("inputs", "outputs", "attributes", "types")
 NAMED_KEYS = ("attributes", "types")  # those of which a version may share a part
 PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
 ATTRIBUTE_KEYS = ("type", "default", "required", "kind", "choices", "range", "constraint", "doc")
-_KIND_TYPES = {BOOL: ("int", "ints"), AXIS: ("int",), AXES: ("ints",), DATA_TYPE: ("int", "ints", "string")}
+_KIND_TYPES = {
+    BOOL: ("int", "ints"),
+    AXIS: ("int",),
+    AXES: ("ints",),
+    DATA_TYPE: ("int", "ints", "string"),
+    ANY_CASE: ("string", "strings"),
+}
 CHANGE_KEYS = (
     *("deprecated", "experimental", "determinism", "inputs", "outputs", "attributes", "types"),
     *("emulate", "renamed", "meaning", "clarified", "adapters"),
@@ -467,7 +474,7 @@ class _Reading(Fields):
             choices = self.choices(fields["choices"], attribute, kind, types)
         range_ = self.name(fields.get("range"))
         comparisons = self.range(fields["range"], attribute, inputs) if "range" in fields else ()
-        if (choices and (range_ or kind in (BOOL, AXIS, AXES))) or (range_ and kind in (BOOL, DATA_TYPE)):
+        if (choices and (range_ or kind in (BOOL, AXIS, AXES))) or (range_ and kind in (BOOL, DATA_TYPE, ANY_CASE)):
             self.findings.add("S103", "one of 'choices', 'range' and 'kind' says all", node, "leave out the other one")
         label = self.name(fields.get("constraint"))
         if label and not LABEL.fullmatch(label):

@@ -32,7 +32,8 @@ class Attribute(NamedTuple):
 
     - `choices`: the legal values; of a `data_type`, element types by name or names of type constraints of the schema.
     - `range`: comparisons such as ">= 0" or "-rank <= x < rank"; see opset/schemas/ranges.py.
-    - `kind`: "bool" (0 or 1), "axis", "axes" or "data_type" (the number of an element type).
+    - `kind`: "bool" (0 or 1), "axis", "axes", "data_type" (the number of an element type) or "any_case" (words in which
+      upper and lower case are the same).
     - `constraint`: the label of the constraint that an illegal value breaks.
     """
 

@@ -41,7 +41,7 @@ INPUT_COUNT, OUTPUT_COUNT, MISSING_INPUT = "input count", "output count", "missi
 INPUT_TYPE, OUTPUT_TYPE, TIED_TYPES = "input type", "output type", "tied types"
 UNKNOWN_ATTRIBUTE, MISSING_ATTRIBUTE = "unknown attribute", "missing attribute"
 ATTRIBUTE_TYPE, ATTRIBUTE_VALUE = "attribute type", "attribute value"
-BOOL, AXIS, AXES, DATA_TYPE = KINDS = ("bool", "axis", "axes", "data_type")
+BOOL, AXIS, AXES, DATA_TYPE, ANY_CASE = KINDS = ("bool", "axis", "axes", "data_type", "any_case")
 _SHOWN = 80  # characters of a value that a message shows
 
 
@@ -196,7 +196,7 @@ def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Map
     """Return why a value, or an element of one, is illegal; "" where it is legal."""
     if declared.kind == DATA_TYPE:
         return _why_no_data_type(schema, declared, element)
-    if declared.choices and element not in declared.choices:
+    if declared.choices and element not in declared.choices and not _is_in_any_case(declared, element):
         return f"it has to be {listed(declared.choices)}"
     if declared.kind == BOOL and element not in (0, 1):
         return "it has to be 0 or 1"
@@ -204,6 +204,12 @@ def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Map
         if not isinstance(element, int | float) or not each.holds(element, ranks):
             return f"it has to be {range_text(declared)}"
     return ""
+
+
+def _is_in_any_case(declared: Attribute, element: Any) -> bool:
+    if declared.kind != ANY_CASE or not isinstance(element, str):
+        return False
+    return element.lower() in [str(each).lower() for each in declared.choices]
 
 
 def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> str:

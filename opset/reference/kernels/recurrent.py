@@ -263,6 +263,7 @@ _PARAMETERS: dict[str, tuple[float, ...]] = {
     "HardSigmoid": (0.2, 0.5),
     "Elu": (1.0,),
 }
+_NAMES = {name.lower(): name for name in _PARAMETERS}  # runtimes and exporters do not distinguish cases
 
 
 def _functions(
@@ -280,7 +281,7 @@ def _functions(
         raise Violation("C6", f"activations {list(names)}, {count} directions")
     alpha, beta = iter(alphas or ()), iter(betas or ())
     functions = []
-    for name in names:
+    for name in (_NAMES[each.lower()] for each in names):
         defaults_of = _PARAMETERS[name]
         parameters = [next(values, default) for values, default in zip((alpha, beta), defaults_of, strict=False)]
         functions.append(_clipped(_activation(name, *parameters), clip))
