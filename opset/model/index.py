@@ -48,7 +48,10 @@ class Body:
         self.names: list[str] = [node.name for node in self.nodes]
         self.reads: list[list[str]] = [node.input[:] for node in self.nodes]
         self.computes: list[list[str]] = [node.output[:] for node in self.nodes]
-        self.attributes: list[Sequence[Any]] = [node.attribute[:] or () for node in self.nodes]
+        # Most nodes have none, and to slice nothing takes longer than to see that there is nothing.
+        self.attributes: list[Sequence[Any]] = [
+            given[:] if given else () for given in [node.attribute for node in self.nodes]
+        ]
 
     @property
     def label(self) -> str:
