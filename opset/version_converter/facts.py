@@ -8,7 +8,7 @@ the model was exported with. Nothing is guessed: what is not certain is None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 from opset.model.container import Model
@@ -48,14 +48,13 @@ class Inferred:
 
     def type(self, body: Body, name: str) -> Type | None:
         """What is known of a value that a body of the given model defines; of a function, what all calls share."""
-        from opset.inference.types import join
-
         _, scopes = self._run
         found = [scope.type_of(name) for scope in scopes[body]]
-        type_ = found[0] if found else None
-        for each in found[1:]:
-            type_ = join(type_, each)
-        return type_
+        if len(found) < 2:
+            return found[0] if found else None
+        from opset.inference.types import join
+
+        return reduce(join, found)
 
     def reaches(self, body: Body) -> bool:
         """Return whether it is known how a body of the given model runs."""
