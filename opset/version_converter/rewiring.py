@@ -105,7 +105,8 @@ def remove(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: s
             if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or unused.isdisjoint(node.output)
         ]  # fmt: skip
     replaced.update((index, []) for index in dead)
-    for entries in (proto.value_info,) if function else (proto.initializer, proto.value_info):
+    # Before IR version 4 an initializer that was added is an input, too; inputs of the given model are never unused.
+    for entries in (proto.value_info,) if function else (proto.initializer, proto.input, proto.value_info):
         for index in reversed(range(len(entries))):
             if entries[index].name in unused:
                 del entries[index]

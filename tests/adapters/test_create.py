@@ -164,6 +164,19 @@ def test_an_early_constant_in_a_subgraph(ir):
         assert session.run(None, {"p": np.array(condition)}) == [np.array([value])]
 
 
+def test_an_early_constant_that_becomes_an_attribute_leaves_no_input():
+    node = make_node("TopK", ["x"], ["y", "z"], axis=1, k=2)
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])]
+    outputs = [helper.make_tensor_value_info(name, kind, [2, 2]) for name, kind in (("y", 1), ("z", 7))]
+    graph = helper.make_graph([node], "g", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 7)], ir_version=3)
+    after = opset.convert(opset.convert(model, 10), 7)
+    assert [each.name for each in after.graph.input] == ["x"] and not after.graph.initializer
+    session = onnxruntime.InferenceSession(after.SerializeToString(), providers=["CPUExecutionProvider"])
+    y, z = session.run(None, {"x": np.float32([[3, 1, 2], [0, 5, 4]])})
+    assert (y.tolist(), z.tolist()) == ([[3, 2], [5, 4]], [[0, 2], [1, 2]])
+
+
 def test_an_early_function_has_no_initializers():
     value = numpy_helper.from_array(np.array([1, 2]))
     nodes = [make_node("Constant", [], ["c"], value=value), make_node("Add", ["x", "c"], ["y"])]
