@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opset.inference.dimensions import Dim, Size, equal
+from opset.inference.dimensions import Dim, Size
+from opset.inference.shapes import same
 from opset.inference.types import Type
 from opset.model.types import Constant
 from opset.schemas.constraints import Violation
@@ -191,13 +192,7 @@ class Call:
         """Note why not everything is known of the outputs."""
         self.doubts.append(reason)
 
-    def same(self, left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
-        """Return the size that two equal sizes share, a number where one is. Raises Violation where they differ."""
-        if left is None or right is None:
-            return right if left is None else left
-        if equal(left, right) is False:
-            raise Violation(label, f"{what}{' is ' * bool(what)}{left} and {right}")
-        return right if isinstance(right, int) else left
+    same = staticmethod(same)
 
 
 _PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string": (str, bytes)}

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from math import gcd
+from math import gcd, prod
 from typing import Union
 
 MAX_SIZE = 48
@@ -197,16 +197,15 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
 
 def product(sizes: Iterable[Size]) -> Size:
     """Return the product of sizes, 1 without any."""
-    result: Size = 1
-    for size in sizes:
-        result = result * size
+    result: Size = prod(sizes)
     return result
 
 
 def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
     """Return a function of sizes, None where one of them is not known or the result is too complex."""
-    if any(size is None for size in sizes):
-        return None
+    for size in sizes:
+        if size is None:
+            return None
     try:
         return function(*sizes)
     except TooComplex:
@@ -218,7 +217,11 @@ def multiplied(sizes: Iterable[Size | None]) -> Size | None:
     factors = list(sizes)
     if 0 in factors:
         return 0
-    return followed(lambda *known: product(known), *factors)
+    known = [size for size in factors if size is not None]
+    try:
+        return product(known) if len(known) == len(factors) else None
+    except TooComplex:
+        return None
 
 
 def total(sizes: Iterable[Size | None]) -> Size | None:

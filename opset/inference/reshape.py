@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from opset.inference.agreement import required
 from opset.inference.call import Call, Unknown
-from opset.inference.dimensions import Dim, Size, equal, followed, lower, multiplied, upper
+from opset.inference.dimensions import Size, equal, multiplied
 from opset.inference.registration import data, infer
+from opset.inference.shapes import reshaped, squeezed
 from opset.inference.types import MAX_RANK, Shape, shown
 from opset.schemas.constraints import Violation
 
@@ -27,7 +26,7 @@ def reshape_5(call: Call) -> Shape:
     wanted = call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
-    return _reshaped(call.shape(0), wanted, bool(call.attribute("allowzero")))
+    return reshaped(call.shape(0), wanted, bool(call.attribute("allowzero")))
 
 
 @infer("Reshape")
@@ -36,84 +35,7 @@ def reshape_1(call: Call) -> Shape:
     wanted = call.attribute("shape") or ()
     if len(wanted) > MAX_RANK:
         raise Unknown(f"shape has {len(wanted):,} sizes")
-    return _reshaped(call.shape(0), wanted, False)
-
-
-def _reshaped(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
-    """Return the requested sizes, with 0 and -1 replaced by the sizes that they mean.
-
-    A symbolic size is taken as a size: only by chance would it be 0 or -1 and mean something else. One that is always
-    negative can only be -1.
-    """
-    wanted = [-1 if isinstance(size, Dim) and (upper(size) or 0) < 0 else size for size in wanted]
-    if sum(each == -1 for each in wanted) > 1 or any(isinstance(each, int) and each < -1 for each in wanted):
-        raise Violation("C1", f"shape {shown(tuple(wanted))}")
-    sizes = list(wanted)
-    if allow_zero:
-        if 0 in sizes and -1 in sizes:
-            raise Violation("C4", f"shape {shown(tuple(wanted))}")
-    else:
-        for axis, size in enumerate(wanted):
-            if size == 0:
-                if shape is not None and axis >= len(shape):
-                    raise Violation("C2", f"shape {shown(tuple(wanted))}, rank {len(shape)}")
-                sizes[axis] = None if shape is None else shape[axis]
-    inferred = sizes.index(-1) if -1 in sizes else None
-    if shape is None:
-        return tuple([None if axis == inferred else size for axis, size in enumerate(sizes)])
-
-    mismatch = Violation("C3", f"data of shape {shown(shape)}, shape {shown(tuple(wanted))}")
-    certain = all(not isinstance(size, Dim) or (lower(size) or 0) > 0 for size in wanted)
-    if inferred is not None:
-        others = sizes[:inferred] + sizes[inferred + 1 :]
-        sizes[inferred], remainder = _divided(shape, others)
-        if 0 in others or (certain and equal(remainder, 0) is False):
-            raise mismatch
-        return tuple(sizes)
-    _fill_single_unknown(sizes, wanted, shape)
-    if certain and equal(multiplied(shape), multiplied(sizes)) is False:
-        raise mismatch
-    return tuple(sizes)
-
-
-def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Replace the only size that is unknown or symbolic by what the others leave, where their product is not 0."""
-    unknown = [axis for axis, size in enumerate(sizes) if size is None]
-    unknown = unknown or [axis for axis, size in enumerate(wanted) if isinstance(size, Dim)]
-    if len(unknown) != 1:
-        return
-    axis = unknown[0]
-    others = sizes[:axis] + sizes[axis + 1 :]
-    if all(size is not None and (lower(size) or 0) > 0 for size in others):
-        quotient, remainder = _divided(shape, others)
-        if sizes[axis] is None or remainder == 0:
-            sizes[axis] = quotient
-
-
-def _divided(shape: Sequence[Size], others: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
-    """Return the number of elements divided by a product of sizes, and the remainder; None where they are not known.
-
-    Common symbolic sizes are cancelled before the products are formed, which may become too complex.
-    """
-    if None in others or 0 in others:
-        return None, None
-    common = _symbolic(shape) & _symbolic(others)
-    whole, part = (multiplied(_without(sizes, common)) for sizes in (shape, others))
-    return followed(operator.floordiv, whole, part), followed(operator.mod, whole, part)
-
-
-def _symbolic(sizes: Sequence[Size | None]) -> Counter[Dim]:
-    return Counter(size for size in sizes if isinstance(size, Dim))
-
-
-def _without(sizes: Sequence[Size | None], removed: Counter[Dim]) -> list[Size | None]:
-    left, kept = removed.copy(), []
-    for size in sizes:
-        if isinstance(size, Dim) and left[size]:
-            left[size] -= 1
-        else:
-            kept.append(size)
-    return kept
+    return reshaped(call.shape(0), wanted, False)
 
 
 @infer("Flatten")
@@ -134,7 +56,7 @@ def squeeze_13(call: Call) -> Shape | None:
         return _squeezed_all(call, shape)
     axes = call.numbers(1)
     if axes is not None:
-        return _squeezed(shape, [axis % len(shape) for axis in axes])
+        return squeezed(shape, [axis % len(shape) for axis in axes])
     unknown_axes = call.sizes(1)
     if unknown_axes is None or len(unknown_axes) != 1:  # several may be equal
         raise Unknown("the axes are not constant")
@@ -151,16 +73,7 @@ def squeeze_1(call: Call) -> Shape | None:
     shape, axes = call.require_shape(0), call.attribute("axes")
     if axes is None:
         return _squeezed_all(call, shape)
-    return _squeezed(shape, [axis % len(shape) for axis in axes])
-
-
-def _squeezed(shape: Shape, axes: Sequence[int]) -> Shape:
-    removed = set(axes)
-    for axis in removed:
-        size = shape[axis]
-        if equal(size, 1) is False:
-            raise Violation("C2", f"axis {axis}, shape {shown(shape)}")
-    return tuple([size for axis, size in enumerate(shape) if axis not in removed])
+    return squeezed(shape, [axis % len(shape) for axis in axes])
 
 
 def _squeezed_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from opset.inference.einsum import Label, contraction
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.memory import reserve_reduced
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
 
 EXACT = 2**53
 """Integers up to this one are exact in double."""
@@ -22,9 +22,6 @@ DIGIT = 16
 """Bits of the digits that integers are split into where sums of their products are not exact in double."""
 MANY = 12
 """Number of operands of Einsum up to which the best pair is searched; more are contracted in order."""
-
-Labels = Sequence[int | str]
-"""The dimensions of an operand of Einsum: letters, and numbers for the dimensions of an ellipsis."""
 
 
 def integer_product(a: Array, b: Array) -> Array:
@@ -124,10 +121,8 @@ def det_11(x: Array, *, context: KernelContext) -> Array:
 @rounded_once
 def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
     """Return the products of operands summed over labelled dimensions, contracted pair by pair."""
-    terms, wanted = _terms(equation, inputs)
-    sizes = _sizes(terms, inputs)
-    if unknown := [each for each in wanted if each not in sizes]:
-        raise Violation("C5", f"'{unknown[0]}' is in no term")
+    terms, output, sizes = contraction(equation, [x.shape for x in inputs])
+    wanted = output or []
     operands = [_without_repeats(x, labels) for x, labels in zip(inputs, terms, strict=True)]
     uses = Counter(label for _, labels in operands for label in labels)
     while len(operands) > 1:
@@ -147,54 +142,10 @@ def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
     return x.transpose([labels.index(label) for label in wanted])
 
 
-def _terms(equation: str, inputs: Sequence[Array]) -> tuple[list[list[int | str]], list[int | str]]:
-    """Return the labels of each operand and of the output. Raises Violation where the equation does not fit."""
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    words = left.split(",")
-    letters = "".join(word.replace("...", "", 1) for word in (*words, right))
-    if letters and not (letters.isascii() and letters.isalpha()):
-        raise Violation("C1", f"equation '{equation[:200]}'")
-    if len(words) != len(inputs):
-        raise Violation("C2", f"{len(words)} terms, {len(inputs)} inputs")
-    hidden = {x.ndim - len(word) + 3 for word, x in zip(words, inputs, strict=True) if "..." in word}
-    if len(hidden) > 1 or min(hidden, default=0) < 0:
-        raise Violation("C3", f"ellipses stand for {' and '.join(map(str, sorted(hidden)))} dimensions")
-    dots = list(range(max(hidden, default=0)))
-    terms = [_labels(word, dots) for word in words]
-    for word, labels, x in zip(words, terms, inputs, strict=True):
-        if len(labels) != x.ndim:
-            raise Violation("C3", f"term '{word}', rank {x.ndim}")
-    if not arrow:
-        counts = Counter(left)
-        right = "..." * bool(hidden) + "".join(sorted(each for each in counts if each.isalpha() and counts[each] == 1))
-    if len(set(right.replace("...", ""))) < len(right.replace("...", "")) or (hidden and "..." not in right):
-        raise Violation("C5", f"output '{right}'")
-    return terms, _labels(right, dots)
+Operand = tuple[Array, list[Label]]
 
 
-def _labels(word: str, dots: list[int]) -> list[int | str]:
-    before, ellipsis, after = word.partition("...")
-    return [*before, *(dots if ellipsis else ()), *after]
-
-
-def _sizes(terms: Sequence[Labels], inputs: Sequence[Array]) -> dict[int | str, int]:
-    """Return the size of each label; dimensions of an ellipsis broadcast."""
-    sizes: dict[int | str, int] = {}
-    for labels, x in zip(terms, inputs, strict=True):
-        for label, size in zip(labels, x.shape, strict=True):
-            known = sizes.setdefault(label, size)
-            if known == 1 and isinstance(label, int):
-                sizes[label] = size
-            elif known != size and (size != 1 or isinstance(label, str)):
-                what = f"'{label}'" if isinstance(label, str) else "a dimension of an ellipsis"
-                raise Violation("C4", f"{what} is {known} and {size}")
-    return sizes
-
-
-Operand = tuple[Array, list[int | str]]
-
-
-def _without_repeats(x: Array, labels: Labels) -> Operand:
+def _without_repeats(x: Array, labels: Sequence[Label]) -> Operand:
     """Return an operand with repeated labels replaced by the diagonal of their dimensions."""
     rest = list(labels)
     for label in dict.fromkeys(labels):
@@ -206,7 +157,7 @@ def _without_repeats(x: Array, labels: Labels) -> Operand:
     return x, rest
 
 
-def _growth(pair: Sequence[Operand], uses: Counter[int | str], wanted: Labels, sizes: dict[int | str, int]) -> int:
+def _growth(pair: Sequence[Operand], uses: Counter[Label], wanted: Sequence[Label], sizes: dict[Label, int]) -> int:
     """Return the number of elements that contracting two operands adds."""
     both = Counter(label for _, labels in pair for label in labels)
     count = 1
@@ -216,7 +167,7 @@ def _growth(pair: Sequence[Operand], uses: Counter[int | str], wanted: Labels, s
     return count - sum(x.size for x, _ in pair)
 
 
-def _contracted(left: Operand, right: Operand, kept: set[int | str], context: KernelContext) -> Operand:
+def _contracted(left: Operand, right: Operand, kept: set[Label], context: KernelContext) -> Operand:
     """Return the product of two operands, summed over labels that no other operand and not the output has."""
     x, xs = _summed(*left, kept.union(right[1]), context)
     y, ys = _summed(*right, kept.union(xs), context)
@@ -242,7 +193,7 @@ def _contracted(left: Operand, right: Operand, kept: set[int | str], context: Ke
     return product.reshape(outer), [*batch, *rows, *columns]
 
 
-def _summed(x: Array, labels: Labels, kept: Collection[int | str], context: KernelContext) -> Operand:
+def _summed(x: Array, labels: Sequence[Label], kept: Collection[Label], context: KernelContext) -> Operand:
     """Return an operand summed over the labels that are not kept."""
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     rest = [label for label in labels if label in kept]
