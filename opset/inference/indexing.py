@@ -7,11 +7,12 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.agreement import differ, required
+from opset.inference.agreement import required
 from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Dim, Size, at_most, equal, less, maximum, minimum, multiplied
 from opset.inference.elements import applied, offsets_of, rounded, strides_of
 from opset.inference.registration import data, infer
+from opset.inference.shapes import check_indices_shape, check_updates_shape, gathered_slices
 from opset.inference.types import MAX_RANK, Shape
 from opset.schemas.constraints import Violation
 
@@ -71,12 +72,8 @@ def _check_elements(call: Call, least: int | None = None) -> None:
     axis = call.axis(call.attribute("axis"), rank, "C1")  # the rank may be that of the indices alone
     if shape is None:
         return
-    fits = indices is None or (
-        len(indices) == rank
-        and all(each == axis or at_most(indices[each], shape[each]) is not False for each in range(rank))
-    )
-    if not fits:
-        raise Violation("C2", f"shapes {list(shape)} and {list(indices or ())}")
+    if indices is not None:
+        check_indices_shape(shape, indices, axis)
     _check_range(call, shape[axis], "C3", call.elements(1) or (), least)
 
 
@@ -115,16 +112,16 @@ def gather_nd_11(call: Call) -> Shape:
     shape, indices, batch = call.shape(0), call.shape(1), call.attribute("batch_dims") or 0
     if shape is None or indices is None:
         raise Unknown(f"the rank of {call.parameter(0 if shape is None else 1)} is not known")
-    shared = [call.same(a, b, "C2", "a dimension of batch_dims") for a, b in zip(shape[:batch], indices, strict=False)]
     length = indices[-1]
     if not isinstance(length, int):
         if len(shape) - batch > 1:
             raise Unknown("the length of index tuples is not known")
         length = 1
+    result = gathered_slices(shape, indices, batch, length)
     tuples = _integers(call.elements(1)) or []
     for axis in range(length):
         _check_range(call, shape[batch + axis], "C4", tuples[axis::length])
-    return (*shared, *indices[batch:-1], *shape[batch + length :])
+    return result
 
 
 @data("GatherND")
@@ -253,9 +250,7 @@ def scatter_nd_11(call: Call) -> Shape:
         if len(updates) < before or length > MAX_RANK:
             raise Unknown("the rank of data is not known")
         return ((None,) * length) + tuple(updates[before:])
-    expected = (*indices[:-1], *shape[length:])
-    if differ(expected, updates):
-        raise Violation("C2", f"updates of shape {list(updates)}, not {list(expected)}")
+    check_updates_shape(shape, indices, length, updates)
     tuples = _integers(call.elements(1)) or []
     for axis in range(length):
         _check_range(call, shape[axis], "C3", tuples[axis::length])

@@ -9,11 +9,11 @@ from typing import Any
 
 from opset.inference.agreement import required
 from opset.inference.call import Call, Constant, Element, Unknown
-from opset.inference.dimensions import Size, broadcast, equal, followed, multiplied, total
+from opset.inference.dimensions import Size, followed, multiplied
 from opset.inference.elements import broadcast_shape, picked, spread
 from opset.inference.registration import data, infer
-from opset.inference.types import MAX_RANK, Shape, shown
-from opset.schemas.constraints import Violation
+from opset.inference.shapes import expanded, joined
+from opset.inference.types import MAX_RANK, Shape
 
 # -- shapes --
 
@@ -100,20 +100,8 @@ def concat_1(call: Call) -> Shape:
     if not known:
         raise Unknown("the rank of no input is known")
     axis = _joined_axis(call, len(known[0]))
-    if any(len(shape) != len(known[0]) for shape in known):
-        first, other = known[0], next(shape for shape in known if len(shape) != len(known[0]))
-        raise Violation("C2", f"shapes {shown(first)} and {shown(other)}, axis {axis}")
-    sizes: list[Size | None] = []
-    for each in range(len(known[0])):
-        if each == axis:
-            sizes.append(total([shape[axis] for shape in known]) if len(known) == len(shapes) else None)
-            continue
-        size: Size | None = known[0][each]
-        for shape in known[1:]:
-            if shape[each] != size:
-                size = call.same(size, shape[each], "C2", f"the size of axis {each}")
-        sizes.append(size)
-    return tuple(sizes)
+    sizes = joined(known, axis)
+    return sizes if len(known) == len(shapes) else (*sizes[:axis], None, *sizes[axis + 1 :])
 
 
 def _joined_axis(call: Call, rank: int) -> int:
@@ -195,21 +183,7 @@ def expand_8(call: Call) -> Shape:
         raise Unknown("the number of sizes in shape is not known")
     if shape is None:
         raise Unknown("the rank of input is not known")
-    rank = max(len(shape), len(wanted))
-    own: Shape = (1,) * (rank - len(shape)) + shape
-    new: Shape = (1,) * (rank - len(wanted)) + tuple(wanted)
-    try:
-        return tuple([_spread(have, want) for have, want in zip(own, new, strict=True)])
-    except ValueError as error:
-        raise Violation("C2", f"shapes {shown(shape)} and {shown(tuple(wanted))}") from error
-
-
-def _spread(have: Size | None, want: Size | None) -> Size | None:
-    """Return the size to which two broadcast, one of which may be unknown."""
-    for one, other in ((have, want), (want, have)):
-        if one is None:
-            return other if equal(other, 1) is False else None
-    return followed(broadcast, have, want)
+    return expanded(shape, tuple(wanted))
 
 
 @data("Expand")

@@ -6,8 +6,9 @@ from typing import Any
 
 from opset.inference.agreement import element_stated
 from opset.inference.call import Call
-from opset.inference.dimensions import Size, at_most, equal, less
+from opset.inference.dimensions import Size, at_most, equal
 from opset.inference.registration import data, infer
+from opset.inference.shapes import given_parts
 from opset.inference.types import Type, is_rankless, join, of_proto, optional, sequence, tensor
 from opset.schemas.constraints import Violation
 
@@ -112,11 +113,8 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
     parts = call.sizes(1)
     if parts is None:
         return None
+    parts = tuple(given_parts(parts, size, "C3"))
     known = [each for each in parts if each is not None]
-    if any(less(each, 0) for each in known):
-        raise Violation("C3", f"one of the lengths {known[:9]} is negative")
-    if len(known) == len(parts) and size is not None and equal(sum(known), size) is False:
-        raise Violation("C3", f"lengths {known[:9]} of a dimension of {size}")
     if len(parts) == 1:
         return known[0] if size is None and known else size
     return known[0] if known and len(known) == len(parts) and len(set(known)) == 1 else None

@@ -10,7 +10,20 @@ import operator
 from collections import Counter
 from collections.abc import Sequence
 
-from opset.inference.dimensions import Dim, Size, equal, followed, lower, multiplied, upper
+from opset.inference.dimensions import (
+    Dim,
+    Size,
+    at_most,
+    broadcast,
+    ceil_div,
+    equal,
+    followed,
+    less,
+    lower,
+    multiplied,
+    total,
+    upper,
+)  # fmt: skip
 from opset.inference.types import Shape, shown
 from opset.schemas.constraints import Violation
 
@@ -108,3 +121,129 @@ def squeezed(shape: Shape, axes: Sequence[int]) -> Shape:
         if equal(size, 1) is False:
             raise Violation("C2", f"axis {axis}, shape {shown(shape)}")
     return tuple([size for axis, size in enumerate(shape) if axis not in removed])
+
+
+# -- joining, splitting, broadcasting, padding --
+
+
+def joined(shapes: Sequence[Shape], axis: int) -> Shape:
+    """Return the shape of tensors joined along an axis. Raises Violation C2 where they differ elsewhere."""
+    first = shapes[0]
+    for other in shapes:
+        if len(other) != len(first):
+            raise Violation("C2", f"shapes {shown(first)} and {shown(other)}, axis {axis}")
+    sizes = list(first)
+    for each in range(len(first)):
+        if each == axis:
+            sizes[each] = total([shape[axis] for shape in shapes])
+            continue
+        for shape in shapes:
+            if shape[each] != sizes[each]:
+                sizes[each] = same(sizes[each], shape[each], "C2", f"the size of axis {each}")
+    return tuple(sizes)
+
+
+def given_parts(stated: Sequence[Size | None], whole: Size | None, label: str) -> list[Size | None]:
+    """Return the stated sizes of parts of a whole; the only one that is not known follows from the others.
+
+    Raises Violation with the label where one is negative, or they do not add up to the whole.
+    """
+    known = [size for size in stated if size is not None]
+    if any(size < 0 if isinstance(size, int) else less(size, 0) for size in known):
+        raise Violation(label, f"sizes {shown(tuple(known[:20]))}")
+    sum_of_known = total(known)
+    if len(known) == len(stated):
+        fits = equal(sum_of_known, whole)
+    else:
+        fits = at_most(sum_of_known, whole)
+    if fits is False:
+        raise Violation(label, f"sizes {shown(tuple(stated[:20]))}, dimension {whole}")
+    if len(known) == len(stated) - 1:
+        rest = followed(operator.sub, whole, sum_of_known)
+        return [rest if size is None else size for size in stated]
+    return list(stated)
+
+
+def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
+    """Return the sizes of `count` parts of a whole, equal but perhaps for the last. Raises Violation C2."""
+    if not last_smaller:
+        if equal(whole % count, 0) is False:
+            raise Violation("C2", f"{count} outputs, dimension {whole}")
+        return [whole // count] * count
+    part = ceil_div(whole, count)
+    last = whole - part * (count - 1)
+    if less(last, 0):
+        raise Violation("C2", f"{count} outputs, dimension {whole}")
+    return [*[part] * (count - 1), last]
+
+
+def expanded(shape: Shape, wanted: Shape) -> Shape:
+    """Return the shape to which two of them broadcast. Raises Violation C2 where they do not."""
+    rank = max(len(shape), len(wanted))
+    pairs = zip((1,) * (rank - len(shape)) + shape, (1,) * (rank - len(wanted)) + wanted, strict=True)
+    try:
+        return tuple([_spread(have, want) for have, want in pairs])
+    except ValueError as error:
+        raise Violation("C2", f"shapes {shown(shape)} and {shown(wanted)}") from error
+
+
+def _spread(have: Size | None, want: Size | None) -> Size | None:
+    """Return the size to which two broadcast, one of which may be unknown."""
+    for one, other in ((have, want), (want, have)):
+        if one is None:
+            return other if equal(other, 1) is False else None
+    return followed(broadcast, have, want)
+
+
+def padded(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
+    """Return a shape with its axes padded, or cropped, at both ends.
+
+    Raises Violation C3 where more is cropped than there is, C6 where there is nothing to pad with.
+    """
+    sizes: list[Size | None] = list(shape)
+    for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
+        size = shape[axis]
+        sizes[axis] = total((size, begin, end))
+        if isinstance(begin, int) and isinstance(end, int):
+            kept = size + min(begin, 0) + min(end, 0)
+            if less(kept, 0):
+                raise Violation("C3", f"pads {begin} and {end}, dimension {size}")
+            if mode != "constant" and kept == 0 and max(begin, end) > 0:
+                raise Violation("C6", f"axis {axis}, mode {mode}")
+    return tuple(sizes)
+
+
+# -- indices --
+
+
+def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: int) -> None:
+    """Raise Violation C2 where indices have not the rank of the data, or elsewhere than at the axis a larger size."""
+    fits = len(indices) == len(shape) and all(
+        each == axis or at_most(size, limit) is not False
+        for each, (size, limit) in enumerate(zip(indices, shape, strict=True))
+    )
+    if not fits:
+        raise Violation("C2", f"shapes {shown(tuple(shape))} and {shown(tuple(indices))}")
+
+
+def gathered_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
+    """Return the shape of the slices of data at index tuples. Raises Violation C2 where the batches differ."""
+    shared = [same(a, b, "C2", "a dimension of batch_dims") for a, b in zip(shape[:batch], indices, strict=False)]
+    return (*shared, *indices[batch:-1], *shape[batch + length :])
+
+
+def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: int, updates: Sequence[Size]) -> None:
+    """Raise Violation C2 where updates have not the shape of the slices of data at index tuples."""
+    expected = gathered_slices(shape, indices, 0, length)
+    if len(updates) != len(expected) or any(equal(a, b) is False for a, b in zip(updates, expected, strict=True)):
+        raise Violation("C2", f"updates of shape {shown(tuple(updates))}, not {shown(expected)}")
+
+
+# -- PRelu before its slopes broadcast --
+
+
+def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
+    """Raise Violation C1 where there is neither one slope nor one for each channel (dimension 1)."""
+    several = any(equal(size, 1) is False for size in slopes)
+    if several and (len(slopes) != 1 or len(shape) < 2 or equal(slopes[0], shape[1]) is False):
+        raise Violation("C1", f"the shapes are {shown(tuple(shape))} and {shown(tuple(slopes))}")

@@ -7,10 +7,11 @@ from typing import Any
 
 from opset.inference.agreement import required
 from opset.inference.call import Call, Unknown
-from opset.inference.dimensions import Dim, Size, at_most, ceil_div, equal, followed, less, maximum, minimum, total
+from opset.inference.dimensions import Dim, Size, at_most, ceil_div, followed, less, maximum, minimum
 from opset.inference.elements import picked
 from opset.inference.registration import data, infer
-from opset.inference.types import MAX_RANK, Shape, shown
+from opset.inference.shapes import equal_parts, given_parts, padded
+from opset.inference.types import MAX_RANK, Shape
 from opset.schemas.constraints import Violation
 
 Sizes = Sequence["Size | None"]
@@ -157,19 +158,12 @@ def _part_sizes(call: Call, whole: Size) -> Sizes:
     elif call.has(1) and stated is None:
         return (None,) * count
     if stated is not None:
-        return _checked_parts(stated, whole, count)
-
-    if number is not None and (number < 1 or number != count):
+        if len(stated) != count:
+            raise Violation("C2", f"{len(stated)} parts, {count} outputs")
+        return given_parts(stated, whole, "C2")
+    if number is not None and number != count:
         raise Violation("C2", f"num_outputs {number}, {count} outputs")
-    if call.version < 18:
-        if equal(whole % count, 0) is False:
-            raise Violation("C2", f"{count} outputs, dimension {whole}")
-        return (whole // count,) * count
-    part = ceil_div(whole, count)
-    last = whole - part * (count - 1)
-    if less(last, 0):
-        raise Violation("C2", f"num_outputs {number}, dimension {whole}")
-    return (*[part] * (count - 1), last)
+    return equal_parts(whole, count, last_smaller=call.version >= 18)
 
 
 def _sizes_of_version_1(call: Call) -> Sizes | None:
@@ -180,24 +174,6 @@ def _sizes_of_version_1(call: Call) -> Sizes | None:
         length = shape[0] if shape is not None and len(shape) == 1 else None
         return (None,) * length if isinstance(length, int) and length <= MAX_RANK else None
     return [int(each) if isinstance(each, float | int) and each == each // 1 else None for each in elements]
-
-
-def _checked_parts(stated: Sizes, whole: Size, count: int) -> Sizes:
-    """Return stated sizes of parts; the only one that is not known follows from the whole. Raises Violation C2."""
-    if len(stated) != count:
-        raise Violation("C2", f"{len(stated)} parts, {count} outputs")
-    known = [size for size in stated if size is not None]
-    sum_of_known = total(known)
-    if any(less(size, 0) for size in known):
-        raise Violation("C2", f"sizes {shown(tuple(stated[:20]))}")
-    if sum_of_known is None:
-        return stated
-    if len(known) == count - 1:
-        stated = [followed(lambda: whole - sum_of_known) if size is None else size for size in stated]
-    fits = equal(sum_of_known, whole) if len(known) == count else None
-    if fits is False or less(whole, sum_of_known):
-        raise Violation("C2", f"sizes {shown(tuple(stated[:20]))}, dimension {whole}")
-    return stated
 
 
 @data("Split")
@@ -249,17 +225,7 @@ def _padded(call: Call, pads: Sizes | None) -> Shape:
     axes = _pad_axes(call, len(shape))
     if pads is None or axes is None:
         return (None,) * len(shape)
-    sizes: list[Size | None] = list(shape)
-    for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
-        size = shape[axis]
-        sizes[axis] = total((size, begin, end))
-        if isinstance(begin, int) and isinstance(end, int):
-            kept = size + min(begin, 0) + min(end, 0)
-            if less(kept, 0):
-                raise Violation("C3", f"pads {begin} and {end}, dimension {size}")
-            if mode != "constant" and kept == 0 and max(begin, end) > 0:
-                raise Violation("C6", f"axis {axis}, mode {mode}")
-    return tuple(sizes)
+    return padded(shape, pads, axes, mode)
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:

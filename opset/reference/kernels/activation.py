@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from opset.inference.shapes import check_slopes
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.selection import select
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import Function, kernel
-from opset.schemas.constraints import Violation
 
 
 @kernel("Relu")
@@ -96,11 +96,8 @@ def p_relu_7(x: Array, slope: Array) -> Array:
 @rounded_once
 def p_relu_1(x: Array, slope: Array) -> Array:
     """Return slope * x below 0, x elsewhere; there is one slope, or one for each channel (dimension 1)."""
-    if slope.size == 1:
-        return p_relu_7(x, slope.reshape(()))
-    if slope.shape != x.shape[1:2]:
-        raise Violation("C1", f"the shapes are {list(x.shape)} and {list(slope.shape)}")
-    return p_relu_7(x, slope.reshape(-1, *(1,) * (x.ndim - 2)))
+    check_slopes(x.shape, slope.shape)
+    return p_relu_7(x, slope.reshape(() if slope.size == 1 else (-1, *(1,) * (x.ndim - 2))))
 
 
 @kernel("ThresholdedRelu")

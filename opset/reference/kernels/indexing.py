@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opset.inference.shapes import check_indices_shape, check_updates_shape, gathered_slices
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.registration import KernelContext, kernel
@@ -58,10 +59,7 @@ def gather_elements_11(x: Array, indices: Array, *, axis: int) -> Array:
 def _checked_elements(x: Array, indices: Array, axis: int) -> int:
     """Return the axis counted from the front. Raises Violation C2 or C3 where indices do not fit x."""
     axis %= x.ndim
-    sizes = indices.shape[:axis] + indices.shape[axis + 1 :]
-    limits = x.shape[:axis] + x.shape[axis + 1 :]
-    if indices.ndim != x.ndim or any(size > limit for size, limit in zip(sizes, limits, strict=True)):
-        raise Violation("C2", f"shapes {list(x.shape)} and {list(indices.shape)}")
+    check_indices_shape(x.shape, indices.shape, axis)
     _check_range(indices, x.shape[axis], "C3")
     return axis
 
@@ -76,11 +74,9 @@ def _coordinates(indices: Array, axis: int) -> tuple[Array, ...]:
 @kernel("GatherND")
 def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: KernelContext) -> Array:
     """Return the slices at index tuples, within the leading dimensions that x and the indices share."""
-    if x.shape[:batch_dims] != indices.shape[:batch_dims]:
-        raise Violation("C2", f"shapes {list(x.shape)} and {list(indices.shape)}, batch_dims {batch_dims}")
-    length = indices.shape[-1]
+    shape: Any = gathered_slices(x.shape, indices.shape, batch_dims, indices.shape[-1])
     tuples = _tuples(x.shape[batch_dims:], indices, "C4")
-    context.reserve(math.prod(indices.shape[:-1]) * math.prod(x.shape[batch_dims + length :]), x.dtype)
+    context.reserve(math.prod(shape), x.dtype)
     rank = indices.ndim - 1
     shared = [
         np.arange(size).reshape((-1,) + (1,) * (rank - 1 - axis)) for axis, size in enumerate(x.shape[:batch_dims])
@@ -133,8 +129,7 @@ def scatter_9(x: Array, indices: Array, updates: Array, *, axis: int) -> Array:
 @kernel("ScatterND")
 def scatter_nd_11(x: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Array:
     """Return x with each update written to, or combined with, the slice at its index tuple."""
-    if updates.shape != indices.shape[:-1] + x.shape[indices.shape[-1] :]:
-        raise Violation("C2", f"shapes {list(x.shape)}, {list(indices.shape)} and {list(updates.shape)}")
+    check_updates_shape(x.shape, indices.shape, indices.shape[-1], updates.shape)
     return _written(x, _tuples(x.shape, indices, "C3"), updates, reduction)
 
 

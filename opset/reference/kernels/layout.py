@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from opset.inference.shapes import expanded, joined
 from opset.reference.numerics.arrays import Array, zero_of
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
 
 
 # -- shapes --
@@ -99,11 +100,8 @@ def concat_1(*inputs: Array, axis: int | None, context: KernelContext) -> Array:
 
 
 def _joined(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array:
-    first = inputs[0].shape
-    for each in inputs:
-        if each.ndim != len(first) or each.shape[:axis] != first[:axis] or each.shape[axis + 1 :] != first[axis + 1 :]:
-            raise Violation("C2", f"shapes {list(first)} and {list(each.shape)}, axis {axis}")
-    context.reserve(sum(each.size for each in inputs), inputs[0].dtype)
+    shape: Any = joined([x.shape for x in inputs], axis)
+    context.reserve(math.prod(shape), inputs[0].dtype)
     return np.concatenate(inputs, axis)
 
 
@@ -130,11 +128,6 @@ def _tiled(x: Array, repeats: list[int], context: KernelContext) -> Array:
 @kernel("Expand")
 def expand_8(x: Array, shape: Array, *, context: KernelContext) -> Array:
     """Return x and a shape broadcast together."""
-    dims = dims_of(shape)
-    rank = max(x.ndim, len(dims))
-    pairs = list(zip((1,) * (rank - x.ndim) + x.shape, [1] * (rank - len(dims)) + dims, strict=True))
-    if any(have != want and 1 not in (have, want) for have, want in pairs):
-        raise Violation("C2", f"shapes {list(x.shape)} and {dims}")
-    result = [want if have == 1 else have for have, want in pairs]
+    result: Any = expanded(x.shape, tuple(dims_of(shape)))
     context.reserve(math.prod(result), x.dtype)
     return np.broadcast_to(x, result)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from opset.inference.shapes import given_parts
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.axes import normalised_axis
 from opset.reference.numerics.memory import TensorSequence, nbytes
@@ -107,8 +108,7 @@ def split_to_sequence_11(
                 context.check_time()
             parts.append(x[(*leading, begin, ...)] if drop else x[(*leading, slice(begin, begin + step))])
         return parts
-    if (lengths < 0).any() or sum(map(int, lengths)) != size:
-        raise Violation("C3", f"lengths {lengths.reshape(-1)[:9].tolist()} of a dimension of {size}")
+    given_parts(lengths.tolist(), size, "C3")
     context.reserve(lengths.size, _LIST_ENTRY)
     bounds = [0, *np.cumsum(lengths, dtype=np.int64).tolist()]
     return [x[(*leading, slice(begin, end))] for begin, end in itertools.pairwise(bounds)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opset.inference.shapes import equal_parts, given_parts, padded
 from opset.reference.numerics.arrays import Array, zero_of
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import KernelContext, kernel
@@ -23,14 +24,9 @@ def split_18(
     if sizes is not None:
         return _parts(x, sizes.reshape(-1).tolist(), axis, context)
     assert num_outputs is not None
-    total = x.shape[axis]
-    part = -(-total // num_outputs) if num_outputs > 0 else 0
-    last = total - part * (num_outputs - 1)
-    if num_outputs < 1 or last < 0:
-        raise Violation("C2", f"num_outputs {num_outputs}, dimension {total}")
     if num_outputs != context.outputs:
         raise Violation("C2", f"num_outputs {num_outputs}, {context.outputs} outputs")
-    return _parts(x, [part] * (num_outputs - 1) + [last], axis, context)
+    return _cut(x, equal_parts(x.shape[axis], context.outputs, last_smaller=True), axis)
 
 
 @kernel("Split", since=13)
@@ -50,19 +46,17 @@ def split_1(
 def _split(x: Array, sizes: Array | Sequence[int] | None, axis: int, context: KernelContext) -> tuple[Array, ...]:
     if sizes is not None:
         return _parts(x, [int(each) for each in np.reshape(sizes, -1)], axis, context)
-    part, remainder = divmod(x.shape[axis], context.outputs)
-    if remainder:
-        raise Violation("C2", f"{context.outputs} outputs, dimension {x.shape[axis]}")
-    return _parts(x, [part] * context.outputs, axis, context)
+    return _cut(x, equal_parts(x.shape[axis], context.outputs, last_smaller=False), axis)
 
 
 def _parts(x: Array, sizes: list[int], axis: int, context: KernelContext) -> tuple[Array, ...]:
-    if any(each < 0 for each in sizes) or sum(sizes) != x.shape[axis]:
-        raise Violation("C2", f"sizes {sizes}, dimension {x.shape[axis]}")
     if len(sizes) != context.outputs:
         raise Violation("C2", f"{len(sizes)} parts, {context.outputs} outputs")
-    ends = np.cumsum(sizes)[:-1]
-    return tuple(np.split(x, ends, axis))
+    return _cut(x, given_parts(sizes, x.shape[axis], "C2"), axis)
+
+
+def _cut(x: Array, sizes: Sequence[Any], axis: int) -> tuple[Array, ...]:
+    return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
 
 
 @kernel("Slice", since=10)
@@ -131,9 +125,9 @@ def pad_11(
     x: Array, pads: Array, value: Array | None = None, axes: Array | None = None, *, mode: str, context: KernelContext
 ) -> Array:
     """Return x with elements added or removed at both ends of axes."""
-    padded = range(x.ndim) if axes is None else [axis % x.ndim for axis in _list(axes)]
+    stated = range(x.ndim) if axes is None else [axis % x.ndim for axis in _list(axes)]
     fill = zero_of(x.dtype) if value is None else value.reshape(())
-    return _padded(x, _list(pads), padded, mode, fill, context)
+    return _padded(x, _list(pads), stated, mode, fill, context)
 
 
 @kernel("Pad", since=2)
@@ -152,16 +146,13 @@ def pad_1(x: Array, *, paddings: Sequence[int], mode: str, value: float, context
 def _padded(
     x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, value: Array, context: KernelContext
 ) -> Array:
+    shape: Any = padded(x.shape, pads, axes, mode)
     kept: list[Any] = [slice(None)] * x.ndim
     added = [(0, 0)] * x.ndim
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
-        size = x.shape[axis]
-        if size + min(begin, 0) + min(end, 0) < 0:
-            raise Violation("C3", f"pads {begin} and {end}, dimension {size}")
-        kept[axis] = slice(max(-begin, 0), size + min(end, 0))
+        kept[axis] = slice(max(-begin, 0), x.shape[axis] + min(end, 0))
         added[axis] = max(begin, 0), max(end, 0)
     x = x[(*kept, ...)]
-    shape = [size + sum(each) for size, each in zip(x.shape, added, strict=True)]
     context.reserve(math.prod(shape), x.dtype)
     if mode == "constant":
         result = np.full(shape, value)
@@ -171,8 +162,6 @@ def _padded(
         size = x.shape[axis]
         if not (begin or end):
             continue
-        if not size:
-            raise Violation("C6", f"axis {axis}, mode {mode}")
         if math.prod(shape):  # numpy takes long to take empty slices
             context.reserve(begin + size + end, np.int64)
             x = x.take(_sources(np.arange(-begin, size + end), size, mode), axis)
