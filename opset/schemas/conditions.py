@@ -12,7 +12,7 @@
     - {where: {mode: cubic, train: true}, rank: {X: "3 or 5"}}
     - {where: {rank(X): 2, W: absent, B: given}, ...}        or inputs have a rank, or are given or absent
     C8: {given: {axes: true, low: high, keys: not table}}    given; if and only if another is; unless another is
-  C9: {distinct: {axes: rank(X)}}                          axes, of which no two are the same, counted from either end
+    C9: {distinct: {axes: rank(X)}}                        axes, of which no two are the same, counted from either end
 
 See patterns.py for patterns and conditions.
 """

@@ -9,22 +9,17 @@ first input, `rank(NAME)` that of the input NAME.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from operator import ge, gt, le, lt, ne
 from typing import NamedTuple
 
+from opset.schemas.patterns import Expression, parse_tests
+
 AXIS_RANGE = "-rank <= x < rank"
 """The range of an axis that declares no other one by rank."""
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
-_NUMBER = r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][-+]?[0-9]{1,3})?"
-_RANK = r"(-?)rank(?:\(([A-Za-z_][A-Za-z0-9_]*)\))?(?: ([-+]) ([0-9]{1,9}))?"
-_BOUND = re.compile(rf"({_NUMBER})|{_RANK}")
-_OPERATOR = re.compile(r" *(<=|>=|!=|<|>) *")
-MAX_LENGTH = 200
 
 
 class Bound(NamedTuple):
@@ -54,34 +49,31 @@ class Comparison(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse_range(text: str) -> tuple[Comparison, ...]:
-    """Return the comparisons of a range. Raises ValueError that names the part that is none."""
-    if len(text) > MAX_LENGTH:
-        raise ValueError(f"a range has at most {MAX_LENGTH} characters")
-    return tuple(each for part in text.split(" and ") for each in _comparisons(part.strip()))
+    """Return the comparisons of a range. Raises ValueError where it is something else."""
+    wrong = f"{text[:80]!r} is no comparison such as '>= 0' or '0 <= x < rank'"
+    try:
+        tests = parse_tests(text)
+    except ValueError as error:
+        raise ValueError(wrong) from error
+    if any(each.operator not in _COMPARISONS for each in tests):
+        raise ValueError(wrong)
+    return tuple([Comparison(each.operator, _bound(each.bounds[0], text)) for each in tests])
 
 
-def _comparisons(part: str) -> Iterable[Comparison]:
-    pieces = _OPERATOR.split(part)
-    operands, operators = pieces[::2], pieces[1::2]
-    if len(operators) == 1 and not operands[0]:
-        return [Comparison(operators[0], _bound(operands[1]))]
-    if len(operators) in (1, 2) and operands.count("x") == 1:
-        if len(operators) == 1 and operands[0] == "x":
-            return [Comparison(operators[0], _bound(operands[1]))]
-        if operands[1] == "x":
-            first = Comparison(_MIRRORED[operators[0]], _bound(operands[0]))
-            return [first, *(Comparison(operators[1], _bound(each)) for each in operands[2:])]
-    raise ValueError(f"{part!r} is no comparison such as '>= 0' or '0 <= x < rank'")
-
-
-def _bound(text: str) -> Bound:
-    match = _BOUND.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is neither a number nor a rank")
-    number, minus, of, sign, offset = match.groups()
-    if number is not None:
-        return Bound(float(number) if re.search("[.eE]", number) else int(number))
-    return Bound(int(f"{sign or ''}{offset or 0}"), -1 if minus else 1, of or "")
+def _bound(expression: Expression, text: str) -> Bound:
+    kind, operands = expression
+    if kind == "number":
+        return Bound(operands[0])
+    if kind == "rank" or (kind == "name" and operands[0] == "rank"):
+        return Bound(0, 1, operands[0] if kind == "rank" else "")
+    if kind in ("negative", "+", "-"):
+        number, sign, of = _bound(operands[0], text)
+        if kind == "negative":
+            return Bound(-number, -sign, of)
+        offset = _bound(operands[1], text)
+        if not offset.sign:
+            return Bound(number + offset.number if kind == "+" else number - offset.number, sign, of)
+    raise ValueError(f"a bound in {text!r} is neither a number nor a rank")
 
 
 def ranks_of(comparisons: Iterable[Comparison]) -> set[str]:
