@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from opset.budget import Limits
     from opset.errors import (
         CheckError,
         ConversionError,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from opset.model import Model, load
     from opset.opsets.registry import Registry, get_schema
     from opset.reference.evaluator import ReferenceEvaluator
-    from opset.reference.limits import Limits
     from opset.schemas.model import OpSchema
     from opset.version_converter import Conversion, convert, plan
 
@@ -41,7 +41,7 @@ _HOMES = {
     ),
     "Conversion": "opset.version_converter",
     "Inference": "opset.inference.result",
-    "Limits": "opset.reference.limits",
+    "Limits": "opset.budget",
     "Model": "opset.model",
     "OpSchema": "opset.schemas.model",
     "ReferenceEvaluator": "opset.reference.evaluator",

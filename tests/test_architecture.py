@@ -21,8 +21,8 @@ MODULES = {
 }
 # Parts from below to above: each may import those before it, and itself.
 ORDER = (
-    "errors text model schemas opsets inference reference tensor_io checker version_converter adapters extend docgen "
-    "workflow cli __main__"
+    "errors text budget model schemas opsets inference reference tensor_io checker version_converter adapters extend "
+    "docgen workflow cli __main__"
 ).split()
 # Which modules may import a package that is not part of Python; none may import onnx or onnxruntime.
 ALLOWED = {

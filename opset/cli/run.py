@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,14 +13,16 @@ from typing import Any
 
 import click
 
+from opset.budget import Limits
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.inputs import STREAM, dims_option
+from opset.cli.limits import limits_options
 from opset.errors import Finding, OpsetError, RunError, UsageError, printable
 from opset.model import load
 from opset.reference.comparison import differences
 from opset.reference.evaluator import ReferenceEvaluator
-from opset.reference.limits import Limits
+from opset.reference.limits import most_bytes
 from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
@@ -34,17 +35,6 @@ from opset.text import styled
 _ABSOLUTE = 0.1  # of the relative tolerance: a result near 0 may be the difference of numbers around 1
 TRACED = 20_000
 """Values of a trace that JSON holds: a loop may compute millions."""
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Return the number of bytes that 1000000, 512M or 2G stands for."""
-    if value is None:
-        return None
-    match = re.fullmatch(r"(\d{1,18})([KMGT]?)(?:i?B)?", value, re.IGNORECASE | re.ASCII)
-    if match is None:
-        raise click.BadParameter(f"{value!r} is no size such as 1000000, 512M or 2G")
-    return int(match[1]) * _UNITS[match[2].upper()]
 
 
 @dataclass(frozen=True)
@@ -90,19 +80,15 @@ class Report:
 @click.option("-o", "--output", "target", metavar="FILE|DIR/", help="Write the outputs: .npz, .json, or a folder.")
 @click.option("--save-inputs", is_flag=True, help="Also write the inputs.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")
-@click.option("--max-steps", type=click.IntRange(min=1), default=Limits().max_steps, show_default=True, metavar="N",
-              help="Greatest number of nodes to run.")
-@click.option("--max-bytes", callback=_size, metavar="SIZE", help="Greatest memory for values: 512M, 2G.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="Greatest time in seconds.")
+@limits_options
 @click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
               help="Another folder in which external data is allowed. Repeatable.")
 @schemas_option
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
 @output.format_option
 def command(
-    model: str, max_steps: int, max_bytes: int | None, timeout: float | None, roots: tuple[Path, ...],
-    folders: tuple[Path, ...], quiet: bool, form: str, dims: dict[str, int], **options: Any,
+    model: str, limits: Limits, roots: tuple[Path, ...], folders: tuple[Path, ...], quiet: bool, form: str,
+    dims: dict[str, int], **options: Any,
 ) -> int:  # fmt: skip
     """Evaluate a model with the reference kernels.
 
@@ -111,7 +97,6 @@ def command(
     """
     settings = Settings(**options)
     _check(settings, model)
-    limits = Limits(max_steps=max_steps, max_bytes=max_bytes, timeout=timeout)
     report = Report(model)
     trace = _Trace(settings, sys.stderr if form == "text" and not quiet else None)
     registry = registry_for(folders)
@@ -159,7 +144,7 @@ def _check(settings: Settings, model: str) -> None:
 
 def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> None:
     inputs = evaluator.inputs
-    feeds = _given(settings, inputs, evaluator.limits.bytes())
+    feeds = _given(settings, inputs, most_bytes(evaluator.limits))
     if settings.random:
         needed = {each.name for each in inputs if not each.has_default}
         protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
@@ -189,7 +174,7 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
     if path:
         computed = {name: kinds[name] or type_of(value) for name, value in values.items()}
         outputs = [replace(each, type=computed.get(each.name, each.type)) for each in outputs]
-        wanted = read_values(path, outputs, evaluator.limits.bytes(), "output", of)
+        wanted = read_values(path, outputs, most_bytes(evaluator.limits), "output", of)
         for name in kinds.keys() - values.keys():
             wanted.pop(name, None)  # an output that was not requested
         report.data["comparison"] = _compared(wanted, values, settings, report.findings)

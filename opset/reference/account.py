@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from opset.reference.limits import Limits, out_of_time, too_many_steps, too_much_memory
+from opset.budget import Limits
+from opset.reference.limits import MAX_STEPS, most_bytes, out_of_time, too_many_steps, too_much_memory
 from opset.reference.programs import Program, Step
 
 _NEVER = float("inf")
@@ -17,8 +18,8 @@ class Account:
 
     def __init__(self, limits: Limits) -> None:
         self.steps = self.live = 0
-        self.max_bytes = limits.bytes()
-        self._max_steps = limits.max_steps if limits.max_steps is not None else 1 << 62
+        self.max_bytes = most_bytes(limits)
+        self._max_steps = limits.max_steps if limits.max_steps is not None else MAX_STEPS
         self._timeout = limits.timeout
         self._deadline = time.monotonic() + limits.timeout if limits.timeout is not None else _NEVER
 

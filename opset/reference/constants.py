@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from opset.budget import Limits
 from opset.model.arrays import array_of, dense_of
 from opset.model.container import Model
-from opset.reference.limits import Limits, too_much_memory
+from opset.reference.limits import most_bytes, too_much_memory
 
 
 class Constants:
@@ -26,7 +27,7 @@ class Constants:
 
     def array(self, tensor: Any) -> Any:
         """Return the array of a TensorProto, or the dense array of a SparseTensorProto. Raises RunError R302."""
-        limit = self._limits.bytes()
+        limit = most_bytes(self._limits)
         sparse = tensor.DESCRIPTOR.name == "SparseTensorProto"
         array = (dense_of if sparse else array_of)(self._model, tensor, limit)
         array.flags.writeable = False

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from opset.budget import Limits
 from opset.errors import Finding, RunError
 from opset.opsets.registry import Registry
 from opset.reference.account import Account
 from opset.reference.checks import check_declared, check_inputs, check_outputs, failure
 from opset.reference.context import RandomNumbers, StepContext
-from opset.reference.limits import Limits
 from opset.reference.numerics.memory import nbytes
 from opset.reference.programs import ABSENT, Frame, Program, Step
 from opset.reference.values import type_of

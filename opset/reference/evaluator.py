@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from opset.budget import Limits
 from opset.errors import Finding, RunError, printable
 from opset.inference.binding import bind_dims, check_names, names_of_inputs
 from opset.model.container import ModelLike, load
@@ -19,7 +20,7 @@ from opset.opsets.registry import Schemas, registry_with
 from opset.reference.compilation import Compiler
 from opset.reference.constants import Constants
 from opset.reference.evaluation import Evaluation, Trace
-from opset.reference.limits import Limits, too_much_memory
+from opset.reference.limits import too_much_memory
 from opset.reference.programs import ABSENT, Program
 from opset.reference.resolution import Resolver
 from opset.reference.value_info import value_info_of

@@ -1,34 +1,24 @@
-"""What an evaluation may take, and the errors of one that needs more."""
+"""What an evaluation may take where no limit is set, and the errors of one that needs more."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
+from opset.budget import Limits
 from opset.errors import Finding, RunError
 
+MAX_STEPS = 10_000_000
+"""Nodes that an evaluation runs where no limit is set."""
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much an evaluation may take, None without limit.
 
-    - `max_steps`: nodes that are run, counted each time they run, and calls of functions and graphs;
-    - `max_bytes`: bytes of all values that are live at once; None stands for the machine's memory;
-    - `timeout`: seconds. It is checked between nodes, and in kernels that may take long.
-    """
-
-    max_steps: int | None = 10_000_000
-    max_bytes: int | None = None
-    timeout: float | None = None
-
-    def bytes(self) -> int:
-        """Return the limit in bytes, the machine's memory where none was set."""
-        if self.max_bytes is not None:
-            return self.max_bytes
-        try:
-            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, ValueError, OSError):  # not on every system
-            return 1 << 34
+def most_bytes(limits: Limits) -> int:
+    """Return the bytes that an evaluation may hold: the machine's memory where no limit is set."""
+    if limits.max_bytes is not None:
+        return limits.max_bytes
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return 1 << 34
 
 
 def too_many_steps(location: str, max_steps: int) -> RunError:

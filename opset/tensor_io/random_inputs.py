@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from opset.budget import Limits
 from opset.errors import Finding, RunError, UsageError, printable
 from opset.model.arrays import data_type_of, dtype_of_element
 from opset.model.elements import element_name
 from opset.model.types import type_string
-from opset.reference.limits import Limits
+from opset.reference.limits import most_bytes
 
 _ENTRIES = 2  # of a sequence or map of tensors; of one that holds others 1, as they would multiply
 _WORDS = ("one", "two", "three", "four", "five", "six")
@@ -33,7 +34,7 @@ def random_inputs(
     """
     inputs = [*inputs]
     findings: list[Finding] = []
-    drawn = _Drawn(_sizes_of(inputs, given), findings, limits.bytes())
+    drawn = _Drawn(_sizes_of(inputs, given), findings, most_bytes(limits))
     values = {
         each.name: drawn.value(each.name, each.type, np.random.default_rng((seed, zlib.crc32(each.name.encode()))))
         for each in inputs

@@ -39,7 +39,7 @@ import numpy as np
 import onnx
 
 import opset
-from opset.reference.limits import Limits
+from opset.budget import Limits
 from tests.conformance.judge import RANDOM
 from tests.conformance.processes import Died, each
 from tests.fuzz.converter import Session

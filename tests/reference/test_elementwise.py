@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from opset import ReferenceEvaluator, RunError
+from opset.budget import Limits
 from opset.model import proto as pb
 from opset.reference.examples import type_proto
-from opset.reference.limits import Limits
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.selection import select
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from opset import ReferenceEvaluator, RunError
+from opset.budget import Limits
 from opset.model.syntax import parse_model
-from opset.reference.limits import Limits
 
 COUNT = 40_000
 

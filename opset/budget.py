@@ -1,0 +1,89 @@
+"""What work on a file may take: one budget of steps, bytes and seconds, for everything whose cost the file can choose.
+
+    budget = Budget(Limits(max_steps=1000, timeout=5))
+    budget.charge(10)          # before ten steps of work
+    budget.hold(array.nbytes)  # while the array lives
+
+Conversion, inference and evaluation each have one, and turn `Exhausted` into an error of their own with the location.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["steps", "bytes", "seconds"]
+_NEVER = float("inf")
+_NO_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much the work on a model may take; None leaves the choice to the work.
+
+    - `max_steps`: in an evaluation, nodes that are run, counted each time they run, and calls of functions and graphs;
+      elsewhere, nodes and elements that are worked on;
+    - `max_bytes`: in an evaluation, bytes of all values that are live at once; in a conversion, bytes that it adds;
+    - `timeout`: seconds.
+    """
+
+    max_steps: int | None = None
+    max_bytes: int | None = None
+    timeout: float | None = None
+
+    def given(self) -> dict[str, float]:
+        """Return the limits that were set, by name."""
+        named = {"max_steps": self.max_steps, "max_bytes": self.max_bytes, "timeout": self.timeout}
+        return {name: limit for name, limit in named.items() if limit is not None}
+
+
+class Exhausted(Exception):
+    """A budget is used up: which part of it, and what was needed and allowed."""
+
+    def __init__(self, kind: Kind, why: str) -> None:
+        super().__init__(why)
+        self.kind, self.why = kind, why
+
+
+class Budget:
+    """What was used of the limits: steps, bytes that are held now, and the time at which to stop.
+
+    `max_steps` and `max_bytes` are the limits that hold where `limits` sets none.
+    """
+
+    __slots__ = ("_deadline", "_timeout", "live", "max_bytes", "max_steps", "steps")
+
+    def __init__(self, limits: Limits, *, max_steps: int = _NO_LIMIT, max_bytes: int = _NO_LIMIT) -> None:
+        self.steps = self.live = 0
+        self.max_steps = limits.max_steps if limits.max_steps is not None else max_steps
+        self.max_bytes = limits.max_bytes if limits.max_bytes is not None else max_bytes
+        self._timeout = limits.timeout
+        self._deadline = time.monotonic() + limits.timeout if limits.timeout is not None else _NEVER
+
+    def charge(self, steps: int = 1) -> None:
+        """Count steps. Raises Exhausted where they are too many, or where time is up."""
+        self.steps += steps
+        if self.steps > self.max_steps:
+            raise Exhausted("steps", f"more than {self.max_steps:,} steps are needed")
+        if self._deadline is not _NEVER:
+            self.check_time()
+
+    def check_time(self) -> None:
+        """Raise Exhausted where time is up."""
+        if time.monotonic() > self._deadline:
+            raise Exhausted("seconds", f"it may take {self._timeout:g} seconds")
+
+    def check_bytes(self, added: int) -> None:
+        """Raise Exhausted where `added` bytes more could not be held."""
+        if self.live + added > self.max_bytes:
+            raise Exhausted("bytes", f"it needs {self.live + added:,} bytes, and {self.max_bytes:,} are allowed in all")
+
+    def hold(self, count: int) -> None:
+        """Count bytes as held. Raises Exhausted where they are too many."""
+        self.check_bytes(count)
+        self.live += count
+
+    def release(self, count: int) -> None:
+        """Count bytes as no longer held."""
+        self.live -= count
