@@ -1,11 +1,11 @@
-"""Mutates models, nodes, schema files and values files, and counts what becomes of each: only our own errors may escape.
+"""Mutates models, nodes, schema files and values files: only errors of the package's own may come of them.
 
     python -m tests.fuzz.mutants [--seed N] [--models N] [--nodes N] [--schemas N] [--values N] [--jobs N] [--keep DIR]
     python -m tests.fuzz.mutants [--seed N] --case KIND:NUMBER [--keep DIR]
 
-Without numbers: 100,000 models, 55,000 nodes, 20,000 schema files and 10,000 values files. A case depends on the seed, its
-kind and its number alone. Each is drawn, and its verbs are run, in a worker process with 2 GB of addresses and 10 seconds
-of CPU time; one that is ended by that is replaced. The table counts what became of each verb:
+Without numbers: 100,000 models, 55,000 nodes, 20,000 schema files and 10,000 values files. A case depends on the seed,
+its kind and its number alone. Each is drawn, and its verbs are run, in a worker process with 2 GB of addresses and 10
+seconds of CPU time; one that is ended by that is replaced. The table counts the outcomes of each verb:
 
     fine      it did what it does
     U … R     an error of the package's own, by the first letter of its code: the families of opset/errors.py
@@ -15,8 +15,8 @@ of CPU time; one that is ended by that is replaced. The table counts what became
     hang      no end within 10 seconds of CPU time, or 120 of the clock
     crash     the process died
 
-The exit status is 1 when there is any of the last four. --case runs one case again and shows its tracebacks; --keep writes
-its files, or those of all cases that failed, into a folder.
+The exit status is 1 when there is any of the last four. --case runs one case again and shows its tracebacks; --keep
+writes its files, or those of all cases that failed, into a folder.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def tried(verb: Verb, folder: Path) -> tuple[str, str, str]:
 def place(text: str) -> str:
     """Return what a traceback ends with: the type of the exception, and the innermost line of the package."""
     lines = re.findall(r'File ".*?/(opset/\S+\.py)", line (\d+)', text)
-    types = re.findall(r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Iteration|Interrupt|Warning)\b.*)$", text, re.MULTILINE)
-    kind = types[-1].partition(":")[0] if types else text.strip().partition("\n")[0][:80]
+    types = re.findall(r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Iteration|Warning))\b", text, re.MULTILINE)
+    kind = types[-1] if types else text.strip().partition("\n")[0][:80]
     return f"{kind} {':'.join(lines[-1])}" if lines else kind
 
 

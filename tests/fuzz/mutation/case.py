@@ -1,7 +1,7 @@
 """What the kinds of mutants share: the case that each draws, and the command line within this process.
 
-A kind is a module here with `case(rng: random.Random) -> Case`. Everything that a case is comes from `rng` alone, so that
-its seed and number are enough to make it again.
+A kind is a module here with `case(rng: random.Random) -> Case`. Everything that a case is comes from `rng` alone, so
+that its seed and number are enough to make it again.
 """
 
 from __future__ import annotations
