@@ -10,17 +10,19 @@ from opset.model.elements import ELEMENTS
 from opset.model.graph import list_as_input
 from opset.model.index import Body, bodies
 from opset.opsets import releases
+from opset.version_converter.functions import lower_functions
 from opset.version_converter.targets import Target
 
 Feature = tuple[int, str, bool]
-"""IR version that it needs, what it is, and whether it is an annotation that older readers may skip."""
+"""IR version that it needs, what it is, and whether it is an annotation, which older readers skip."""
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
     """Set the IR version of a converted ModelProto, and return what forbids the requested version.
 
-    It stays where it serves, is lowered with the opset, and is raised only for a feature; `notes` gets what forces a
-    higher version than the target's own.
+    It stays where it serves, is lowered with the opset, and is raised only for a feature that changes what the model
+    means or how it is read; annotations have no say. Functions are rewritten where that makes a feature unnecessary.
+    `notes` gets what forces a higher version than the target's own, and what older readers skip.
     """
     before = proto.ir_version
     natural = max(
@@ -38,10 +40,12 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
     found = bodies(proto)
     if asked and wanted < 4:
         _list_initializers(found, notes)
+    if proto.functions:
+        lower_functions(proto, found, wanted, notes)
     features = sorted(set(_features(proto, found, wanted)), reverse=True)
     if not asked and wanted < 4 <= before and any(map(_overridable, found)):
-        features.append((4, "initializers that a caller may override", True))
-    hard = [feature for feature in features if not feature[2]]
+        features.append((4, "initializers that a caller may override", False))
+    needed = [feature for feature in features if not feature[2]]
     findings = []
     if asked:
         findings = [
@@ -49,22 +53,17 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
                 "C301", f"IR version {wanted} has no {name}", "ir_version", f"it came with IR version {version}",
                 "take it out of the model, or allow a higher IR version",
             )
-            for version, name, _ in hard
+            for version, name, _ in needed
         ]
-        notes.extend(
-            f"kept for readers of IR version {version}, older ones skip it: {name}"
-            for version, name, soft in features
-            if soft
-        )
-    elif features:
-        version = features[0][0]
-        if version > before:
-            # A note, not an annotation of something new: the model already used what its version does not have.
-            version = max([before, *(v for v, _, soft in features if not soft)])
-        names = ", ".join(name for v, name, _ in features if v > wanted)
-        if version > wanted:
-            notes.append(f"the IR version is {version}, not {wanted}, because of: {names}")
-        wanted = version
+    elif needed:
+        names = ", ".join(name for _, name, _ in needed)
+        notes.append(f"the IR version is {needed[0][0]}, not {wanted}, because of: {names}")
+        wanted = needed[0][0]
+    notes.extend(
+        f"kept for readers of IR version {version}, older ones skip it: {name}"
+        for version, name, is_annotation in features
+        if is_annotation and wanted < version <= before
+    )
     if wanted != before:
         proto.ir_version = wanted
     return findings

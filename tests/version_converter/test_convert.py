@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -259,17 +260,66 @@ def test_the_ir_version_stays_when_it_serves_and_goes_down_with_the_opset(ir, to
     assert opset.convert(model([helper.make_node("Abs", ["x"], ["y"])], 13, ir=ir), to).ir_version == expected
 
 
-def test_what_forces_a_higher_ir_version_is_reported():
+def test_annotations_do_not_hold_the_ir_version_up():
     before = model([helper.make_node("Abs", ["x"], ["y"])], 22, ir=10)
     before.graph.node[0].metadata_props.add(key="k", value="v")
+    for options in {}, {"ir_version": 8}:
+        plan = opset.plan(before, 17, **options)
+        assert plan.ir_version == (10, 8)
+        skipped = "metadata of graphs, nodes or functions"
+        assert plan.notes == [f"kept for readers of IR version 10, older ones skip it: {skipped}"]
+        after = opset.convert(before, 17, **options)
+        assert after.graph.node[0].metadata_props[0].key == "k"
+        np.testing.assert_array_equal(run(after, x=X)[0], np.abs(X))
+
+
+def test_what_forces_a_higher_ir_version_is_reported():
+    before = model([helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT8E4M3FN)], 19, ir=10,
+                   outputs=[info("y", TensorProto.FLOAT8E4M3FN)])  # fmt: skip
+    before.graph.value_info.append(info("elsewhere", TensorProto.FLOAT8E5M2))
+    before.opset_import.add(domain="ai.onnx.ml", version=4)
+    plan = opset.plan(before, {"ai.onnx.ml": 3})
+    assert plan.ir_version == (10, 9)
+    assert plan.notes == [
+        "the IR version is 9, not 8, because of: the type float8e5m2, the type float8e4m3fn",
+    ]
+
+
+OVERLOADED = """<ir_version: 10, opset_import: ["": 21, "d": 1]>
+    main (float[2, 3] x) => (float[2, 3] y) {
+        a = d.Scale:by <k = 2.0> (x)
+        b = d.Outer (a)
+        c = d.Scale_by (b)
+        y = d.Scale:by (c)
+    }
+    <opset_import: ["": 21], domain: "d", overload: "by">
+    Scale <k: float = 3.0> (v) => (w) { c = Constant <value_float: float = @k> ()  w = Mul (v, c) }
+    <opset_import: ["": 21, "d": 1], domain: "d">
+    Outer <k: float = 5.0> (v) => (w) { w = d.Scale:by <k: float = @k> (v) }
+    <opset_import: ["": 21], domain: "d">
+    Scale_by (v) => (w) { w = Neg (v) }"""
+
+
+def test_overloads_and_defaults_of_functions_are_rewritten_for_older_ir_versions():
+    before = onnx.parser.parse_model(OVERLOADED)
     plan = opset.plan(before, 17)
-    assert plan.ir_version == (10, 10)
-    assert plan.notes == ["the IR version is 10, not 8, because of: metadata of graphs, nodes or functions"]
-    chosen = opset.plan(before, 17, ir_version=8)
-    assert chosen.ir_version == (10, 8)
-    assert opset.convert(before, 17, ir_version=8).graph.node[0].metadata_props[0].key == "k"
-    skipped = "metadata of graphs, nodes or functions"
-    assert chosen.notes == [f"kept for readers of IR version 10, older ones skip it: {skipped}"]
+    assert plan.ir_version == (10, 8)
+    assert plan.notes == [
+        "overloads have names of their own, as before IR version 10: 1",
+        "calls state the defaults of function attributes, as before IR version 9: 2",
+    ]
+    after = opset.convert(before, 17)
+    assert [each.name for each in after.functions] == ["Scale_by_1", "Outer", "Scale_by"]
+    assert not any(each.overload or each.attribute_proto for each in after.functions)
+    np.testing.assert_allclose(run(after, x=X)[0], X * 2 * 5 * -3, rtol=1e-6)
+    assert opset.plan(before, 19).ir_version == (10, 9)
+
+
+def test_a_default_that_a_call_may_not_state_holds_the_ir_version():
+    text = OVERLOADED.replace("Outer <k: float = 5.0>", "Outer <k>").replace("d.Outer (a)", "d.Outer <k = 4.0> (a)")
+    plan = opset.plan(onnx.parser.parse_model(text), 17)
+    assert plan.ir_version == (10, 9)
+    assert "the IR version is 9, not 8, because of: defaults of function attributes" in plan.notes
 
 
 def test_a_feature_that_an_ir_version_lacks_is_refused_when_that_one_is_asked_for():

@@ -1,0 +1,87 @@
+"""Model-local functions in the form of an older IR version: without defaults of attributes, without overloads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opset.model.graph import function_key
+from opset.model.index import Body, FunctionKey
+
+DEFAULTS, OVERLOADS = 9, 10
+"""The IR versions that introduced defaults of function attributes, and overloads of functions."""
+
+
+def lower_functions(proto: Any, found: Sequence[Body], version: int, notes: list[str]) -> None:
+    """Rewrite the functions of a ModelProto for an IR version, as far as their meaning allows.
+
+    `found` are all bodies of the model. A default moves into each call that has no such attribute; it stays where a call
+    refers to an attribute of the function around that may be missing. An overload becomes a function of its own name.
+    """
+    if version < OVERLOADS and any(function.overload for function in proto.functions):
+        count = _rename_overloads(proto, found)
+        notes.append(f"overloads have names of their own, as before IR version {OVERLOADS}: {count}")
+    if version < DEFAULTS and any(function.attribute_proto for function in proto.functions):
+        count = _move_defaults(proto, found)
+        if count:
+            notes.append(f"calls state the defaults of function attributes, as before IR version {DEFAULTS}: {count}")
+
+
+def _rename_overloads(proto: Any, found: Sequence[Body]) -> int:
+    """Rename each function that has an overload; return how many there are."""
+    taken = {(domain, name) for body in found for name, domain in body.operators}
+    taken |= {function_key(function)[:2] for function in proto.functions}
+    names: dict[FunctionKey, str] = {}
+    for function in proto.functions:
+        if not function.overload:
+            continue
+        key = function_key(function)
+        name, number = f"{key[1]}_{key[2]}", 0
+        while (key[0], name) in taken:
+            number += 1
+            name = f"{key[1]}_{key[2]}_{number}"
+        taken.add((key[0], name))
+        names[key] = name
+        function.name = name
+        function.ClearField("overload")
+    for body in found:
+        for node in body.nodes:
+            if node.overload and (called := names.get(function_key(node))):
+                node.op_type = called
+                node.ClearField("overload")
+    return len(names)
+
+
+def _move_defaults(proto: Any, found: Sequence[Body]) -> int:
+    """Move defaults of function attributes into the calls; return how many calls changed."""
+    functions = {function_key(function): function for function in proto.functions}
+    defaults = {
+        key: {attribute.name: attribute for attribute in function.attribute_proto}
+        for key, function in functions.items()
+        if function.attribute_proto
+    }
+    calls = [
+        (body, node, key)
+        for body in found
+        for node in body.nodes
+        if (key := function_key(node)) in defaults
+    ]
+    for body, node, key in calls:
+        certain = {each.name for each in body.root.proto.attribute_proto} if body.root.function else set()
+        for attribute in node.attribute:
+            if attribute.ref_attr_name and attribute.ref_attr_name not in certain:
+                defaults[key].pop(attribute.name, None)
+    changed = 0
+    for _, node, key in calls:
+        given = {attribute.name for attribute in node.attribute}
+        missing = [default for name, default in defaults[key].items() if name not in given]
+        for default in missing:
+            node.attribute.add().CopyFrom(default)
+        changed += bool(missing)
+    for key, moved in defaults.items():
+        function = functions[key]
+        function.attribute.extend(moved)
+        kept = [attribute for attribute in function.attribute_proto if attribute.name not in moved]
+        del function.attribute_proto[:]
+        function.attribute_proto.extend(kept)
+    return changed
