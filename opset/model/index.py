@@ -8,6 +8,7 @@ Everything here is iterative and linear in the model's size; a model is untruste
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -264,9 +265,19 @@ def _misnamed(body: Body) -> list[Finding]:
     computed = sum(map(len, body.computes)) - sum(names.count("") for names in body.computes if "" in names)
     given = sum(1 for position in here.values() if position < 0)
     words = {word for operator in {*body.operators} for word in operator}
-    if computed + given == len(here) and all(map(_are_text, (here, body.names, words))):
+    inputs = [name for name in body.input_names() if name]
+    if (
+        computed + given == len(here)
+        and len(inputs) == len({*inputs})
+        and all(map(_are_text, (here, body.names, words)))
+    ):
         return []
     findings = [_not_utf8(body.label, name) for name, index in here.items() if index < 0 and not _are_text([name])]
+    findings += [
+        Finding("M113", f"the input '{printable(name)}' is defined twice", body.label)
+        for name, count in Counter(inputs).items()
+        if count > 1
+    ]
     for index, outputs in enumerate(body.computes):
         op_type, domain = body.operators[index]
         if not _are_text([op_type, domain, body.names[index]]):

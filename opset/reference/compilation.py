@@ -132,7 +132,7 @@ class _BodyCompiler:
         if findings:
             raise RunError(dict.fromkeys(findings))  # what is wrong with more than the node is reported once
         program.results = tuple(self._slot(name) for name in results)
-        program.size = len(self._slots)
+        program.size = len(program.names)  # more than there are names where initializers are duplicates
         self._free_early()
 
     def _add_constants(self) -> None:
@@ -178,7 +178,9 @@ class _BodyCompiler:
         resolved = compiler.resolver.resolve(node, self._imports, location)
         has_attributes = bool(node.attribute)
         bound = bound_attributes(node, self._bound) if has_attributes else {}
-        attributes = resolved.attributes({name: self._attribute_value(each) for name, each in bound.items()}, location)
+        types = {name: attribute_type(each) for name, each in bound.items()}
+        stated = resolved.stated(types, location)
+        attributes = resolved.attributes({name: self._attribute_value(bound[name]) for name in stated})
         if id(node) in self._gradients:
             attributes = {**attributes, "graph": self._inner[id(self._gradients[id(node)].proto)].program}
         return Step(

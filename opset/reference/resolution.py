@@ -23,8 +23,8 @@ _UNUSED = frozenset(("consumed_inputs",))
 class ResolvedKernel:
     """What nodes of one operator share at one version: schema, kernel, defaults of attributes, legal input types.
 
-    `legal_names` holds the sets of attributes that were found to be those of the operator. `plan` says which of the
-    declared constraints are to be checked.
+    `legal_attributes` holds the names and types of attributes that were found to be those of the operator. `plan` says
+    which of the declared constraints are to be checked.
     """
 
     schema: OpSchema | None
@@ -32,7 +32,7 @@ class ResolvedKernel:
     defaults: dict[str, Any]
     plan: Plan | None = None
     legal_types: set[Any] = field(default_factory=set)
-    legal_names: set[frozenset[str]] = field(default_factory=set)
+    legal_attributes: set[frozenset[tuple[str, str]]] = field(default_factory=set)
     _legal_inputs: dict[Any, set[Any]] = field(default_factory=dict)
 
     def legal_inputs(self, attributes: Mapping[str, Any]) -> set[Any]:
@@ -45,26 +45,28 @@ class ResolvedKernel:
         except TypeError:  # a malformed attribute that has no hash
             return set()
 
-    def attributes(self, given: Mapping[str, Any], location: Callable[[], str]) -> dict[str, Any]:
-        """Return what the kernel takes by keyword: the attributes of a node, and defaults for the others.
+    def stated(self, types: Mapping[str, str], location: Callable[[], str]) -> list[str]:
+        """Return the attributes of a node that have a value, from the types of all.
 
-        Those without a value count as left out. Raises RunError R202 with all attributes that the operator does not
-        have, and required ones that are missing.
+        Raises RunError R202 with all attributes that the operator does not have or has with another type, and required
+        ones that are missing.
         """
-        if not given and frozenset() in self.legal_names:
-            return self.defaults
-        stated = {name: value for name, value in given.items() if value is not None and name not in _UNUSED}
-        names = frozenset(stated)
-        if names not in self.legal_names:
-            if findings := [*self._misfits(names, location())]:
+        stated = {name: type_ for name, type_ in types.items() if type_ != "undefined" and name not in _UNUSED}
+        key = frozenset(stated.items())
+        if key not in self.legal_attributes:
+            if findings := [*self._misfits(stated, location())]:
                 raise RunError(findings)
-            self.legal_names.add(names)
-        return {**self.defaults, **stated} if stated else self.defaults
+            self.legal_attributes.add(key)
+        return [*stated]
 
-    def _misfits(self, names: Iterable[str], location: str) -> Iterable[Finding]:
-        unknown = set(names) - self.kernel.attributes if not self.kernel.any_attributes else set()
+    def attributes(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the kernel takes by keyword: the values that are stated, and defaults for the others."""
+        return {**self.defaults, **values} if values else self.defaults
+
+    def _misfits(self, types: Mapping[str, str], location: str) -> Iterable[Finding]:
+        unknown = set(types) - self.kernel.attributes if not self.kernel.any_attributes else set()
         if self.schema is not None:
-            for misfit in attribute_misfits(self.schema, dict.fromkeys(names)):
+            for misfit in attribute_misfits(self.schema, types):
                 if misfit.name not in _UNUSED:
                     unknown.discard(misfit.name)
                     yield Finding("R202", misfit.what, location, misfit.why)

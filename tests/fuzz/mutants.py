@@ -115,6 +115,7 @@ def tried(verb: Verb, folder: Path) -> tuple[str, str, str]:
 
 def place(text: str) -> str:
     """Return what a traceback ends with: the type of the exception, and the innermost line of the package."""
+    text = text.rpartition("Traceback (most recent call last)")[2]
     lines = re.findall(r'File ".*?/(opset/\S+\.py)", line (\d+)', text)
     types = re.findall(r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Iteration|Warning))\b", text, re.MULTILINE)
     kind = types[-1] if types else text.strip().partition("\n")[0][:80]

@@ -1,0 +1,54 @@
+"""Malformed models, each the smallest of a class that once ended with an internal error."""
+
+import numpy as np
+import pytest
+
+from opset.model.arrays import tensor_of
+from opset.model.syntax import parse_model
+from tests.hostile.processes import attack, own
+
+HEADER = '<ir_version: 8, opset_import: ["": {opset}, "local": 1]>'
+
+
+def model_of(text, opset=17):
+    return parse_model(f"{HEADER.format(opset=opset)} {text}")
+
+
+def refused(tmp_path, model, code, verb, *options):
+    """Check that a verb refuses a model with a code."""
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    outcome = own(attack(verb, path, *options), 1, 3)
+    assert code in outcome.text, outcome.text
+    return outcome
+
+
+@pytest.mark.parametrize("verb", ["run", "infer"])
+def test_two_inputs_have_one_name(tmp_path, verb):
+    model = model_of("main (float[2] x) => (float[2] y) { y = Relu (x) }")
+    model.graph.input.add().CopyFrom(model.graph.input[0])
+    refused(tmp_path, model, "M113", verb, *(["--random"] if verb == "run" else []))
+
+
+def test_a_dense_and_a_sparse_initializer_have_one_name(tmp_path):
+    model = model_of("main (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { h = Add (x, w)  y = Relu (h) }")
+    sparse = model.graph.sparse_initializer.add(dims=[2])
+    sparse.values.CopyFrom(tensor_of("w", np.array([5], np.float32)))
+    sparse.indices.CopyFrom(tensor_of("", np.array([1], np.int64)))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    own(attack("run", path, "--random"), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "field"),
+    [("value", 5, "g"), ("value", 13, "tp"), ("sparse_value", 14, "type_protos"), ("value_int", 11, "sparse_tensor")],
+)
+def test_the_value_of_a_constant_is_of_another_kind(tmp_path, name, kind, field):
+    model = model_of("main () => (y) { y = Constant () }")
+    attribute = model.graph.node[0].attribute.add(name=name, type=kind)
+    if field == "type_protos":
+        attribute.type_protos.add().tensor_type.elem_type = 1
+    else:
+        getattr(attribute, field).SetInParent()
+    refused(tmp_path, model, "R202", "run")

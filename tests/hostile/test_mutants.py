@@ -1,0 +1,36 @@
+"""A few hundred mutants of each kind: whatever was changed, only errors of the package's own come of it.
+
+`python -m tests.fuzz.mutants` runs as many as one likes; its case KIND:NUMBER of seed 0 is one of these.
+"""
+
+import pytest
+
+from tests.fuzz.mutants import FAULTS, Job, drawn, outcomes_of
+
+COUNTS = {"models": 400, "nodes": 400}
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+def test_only_errors_of_our_own_come_of_mutants(kind):
+    jobs = [Job(kind, number, 0) for number in range(COUNTS[kind])]
+    results = dict(outcomes_of(jobs))
+    assert results.keys() == set(jobs)
+    faults = {
+        f"{job} {outcome.verb}": (outcome.kind, outcome.where)
+        for job, outcomes in results.items()
+        for outcome in outcomes
+        if outcome.kind in FAULTS
+    }
+    assert faults == {}
+    verbs = {outcome.verb: set() for outcomes in results.values() for outcome in outcomes}
+    for outcomes in results.values():
+        for outcome in outcomes:
+            verbs[outcome.verb].add(outcome.kind)
+    assert all("fine" in kinds for kinds in verbs.values()), "what always fails is not exercised"
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+def test_a_case_depends_on_its_seed_and_number_alone(kind):
+    once, again = (drawn(Job(kind, 7, 3)) for _ in range(2))
+    assert (once.what, once.files, [*once.verbs]) == (again.what, again.files, [*again.verbs])
+    assert drawn(Job(kind, 8, 3)).files != once.files
