@@ -6,11 +6,10 @@
 Everything below is imported when it is first used, so that `import opset` costs next to nothing.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in typing, which is not imported: opset.__main__ says why
 if TYPE_CHECKING:
+    from typing import Any
+
     from opset.budget import Limits
     from opset.errors import (
         CheckError,
@@ -80,7 +79,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module 'opset' has no attribute '{name}'")
     from importlib import import_module

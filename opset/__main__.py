@@ -1,6 +1,40 @@
-"""Runs the command line: `python -m opset` is `opset`."""
+"""Runs the command line: as the script `opset`, and as `python -m opset`.
 
-from opset.cli import main
+`python -m` imports from the working folder before anything else, and so does a PYTHONPATH with an empty or relative
+entry. That folder may be a stranger's, so it is taken from the path before anything but `os` and `sys` is imported:
+hence no `from __future__ import annotations` here, which is a module, too.
+"""
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    leave_working_folder()
+    from opset.cli import main
+
+    main()
+
+
+def leave_working_folder() -> None:
+    """Remove the folders that the working folder decides from those that modules are imported from.
+
+    Those are the working folder and relative entries of PYTHONPATH. They stay if this package itself comes from them,
+    and where they follow the standard library: there, installed packages put them, such as an editable installation.
+    """
+    try:
+        working = os.getcwd()
+    except OSError:  # it was removed
+        return
+    relative = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not os.path.isabs(each)]
+    refused = {os.path.realpath(each) for each in (working, *relative)}
+    refused.discard(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+    library = os.path.dirname(os.__file__)
+    ours = sys.path.index(library) if library in sys.path else len(sys.path)
+    sys.path[:ours] = [each for each in sys.path[:ours] if os.path.realpath(each) not in refused]
+    os.environ["PYTHONSAFEPATH"] = "1"  # for processes that are started from here
+
 
 if __name__ == "__main__":
     main()

@@ -124,12 +124,17 @@ def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> d
 
 
 def conclude(
-    reports: Sequence[dict[str, Any]], words: Mapping[str, str], form: str, quiet: bool, stream: IO[str]
-) -> int:
-    """Write the summary of all reports, in `words` for each status, or the reports as JSON; return the exit status."""
+    reports: Sequence[dict[str, Any]], words: Mapping[str, str], form: str, quiet: bool, stream: IO[str],
+    notes: Sequence[str] = (),
+) -> int:  # fmt: skip
+    """Write the summary of all reports, in `words` for each status, or the reports as JSON; return the exit status.
+
+    `notes` are about the whole call; as text they have been written.
+    """
     summary = _summary(reports, words)
     if form == "json" and not quiet:
-        output.write_product({"models": reports, "summary": summary}, list, form, stream)
+        data = {"models": reports, "summary": summary, **({"notes": notes} if notes else {})}
+        output.write_product(data, list, form, stream)
     elif len(reports) > 1 and not quiet:
         counts = ", ".join(f"{summary[status]} {word}" for status, word in words.items() if summary[status])
         stream.write(f"{summary['models']} models: {counts}\n")

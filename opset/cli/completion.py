@@ -19,6 +19,7 @@ def command(shell: str, form: str) -> int:
     kind = get_completion_class(shell)
     assert kind is not None  # click has all three
     template = kind(cli, {}, "opset", "_OPSET_COMPLETE")
-    script = template.source_template % template.source_vars()
+    # bash would run the first word of the line: the file ./opset of a stranger's folder, say.
+    script = (template.source_template % template.source_vars()).replace("_complete $1)", "_complete opset)")
     output.write_product({"shell": shell, "script": script}, script.splitlines, form)
     return 0

@@ -1,78 +1,196 @@
-"""Which operators the command line knows: the standard's, and those of folders that the user or a package names."""
+"""Which operators the command line knows: the standard's, and those of folders that the user or a package names.
+
+Operator YAML is data, and may come from any of these folders. Python files beside it are code: they run only if the
+call itself names the folder, if the user trusts it, or if it belongs to an installed package. `./pyproject.toml` may
+come from anyone: it is read as data, and names data.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
-from opset.errors import Finding, UsageError
-from opset.opsets.registry import Registry, entry_point_folders, registry_with
+from opset.errors import Finding, UsageError, printable
+from opset.opsets.registry import Registry, entry_point_folders, files_named, registry_with
 
 PROJECT = Path("pyproject.toml")
+TRUSTED = "OPSET_ALLOW_HOOKS"
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 32
+MAX_FOLDERS = 100
+MAX_PATH = 4096
+SHOWN = 5
+"""Files of a folder that a note names."""
 
 schemas_option = click.option(
     "--schemas", "folders", type=click.Path(file_okay=False, path_type=Path), multiple=True, metavar="DIR",
     help="Folder of operator YAML, beside the standard's. Repeatable.",
 )  # fmt: skip
+hooks_option = click.option(
+    "--allow-hooks", is_flag=True, help="Run Python files beside operator YAML also where pyproject.toml names it."
+)
+
+
+class Folders(NamedTuple):
+    """The folders of operator YAML that a call uses: those whose Python files may run, and those of data alone."""
+
+    trusted: tuple[Path, ...]
+    data: tuple[Path, ...] = ()
+
+    def registry(self) -> Registry:
+        """Return the standard's operators with those of the folders. Raises SchemaError for YAML that is wrong."""
+        return registry_with(self.trusted, data=self.data)
+
+    def note_left_out(self, quiet: bool, *names: str) -> list[str]:
+        """Return a note for each folder with files of these names that are not run, and write it to stderr."""
+        found = {folder: [each for name in names for each in files_named(folder, name)] for folder in self.data}
+        notes = [_left_out(folder, files) for folder, files in found.items() if files]
+        if not quiet:
+            sys.stderr.write("".join(f"note: {note}\n" for note in notes))
+        return notes
+
+
+def _left_out(folder: Path, files: list[Path]) -> str:
+    names = ", ".join(str(each.relative_to(folder)) for each in files[:SHOWN])
+    more = f" and {len(files) - SHOWN:,} more" if len(files) > SHOWN else ""
+    return (
+        f"{printable(names)}{more} in {printable(folder)} {'was' if len(files) == 1 else 'were'} not run: {PROJECT} "
+        f"names the folder, and this call does not. If you trust the code: --schemas "
+        f"{printable(shlex.quote(str(folder)))}, --allow-hooks, or the folder's absolute path in {TRUSTED}"
+    )
 
 
 def registry_for(folders: tuple[Path, ...]) -> Registry:
     """Return the standard's operators with those of `--schemas`, of ./pyproject.toml and of installed packages.
 
-    Raises SchemaError for YAML that cannot be read, UsageError U103 for a pyproject.toml that cannot.
+    For verbs that never run Python files beside YAML. Raises SchemaError for YAML that is wrong, UsageError U103 for a
+    pyproject.toml that cannot be used.
     """
-    return registry_with(all_folders(folders))
+    return folders_for(folders).registry()
 
 
-def all_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the folders of `--schemas`, of ./pyproject.toml and of installed packages, each once."""
-    found = [*folders, *_project_folders(), *(entry_point_folders() if _offered() else ())]
-    return tuple({folder.resolve(): folder for folder in reversed(found)}.values())[::-1]
+def folders_for(named: tuple[Path, ...], allow_hooks: bool = False) -> Folders:
+    """Return the folders of `--schemas`, of ./pyproject.toml and of installed packages, each once.
+
+    Those of ./pyproject.toml are data alone unless `allow_hooks`, OPSET_ALLOW_HOOKS or `--schemas` trusts them. Raises
+    UsageError U103 for a pyproject.toml or a variable that cannot be used.
+    """
+    project = {os.path.realpath(folder): folder for folder in _project_folders()}
+    if allow_hooks:
+        allowed = [*project.values()]
+    else:
+        # A folder is taken as it was when it was compared: a link could be exchanged afterwards.
+        allowed = [Path(real) for real in project.keys() & _trusted()] if project else []
+    trusted = {os.path.realpath(each): each for each in reversed([*named, *allowed, *entry_point_folders()])}
+    data = tuple(folder for real, folder in project.items() if real not in trusted)
+    _check_contained(data)
+    return Folders(tuple(trusted.values())[::-1], data)
+
+
+def _trusted() -> frozenset[str]:
+    """Return the folders of OPSET_ALLOW_HOOKS, with links resolved. Raises UsageError U103 for a relative one."""
+    given = [each for each in os.environ.get(TRUSTED, "").split(os.pathsep) if each]
+    if relative := [each for each in given if not os.path.isabs(each)]:
+        why = f"'{relative[0]}' is relative, and would name another folder wherever opset is called"
+        help = f"give absolute paths, separated by '{os.pathsep}'"
+        raise UsageError(Finding("U103", f"{TRUSTED} cannot be used", why=why, help=help))
+    return frozenset(map(os.path.realpath, given))
 
 
 def _project_folders() -> list[Path]:
     """Return the folders that `[tool.opset] schemas` of ./pyproject.toml lists, if it has such a table."""
+    text = _project_text()
+    if b"opset" not in text:
+        return []
+    tools = _parsed(text).get("tool", {})
+    table = tools.get("opset", {}) if isinstance(tools, dict) else {}
+    folders = table.get("schemas", []) if isinstance(table, dict) else None
+    if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
+        raise _misconfigured("[tool.opset] schemas is no list of folders")
+    if leftover := sorted(table.keys() - {"schemas"}):
+        raise _misconfigured(f"[tool.opset] has the unknown key {leftover[0][:100]!r}")
+    if len(folders) > MAX_FOLDERS:
+        raise _misconfigured(f"[tool.opset] schemas lists {len(folders):,} folders; at most {MAX_FOLDERS} are accepted")
+    for folder in folders:
+        if not 0 < len(folder) <= MAX_PATH or "\0" in folder:
+            raise _misconfigured(f"[tool.opset] schemas: {folder[:100]!r} is no path")
+    return [PROJECT.parent / folder for folder in folders]
+
+
+def _project_text() -> bytes:
+    """Return ./pyproject.toml, b"" without one. Raises UsageError U103 where it is no regular file, or a large one."""
     try:
-        text = PROJECT.read_bytes()
-    except OSError:
-        return []
-    if b"tool.opset" not in text:
-        return []
+        descriptor = os.open(PROJECT, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would let us wait
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _misconfigured("it is no regular file", "put a file in its place")
+            text = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise _misconfigured(error.strerror or str(error), "put a file in its place that can be read") from error
+    if len(text) > MAX_BYTES:
+        raise _misconfigured(f"it has more than {MAX_BYTES:,} bytes", "make it smaller")
+    return text
+
+
+_TOML = re.compile(
+    rb'"""(?:[^"\\]+|\\.?|""?(?!"))*(?:"{3,5}|\Z)|'  # may end with two more quotes; without an end it is malformed
+    rb"'''(?:[^']+|''?(?!'))*(?:'{3,5}|\Z)|"
+    rb'"(?:[^"\\\n]+|\\.?)*"?|'
+    rb"'[^'\n]*'?|"
+    rb"#[^\n]*|[\[\]{}.=,\n]",
+    re.DOTALL,
+)
+"""What decides how deep a TOML document is: text and comments, to be passed over, and punctuation."""
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    """Return a TOML document. Raises UsageError U103 where it is malformed or deeper than MAX_DEPTH.
+
+    The depth is checked first: a parser recurses with brackets, and takes quadratic time for keys of many parts.
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
 
+    depth = dots = 0
+    for token in _TOML.finditer(text):
+        each = token[0]
+        depth += (each in b"[{") - (each in b"]}")
+        dots = dots + 1 if each == b"." else dots if each[:1] in b"\"'" else 0
+        if depth > MAX_DEPTH or dots > MAX_DEPTH:
+            raise _misconfigured(f"it is nested more than {MAX_DEPTH} levels deep")
     try:
-        table = tomllib.loads(text.decode())["tool"]["opset"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise _misconfigured(str(error) if isinstance(error, ValueError) else "[tool.opset] is no table") from error
-    folders = table.get("schemas", []) if isinstance(table, dict) else None
-    if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
-        raise _misconfigured("[tool.opset] schemas is no list of folders")
-    if leftover := sorted(table.keys() - {"schemas"}):
-        raise _misconfigured(f"[tool.opset] has the unknown key {leftover[0]!r}")
-    return [PROJECT.parent / folder for folder in folders]
+        return tomllib.loads(text.decode())
+    except ValueError as error:
+        raise _misconfigured(str(error)[:300]) from error
 
 
-def _misconfigured(why: str) -> UsageError:
-    help = 'write [tool.opset] and below it schemas = ["folder"]'
+def _check_contained(folders: Sequence[Path]) -> None:
+    """Raise UsageError U103 where the configuration would have files read that lie outside of the project's folder."""
+    if not folders:
+        return
+    from opset.schemas.loader import TYPES_FILE  # slow, and needed for these folders anyway
+    from opset.schemas.lock import LOCK_FILE
+
+    project = os.path.join(os.path.realpath(PROJECT.parent), "")
+    for folder in folders:
+        files = [folder / TYPES_FILE, folder / LOCK_FILE, *files_named(folder, "*.yaml")]
+        for path in (folder, *files):
+            if not os.path.join(os.path.realpath(path), "").startswith(project):
+                why = f"[tool.opset] names a folder that leads out of the project: {path}"
+                raise _misconfigured(why, "if you trust what is there, name the folder in the call: --schemas DIR")
+
+
+def _misconfigured(why: str, help: str = 'write [tool.opset] and below it schemas = ["folder"]') -> UsageError:
     return UsageError(Finding("U103", "the configuration cannot be used", why=why, help=help, file=str(PROJECT)))
-
-
-def _offered() -> bool:
-    """Return whether an installed package offers schemas: looks for the words, since parsing all metadata is slow."""
-    return any(_offers_schemas(folder or ".") for folder in sys.path)
-
-
-def _offers_schemas(folder: str) -> bool:
-    try:
-        with os.scandir(folder) as entries:
-            metadata = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
-        files = [Path(path, "entry_points.txt") for path in metadata]
-        return any(file.is_file() and b"[opset.schemas]" in file.read_bytes() for file in files)
-    except OSError:
-        return False

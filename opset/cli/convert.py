@@ -11,12 +11,12 @@ import click
 
 from opset.cli import output
 from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save, writing
-from opset.cli.configuration import all_folders
+from opset.cli.configuration import Folders, folders_for, hooks_option
 from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for, suffix
 from opset.errors import printable
 from opset.model import load
 from opset.model.external import odd_keys
-from opset.opsets.registry import Registry, registry_with
+from opset.opsets.registry import Registry
 from opset.text import styled
 from opset.version_converter import Target, converted, report, target_of
 from opset.version_converter.targets import parse_versions
@@ -50,11 +50,12 @@ class Settings(NamedTuple):
 @click.option("--ir-version", type=int, metavar="N", help="IR version; without it, as high as needed and no higher.")
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @dims_option
+@hooks_option
 @writing("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...], to: tuple[str, ...], release: str | None, runtime: str | None, ir_version: int | None,
     dims: dict[str, int], given: str | None, in_place: bool, force: bool, plan_only: bool, external: str,
-    roots: tuple[Path, ...], folders: tuple[Path, ...], jobs: int, quiet: bool, form: str,
+    roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool, jobs: int, quiet: bool, form: str,
 ) -> int:  # fmt: skip
     """Convert models to other operator set versions, all or nothing.
 
@@ -62,8 +63,8 @@ def command(
     as <name>-opset<version>.onnx unless -o or --in-place says otherwise. A model that cannot be converted without
     losing meaning is refused with every node that stands in the way, and nothing is written.
     """
-    folders = all_folders(folders)
-    registry = registry_with(folders)
+    known = folders_for(folders, allow_hooks)
+    registry = known.registry()
     target = target_of(
         parse_versions(to) if to else None, release=release, runtime=runtime, ir_version=ir_version, registry=registry
     )
@@ -81,12 +82,13 @@ def command(
         elif quiet and data["errors"]:
             output.write_errors(report.findings(data))
 
-    reports = reports_of(models, partial(_start, settings, folders), jobs, "the model was not converted", show)
-    return conclude(reports, WORDS, form, quiet, stream)
+    notes = known.note_left_out(quiet, "adapters.py", "inference.py")
+    reports = reports_of(models, partial(_start, settings, known), jobs, "the model was not converted", show)
+    return conclude(reports, WORDS, form, quiet, stream, notes)
 
 
-def _start(settings: Settings, folders: tuple[Path, ...]) -> Work:
-    return partial(_convert, settings=settings, registry=registry_with(folders))
+def _start(settings: Settings, folders: Folders) -> Work:
+    return partial(_convert, settings=settings, registry=folders.registry())
 
 
 def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:

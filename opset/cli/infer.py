@@ -13,12 +13,12 @@ import click
 
 from opset.cli import output
 from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save, writing
-from opset.cli.configuration import all_folders
+from opset.cli.configuration import Folders, folders_for, hooks_option
 from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for
 from opset.errors import Finding, printable
 from opset.inference.result import Inference, infer
 from opset.model import load
-from opset.opsets.registry import registry_with
+from opset.opsets.registry import Registry
 from opset.text import columns, styled
 
 SUFFIX = "inferred"
@@ -50,10 +50,11 @@ class Settings:
 @click.option("--check-types", is_flag=True, help="Check inputs of nodes against the types that operators accept.")
 @click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
 @click.option("--strict", is_flag=True, help="Write nothing if anything contradicts.")
+@hooks_option
 @writing("Write the model with value_info to this path.")
 def command(
     inputs: tuple[str, ...], dims: dict[str, int], given: str | None, in_place: bool, folders: tuple[Path, ...],
-    jobs: int, quiet: bool, form: str, **asked: Any,
+    allow_hooks: bool, jobs: int, quiet: bool, form: str, **asked: Any,
 ) -> int:  # fmt: skip
     """Infer the types and shapes of a model's values.
 
@@ -61,7 +62,8 @@ def command(
     --in-place. The exit status is 1 if a type that the model states contradicts the inferred one, or if a node does
     not fit its operator.
     """
-    folders = all_folders(folders)
+    known = folders_for(folders, allow_hooks)
+    known.registry()  # what is wrong with the folders is reported once, before any model
     models = expand(inputs, products=in_place or given is not None)
     where = output_for(given, in_place, models) if in_place or given is not None else None
     if where is not None:
@@ -76,19 +78,20 @@ def command(
         elif quiet and data["errors"]:
             output.write_errors(_findings(data))
 
-    reports = reports_of(models, partial(_start, settings, folders), jobs, "the model was not read", show)
-    return conclude(reports, WORDS, form, quiet, stream)
+    notes = known.note_left_out(quiet, "inference.py")
+    reports = reports_of(models, partial(_start, settings, known), jobs, "the model was not read", show)
+    return conclude(reports, WORDS, form, quiet, stream, notes)
 
 
-def _start(settings: Settings, folders: tuple[Path, ...]) -> Work:
-    return partial(_infer, settings=settings, folders=folders)
+def _start(settings: Settings, folders: Folders) -> Work:
+    return partial(_infer, settings=settings, registry=folders.registry())
 
 
-def _infer(model: Input, settings: Settings, folders: tuple[Path, ...]) -> dict[str, Any]:
+def _infer(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
     loaded = load(sys.stdin.buffer if model.path == STREAM else model.path, allow_external_roots=settings.roots)
     found = infer(
         loaded, dims=settings.dims, check_type=settings.check_types, overwrite=settings.overwrite,
-        schemas=registry_with(folders), progress=_progress() if settings.progress else None,
+        schemas=registry, progress=_progress() if settings.progress else None,
     )  # fmt: skip
     findings = [finding.in_file(model.path) for finding in found.findings]
     data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": []}

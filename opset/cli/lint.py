@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from opset.cli import output
-from opset.cli.configuration import all_folders
+from opset.cli.configuration import Folders, folders_for, hooks_option
 from opset.errors import ConversionError, Finding, SchemaError, UsageError
 from opset.inference import registration as inference
 from opset.model.writing import write_files
-from opset.opsets.hooks import Table
+from opset.opsets.registry import files_named
 from opset.reference import registration as kernels
 from opset.schemas import lint
 from opset.schemas.fix import fixes
@@ -22,32 +23,41 @@ from opset.schemas.lock import LOCK_FILE, lock_released
 from opset.schemas.types import TypeSets
 from opset.version_converter import registration as adapters
 
+ADAPTERS = adapters.LAYER.file
+
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR]...")
 @click.option("--lock", is_flag=True, help="Then lock the versions that are not locked yet, as released.")
 @click.option("--fix", is_flag=True, help="First write what is computed in change blocks, and the layout, into files.")
+@hooks_option
 @output.format_option
-def command(folders: tuple[Path, ...], lock: bool, fix: bool, form: str) -> int:
+def command(folders: tuple[Path, ...], lock: bool, fix: bool, allow_hooks: bool, form: str) -> int:
     """Check operator YAML: that it can be read and follows every rule.
 
     DIR holds <domain>/<Operator>.yaml. Without one, the folders of [tool.opset] in ./pyproject.toml and of installed
     packages are checked, or the standard's operators where there are none.
     """
-    folders = folders or all_folders(()) or (FOLDER,)
+    known = Folders(folders) if folders else folders_for((), allow_hooks)
+    folders = (*known.trusted, *known.data) or (FOLDER,)
+    notes = known.note_left_out(False, ADAPTERS)
     fixed, commented = _fix(folders) if fix else ([], [])
     families = list(lint.FAMILIES)
     inferred = lint.Inferred(inference.written(families), inference.misnamed)
     findings: list[Finding] = []
     for folder in folders:
         written = None
-        try:
-            written = adapters.written(families, _adapters_beside(folder))
-        except ConversionError as error:
-            findings += error.findings
+        beside = files_named(folder, ADAPTERS)
+        if not beside or folder not in known.data:
+            try:
+                written = adapters.written(families, adapters.LAYER.of_files(beside))
+            except ConversionError as error:
+                findings += error.findings
         findings += lint.lint([folder], written, kernels.written(families), inferred)
     locked = [name for folder in folders for name in _lock(folder)] if lock and not findings else []
-    data = {"findings": [finding._asdict() for finding in findings], "locked": locked}
+    data: dict[str, Any] = {"findings": [finding._asdict() for finding in findings], "locked": locked}
+    if notes:
+        data["notes"] = notes
     if fix:
         data |= {"fixed": fixed, "commented": commented}
     done = [f"fixed {path}" for path in fixed] + [f"left alone, for its comments: {path}" for path in commented]
@@ -55,13 +65,6 @@ def command(folders: tuple[Path, ...], lock: bool, fix: bool, form: str) -> int:
         output.write_errors(findings, sys.stdout)
     output.write_product(data, lambda: done + _lines(len(findings), locked), form)
     return 1 if findings else 0
-
-
-def _adapters_beside(folder: Path) -> Table:
-    """Return the adapters of a folder's domains. Raises ConversionError C105 where their files cannot be run."""
-    return adapters.LAYER.of_files(
-        each for each in sorted(folder.glob(f"*/{adapters.LAYER.file}")) if each.is_file()
-    )
 
 
 def _lines(findings: int, locked: list[str]) -> list[str]:

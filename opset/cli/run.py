@@ -15,7 +15,7 @@ import click
 
 from opset.budget import Limits
 from opset.cli import output
-from opset.cli.configuration import registry_for, schemas_option
+from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.inputs import STREAM, dims_option
 from opset.cli.limits import limits_options
 from opset.errors import Finding, OpsetError, RunError, UsageError, printable
@@ -84,11 +84,12 @@ class Report:
 @click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
               help="Another folder in which external data is allowed. Repeatable.")
 @schemas_option
+@hooks_option
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
 @output.format_option
 def command(
-    model: str, limits: Limits, roots: tuple[Path, ...], folders: tuple[Path, ...], quiet: bool, form: str,
-    dims: dict[str, int], **options: Any,
+    model: str, limits: Limits, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool, quiet: bool,
+    form: str, dims: dict[str, int], **options: Any,
 ) -> int:  # fmt: skip
     """Evaluate a model with the reference kernels.
 
@@ -99,7 +100,9 @@ def command(
     _check(settings, model)
     report = Report(model)
     trace = _Trace(settings, sys.stderr if form == "text" and not quiet else None)
-    registry = registry_for(folders)
+    known = folders_for(folders, allow_hooks)
+    registry = known.registry()
+    notes = known.note_left_out(quiet, "kernels.py")
     try:
         loaded = load(sys.stdin.buffer if model == STREAM else model, allow_external_roots=roots)
         evaluator = ReferenceEvaluator(
@@ -114,7 +117,7 @@ def command(
     if form == "json" and not quiet:
         errors = [finding._asdict() for finding in report.findings]
         traced = {"trace": trace.found, "traced": trace.count} if settings.trace else {}
-        data = {"model": model, **report.data, **traced}
+        data = {"model": model, **report.data, **traced, **({"notes": notes} if notes else {})}
         output.write_product({**data, "errors": errors, "exit_status": status}, list, form)
         return status
     if not quiet:

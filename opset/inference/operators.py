@@ -41,7 +41,10 @@ class Operators:
                 return OperatorInference(None, why=f"there are no schemas of the domain {printable(shown(domain))}")
             return OperatorInference(None, why=f"{printable(shown(domain))} {version} has no operator {name}")
         rule = self._rules.find(schema)
-        why = "" if rule is not None else f"there is no rule for the outputs of {name} {schema.since_version}"
+        why = ""
+        if rule is None:
+            left_out = self._rules.left_out(domain)
+            why = left_out or f"there is no rule for the outputs of {name} {schema.since_version}"
         return OperatorInference(schema, rule, self._rules.find_data(schema) if self._follow_data else None, why)
 
     def of_schema(self, schema: OpSchema) -> OperatorInference:

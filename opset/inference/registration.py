@@ -97,6 +97,10 @@ class RuleLookup:
         """Return how elements of an operator's outputs follow from those of its inputs, None if nothing says it."""
         return self._of("data", schema)
 
+    def left_out(self, domain: str) -> str:
+        """Return why the functions of a domain may be incomplete, "" where they are not."""
+        return self._lookup.left_out(domain)
+
     def _of(self, kind: str, schema: OpSchema) -> Hook | None:
         return self._lookup.find(kind, schema.domain, schema.name, schema.since_version, schema.family)
 

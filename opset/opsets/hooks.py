@@ -3,7 +3,7 @@
 One table holds those of this package: by kind (the decorator's name), domain and operator, then by version. A `Layer`
 says where functions of some kinds are found: in modules of a package, one for each family, and in files of one name
 beside users' YAML. What such a file registers goes into a table of its own: it is seen by those alone who use its
-folder, and only for operators of its domain.
+folder, and only for operators of its domain. A file is run only if its folder is trusted: the registry decides which.
 
 Nothing here imports a layer: a family's module is imported, and a file run, when a function of it is first looked up.
 """
@@ -25,7 +25,7 @@ from threading import RLock
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from opset.errors import Finding, OpsetError
+from opset.errors import Finding, OpsetError, printable
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas.names import normalised, shown
 
@@ -255,6 +255,11 @@ class Lookup:
             own = self._of_domain(domain)
         return self._layer.find(kind, domain, operator, since, own)
 
+    def left_out(self, domain: str) -> str:
+        """Return why the hooks of a domain may be incomplete: a file that is not trusted. "" if there is none."""
+        files = self._registry.files_left_out(domain, self._layer.file)
+        return f"{printable(files[0])} was not run, since nobody trusts its folder" if files else ""
+
     def _of_domain(self, domain: str) -> Table:
         if domain not in self._own:
             try:
@@ -267,6 +272,8 @@ class Lookup:
         return found
 
 
+TRUST = "name its folder with --schemas, or allow it: --allow-hooks, OPSET_ALLOW_HOOKS"
+"""How a file that was left out is run."""
 _TABLE: Table = {}
 """What the modules of this package register, and what users register in Python."""
 _files: dict[str, _File] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
@@ -38,8 +40,10 @@ class Registry:
     Each schema is made once, when it is first needed.
     """
 
-    def __init__(self, sources: Iterable[Source], folders: Iterable[Path | str] = ()) -> None:
-        """Take compiled operators, and the folders of users that they came from, whose domains may have kernels."""
+    def __init__(
+        self, sources: Iterable[Source], folders: Iterable[Path | str] = (), data: Iterable[Path | str] = ()
+    ) -> None:
+        """Take compiled operators, and the folders that they came from: trusted ones, and those that are data alone."""
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._made: dict[tuple[str, str, int], OpSchema] = {}
@@ -47,8 +51,11 @@ class Registry:
             for domain, operators in source[0]["operators"].items():
                 self._sources.setdefault(domain, {}).update(dict.fromkeys(operators, source))
         # The files are listed, and no path is ever made of a domain's name, since a model chooses that.
-        found = [file for folder in folders for file in sorted(Path(folder).glob("*/*.py"))]
-        self._files = tuple({file.resolve(): file for file in found if file.is_file()}.values())
+        files = {os.path.realpath(file): file for folder in folders for file in files_named(folder, "*.py")}
+        self._files = tuple(files.values())
+        # Links may put a file into a trusted folder as well.
+        untrusted = (file for folder in data for file in files_named(folder, "*.py"))
+        self._left_out = tuple(file for file in untrusted if os.path.realpath(file) not in files)
 
     def schema(self, op_type: str, version: int, domain: str = "") -> OpSchema | None:
         """Return what the operator is at this version of its domain's operator set; None where there is none.
@@ -83,9 +90,12 @@ class Registry:
         return source is not None and source[1] is None
 
     def files(self, domain: str, name: str) -> tuple[Path, ...]:
-        """Return the files of this name beside the YAML of a domain in users' folders, each once."""
-        wanted = normalised(domain)
-        return tuple(each for each in self._files if each.name == name and normalised(each.parent.name) == wanted)
+        """Return the files of this name beside the YAML of a domain in trusted folders, each once."""
+        return _named(self._files, domain, name)
+
+    def files_left_out(self, domain: str, name: str) -> tuple[Path, ...]:
+        """Return the files of this name beside the YAML of a domain that are not run, since nobody trusts them."""
+        return _named(self._left_out, domain, name)
 
     def documentation(self, schema: OpSchema) -> Docs:
         """Return the prose of a schema of this registry."""
@@ -125,15 +135,27 @@ def default_registry() -> Registry:
     return Registry([(standard_index(), None, None)])
 
 
-def registry_with(schemas: Schemas) -> Registry:
+def files_named(folder: Path | str, pattern: str) -> list[Path]:
+    """Return the files `<domain>/<pattern>` of a folder, sorted."""
+    return [file for file in sorted(Path(folder).glob(f"*/{pattern}")) if file.is_file()]
+
+
+def _named(files: Iterable[Path], domain: str, name: str) -> tuple[Path, ...]:
+    wanted = normalised(domain)
+    return tuple(each for each in files if each.name == name and normalised(each.parent.name) == wanted)
+
+
+def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Registry:
     """Return a registry of the standard's operators and those of folders of `<domain>/<Operator>.yaml`.
 
-    A registry is returned as it is, so that what takes `schemas` need not read the same folders again.
+    Python files beside the YAML of `schemas` are trusted, and run when they are needed; those of the folders `data`
+    never are. A registry is returned as it is, so that what takes `schemas` need not read the same folders again.
     Raises SchemaError with the findings of all folders, and when an operator is declared twice.
     """
     if isinstance(schemas, Registry):
         return schemas
-    folders = list(schemas)
+    trusted, data = list(schemas), list(data)
+    folders = [*trusted, *data]
     if not folders:
         return default_registry()
     from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
@@ -156,23 +178,53 @@ def registry_with(schemas: Schemas) -> Registry:
         declared[key] = operator.path
     if findings:
         raise SchemaError(findings)
-    return Registry([(standard_index(), None, None), compile_operators(added)], folders)
+    return Registry([(standard_index(), None, None), compile_operators(added)], trusted, data)
 
 
 def entry_point_folders() -> list[Path]:
     """Return the folders that installed packages offer under the entry point `opset.schemas`.
 
-    Such an entry point names a module or package; its folder is the schema folder. Looking for them is slow, so only
-    the command line does it.
+    Such an entry point names a package, whose folder is the schema folder. No code of the package is run to find it.
+    Raises UsageError U103 for one that is malformed.
     """
-    from importlib.metadata import entry_points
+    metadata = [path for folder in sys.path for path in _offering(folder or os.curdir)]
+    if not metadata:  # most often, and importlib.metadata is slow
+        return []
+    from importlib.metadata import Distribution
+
+    folders: list[Path] = []
+    for path in metadata:
+        try:
+            points = Distribution.at(path).entry_points.select(group=ENTRY_POINTS)
+            folders += [folder for point in points for folder in _package_folders(point.module)]
+        except (AttributeError, ImportError, ValueError) as error:  # what importlib makes of names that are none
+            finding = Finding("U103", "an installed package's entry points cannot be used", why=str(error))
+            raise UsageError(finding._replace(file=str(path / "entry_points.txt"))) from error
+    return folders
+
+
+def _offering(folder: str) -> list[Path]:
+    """Return the metadata of packages in a folder that offer schemas: looks for the words, since parsing is slow."""
+    try:
+        with os.scandir(folder) as entries:
+            metadata = [Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+        return [path for path in metadata if _offers_schemas(path / "entry_points.txt")]
+    except OSError:
+        return []
+
+
+def _offers_schemas(file: Path) -> bool:
+    return file.is_file() and f"[{ENTRY_POINTS}]".encode() in file.read_bytes()
+
+
+def _package_folders(module: str) -> list[Path]:
+    """Return where a package lies. Only the topmost one is looked up: finding one inside it would import it."""
     from importlib.util import find_spec
 
-    folders = []
-    for point in entry_points(group=ENTRY_POINTS):
-        spec = find_spec(point.module)
-        folders += [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
-    return folders
+    top, *inner = module.split(".")
+    spec = find_spec(top)
+    found = [Path(place, *inner) for place in (spec.submodule_search_locations or ())] if spec is not None else []
+    return [folder for folder in found if folder.is_dir()]
 
 
 def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: str = "") -> OpSchema:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.errors import Finding, RunError, printable
-from opset.opsets.hooks import Lookup
+from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry
 from opset.reference import registration
 from opset.schemas.model import OpSchema
@@ -111,7 +111,9 @@ class Resolver:
         self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
     ) -> Finding:
         name, shown_domain = printable(node.op_type), printable(shown(domain))
-        if schema is not None:
+        if schema is not None and (left_out := self._kernels.left_out(domain)):
+            why, help = left_out, TRUST
+        elif schema is not None:
             why = f"{shown_domain} {schema.name} {schema.since_version} has no kernel"
             help = f"use {schema.replacement}" if schema.replacement else "register one: docs/evaluating.md"
         elif domain not in imports:

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
-from opset.opsets.hooks import Lookup
+from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
@@ -138,6 +138,8 @@ class Routes:
         if stated == "written":
             hook = self._adapters.find(direction, domain, op_type, newer.since_version, newer.family)
             adapter = hook.function if hook is not None else None
+            if adapter is None and (why := self._adapters.left_out(domain)):
+                return Refusal("C105", why, TRUST)
             if adapter is None:
                 stated = "impossible: no adapter is written for it"
         impossible = stated.removeprefix("impossible:").strip() if stated.startswith("impossible") else ""

@@ -355,7 +355,7 @@ def test_a_folder_of_schemas_brings_its_kernels(twice):
     assert run_json(*arguments, "--schemas", "schemas")["outputs"]["y"]["value"] == [2, 4]
     assert "error[R201]" in run(*arguments).stderr
     Path("pyproject.toml").write_text('[tool.opset]\nschemas = ["schemas"]\n')
-    assert run_json(*arguments)["outputs"]["y"]["value"] == [2, 4]
+    assert run_json(*arguments, "--allow-hooks")["outputs"]["y"]["value"] == [2, 4]
 
 
 def test_kernels_are_imported_only_when_they_are_needed(add, twice):

@@ -1,0 +1,281 @@
+"""Code of strangers: entering an unpacked folder and calling any verb there runs nothing of it."""
+
+import json
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+import opset
+from tests.hostile.processes import attack, own, python
+
+PACKAGE = str(Path(opset.__file__).parents[1])
+YAML = """\
+operator: Twice
+family: {family}
+versions:
+- since: 2
+  change: {{meaning: It is doubled in another way., adapters: {{up: written, down: written}}}}
+  doc: Returns `2 * X`.
+  inputs: [{{name: X, type: T, doc: values}}]
+  outputs: [{{name: Y, type: T, doc: results}}]
+  types: {{T: [float]}}
+- since: 1
+  same_as: 2
+  shares: [inputs, outputs, types]
+examples: [{{name: one, since: 1, inputs: [{{float: [1, 2]}}], outputs: [{{float: [2, 4]}}]}}]
+"""
+HOOKS = {
+    "kernels.py": "@kernel('Twice', domain='com.example')\ndef twice(x): return x + x",
+    "inference.py": "@infer('Twice', domain='com.example')\ndef twice(call): return call.shape(0)",
+    "adapters.py": "up('Twice', since=2, domain='com.example')(lambda op, node: None)\n"
+    "down('Twice', since=2, domain='com.example')(lambda op, node: None)",
+}
+MODEL = """<ir_version: 8, opset_import: ["": 13, "com.example": 1]>
+    main (float[2] x) => (float[2] y) { a = Relu (x)  b = com.example.Twice (a)  y = Relu (b) }"""
+SHADOWED = """yaml numpy ml_dtypes click json google typing __future__ signal locale pathlib bisect zlib dataclasses re
+    copy contextvars importlib_metadata email csv zipfile multiprocessing pickle threading tomllib tomli difflib PIL re2
+    sitecustomize_opset opset_hooks kernels inference adapters example""".split()
+
+
+def marking(mark: Path, name: str) -> str:
+    return f"with open({str(mark)!r}, 'a') as mark: mark.write({name!r} + '\\n')\n"
+
+
+def schemas_in(folder: Path, mark: Path, operator: str = YAML.format(family="example")) -> Path:
+    """Return a folder of operator YAML, with hooks that leave a mark."""
+    (folder / "com.example").mkdir(parents=True)
+    (folder / "com.example" / "Twice.yaml").write_text(operator)
+    for name, source in HOOKS.items():
+        (folder / "com.example" / name).write_text(
+            marking(mark, name) + "from opset.extend import down, infer, kernel, up\n" + source
+        )
+    return folder
+
+
+def offer(folder: Path, mark: Path, module: str = "evil") -> None:
+    """Put what looks like an installed package with schemas into a folder."""
+    package = folder.joinpath(*module.split("."))
+    schemas_in(package, mark, YAML.format(family="example").replace("Twice", "Thrice"))
+    for each in (package, *package.parents[: module.count(".")]):
+        (each / "__init__.py").write_text(marking(mark, "package"))
+    (package / "com.example").rename(package / "com.evil")
+    (package / "com.evil" / "Twice.yaml").rename(package / "com.evil" / "Thrice.yaml")
+    metadata = folder / "evil-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(f"[opset.schemas]\nevil = {module}\n")
+
+
+@pytest.fixture(scope="module")
+def model() -> bytes:
+    data: bytes = onnx.parser.parse_model(MODEL).SerializeToString()
+    return data
+
+
+@pytest.fixture
+def mark(tmp_path) -> Path:
+    return tmp_path / "mark"
+
+
+@pytest.fixture
+def project(tmp_path, mark, model) -> Path:
+    """An unpacked folder of a stranger: every file in it that is Python leaves a mark."""
+    folder = tmp_path / "project"
+    schemas_in(folder / "schemas", mark)
+    (folder / "pyproject.toml").write_text('[tool.opset]\nschemas = ["schemas"]\n')
+    (folder / "model.onnx").write_bytes(model)
+    offer(folder, mark)
+    for name in SHADOWED:
+        (folder / f"{name}.py").write_text(marking(mark, name))
+    return folder
+
+
+VERBS = [
+    ("convert", "model.onnx", "--to", "21"),
+    ("convert", "model.onnx", "--to", "com.example=2", "--plan", "--format", "json"),
+    ("convert", ".", "--to", "14", "-j", "2", "-o", "out/"),
+    ("infer", "model.onnx", "--report"),
+    ("run", "model.onnx", "--set", "x=[1, 2]", "--trace", "--format", "json"),
+    ("show", "model.onnx"),
+    ("show", "com.example.Twice"),
+    ("list", "domains"),
+    ("diff", "com.example.Twice", "1", "2"),
+    ("lint",),
+    ("lint", "--lock"),
+    ("explain", "C105"),
+    ("completion", "bash"),
+    ("convert", "--help"),
+]
+
+
+@pytest.mark.parametrize("arguments", VERBS, ids=" ".join)
+def test_no_verb_runs_code_of_the_working_folder(project, mark, arguments):
+    own(attack(*arguments, cwd=project))
+    assert not mark.exists(), mark.read_text()
+
+
+@pytest.mark.parametrize("words", ["opset ", "opset run --schemas "])
+def test_completion_runs_no_code_of_the_working_folder(project, mark, words):
+    environment = {"_OPSET_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    own(attack(cwd=project, env=environment))
+    assert not mark.exists(), mark.read_text()
+
+
+def test_the_completion_script_runs_opset_and_not_the_first_word_of_the_line(project):
+    script = own(attack("completion", "bash", cwd=project)).text
+    assert "_OPSET_COMPLETE=bash_complete opset)" in script and "$1" not in script
+
+
+@pytest.mark.parametrize("path", ["{package}:", ".:{package}", "{project}:{package}", "inner:{package}"])  # fmt: skip
+def test_a_path_of_imports_with_the_working_folder_in_it(project, mark, path):
+    offer(project / "inner", mark)
+    environment = {"PYTHONPATH": path.format(package=PACKAGE, project=project)}
+    shown = own(attack("list", "domains", cwd=project, env=environment)).text
+    assert not mark.exists(), mark.read_text()
+    assert "com.example" in shown and "com.evil" not in shown
+
+
+# What is left out
+
+
+def test_an_adapter_that_is_not_trusted_is_refused_with_the_reason(project):
+    found = own(attack("convert", "model.onnx", "--to", "com.example=2", cwd=project), 1)
+    assert "error[C105]" in found.text and not (project / "model-opset13.onnx").exists()
+    assert "schemas/com.example/adapters.py was not run" in found.text and "--allow-hooks" in found.text
+    data = json.loads(attack("convert", "model.onnx", "--to", "com.example=2", "--format", "json", cwd=project).stdout)
+    (note,) = data["notes"]
+    assert "com.example/adapters.py, com.example/inference.py in schemas were not run" in note
+    assert "OPSET_ALLOW_HOOKS" in note and f"note: {note}\n" in found.stderr.decode()
+
+
+def test_a_conversion_that_needs_no_hook_is_done(project):
+    found = own(attack("convert", "model.onnx", "--to", "21", cwd=project), 0)
+    assert b"note: com.example/adapters.py" in found.stderr and (project / "model-opset21.onnx").exists()
+    assert own(attack("convert", "model.onnx", "--to", "22", "-q", cwd=project), 0).stderr == b""
+
+
+def test_an_operator_without_its_kernel_or_rule_says_why(project):
+    found = own(attack("run", "model.onnx", "--random", cwd=project), 1)
+    assert "error[R201]" in found.text and "schemas/com.example/kernels.py was not run" in found.text
+    data = json.loads(attack("run", "model.onnx", "--random", "--format", "json", cwd=project).stdout)
+    assert "com.example/kernels.py in schemas was not run" in data["notes"][0]
+    found = own(attack("infer", "model.onnx", cwd=project), 0)
+    assert "'b' of graph 'main', node number 1" in found.text
+    assert "schemas/com.example/inference.py was not run" in found.text
+
+
+def test_lint_of_the_configured_folder_does_not_look_for_its_adapters(project):
+    found = own(attack("lint", cwd=project))
+    assert b"note: com.example/adapters.py in schemas was not run" in found.stderr
+    assert "S206" not in found.text and "S207" not in found.text
+
+
+def test_verbs_that_never_run_hooks_have_no_note(project):
+    for arguments in (("list", "domains"), ("show", "model.onnx"), ("diff", "com.example.Twice", "1", "2")):
+        assert own(attack(*arguments, cwd=project), 0).stderr == b""
+
+
+# What is trusted
+
+TRUSTING = {
+    "named": (["--schemas", "schemas"], {}),
+    "named by another path": (["--schemas", "./inner/../schemas/"], {}),
+    "allowed": (["--allow-hooks"], {}),
+    "allowed by the environment": ([], {"OPSET_ALLOW_HOOKS": "/nowhere::{project}/schemas:"}),
+}
+NEEDING = {
+    "adapters.py": ("convert", "model.onnx", "--to", "com.example=2"),
+    "inference.py": ("infer", "model.onnx"),
+    "kernels.py": ("run", "model.onnx", "--random"),
+}
+
+
+@pytest.mark.parametrize("how", TRUSTING)
+def test_hooks_of_a_folder_that_the_call_names_or_trusts_are_run(project, mark, how):
+    (project / "inner").mkdir()
+    options, variables = TRUSTING[how]
+    environment = {name: value.format(project=project) for name, value in variables.items()}
+    for name, arguments in NEEDING.items():
+        found = own(attack(*arguments, *options, cwd=project, env=environment), 0)
+        assert name in mark.read_text().split() and b"note" not in found.stderr
+        mark.unlink()
+
+
+def test_lint_runs_the_adapters_of_a_folder_that_the_call_names(project, mark):
+    own(attack("lint", "schemas", cwd=project))
+    assert mark.read_text() == "adapters.py\n"
+
+
+@pytest.mark.parametrize("value", ["schemas", "/nowhere:."])
+def test_a_relative_folder_is_not_trusted(project, mark, value):
+    found = own(attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value}), 2)
+    assert "error[U103] OPSET_ALLOW_HOOKS cannot be used" in found.text and not mark.exists()
+
+
+@pytest.mark.parametrize("value", [":", "{project}:{project}/schemas/com.example:/:*"])
+def test_another_folder_is_not_trusted(project, mark, value):
+    found = attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value.format(project=project)})
+    own(found, 1, 2)
+    assert not mark.exists()
+
+
+def test_the_folder_that_a_link_leads_to_is_what_is_trusted(project, mark, tmp_path):
+    (tmp_path / "trusted").mkdir()
+    (project / "schemas").rename(project / "strange")
+    (project / "schemas").symlink_to(project / "strange")
+    environment = {"OPSET_ALLOW_HOOKS": f"{tmp_path}/trusted:{project}/other"}
+    own(attack(*NEEDING["kernels.py"], cwd=project, env=environment), 1)
+    assert not mark.exists()
+    own(attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": f"{project}/strange"}), 0)
+    assert mark.exists()
+
+
+def test_a_parent_of_the_working_folder_configures_nothing(project, mark):
+    (project / "below").mkdir()
+    shown = own(attack("list", "domains", cwd=project / "below"), 0).text
+    assert "com.example" not in shown and not mark.exists()
+
+
+def test_an_installed_package_is_trusted_and_found_without_being_imported(tmp_path, mark, model):
+    site, work = tmp_path / "site", tmp_path / "work"
+    work.mkdir()
+    site.mkdir()
+    offer(site, mark, "inner.evil")
+    environment = {"PYTHONPATH": f"{PACKAGE}:{site}"}
+    assert "com.evil" in own(attack("list", "domains", cwd=work, env=environment), 0).text
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("value", ["no such module", "..", "nowhere.at.all", "os"])
+def test_an_entry_point_that_names_no_package(tmp_path, mark, value):
+    site, work = tmp_path / "site", tmp_path / "work"
+    work.mkdir()
+    site.mkdir()
+    offer(site, mark)
+    (site / "evil-1.dist-info" / "entry_points.txt").write_text(f"[opset.schemas]\nevil = {value}\n")
+    own(attack("list", "domains", cwd=work, env={"PYTHONPATH": f"{PACKAGE}:{site}"}), 0, 2)
+    assert not mark.exists()
+
+
+# Names that a stranger chooses
+
+
+@pytest.mark.parametrize("family", ["yaml", "unary"])
+def test_a_family_imports_no_module(project, mark, family):
+    (project / "schemas/com.example/Twice.yaml").write_text(YAML.format(family=family))
+    for arguments in NEEDING.values():
+        own(attack(*arguments, cwd=project))
+    assert not mark.exists()
+
+
+def test_the_interface_of_python_reads_no_configuration(project, mark):
+    code = (
+        "import opset, sys\n"
+        "sys.path.remove('')\n"
+        "assert opset.plan('model.onnx', 21).refusals == []\n"
+        "assert opset.infer('model.onnx').type('b') is None\n"
+    )
+    found = python("-c", code, cwd=project)
+    assert found.status == 0, found.text
+    assert not mark.exists()
