@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
-from opset.budget import Limits
-from opset.cli import output
+from opset.budget import Budget, Exhausted, Limits
+from opset.cli import INTERNAL, output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.inputs import STREAM, dims_option
 from opset.cli.limits import limits_options
 from opset.errors import Finding, OpsetError, RunError, UsageError, printable
 from opset.model import load
+from opset.opsets.registry import Registry
 from opset.reference.comparison import differences
 from opset.reference.evaluator import ReferenceEvaluator
-from opset.reference.limits import most_bytes
+from opset.reference.limits import out_of_memory, stopped
 from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
@@ -60,8 +63,15 @@ class Report:
     """The results as data, from which the text is made."""
 
     model: str
+    notes: dict[str, Any]
     data: dict[str, Any] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    trace: dict[str, Any] = field(default_factory=dict)
+    status: int = 0
+
+
+Product = tuple[int, str, tuple[tuple[str, ...], ...]]
+"""The exit status, what goes to stdout, and findings for stderr."""
 
 
 @click.command(no_args_is_help=True)
@@ -98,33 +108,80 @@ def command(
     """
     settings = Settings(**options)
     _check(settings, model)
-    report = Report(model)
-    trace = _Trace(settings, sys.stderr if form == "text" and not quiet else None)
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
     notes = known.note_left_out(quiet, "kernels.py")
+    report = Report(model, {"notes": notes} if notes else {})
+
+    def work() -> Product:
+        _evaluate(report, settings, registry, dims, limits, roots, sys.stderr if form == "text" and not quiet else None)
+        return _product(report, form, quiet)
+
     try:
-        loaded = load(sys.stdin.buffer if model == STREAM else model, allow_external_roots=roots)
-        evaluator = ReferenceEvaluator(
-            loaded, schemas=registry, dims=dims, limits=limits, seed=settings.seed,
-            trace=trace if settings.trace else None,
-        )  # fmt: skip
-        _run(evaluator, settings, report)
-        status = 1 if report.findings else 0
+        limited = limits.timeout is not None and supervision.POSSIBLE
+        status, text, findings = supervision.supervised(work, limits.timeout or 0) if limited else work()
+    except supervision.Ended as ended:
+        if ended.status == INTERNAL:
+            return INTERNAL
+        found = [each.in_file(model) for each in _ended(ended, limits).findings]
+        report = Report(model, report.notes, findings=found, status=1)
+        status, text, findings = _product(report, form, quiet)
+    sys.stdout.write(text)
+    if findings:
+        output.write_errors(Finding(*each) for each in findings)
+    return status
+
+
+def _ended(ended: supervision.Ended, limits: Limits) -> RunError:
+    """Return the error of an evaluation whose process gave no result."""
+    if ended.late:
+        return stopped(Exhausted("seconds", f"it may take {limits.timeout:g} seconds"))
+    if ended.signal == signal.SIGKILL:
+        return out_of_memory("", "the system killed its process, as it does where memory is short")
+    if ended.signal == signal.SIGXCPU:
+        return stopped(Exhausted("seconds", "the system allows its process no more of the processor's time"))
+    if ended.signal:
+        name = signal.Signals(ended.signal).name
+        return RunError(Finding("R204", "the process of the evaluation crashed", why=f"it was ended by {name}"))
+    return out_of_memory("", f"its process ended with status {ended.status} and no result")
+
+
+def _evaluate(
+    report: Report, settings: Settings, registry: Registry, dims: dict[str, int], limits: Limits,
+    roots: tuple[Path, ...], stream: IO[str] | None,
+) -> None:  # fmt: skip
+    """Fill in a report: what the evaluation gave, or what is wrong, and the exit status."""
+    model, clock = report.model, Budget(Limits(timeout=limits.timeout))
+    trace = _Trace(report, stream) if settings.trace else None
+    try:
+        try:
+            loaded = load(sys.stdin.buffer if model == STREAM else model, allow_external_roots=roots)
+            evaluator = ReferenceEvaluator(
+                loaded, schemas=registry, dims=dims, limits=limits, seed=settings.seed, trace=trace
+            )
+            _run(evaluator, settings, report, clock)
+            clock.check_time()
+        except Exhausted as error:
+            report.data.clear()  # nothing is shown past the limit
+            raise stopped(error) from error
+        except MemoryError as error:
+            raise out_of_memory() from error
+        report.status = 1 if report.findings else 0
     except OpsetError as error:
         report.findings += [each if each.code[0] == "U" else each.in_file(model) for each in error.findings]
-        status = error.exit_status
+        report.status = error.exit_status
+
+
+def _product(report: Report, form: str, quiet: bool) -> Product:
+    """Return the exit status, what goes to stdout, and the findings that go to stderr."""
     if form == "json" and not quiet:
         errors = [finding._asdict() for finding in report.findings]
-        traced = {"trace": trace.found, "traced": trace.count} if settings.trace else {}
-        data = {"model": model, **report.data, **traced, **({"notes": notes} if notes else {})}
-        output.write_product({**data, "errors": errors, "exit_status": status}, list, form)
-        return status
-    if not quiet:
-        sys.stdout.write("".join(f"{line}\n" for line in _text(report)))
-    if report.findings:
-        output.write_errors(report.findings)
-    return status
+        data = {"model": report.model, **report.data, **report.trace, **report.notes}
+        text = io.StringIO()
+        output.write_product({**data, "errors": errors, "exit_status": report.status}, list, form, text)
+        return report.status, text.getvalue(), ()
+    lines = "" if quiet else "".join(f"{line}\n" for line in _text(report))
+    return report.status, lines, tuple(map(tuple, report.findings))
 
 
 def _check(settings: Settings, model: str) -> None:
@@ -145,17 +202,18 @@ def _check(settings: Settings, model: str) -> None:
         raise UsageError(findings)
 
 
-def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> None:
+def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report, clock: Budget) -> None:
     inputs = evaluator.inputs
-    feeds = _given(settings, inputs, most_bytes(evaluator.limits))
+    feeds = _given(settings, inputs, evaluator.max_bytes)
     if settings.random:
         needed = {each.name for each in inputs if not each.has_default}
         protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
         feeds |= random_inputs(protos, feeds, settings.seed, evaluator.limits)
         report.data["seed"] = settings.seed
     report.data["inputs"] = {each.name: summary(feeds[each.name], each.type) for each in inputs if each.name in feeds}
-    names = [*dict.fromkeys(settings.names or evaluator.output_names)]
-    inside = [name for name in names if name not in evaluator.output_names]
+    declared = dict.fromkeys(evaluator.output_names)
+    names = [*dict.fromkeys(settings.names or declared)]
+    inside = [name for name in names if name not in declared]
     outputs = [*evaluator.outputs, *(ValueInfo(name, None, None) for name in inside)]
     path, of = _named(settings.expected, outputs) if settings.expected is not None else ("", "")
     if not of and path.lower().endswith(".npy") and len(names) == 1:
@@ -164,20 +222,22 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report) -> N
         why = "there is no such file or folder"
         raise RunError(Finding("R105", "the file of values cannot be read", why=why, file=path))
     if settings.target is not None:
-        written = [each for each in outputs if each.name in names]
+        computed = {*names}
+        written = [each for each in outputs if each.name in computed]
         check_form(settings.target, [*inputs, *written] if settings.save_inputs else written)
     with _progress(evaluator):
         values = dict(zip(names, evaluator.run(names, feeds), strict=True))
     kinds = {each.name: each.type for each in outputs}
     report.data["outputs"] = {name: summary(value, kinds[name]) for name, value in values.items()}
+    clock.check_time()
     if settings.target is not None:
-        wanted = {"input": feeds, "output": values} if settings.save_inputs else {"output": values}
-        write_values(settings.target, wanted, {"input": inputs, "output": outputs}, settings.force)
+        kept = {"input": feeds, "output": values} if settings.save_inputs else {"output": values}
+        write_values(settings.target, kept, {"input": inputs, "output": outputs}, settings.force)
         report.data["written"] = settings.target
     if path:
-        computed = {name: kinds[name] or type_of(value) for name, value in values.items()}
-        outputs = [replace(each, type=computed.get(each.name, each.type)) for each in outputs]
-        wanted = read_values(path, outputs, most_bytes(evaluator.limits), "output", of)
+        types = {name: kinds[name] or type_of(value) for name, value in values.items()}
+        outputs = [replace(each, type=types.get(each.name, each.type)) for each in outputs]
+        wanted = read_values(path, outputs, evaluator.max_bytes, "output", of)
         for name in kinds.keys() - values.keys():
             wanted.pop(name, None)  # an output that was not requested
         report.data["comparison"] = _compared(wanted, values, settings, report.findings)
@@ -231,7 +291,7 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
         origin |= dict.fromkeys(values, argument)
     known = {each.name: each for each in inputs}
     for setting in settings.values:
-        name = next((each for each in _prefixes(setting, known)), setting.partition("=")[0])
+        name = _prefix(setting, known)
         if "=" not in setting or name not in known:
             help = f"its inputs are {', '.join(map(printable, known)) or 'none'}"
             findings.append(Finding("R102", f"--set {printable(setting[:60])} names no input", help=help))
@@ -245,16 +305,20 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
     return found
 
 
-def _prefixes(argument: str, names: Iterable[str]) -> list[str]:
-    """Return the names that "NAME=…" may begin with, the longest first."""
-    return sorted((name for name in names if argument.startswith(f"{name}=")), key=len, reverse=True)
+def _prefix(argument: str, names: Collection[str]) -> str:
+    """Return the name that "NAME=…" begins with, the longest one of these, else what precedes the first "="."""
+    longest = max(map(len, names), default=0)
+    for at in range(min(longest, len(argument) - 1), 0, -1):
+        if argument[at] == "=" and argument[:at] in names:
+            return argument[:at]
+    return argument.partition("=")[0]
 
 
 def _named(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, str]:
     """Return the path and the value's name, "" without one, of FILE or NAME=FILE."""
     if os.path.lexists(argument) or "=" not in argument:
         return argument, ""
-    name = next(iter(_prefixes(argument, [each.name for each in declared])), argument.partition("=")[0])
+    name = _prefix(argument, {each.name for each in declared})
     return argument[len(name) + 1 :], name
 
 
@@ -296,20 +360,20 @@ def _compared(
 
 
 class _Trace:
-    """Records each computed value: as text at once if there is a stream, else the first ones as data."""
+    """Records each computed value: as text at once if there is a stream, else the first ones in the report."""
 
-    def __init__(self, settings: Settings, stream: Any) -> None:
-        self.stream, self.found, self.count = stream, list[dict[str, Any]](), 0
+    def __init__(self, report: Report, stream: IO[str] | None) -> None:
+        self.data, self.stream = report.trace, stream
+        if stream is None:
+            self.data |= {"trace": [], "traced": 0}
 
     def __call__(self, location: str, name: str, value: Any) -> None:
-        self.count += 1
-        if self.stream is None and self.count > TRACED:
+        if self.stream is not None:
+            self.stream.write(f"{printable(location)}: {lines(name, summary(value))[0]}\n")
             return
-        data = summary(value)
-        if self.stream is None:
-            self.found.append({"place": location, "name": name, **data})
-        else:
-            self.stream.write(f"{printable(location)}: {lines(name, data)[0]}\n")
+        self.data["traced"] += 1
+        if self.data["traced"] <= TRACED:
+            self.data["trace"].append({"place": location, "name": name, **summary(value)})
 
 
 def _text(report: Report) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from opset.errors import Finding, OpsetError, RunError, printable
 from opset.opsets.registry import Registry
-from opset.reference.limits import too_much_memory
+from opset.reference.limits import out_of_memory
 from opset.reference.programs import ABSENT, Step
 from opset.reference.values import outline, type_of
 from opset.schemas.constraints import Violation
@@ -146,7 +146,7 @@ def failure(step: Step, inputs: Sequence[Any], error: Exception, location: str, 
         why = "; ".join(part for part in (error.detail, inputs_are) if part)
         return RunError(Finding("R203", message, location, f"{error.label}: {why}"))
     if isinstance(error, MemoryError):
-        return too_much_memory(location, str(error))
+        return out_of_memory(location, str(error))
     said = str(error) if isinstance(error, ValueError | IndexError) else f"{type(error).__name__}: {error}"
     message = "the operator cannot be computed on these inputs"
     return RunError(Finding("R204", message, location, f"{said[:500]}; {inputs_are}"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opset.reference.numerics.arrays import pieces
 from opset.reference.values import type_of
 
 # Relative tolerance by element type, for sums in another order; also absolute, for results around 1.
@@ -80,11 +81,24 @@ def _of_arrays(
         return Difference(where, f"it is {type_of(actual)}, and {type_of(expected)} is expected")
     if expected.shape != actual.shape:
         return Difference(where, f"its shape is {list(actual.shape)}, and {list(expected.shape)} is expected")
-    if expected.dtype.kind in "OUSb":
-        wrong = np.asarray(expected != actual)
-        return Difference(where, _first(wrong, expected, actual) if wrong.any() else "")
     rtol = tolerance_of(expected.dtype) if rtol is None else rtol
     atol = rtol * absolute if atol is None else atol
+    greatest, furthest, count, first, done = 0.0, 0.0, 0, None, 0
+    for want, have in pieces(expected, actual):
+        if expected.dtype.kind in "OUSb":
+            wrong = np.asarray(want != have)
+        else:
+            wrong, distance, relative = _of_numbers(want, have, rtol, atol)
+            greatest, furthest = max(greatest, distance), max(furthest, relative)
+        if found := int(np.count_nonzero(wrong)):
+            count += found
+            first = done + int(wrong.argmax()) if first is None else first
+        done += wrong.size
+    return Difference(where, _first(first, count, expected, actual) if first is not None else "", greatest, furthest)
+
+
+def _of_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tuple[Any, float, float]:
+    """Return which numbers differ, and the greatest absolute and relative difference."""
     want, have = _wide(expected), _wide(actual)
     with np.errstate(all="ignore"):
         distance = np.abs(want - have)
@@ -93,8 +107,7 @@ def _of_arrays(
         wrong = ~(same | (np.isfinite(want) & (distance <= atol + rtol * np.abs(want))))
         distance = np.where(same, 0, distance)
         relative = distance / np.maximum(np.abs(want), np.finfo(np.float64).tiny)
-    greatest = (float(np.nanmax(each, initial=0.0)) for each in (distance, np.where(same, 0, relative)))
-    return Difference(where, _first(wrong, expected, actual) if wrong.any() else "", *greatest)
+    return wrong, *(float(np.nanmax(each, initial=0.0)) for each in (distance, np.where(same, 0, relative)))
 
 
 def _wide(array: Any) -> Any:
@@ -104,8 +117,8 @@ def _wide(array: Any) -> Any:
     return array.astype(np.longdouble if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else np.float64)
 
 
-def _first(wrong: Any, expected: Any, actual: Any) -> str:
-    index = tuple(int(each) for each in np.argwhere(wrong)[0]) if wrong.ndim else ()
+def _first(flat: int, count: int, expected: Any, actual: Any) -> str:
+    index = tuple(int(each) for each in np.unravel_index(flat, expected.shape))
     at = f" at {list(index)}" if index else ""
-    count = f"{int(wrong.sum())} of {wrong.size} elements differ; the first{at}: " if wrong.size > 1 else ""
-    return f"{count}{actual[index]!s} instead of {expected[index]!s}"
+    many = f"{count} of {expected.size} elements differ; the first{at}: " if expected.size > 1 else ""
+    return f"{many}{actual[index]!s} instead of {expected[index]!s}"

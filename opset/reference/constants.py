@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from opset.budget import Limits
 from opset.model.arrays import array_of, dense_of
 from opset.model.container import Model
-from opset.reference.limits import most_bytes, too_much_memory
+from opset.reference.limits import out_of_memory
+from opset.reference.numerics.memory import nbytes
 
 
 class Constants:
-    """Reads tensors of a model as arrays that cannot be written to, within the limit of bytes."""
+    """Reads tensors of a model as arrays that cannot be written to; `held` are the bytes that they take, of `most`."""
 
-    def __init__(self, model: Model, limits: Limits) -> None:
-        self._model, self._limits = model, limits
+    def __init__(self, model: Model, most: int) -> None:
+        self._model, self._most = model, most
         self._initializers: dict[int, tuple[Any, Any]] = {}
-        self._held = 0
+        self.held = 0
 
     def initializer(self, tensor: Any) -> Any:
         """Return the array of an initializer, read once."""
@@ -27,12 +27,11 @@ class Constants:
 
     def array(self, tensor: Any) -> Any:
         """Return the array of a TensorProto, or the dense array of a SparseTensorProto. Raises RunError R302."""
-        limit = most_bytes(self._limits)
         sparse = tensor.DESCRIPTOR.name == "SparseTensorProto"
-        array = (dense_of if sparse else array_of)(self._model, tensor, limit)
+        array = (dense_of if sparse else array_of)(self._model, tensor, self._most)
         array.flags.writeable = False
-        self._held += array.nbytes
-        if self._held > limit:
-            why = f"the model's own tensors have {self._held:,} bytes and more, and {limit:,} are allowed in all"
-            raise too_much_memory("", why)
+        self.held += nbytes(array)
+        if self.held > self._most:
+            why = f"the model's own tensors have {self.held:,} bytes and more, and {self._most:,} are allowed in all"
+            raise out_of_memory("", why)
         return array

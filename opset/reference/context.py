@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from opset.reference.account import Account
+from opset.budget import Budget, Exhausted
 from opset.reference.gradients import gradients
-from opset.reference.numerics.memory import nbytes
+from opset.reference.numerics.memory import ENTRY, nbytes
 from opset.reference.programs import ABSENT, Frame, Program, Step
-
-_OVERHEAD = 128  # bytes of an array beside its elements, about
 
 
 class RandomNumbers:
@@ -44,11 +42,12 @@ class StepContext:
     `program` is the one that the step is of: that of the frame, or a graph that Gradient differentiates.
     """
 
-    account: Account
+    budget: Budget
     random: RandomNumbers
     frame: Frame
     program: Program
     step: Step
+    carried: int = 0
 
     @property
     def outputs(self) -> int:
@@ -65,20 +64,29 @@ class StepContext:
         return output < len(self.step.outputs) and self.step.outputs[output] != ABSENT
 
     def reserve(self, count: int, dtype: Any = np.float32) -> None:
-        """Raise RunError R302 where `count` elements more are beyond the limit."""
-        self.account.reserve(int(count) * np.dtype(dtype).itemsize, self.program, self.step)
+        """Raise Exhausted where `count` elements more are beyond the limit."""
+        budget, needed = self.budget, int(count) * np.dtype(dtype).itemsize
+        if budget.live + needed > budget.max_bytes:
+            why = f"it needs {needed:,} bytes, and {budget.max_bytes:,} are allowed in all"
+            raise Exhausted("bytes", why)
 
     def hold(self, value: Any) -> None:
-        """Count a value as live until the node is done. Raises RunError R302 beyond the limit."""
-        size = nbytes(value) + _OVERHEAD
-        self.account.live += size
-        self.frame.live += size
-        self.frame.held += size
-        self.account.check_bytes(0, self.program, self.step)
+        """Count a value as live until the node is done. Raises Exhausted beyond the limit."""
+        self._hold(nbytes(value) + ENTRY)
+
+    def carry(self, count: int) -> None:
+        """Count bytes as live until the next call, else until the node is done. Raises Exhausted beyond the limit."""
+        self._hold(count - self.carried)
+        self.carried = count
+
+    def _hold(self, count: int) -> None:
+        self.frame.live += count
+        self.frame.held += count
+        self.budget.hold(count)
 
     def check_time(self) -> None:
-        """Raise RunError R303 where time is up."""
-        self.account.check_time(self.program, self.step)
+        """Raise Exhausted where time is up."""
+        self.budget.check_time()
 
     def rng(self, seed: float | None = None) -> np.random.Generator:
         """Return the node's generator of random numbers; the same one each time that the node is run."""

@@ -7,45 +7,57 @@ by Python's. A kernel that runs a graph is a generator: it yields a graph and it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from opset.budget import Limits
+from opset.budget import Budget, Exhausted
 from opset.errors import Finding, RunError
 from opset.opsets.registry import Registry
-from opset.reference.account import Account
 from opset.reference.checks import check_declared, check_inputs, check_outputs, failure
+from opset.reference.constants import Constants
 from opset.reference.context import RandomNumbers, StepContext
-from opset.reference.numerics.memory import nbytes
+from opset.reference.limits import out_of_memory, stopped
+from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.programs import ABSENT, Frame, Program, Step
-from opset.reference.values import type_of
+from opset.reference.values import owned, type_of
 
 Trace = Callable[[str, str, Any], None]
+_Loaded = TypeVar("_Loaded")
 _SHOWN_CALLS = 3
 
 
 class Evaluation:
-    """One evaluation: the account of what it uses, its random numbers, and whom it reports computed values to."""
+    """One evaluation: its budget, its random numbers, and whom it reports computed values to.
 
-    def __init__(self, limits: Limits, seed: int | None, trace: Trace | None, registry: Registry) -> None:
-        self.account = Account(limits)
+    `constants` are the arrays of the model, which are live from the time that they are read.
+    """
+
+    def __init__(
+        self, budget: Budget, constants: Constants, seed: int | None, trace: Trace | None, registry: Registry
+    ) -> None:
+        self.budget, self._constants = budget, constants
         self._random = RandomNumbers(seed)
         self._trace, self._registry = trace, registry
 
     def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Run a program to its end, and return its outputs. An input that is ABSENT has its default."""
-        stack = [self._frame(program, inputs, None)]
+        stack: list[Frame] = []
         try:
-            return self._run(stack)
+            self.budget.hold(self._constants.held + sum(nbytes(each, of_base=False) for each in inputs))
+            stack.append(self._frame(program, inputs, None))
+            ids = {id(value) for value in inputs}
+            found = [owned(value, ids, self.budget.hold) for value in self._run(stack)]
+            self.budget.check_time()
+            return found
+        except Exhausted as error:
+            steps = f"{self.budget.max_steps:,} nodes were run"
+            why = Exhausted(error.kind, steps if error.kind == "steps" else error.why)
+            raise _called(stopped(why, stack[-1].location() if stack else ""), stack) from error
         except RunError as error:
-            calls = [frame.program.location(step) for frame in stack[:-1] if (step := frame.current()).call is not None]
-            if not calls:
-                raise
-            # Of a deep chain of calls, the innermost are enough.
-            chain = "".join(f", called by {location}" for location in calls[: -_SHOWN_CALLS - 1 : -1])
-            findings = [each._replace(place=f"{each.place}{chain}".removeprefix(", ")) for each in error.findings]
-            raise RunError(findings) from error
+            raise _called(error, stack) from error
+        except MemoryError as error:
+            raise _called(out_of_memory(stack[-1].location() if stack else ""), stack) from error
 
     def _run(self, stack: list[Frame]) -> list[Any]:
         while True:
@@ -53,10 +65,10 @@ class Evaluation:
             called = self._advance(frame)
             if called is None:
                 outputs = [frame.slots[slot] if slot != ABSENT else None for slot in frame.program.results]
-                stack.pop()
-                self.account.live -= frame.live
-                if not stack:
+                if len(stack) == 1:
                     return outputs
+                stack.pop()
+                self.budget.release(frame.live)
                 called = self._return(stack[-1], outputs)
             if called is not None:
                 stack.append(called)
@@ -86,7 +98,7 @@ class Evaluation:
     def _frame(self, program: Program, inputs: Sequence[Any], outer: Frame | None) -> Frame:
         slots: list[Any] = [None] * program.size
         if program.loaded is None:
-            program.loaded = [(slot, read()) for slot, read in program.constants]
+            program.loaded = self._loaded(lambda: [(slot, read()) for slot, read in program.constants])
         for slot, value in program.loaded:
             slots[slot] = value
         for slot, value in enumerate(inputs):
@@ -95,11 +107,18 @@ class Evaluation:
         if outer is not None:
             for outside, inside in program.captured:
                 slots[inside] = outer.slots[outside]
-        return Frame(program, slots)
+        return Frame(program, slots, [0] * program.size)
+
+    def _loaded(self, load: Callable[[], _Loaded]) -> _Loaded:
+        """Return what a function returns that may read arrays of the model, and count these."""
+        before = self._constants.held
+        found = load()
+        self.budget.hold(self._constants.held - before)
+        return found
 
     def _step(self, frame: Frame, step: Step) -> Frame | None:
         """Run a step; return the frame that has to be run before it is done, None where it is."""
-        self.account.count(frame.program, step)
+        self.budget.charge()
         inputs = frame.inputs(step)
         if step.call is not None:
             return self._call(frame, step, inputs)
@@ -111,7 +130,7 @@ class Evaluation:
             check_inputs(step, inputs, frame.program.location(step))
         attributes = step.attributes
         if kernel.takes_context:
-            attributes = {**attributes, "context": StepContext(self.account, self._random, frame, frame.program, step)}
+            attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, step)}
         try:
             if step.plan is not None:
                 check_declared(step, inputs)
@@ -120,6 +139,8 @@ class Evaluation:
                 step.legal_types.add(signature)
                 frame.waiting = result
                 return self._resume(frame, step, None)
+        except Exhausted:
+            raise
         except Exception as error:
             raise failure(step, inputs, error, frame.program.location(step), self._registry) from error
         if not is_legal:
@@ -132,7 +153,7 @@ class Evaluation:
     def _call(self, frame: Frame, step: Step, inputs: list[Any]) -> Frame:
         """Return the frame of the model-local function that a step calls."""
         assert step.call is not None
-        program = step.called = step.called or step.call()
+        program = step.called = step.called or self._loaded(step.call)
         if len(inputs) > len(program.inputs):
             message = "the function is called with too many inputs"
             raise RunError(Finding("R202", message, frame.program.location(step)))
@@ -143,42 +164,56 @@ class Evaluation:
         assert frame.waiting is not None
         try:
             program, inputs = frame.waiting.send(outputs)
-            self.account.count(frame.program, step)
+            self.budget.charge()
             if len(inputs) != len(program.inputs):
                 inputs = program.completed(inputs)
             return self._frame(program, inputs, frame)
         except StopIteration as done:
             frame.waiting = None
-            self.account.live -= frame.held
+            self.budget.release(frame.held)
             frame.live -= frame.held
             frame.held = 0
             self._store(frame, step, done.value)
             return None
+        except Exhausted:
+            raise
         except Exception as error:
             location = frame.program.location(step)
             raise failure(step, frame.inputs(step), error, location, self._registry) from error
 
     def _store(self, frame: Frame, step: Step, result: Any) -> None:
         """Put results into their slots, free what no later step reads, and keep account of the bytes."""
-        slots, live = frame.slots, 0
+        slots, sizes, live = frame.slots, frame.sizes, 0
         if result.__class__ is not tuple:
             result = (result,)
         for slot, value in zip(step.outputs, result, strict=False):
             if slot < 0:
                 continue
-            if value.__class__ is not np.ndarray and isinstance(value, np.generic):
-                value = np.asarray(value)
-            slots[slot] = value
-            live += nbytes(value)
+            if value.__class__ is np.ndarray and value.base is None and not value.dtype.hasobject:
+                size = value.nbytes
+            else:
+                value = compact(np.asarray(value) if isinstance(value, np.generic) else value)
+                size = nbytes(value)
+            if not step.inputs and any(value is each for each in step.attributes.values()):
+                size = 0  # a constant of the model, which is counted as such
+            slots[slot], sizes[slot] = value, size
+            live += size
             if self._trace is not None:
                 self._trace(frame.program.location(step), frame.program.names[slot], value)
-        account = self.account
-        if account.live + live > account.max_bytes:
-            account.check_bytes(live, frame.program, step)
+        budget = self.budget
+        if budget.live + live > budget.max_bytes:
+            raise Exhausted("bytes", f"{budget.live + live:,} bytes of values would live at once")
         for slot in step.frees:
-            value = slots[slot]
-            if value is not None:
-                live -= nbytes(value)
-                slots[slot] = None
-        account.live += live
+            live -= sizes[slot]
+            slots[slot], sizes[slot] = None, 0
+        budget.live += live
         frame.live += live
+
+
+def _called(error: RunError, stack: Sequence[Frame]) -> RunError:
+    """Return an error with the calls in which it occurred; of a deep chain of calls, the innermost are enough."""
+    calls = [frame.location() for frame in stack[:-1] if frame.current().call is not None]
+    if not calls:
+        return error
+    chain = "".join(f", called by {location}" for location in calls[: -_SHOWN_CALLS - 1 : -1])
+    return RunError(each._replace(place=f"{each.place}{chain}".removeprefix(", ")) for each in error.findings)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.budget import Limits
+from opset.budget import Budget, Limits
 from opset.errors import Finding, RunError, printable
 from opset.inference.binding import bind_dims, check_names, names_of_inputs
 from opset.model.container import ModelLike, load
@@ -20,11 +20,11 @@ from opset.opsets.registry import Schemas, registry_with
 from opset.reference.compilation import Compiler
 from opset.reference.constants import Constants
 from opset.reference.evaluation import Evaluation, Trace
-from opset.reference.limits import too_much_memory
+from opset.reference.limits import MAX_STEPS, most_bytes, out_of_memory
 from opset.reference.programs import ABSENT, Program
 from opset.reference.resolution import Resolver
 from opset.reference.value_info import value_info_of
-from opset.reference.values import fitted, owned
+from opset.reference.values import fitted
 
 
 class ReferenceEvaluator:
@@ -67,15 +67,16 @@ class ReferenceEvaluator:
         defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
         self.inputs = tuple(value_info_of(each, each.name in defaults) for each in graph.input)
         self.outputs = tuple(value_info_of(each) for each in graph.output)
-        constants = Constants(self.model, self.limits)
-        self._compiler = Compiler(index, Resolver(self.registry), constants, everything=trace is not None)
+        self.max_bytes = most_bytes(self.limits)
+        self._constants = Constants(self.model, self.max_bytes)
+        self._compiler = Compiler(index, Resolver(self.registry), self._constants, everything=trace is not None)
         self._programs: dict[tuple[str, ...], Program] = {}
         self._evaluation: Evaluation | None = None
 
     @property
     def steps(self) -> int:
         """How many nodes the current run, or else the last one, has run."""
-        return self._evaluation.account.steps if self._evaluation is not None else 0
+        return self._evaluation.budget.steps if self._evaluation is not None else 0
 
     @property
     def input_names(self) -> list[str]:
@@ -96,17 +97,17 @@ class ReferenceEvaluator:
         names = tuple(self.output_names if output_names is None else output_names)
         feeds = self._feeds(feed_inputs)
         self._check_names(names)
-        if names not in self._programs:
-            self._programs[names] = self._compiler.main(names)
-        program = self._programs[names]
-        evaluation = self._evaluation = Evaluation(self.limits, self._seed, self._trace, self.registry)
+        budget = Budget(self.limits, max_steps=MAX_STEPS, max_bytes=self.max_bytes)
         try:
+            if names not in self._programs:
+                self._programs[names] = self._compiler.main(names)
+            program = self._programs[names]
+            evaluation = Evaluation(budget, self._constants, self._seed, self._trace, self.registry)
+            self._evaluation = evaluation
             with np.errstate(all="ignore"):
-                results = evaluation.execute(program, [feeds.get(each.name, ABSENT) for each in program.inputs])
+                return evaluation.execute(program, [feeds.get(each.name, ABSENT) for each in program.inputs])
         except MemoryError as error:
-            raise too_much_memory("", "the machine has no more memory") from error
-        ids = {id(value) for value in feeds.values()}
-        return [owned(value, ids) for value in results]
+            raise out_of_memory() from error
 
     def _check_names(self, names: tuple[str, ...]) -> None:
         unknown = [name for name in names if name not in self._defined]

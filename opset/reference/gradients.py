@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from opset.budget import Exhausted
 from opset.errors import Finding, OpsetError, RunError, printable
 from opset.reference import derivatives
 from opset.reference.derivatives import Node, Rule
+from opset.reference.limits import stopped
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.broadcasting import summed_to
 from opset.reference.numerics.small_floats import SMALL_FLOATS, is_float
@@ -75,6 +77,8 @@ def _derivatives(graph: Program, rule: Rule, node: Node, step: Step) -> Sequence
         return rule(node)
     except OpsetError:
         raise
+    except Exhausted as error:
+        raise stopped(error, graph.location(step)) from error
     except Exception as error:
         message = "the node cannot be differentiated"
         raise RunError(Finding("R204", message, graph.location(step), f"{type(error).__name__}: {error}")) from error

@@ -3,40 +3,75 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 
-from opset.budget import Limits
+from opset.budget import Exhausted, Limits
 from opset.errors import Finding, RunError
 
 MAX_STEPS = 10_000_000
 """Nodes that an evaluation runs where no limit is set."""
+_UNKNOWN = 1 << 34  # bytes of memory, where the system does not say
 
 
 def most_bytes(limits: Limits) -> int:
-    """Return the bytes that an evaluation may hold: the machine's memory where no limit is set."""
-    if limits.max_bytes is not None:
-        return limits.max_bytes
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not on every system
-        return 1 << 34
+    """Return the bytes that an evaluation may hold: what the process can have where no limit is set."""
+    return limits.max_bytes if limits.max_bytes is not None else min(_memories(), default=_UNKNOWN)
 
 
-def too_many_steps(location: str, max_steps: int) -> RunError:
-    """Return the error R301 of an evaluation that has run as many nodes as it may."""
-    help = "allow more: --max-steps, or Limits(max_steps=…)"
-    return _stopped("R301", "too many steps", location, f"{max_steps:,} nodes were run", help)
+def _memories() -> Iterator[int]:
+    """Yield the bytes that the machine, each control group of the process and its own limits leave to it."""
+    with suppress(AttributeError, ValueError, OSError):  # not on every system
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    used, resident = 0, 0
+    with suppress(OSError, ValueError):
+        used, resident = (int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in _text("/proc/self/statm").split()[:2])
+    for file in control_group_files(_text("/proc/self/cgroup")):
+        if (text := _text(file)).isdigit():  # else "max", or no such file
+            yield max(int(text) - resident, 0)
+    with suppress(ImportError, OSError):
+        import resource
+
+        for kind, taken in (resource.RLIMIT_AS, used), (resource.RLIMIT_DATA, resident):
+            if (limit := resource.getrlimit(kind)[0]) != resource.RLIM_INFINITY:
+                yield max(limit - taken, 0)
 
 
-def too_much_memory(location: str, why: str) -> RunError:
-    """Return the error R302 of an evaluation whose values would take more memory than they may."""
-    return _stopped("R302", "too much memory", location, why, "allow more: --max-bytes, or Limits(max_bytes=…)")
+def control_group_files(groups: str) -> Iterator[str]:
+    """Yield the files with the memory limits of control groups, version 1 or 2, and of the groups around them.
+
+    `groups` is the text of /proc/self/cgroup. In a container, its paths may be those outside, and the files not exist.
+    """
+    for line in groups.splitlines():
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        inside = PurePosixPath("/", path)
+        for group in (inside, *inside.parents):
+            if not controllers:
+                yield from (f"{root}{group}/memory.max" for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"))
+            elif "memory" in controllers.split(","):
+                yield f"/sys/fs/cgroup/memory{group}/memory.limit_in_bytes"
 
 
-def out_of_time(location: str, seconds: float | None) -> RunError:
-    """Return the error R303 of an evaluation that has taken as long as it may."""
-    help = "allow more: --timeout, or Limits(timeout=…)"
-    return _stopped("R303", "time is up", location, f"it may take {seconds:g} seconds", help)
+def _text(path: str) -> str:
+    with suppress(OSError, ValueError):
+        return Path(path).read_text(encoding="utf-8").strip()
+    return ""
 
 
-def _stopped(code: str, what: str, location: str, why: str, help: str) -> RunError:
-    return RunError(Finding(code, f"the evaluation was stopped: {what}", location, why, help))
+_CAUSES = {
+    "steps": ("R301", "too many steps", "--max-steps, or Limits(max_steps=…)"),
+    "bytes": ("R302", "too much memory", "--max-bytes, or Limits(max_bytes=…)"),
+    "seconds": ("R303", "time is up", "--timeout, or Limits(timeout=…)"),
+}
+
+
+def stopped(error: Exhausted, location: str = "") -> RunError:
+    """Return the error R301, R302 or R303 of an evaluation that has used up its budget."""
+    code, what, help = _CAUSES[error.kind]
+    return RunError(Finding(code, f"the evaluation was stopped: {what}", location, error.why, f"allow more: {help}"))
+
+
+def out_of_memory(location: str = "", why: str = "") -> RunError:
+    """Return the error R302 of an evaluation that the system gives no more memory."""
+    return stopped(Exhausted("bytes", why or "the machine has no more memory"), location)

@@ -88,11 +88,13 @@ class Program:
 class Frame:
     """A program that is being run; `waiting` is the generator of the kernel whose graph runs, if there is one.
 
-    `live` are the bytes of values that its steps computed and that it holds, `held` those that `waiting` holds.
+    `live` are the bytes of values that its steps computed and that it holds, in `sizes` those of each slot; `held` are
+    those that `waiting` holds.
     """
 
     program: Program
     slots: list[Any]
+    sizes: list[int]
     position: int = 0
     waiting: Generator[Any, Any, Any] | None = None
     live: int = 0
@@ -101,6 +103,11 @@ class Frame:
     def current(self) -> Step:
         """Return the step that is being run."""
         return self.program.steps[self.position]
+
+    def location(self) -> str:
+        """Return the path of the node that is being run, of the body after its last one."""
+        steps = self.program.steps
+        return self.program.location(steps[self.position]) if self.position < len(steps) else self.program.body.label
 
     def inputs(self, step: Step) -> list[Any]:
         """Return the values of a step's inputs, None for those that are left out."""

@@ -73,19 +73,22 @@ class KernelContext(Protocol):
         """Whether the node names this output."""
 
     def reserve(self, count: int, dtype: np.dtype[Any] | type = ...) -> None:
-        """Announce an allocation of `count` elements. Raises RunError R302 beyond the limit.
+        """Announce an allocation of `count` elements; beyond the limit, the evaluation ends with R302.
 
         Every kernel calls it first whose results or temporaries may be much larger than its inputs.
         """
 
     def hold(self, value: Any) -> None:
-        """Count a value as live until the node is done. Raises RunError R302 beyond the limit.
+        """Count a value as live until the node is done; beyond the limit, the evaluation ends with R302.
 
         A kernel that runs graphs calls it for the results that it keeps from one run to the next.
         """
 
+    def carry(self, count: int) -> None:
+        """Count bytes as live until the next call, or else until the node is done: values from one run to the next."""
+
     def check_time(self) -> None:
-        """Raise RunError R303 when time is up. Loops that may be long call it."""
+        """End the evaluation with R303 when time is up. Loops that may be long call it."""
 
     def rng(self, seed: float | None = None) -> np.random.Generator:
         """Return the node's generator of random numbers: of its own seed, or of the evaluation's."""

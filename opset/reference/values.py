@@ -5,7 +5,7 @@ A tensor is a numpy array, a sequence a list, an optional its value or None, a m
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -101,12 +101,16 @@ def _native(value: Any) -> Any:
     return value
 
 
-def owned(value: Any, feeds: Collection[int]) -> Any:
-    """Return a result that the caller may change: views, constants and inputs (`feeds`, by id) are copied."""
+def owned(value: Any, feeds: Collection[int], hold: Callable[[int], None]) -> Any:
+    """Return a result that the caller may change: views, constants and inputs (`feeds`, by id) are copied.
+
+    `hold` is called with the bytes of each copy before it is made.
+    """
     if isinstance(value, list):
-        return [owned(each, feeds) for each in value]
+        return [owned(each, feeds, hold) for each in value]
     if isinstance(value, np.ndarray) and (
         not value.flags.owndata or not value.flags.writeable or id(value) in feeds
     ):
+        hold(value.nbytes)
         return value.copy()
     return value

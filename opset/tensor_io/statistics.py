@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from opset.errors import printable
+from opset.reference.numerics.arrays import pieces
 from opset.reference.numerics.memory import nbytes
 from opset.reference.values import type_of
 from opset.tensor_io import json_values
@@ -42,19 +44,42 @@ def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
 
 def _statistics(array: Any) -> dict[str, Any]:
     integers = array.dtype.kind in "iu"
-    wide = array if integers else array.astype(np.float64)
-    finite = wide if integers else wide[np.isfinite(wide)]
+    count, total, squares = 0, 0.0, 0.0
+    least: Any = None
+    greatest: Any = None
+    with np.errstate(all="ignore"):
+        for part in _finite(array):
+            count += part.size
+            total += float(part.sum(dtype=np.float64))
+            low, high = part.min(), part.max()
+            least, greatest = (low, high) if least is None else (min(least, low), max(greatest, high))
+        mean = total / count if count else 0.0
+        for part in _finite(array):
+            distance = part - mean
+            distance *= distance
+            squares += float(distance.sum())
     found: dict[str, Any] = {"min": None, "max": None, "mean": None, "std": None}
-    if finite.size:
+    if count:
         number = int if integers or array.dtype.name.startswith(("int", "uint")) else float
-        with np.errstate(all="ignore"):
-            found = {
-                "min": number(finite.min()), "max": number(finite.max()),
-                "mean": _known(finite.mean(dtype=np.float64)), "std": _known(finite.std(dtype=np.float64)),
-            }  # fmt: skip
+        std = math.sqrt(squares / count) if math.isfinite(squares) else math.inf
+        found = {"min": number(least), "max": number(greatest), "mean": _known(mean), "std": _known(std)}
     if not integers:
-        found |= {"nan": int(np.isnan(wide).sum()), "inf": int(np.isinf(wide).sum())}
+        nan = sum(int(np.count_nonzero(np.isnan(_wide(part)))) for (part,) in pieces(array))
+        found |= {"nan": nan, "inf": array.size - count - nan}
     return found
+
+
+def _finite(array: Any) -> Iterator[Any]:
+    """Yield the finite numbers of an array in pieces: integers as they are, others as double."""
+    for (part,) in pieces(array):
+        wide = _wide(part)
+        kept = wide if wide.dtype.kind in "iu" else wide[np.isfinite(wide)]
+        if kept.size:
+            yield kept
+
+
+def _wide(part: Any) -> Any:
+    return part if part.dtype.kind in "iu" else part.astype(np.float64)
 
 
 def _known(number: Any) -> float | None:

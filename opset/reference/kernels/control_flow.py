@@ -11,7 +11,7 @@ import numpy as np
 from opset.model.arrays import dtype_of_element
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.axes import normalised_axis
-from opset.reference.numerics.memory import nbytes
+from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.registration import Graph, GraphCalls, KernelContext, kernel
 from opset.reference.value_info import ValueInfo
 from opset.schemas.constraints import Violation
@@ -58,13 +58,13 @@ def loop_1(
 
 
 def _carried(values: Sequence[Any], sizes: Mapping[int, int], context: KernelContext) -> dict[int, int]:
-    """Reserve what is carried to the next iteration; return the bytes of each value by its identity.
+    """Count what is carried to the next iteration; return the bytes of each value by its identity.
 
     No frame holds these values between two iterations, and each iteration may add a value to those that it passes on.
     `sizes` are those of the previous values, which are still live, 0 for values from outside, which are counted there.
     """
     found = {id(each): sizes[id(each)] if id(each) in sizes else nbytes(each) for each in values}
-    context.reserve(sum(found.values()), np.uint8)
+    context.carry(sum(found.values()))
     return found
 
 
@@ -97,6 +97,7 @@ def _keep(stack: list[Array], value: Any, context: KernelContext) -> None:
         raise Violation("C5", "one of them is no tensor")
     if stack and (stack[0].shape != value.shape or stack[0].dtype != value.dtype):
         raise Violation("C5", f"{stack[0].dtype}{list(stack[0].shape)}, then {value.dtype}{list(value.shape)}")
+    value = compact(value)
     context.hold(value)
     stack.append(value)
 
@@ -262,6 +263,7 @@ def sequence_map_17(sequence: list[Any], *others: Any, body: Graph, context: Ker
     for number, element in enumerate(sequence):
         outputs = yield body, [element, *[each[number] if isinstance(each, list) else each for each in others]]
         for result, value in zip(results, outputs, strict=True):
+            value = compact(value)
             context.hold(value)
             result.append(value)
     return tuple(results)

@@ -10,11 +10,10 @@ import numpy as np
 from opset.inference.shapes import given_parts
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.axes import normalised_axis
-from opset.reference.numerics.memory import TensorSequence, nbytes
+from opset.reference.numerics.memory import ENTRY, TensorSequence, nbytes
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
 
-_LIST_ENTRY = np.dtype("V128")  # about the bytes of an array object in a list, without its elements
 _CHECK_INTERVAL = 1 << 16  # parts between two checks of the time limit
 
 
@@ -47,7 +46,7 @@ def sequence_erase_11(sequence: list[Array], position: Array | None = None) -> l
     """Return the sequence without the tensor at a position, by default the last."""
     count = len(sequence)
     where = _position(np.array(-1) if position is None else position, count, count - 1)
-    return TensorSequence([*sequence[:where], *sequence[where + 1 :]], nbytes(sequence) - nbytes(sequence[where]))
+    return TensorSequence([*sequence[:where], *sequence[where + 1 :]], nbytes(sequence) - _entry(sequence[where]))
 
 
 @kernel("SequenceInsert", since=11)
@@ -57,7 +56,12 @@ def sequence_insert_11(sequence: list[Array], tensor: Array, position: Array | N
         raise Violation("C2", f"{tensor.dtype} does not go into a sequence of {sequence[0].dtype}")
     count = len(sequence)
     where = count if position is None else _position(position, count, count)
-    return TensorSequence([*sequence[:where], tensor, *sequence[where:]], nbytes(sequence) + nbytes(tensor))
+    return TensorSequence([*sequence[:where], tensor, *sequence[where:]], nbytes(sequence) + _entry(tensor))
+
+
+def _entry(tensor: Array) -> int:
+    """Return the bytes that a tensor takes in a sequence."""
+    return nbytes(tensor) + ENTRY
 
 
 def _position(given: Array, count: int, last: int) -> int:
@@ -100,18 +104,18 @@ def split_to_sequence_11(
     if lengths is None or not lengths.ndim:
         step = 1 if lengths is None else int(lengths)
         begins = range(0, size, step)
-        context.reserve(len(begins), _LIST_ENTRY)
+        context.reserve(len(begins) * ENTRY + x.nbytes, np.uint8)
         drop = lengths is None and keepdims == 0
         parts: list[Array] = []
         for number, begin in enumerate(begins):
             if not number % _CHECK_INTERVAL:
                 context.check_time()
-            parts.append(x[(*leading, begin, ...)] if drop else x[(*leading, slice(begin, begin + step))])
+            parts.append(x[(*leading, begin if drop else slice(begin, begin + step), ...)].copy())
         return parts
     given_parts(lengths.tolist(), size, "C3")
-    context.reserve(lengths.size, _LIST_ENTRY)
+    context.reserve(lengths.size * ENTRY + x.nbytes, np.uint8)
     bounds = [0, *np.cumsum(lengths, dtype=np.int64).tolist()]
-    return [x[(*leading, slice(begin, end))] for begin, end in itertools.pairwise(bounds)]
+    return [x[(*leading, slice(begin, end))].copy() for begin, end in itertools.pairwise(bounds)]
 
 
 @kernel("Optional", since=15)

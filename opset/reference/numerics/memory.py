@@ -12,6 +12,10 @@ import numpy as np
 from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext
 
+ENTRY = 128
+"""Bytes of an entry of a sequence or map beside its elements, about."""
+_LARGE = 1 << 14  # bytes of an array that a small part may keep alive
+
 
 class TensorSequence(list[Array]):
     """A sequence that keeps the bytes of its tensors, so that adding or removing one need not count all others.
@@ -26,15 +30,29 @@ class TensorSequence(list[Array]):
         self.nbytes = nbytes
 
 
-def nbytes(value: Any) -> int:
-    """Return the bytes of a value's arrays and texts; a map counts 64 for each entry."""
+def nbytes(value: Any, of_base: bool = True) -> int:
+    """Return the bytes that a value keeps alive: elements, of a view those of its base, texts, and entries."""
     if value.__class__ is np.ndarray:
-        return value.nbytes + sum(map(sys.getsizeof, value.ravel())) if value.dtype.hasobject else value.nbytes
+        base = value.base
+        owner = base if of_base and isinstance(base, np.ndarray) else value
+        size = max(value.nbytes, owner.nbytes)
+        return size + sum(map(sys.getsizeof, owner.flat)) if value.dtype.hasobject else size
     if isinstance(value, list):
-        return value.nbytes if isinstance(value, TensorSequence) else sum(map(nbytes, value))
+        return value.nbytes if isinstance(value, TensorSequence) else sum(map(nbytes, value)) + ENTRY * len(value)
     if isinstance(value, dict):
-        return 64 * len(value)
+        return ENTRY * len(value)
     return int(getattr(value, "nbytes", 0))
+
+
+def compact(value: Any) -> Any:
+    """Return a value as it is stored: a small part of a large array as a copy, so that it does not keep the whole."""
+    if value.__class__ is np.ndarray:
+        base = value.base
+        if isinstance(base, np.ndarray) and base.nbytes > _LARGE and value.nbytes < base.nbytes // 2:
+            return value.copy()
+    elif value.__class__ is list:
+        return [compact(each) for each in value]
+    return value
 
 
 def reserve_reduced(x: Array, axes: Collection[int] | None, context: KernelContext) -> None:

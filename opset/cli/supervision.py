@@ -1,0 +1,135 @@
+"""Work in a child process that is ended when its time is up, even within a long call of numpy, which has no clock."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import select
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from opset.cli.output import internal_error
+
+POSSIBLE = hasattr(os, "fork") and sys.platform != "darwin"
+"""Whether a process can be copied; on macOS, libraries that numpy uses do not survive it."""
+GRACE = 0.3
+"""Seconds that the work has beyond its own to report where its time ended."""
+PATIENCE = 0.5
+"""Seconds that it then has to remove its temporary files before it is killed."""
+_INTERRUPTS = {signal.SIGINT, signal.SIGTERM}
+_LONGEST = 1e8  # seconds that a timer of the system takes
+
+
+class Ended(Exception):
+    """The work gave no result: its time was up (`late`), or its process died, by a `signal` or with a `status`."""
+
+    def __init__(self, late: bool, status: int) -> None:
+        super().__init__()
+        self.late, self.signal, self.status = late, max(-status, 0), status
+
+
+def supervised(work: Callable[[], Any], seconds: float) -> Any:
+    """Return what `work` returns in a child process: numbers, text, and tuples of these.
+
+    The child has the streams of this process, and may read stdin. Raises Ended, and what interrupts this process, once
+    the child is gone; an exception that the child does not expect is written to stderr, and its status is 70.
+    Where the system allows no other process, the work is done in this one.
+    """
+    seconds = min(seconds, _LONGEST)
+    deadline = time.monotonic() + seconds + GRACE
+    sys.stdout.flush()
+    sys.stderr.flush()
+    reader, writer = os.pipe()
+    # Until the child is known, nothing may interrupt: it would be left alone.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    try:
+        try:
+            child = _forked()
+        except OSError:
+            os.close(reader)
+            os.close(writer)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            return work()
+        if not child:
+            os.close(reader)
+            _work(work, writer, seconds, mask)
+        os.close(writer)
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            result = _received(reader, deadline)
+        finally:
+            signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+            status = _ended(child)
+            os.close(reader)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    if result is None or time.monotonic() > deadline:
+        raise Ended(True, status)
+    try:
+        return marshal.loads(result)
+    except (EOFError, ValueError, TypeError) as error:
+        raise Ended(status == -signal.SIGALRM, status) from error
+
+
+def _forked() -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads: those of BLAS are prepared for it
+        return os.fork()
+
+
+def _received(reader: int, deadline: float) -> bytes | None:
+    """Return all that the child writes, None where it has not come to an end in time."""
+    parts: list[bytes] = []
+    poll = select.poll()
+    poll.register(reader, select.POLLIN)
+    while (left := deadline - time.monotonic()) > 0:
+        if poll.poll(min(left, 1000) * 1000):
+            part = os.read(reader, 1 << 20)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+    return None
+
+
+def _ended(child: int) -> int:
+    """End the child if it still runs, and return its exit status, minus the number of the signal that ended it."""
+    for number, patience in ((0, 0.05), (signal.SIGTERM, PATIENCE), (signal.SIGKILL, None)):
+        if number:
+            with suppress(ProcessLookupError):
+                os.kill(child, number)
+        until = time.monotonic() + (patience or 0)
+        while patience is not None and time.monotonic() < until:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.002)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _work(work: Callable[[], Any], writer: int, seconds: float, mask: Iterable[int]) -> NoReturn:
+    """Do the work in the child, write its result to a pipe, and leave."""
+    status = 1
+    try:
+        # The system ends the child even where nobody is left to do so.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds + GRACE + PATIENCE)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        result = marshal.dumps(work())
+        sys.stderr.flush()
+        with open(writer, "wb") as pipe:
+            pipe.write(result)
+        status = 0
+    except (KeyboardInterrupt, SystemExit):
+        status = 130
+    except BaseException as error:
+        sys.stderr.write(internal_error(error) + "\n")
+        status = 70
+    finally:
+        with suppress(Exception):
+            sys.stderr.flush()
+        os._exit(status)
