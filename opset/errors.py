@@ -61,6 +61,7 @@ CODES: dict[str, str] = {
     "M206": "the size of a tensor's data does not fit its dims and type",
     "M207": "external data has no location",
     "M208": "external data has keys without a clear meaning",
+    "M209": "an external data file has other names",
     "M301": "the text is not ONNX text syntax",
     "S101": "this is not YAML that the loader accepts",
     "S102": "the document is too large or too deep",

@@ -17,9 +17,10 @@ from opset.cli import output
 from opset.cli.configuration import schemas_option
 from opset.cli.inputs import STREAM, Input, Output
 from opset.errors import Finding, OpsetError, UsageError
-from opset.model import Model, write_stream
+from opset.model import Model, load, write_stream
+from opset.model.container import load_file
 from opset.model.external import is_external, tensors
-from opset.model.writing import MODES
+from opset.model.writing import MODES, save_below, save_in_place
 
 INTERNAL = 70
 Work = Callable[[Input], dict[str, Any]]
@@ -148,20 +149,29 @@ def refuse_terminal(where: Output) -> None:
         raise UsageError(Finding("U104", "a model is not written to a terminal", help=help))
 
 
-def save(model: Model, path: str, where: Output, external: str, force: bool, notes: list[str]) -> None:
-    """Write a result to its destination."""
-    if path == STREAM:
+def opened(given: Input, roots: Iterable[Path]) -> Model:
+    """Return an input's model; where a folder or a pattern was named, a pipe in it is refused, and not waited for."""
+    if given.path == STREAM:
+        return load(sys.stdin.buffer)
+    return load_file(given.path, roots, pipes=not given.found)
+
+
+def save(
+    model: Model, given: Input, suffix: str, where: Output, roots: Iterable[Path], external: str, force: bool,
+    notes: list[str],
+) -> str:  # fmt: skip
+    """Write a result to its destination; return the path, "-" for stdout."""
+    if where.stream:
         write_stream(model, sys.stdout.buffer, external=external)
         if external != "inline" and any(map(is_external, tensors(model.proto))):
             notes.append("external data is not part of the stream; it stays where it is")
-        return
-    if where.folder:
-        try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise UsageError(Finding("U104", "the folder cannot be made", why=why, file=path)) from error
-    if where.in_place and not force and external == "move" and os.path.lexists(f"{path}.data"):
-        # Asked to replace the model, not a data file that happens to be there.
-        raise UsageError(Finding("U102", "the output exists already", help="allow it: --force", file=f"{path}.data"))
-    model.save(path, external=external, force=force or where.in_place)
+        return STREAM
+    if where.file:
+        model.save(where.file, external=external, force=force)
+        return where.file
+    folder, relative = where.place(given, suffix)
+    if where.in_place:
+        save_in_place(model, folder, relative, roots, external=external, force=force)
+    else:
+        save_below(model, folder, relative, external=external, force=force)
+    return os.path.join(folder, relative)

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import click
 
 from opset.cli import output
-from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save, writing
+from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
 from opset.cli.configuration import Folders, folders_for, hooks_option
 from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for, suffix
 from opset.errors import printable
-from opset.model import load
 from opset.model.external import odd_keys
 from opset.opsets.registry import Registry
 from opset.text import styled
@@ -92,7 +91,7 @@ def _start(settings: Settings, folders: Folders) -> Work:
 
 
 def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
-    loaded = load(sys.stdin.buffer if model.path == STREAM else model.path, allow_external_roots=settings.roots)
+    loaded = opened(model, settings.roots)
     made = converted(loaded, settings.target, registry, settings.dims)
     made.refusals = [finding.in_file(model.path) for finding in made.refusals]
     made.notes += [f"{odd.place}: {odd.why} (opset explain {odd.code})" for odd in odd_keys(loaded.proto)]
@@ -105,8 +104,10 @@ def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, 
     if settings.output.in_place and not made.changes and settings.external in ("auto", "keep"):
         return {**data, "status": status, "exit_status": 0}
     reached = {domain: made.target.get(domain, version) for domain, version in settings.target.opsets.items()}
-    path = settings.output.path(model, suffix(reached))
-    save(made.model, path, settings.output, settings.external, settings.force, data["notes"])
+    path = save(
+        made.model, model, suffix(reached), settings.output, settings.roots, settings.external, settings.force,
+        data["notes"],
+    )  # fmt: skip
     return {**data, "output": path, "status": status, "exit_status": 0}
 
 

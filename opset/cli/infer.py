@@ -12,12 +12,11 @@ from typing import Any
 import click
 
 from opset.cli import output
-from opset.cli.batch import Work, conclude, refuse_terminal, reports_of, save, writing
+from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
 from opset.cli.configuration import Folders, folders_for, hooks_option
 from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for
 from opset.errors import Finding, printable
 from opset.inference.result import Inference, infer
-from opset.model import load
 from opset.opsets.registry import Registry
 from opset.text import columns, styled
 
@@ -88,7 +87,7 @@ def _start(settings: Settings, folders: Folders) -> Work:
 
 
 def _infer(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
-    loaded = load(sys.stdin.buffer if model.path == STREAM else model.path, allow_external_roots=settings.roots)
+    loaded = opened(model, settings.roots)
     found = infer(
         loaded, dims=settings.dims, check_type=settings.check_types, overwrite=settings.overwrite,
         schemas=registry, progress=_progress() if settings.progress else None,
@@ -97,12 +96,12 @@ def _infer(model: Input, settings: Settings, registry: Registry) -> dict[str, An
     data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": []}
     data["errors"] = [finding._asdict() for finding in findings]
     if settings.output is not None and not (settings.strict and findings):
-        path = settings.output.path(model, SUFFIX)
         made = found.written(settings.overwrite)
         if found.left_out:
             data["notes"].append(f"{found.left_out:,} types are not written: together they are too large")
-        save(made, path, settings.output, settings.external, settings.force, data["notes"])
-        data["output"] = path
+        data["output"] = save(
+            made, model, SUFFIX, settings.output, settings.roots, settings.external, settings.force, data["notes"]
+        )
     return {**data, "status": "contradicted" if findings else "inferred", "exit_status": int(bool(findings))}
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import click
@@ -13,13 +14,22 @@ import click
 from opset.errors import Finding, ModelError, UsageError
 
 STREAM = "-"
+MOST_ENTRIES = 1_000_000
+"""Files and folders that are listed for one command."""
 _PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred)\.onnx")
+_SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
 
 class Input(NamedTuple):
-    """One model: its path, or "-"; `below` is its place in the folder that was named, None if it was named itself."""
+    """One model: its path, or "-".
+
+    `found` says that a folder or a pattern was named, and not the model itself. If it was the folder `root`, the model
+    is `below` that, else `below` is None.
+    """
 
     path: str
+    found: bool = False
+    root: str = ""
     below: str | None = None
 
 
@@ -27,18 +37,19 @@ def expand(arguments: Iterable[str], *, products: bool) -> list[Input]:
     """Return the models that files, folders (recursively), patterns and "-" stand for, each once.
 
     Without `products`, files that an earlier run wrote beside their originals in a folder or pattern are left out.
-    Raises ModelError M101 where an argument stands for nothing.
+    Raises ModelError M101 where an argument stands for nothing, UsageError U103 where folders have too many entries.
     """
     found: dict[str, Input] = {}
     findings = []
+    listing = _Listing()
     for argument in arguments:
         if argument == STREAM:
             named = [Input(STREAM)]
         elif os.path.isdir(argument):
-            named = _chosen(_below(argument), products)
+            named = _chosen(_below(argument, listing), products)
         elif glob.has_magic(argument) and not os.path.lexists(argument):
-            paths = sorted(path for path in glob.iglob(argument, recursive=True) if not os.path.isdir(path))
-            named = _chosen([Input(path) for path in paths], products)
+            paths = sorted(path for path in _matching(argument, listing) if not os.path.isdir(path))
+            named = _chosen([Input(path, found=True) for path in paths], products)
         else:
             named = [Input(argument)]
         if not named:
@@ -50,14 +61,89 @@ def expand(arguments: Iterable[str], *, products: bool) -> list[Input]:
     return list(found.values())
 
 
-def _below(folder: str) -> list[Input]:
+class _Listing:
+    """The entries of folders, MOST_ENTRIES at most. Links to folders are not followed, so no folder occurs twice."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def entries(self, folder: str) -> list[os.DirEntry[str]]:
+        """Return a folder's entries by name. Raises OSError, and UsageError U103 where they are too many."""
+        found = []
+        with os.scandir(folder or os.curdir) as entries:
+            for entry in entries:
+                found.append(entry)
+                if self._count + len(found) > MOST_ENTRIES:
+                    why = f"there are more than {MOST_ENTRIES:,} files and folders in what is named"
+                    raise _unfit("the folder is too large", "name a folder below it, or the files", why)
+        self._count += len(found)
+        return sorted(found, key=lambda entry: entry.name)
+
+    def below(self, folder: str) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
+        """Yield a folder and all folders below it, as paths relative to it: with their entries, None if unreadable."""
+        pending = [""]
+        while pending:
+            below = pending.pop()
+            try:
+                entries = self.entries(os.path.join(folder, below) if below else folder)
+            except OSError:
+                yield below, None
+                continue
+            yield below, entries
+            inner = [os.path.join(below, entry.name) for entry in entries if _is_folder(entry, follow=False)]
+            pending += reversed(inner)
+
+
+def _is_folder(entry: os.DirEntry[str], follow: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=follow)
+    except OSError:
+        return False
+
+
+def _below(folder: str, listing: _Listing) -> list[Input]:
+    """Return the models in a folder; a folder that cannot be read is among them, to be reported like a model."""
     found = []
-    for place, folders, files in os.walk(folder):
-        folders.sort()
-        below = os.path.relpath(place, folder)
-        below = "" if below == os.curdir else below
-        found += [Input(os.path.join(place, file), below) for file in sorted(files) if file.endswith(".onnx")]
+    for below, entries in listing.below(folder):
+        place = os.path.join(folder, below) if below else folder
+        if entries is None:
+            found.append(Input(place, True, folder, below))
+            continue
+        names = [each.name for each in entries if each.name.endswith(".onnx") and not _is_folder(each, follow=True)]
+        found += [Input(os.path.join(place, name), True, folder, below) for name in names]
     return found
+
+
+def _matching(pattern: str, listing: _Listing) -> list[str]:
+    """Return the paths that a pattern matches; ** is any number of folders, and no wildcard matches hidden names."""
+    drive, rest = os.path.splitdrive(pattern)
+    parts = [part for part in _SEPARATOR.split(rest) if part]
+    found = [f"{drive}{os.sep if _SEPARATOR.match(rest) else ''}"]
+    for part in [*parts, "*"] if parts[-1] == "**" else parts:
+        if part == "**":
+            found = [os.path.join(each, below) if below else each for each in found for below in _open(each, listing)]
+        elif glob.has_magic(part):
+            found = [os.path.join(each, name) for each in found for name in _names(each, part, listing)]
+        else:
+            found = [path for each in found if os.path.lexists(path := os.path.join(each, part))]
+        found = [*dict.fromkeys(found)]
+    return found
+
+
+def _open(folder: str, listing: _Listing) -> Iterator[str]:
+    """Yield a folder, as "", and the folders below it that are not hidden."""
+    for below, entries in listing.below(folder):
+        if entries is not None and not any(part.startswith(".") for part in below.split(os.sep)):
+            yield below
+
+
+def _names(folder: str, pattern: str, listing: _Listing) -> list[str]:
+    try:
+        names = [entry.name for entry in listing.entries(folder)]
+    except OSError:
+        return []
+    hidden = pattern.startswith(".")
+    return [name for name in fnmatch.filter(names, pattern) if hidden or not name.startswith(".")]
 
 
 def _chosen(inputs: list[Input], products: bool) -> list[Input]:
@@ -75,15 +161,19 @@ class Output(NamedTuple):
     folder: str = ""
     in_place: bool = False
 
-    def path(self, model: Input, suffix: str) -> str:
-        """Return the file that a result is written to: in a folder, <name>-<suffix>.onnx; "-" for stdout."""
-        if self.stream:
-            return STREAM
-        if self.in_place:
-            return model.path
-        if self.file:
-            return self.file
-        return os.path.join(_folder(model, self.folder), f"{_stem(model)}-{suffix}.onnx")
+    def place(self, model: Input, suffix: str) -> tuple[str, str]:
+        """Return the folder that a result is written to, and its path below it: <name>-<suffix>.onnx, or the input's.
+
+        The folder is one that the user named, or that of a file which the user named.
+        """
+        if self.folder:
+            folder, below = self.folder, model.below or ""
+        elif model.below is not None:
+            folder, below = model.root, model.below
+        else:
+            folder, below = os.path.dirname(model.path), ""
+        name = os.path.basename(model.path) if self.in_place else f"{_stem(model)}-{suffix}.onnx"
+        return folder, os.path.join(below, name)
 
 
 def suffix(opsets: Mapping[str, int]) -> str:

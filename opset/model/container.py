@@ -13,7 +13,8 @@ from opset.errors import Finding, UsageError
 from opset.model import tensor, wire, writing
 from opset.model.external import Folder
 from opset.model.parts import ModelParts, Piece, chunks, parse
-from opset.model.source import BytesSource, open_model_file, spool
+from opset.model.reading import open_model_file, spool
+from opset.model.source import BytesSource
 
 ModelLike: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes] | Model | Any"
 """A path, a model's bytes, a binary stream, a Model, or a ModelProto of the onnx package."""
@@ -76,9 +77,7 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
     if isinstance(source, Model):
         return source
     if isinstance(source, (str, os.PathLike)):
-        path = os.fsdecode(source)
-        file, kind = open_model_file(path)
-        return Model(file, kind, Folder(path, allow_external_roots) if kind == "path" else None)
+        return load_file(os.fsdecode(source), allow_external_roots)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Model(BytesSource(bytes(source)), "bytes")
     message: Any = source
@@ -97,3 +96,9 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
             help="give a path, bytes, a binary stream, an opset.Model or an onnx.ModelProto",
         )
     )
+
+
+def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] = (), *, pipes: bool = True) -> Model:
+    """Return the model of a path, as `load` does; without `pipes`, refuse a named pipe by ModelError M101."""
+    file, kind = open_model_file(path, pipes=pipes)
+    return Model(file, kind, Folder(path, allow_external_roots) if kind == "path" else None)

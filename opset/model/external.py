@@ -3,7 +3,8 @@
 A model is untrusted, and so is the path that it states. With every link resolved, the path must lead to a regular file
 inside the model's folder. Where the model file itself is a link, as in the cache of a model hub, the folder of the file
 that it leads to counts too. The file is opened part by part below that folder, following no link any more, and judged
-by its descriptor, so that nothing can be exchanged between the look and the read.
+by its descriptor, so that nothing can be exchanged between the look and the read. It must have no second name: a hard
+link is a way out of the folder that cannot be seen.
 """
 
 from __future__ import annotations
@@ -18,7 +19,18 @@ from typing import Any, NamedTuple
 
 from opset.errors import Finding, ModelError, quoted
 from opset.model.encoding import data_size, misfit, named
-from opset.model.source import FOLDER, NO_FOLLOW, NO_WAIT, OPEN, changed, file_state, read_exactly
+from opset.model.source import (
+    FOLDER,
+    NO_FOLLOW,
+    NO_WAIT,
+    OPEN,
+    Access,
+    access_of,
+    changed,
+    file_state,
+    read_exactly,
+    resolved,
+)
 from opset.model.wire import Segment
 
 EXTERNAL = 1
@@ -41,46 +53,58 @@ class Folder:
     def __init__(self, model_path: str, allowed: Iterable[str | os.PathLike[str]] = ()) -> None:
         path = os.path.abspath(model_path)
         self.path = os.path.dirname(path)
-        self.roots = [os.path.realpath(self.path)]
+        self._own = [resolved(self.path)]
         if os.path.islink(path):
-            self.roots.append(os.path.dirname(os.path.realpath(path)))
-        self.roots += [os.path.realpath(os.fsdecode(root)) for root in allowed]
+            self._own.append(os.path.dirname(resolved(path)))
+        self._allowed = [resolved(os.fsdecode(root)) for root in allowed]
 
     def file(self, location: str, where: str) -> ExternalFile:
-        """The file at a location; raise ModelError M201 if it is outside, M202 if missing, M203 if not regular."""
+        """Return the file at a location.
+
+        Raises ModelError M201 if it is outside, M202 if missing, M203 if not regular, M209 if it has other names.
+        """
         if "\0" in location:
             raise _outside(location, where, "the location holds a NUL character")
         real = self.real_path(location)
-        for root in self.roots:
-            if real.startswith(os.path.join(root, "")):
-                return ExternalFile(root, os.path.relpath(real, root), os.path.join(self.path, location), where)
+        for roots, trusted in ((self._allowed, True), (self._own, False)):
+            for root in roots:
+                if real.startswith(os.path.join(root, "")):
+                    name = os.path.join(self.path, location)
+                    return ExternalFile(root, os.path.relpath(real, root), name, where, trusted)
         raise _outside(location, where, f"it leads to {real}")
 
     def real_path(self, location: str) -> str:
         """Return the path that a location leads to with every link resolved, or "" where it cannot lead anywhere."""
-        return "" if "\0" in location else os.path.realpath(os.path.join(self.path, location))
+        return "" if "\0" in location else resolved(os.path.join(self.path, location))
 
     def holds(self, folder: str) -> bool:
         """Return whether a folder is the model's own."""
-        return os.path.realpath(folder) == self.roots[0]
+        return resolved(folder) == self._own[0]
 
 
 class ExternalFile:
-    """A data file. It is opened whenever it is read and must then still be the file that it was at first."""
+    """A data file. It is opened whenever it is read and must then still be the file that it was at first.
 
-    def __init__(self, root: str, relative: str, name: str, where: str) -> None:
+    In a folder that the user trusts it may have several names, elsewhere only one.
+    """
+
+    def __init__(self, root: str, relative: str, name: str, where: str, trusted: bool) -> None:
         self.name = name
         self.real = os.path.join(root, relative)
-        self._root, self._relative, self._where = root, relative, where
+        self._root, self._relative, self._where, self._trusted = root, relative, where, trusted
         self._identity: tuple[int, ...] | None = None
         with self.descriptor() as descriptor:
-            self.size = os.fstat(descriptor).st_size
+            status = os.fstat(descriptor)
+            self.size = status.st_size
+            self.access: Access | None = access_of(descriptor, status)
 
     @contextmanager
     def descriptor(self) -> Iterator[int]:
         """Return a descriptor of the file; raise ModelError M105 if it is not what it was, or changes meanwhile."""
         descriptor = _open_below(self._root, self._relative, self.name, self._where)
         try:
+            if not self._trusted and os.fstat(descriptor).st_nlink > 1:
+                raise _with_other_names(self.name, self._where)
             self._check(descriptor)
             yield descriptor
             self._check(descriptor)
@@ -120,7 +144,7 @@ def reference(tensor: Any) -> Reference:
 
 
 def data_range(folder: Folder | None, tensor: Any) -> Segment:
-    """Return where a tensor's external data is; raise ModelError M201 to M207 if it cannot be used."""
+    """Return where a tensor's external data is; raise ModelError M201 to M207, or M209, if it cannot be used."""
     said = reference(tensor)
     size = data_size(tensor)
     if said.length is not None and said.length != size:
@@ -146,7 +170,7 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
 def findings(model: Any, folder: Folder | None) -> list[Finding]:
     """Return all that is wrong with the external data of a ModelProto, found without reading it.
 
-    M201 to M207 say why a tensor's data cannot be used; M208 names keys that have no meaning, or are duplicates.
+    M201 to M207 and M209 say why a tensor's data cannot be used; M208 names keys without a meaning, and duplicates.
     """
     found = odd_keys(model)
     for tensor in filter(is_external, tensors(model)):
@@ -242,6 +266,19 @@ def _outside(location: str, where: str, why: str) -> ModelError:
             where,
             why,
             "allow its folder if you trust the model: allow_external_roots, or --allow-external-root DIR",
+        )
+    )
+
+
+def _with_other_names(name: str, where: str) -> ModelError:
+    return ModelError(
+        Finding(
+            "M209",
+            "an external data file has other names",
+            where,
+            "there are hard links to it, and one of them may be a file outside of the model's folder",
+            "copy the file, or allow its folder: allow_external_roots, or --allow-external-root DIR",
+            name,
         )
     )
 

@@ -19,14 +19,14 @@ Self = TypeVar("Self", bound="ModelParts")
 
 
 class ModelParts:
-    """A ModelProto whose large data stays in its source; `opset.model.Model` describes the attributes."""
+    """A ModelProto whose large data stays in its `source`; `opset.model.Model` describes the other attributes."""
 
     def __init__(self, source: Source, kind: str, folder: Folder | None = None, given: type[Any] | None = None) -> None:
         self.path = source.name if kind == "path" else None
         self.kind = kind
         self.folder = folder
         self._given = given
-        self._source = source
+        self.source = source
         self._token = os.urandom(wire.TOKEN_SIZE)
         self.proto: Any = proto.ModelProto()
         try:
@@ -83,7 +83,7 @@ class ModelParts:
         except (EncodeError, ValueError) as error:
             raise wire.too_large(self.proto.ByteSize(), self.path or "") from error
         if proto.ModelProto.FromString(self._skeleton).SerializeToString() == skeleton:
-            return [wire.Segment(self._source, 0, self._source.size)], self._source.size
+            return [wire.Segment(self.source, 0, self.source.size)], self.source.size
         if checked:
             parse(proto.ModelProto, skeleton, self.path or "")  # writing has no limit to nesting, reading has
         pieces, size = wire.splice(skeleton, self._token, self._segments)

@@ -11,14 +11,10 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from opset.errors import Finding, ModelError, UsageError
+from opset.errors import Finding, ModelError
 
-IN_MEMORY = 1 << 20
-"""A file of at most this many bytes is read at once and closed, so that many small models need no descriptors."""
-SPOOLED = 64 << 20
-"""A stream of more than this many bytes goes to a temporary file."""
 CHUNK = 1 << 20
 
 # Not every system has every one of these flags.
@@ -28,11 +24,19 @@ NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | OPEN
 
 
+class Access(NamedTuple):
+    """The permissions of a file and its group: at most these are those of a new file with the same content."""
+
+    mode: int
+    group: int
+
+
 class Source(Protocol):
-    """Bytes at offsets 0 to `size`; `name` is the file's path as the user gave it, or ""."""
+    """Bytes at offsets 0 to `size`; `name` is the file's path as the user gave it, or ""; `access` None for no file."""
 
     name: str
     size: int
+    access: Access | None
 
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
@@ -45,8 +49,8 @@ class Source(Protocol):
 class BytesSource:
     """Bytes in memory."""
 
-    def __init__(self, data: bytes, name: str = "") -> None:
-        self.data, self.name, self.size = data, name, len(data)
+    def __init__(self, data: bytes, name: str = "", access: Access | None = None) -> None:
+        self.data, self.name, self.size, self.access = data, name, len(data), access
 
     def read(self, offset: int, count: int) -> bytes:
         """Return `count` bytes from `offset`."""
@@ -69,8 +73,10 @@ class FileSource:
         self.name = name
         self._descriptor = descriptor
         weakref.finalize(self, os.close, descriptor)
-        self._state = file_state(os.fstat(descriptor))
-        self.size = self._state[0]
+        status = os.fstat(descriptor)
+        self._state = file_state(status)
+        self.size = status.st_size
+        self.access: Access | None = access_of(descriptor, status)
 
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
@@ -94,13 +100,40 @@ def file_state(status: os.stat_result) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def changed(name: str) -> ModelError:
+def access_of(descriptor: int, status: os.stat_result) -> Access:
+    """Return the permissions of an open file, without those of its group where an access list may say otherwise."""
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & 0o070 and not mode & 0o004 and ACCESS_LIST in attributes(descriptor):
+        mode &= ~0o070  # these bits are then the most that the list grants to anybody
+    return Access(mode, status.st_gid)
+
+
+ACCESS_LIST: Final = "system.posix_acl_access"
+
+
+def attributes(descriptor: int) -> list[str]:
+    """Return the names of an open file's extended attributes, none where the system has no such thing."""
+    try:
+        return os.listxattr(descriptor) if hasattr(os, "listxattr") else []
+    except OSError:
+        return []
+
+
+def resolved(path: str) -> str:
+    """Return a path with every link resolved; raise ModelError M105 where a link is exchanged meanwhile."""
+    try:
+        return os.path.realpath(path)
+    except OSError as error:
+        raise changed(path, "a link on the way to it was exchanged") from error
+
+
+def changed(name: str, why: str = "size or time of modification is not what it was when it was opened") -> ModelError:
     """Return the error for a file that is not any more what it was when it was opened."""
     return ModelError(
         Finding(
             "M105",
             "the file changed while it was being read",
-            why="its size or its time of modification is not what it was when it was opened",
+            why=why,
             help="wait until nothing writes to the file, then try again",
             file=name,
         )
@@ -149,52 +182,6 @@ def cannot_open(name: str, error: OSError | ValueError) -> ModelError:
     """Return the error for a model file that the system does not open or read."""
     why = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return ModelError(Finding("M101", "the file cannot be read", why=why, file=name))
-
-
-def open_model_file(path: str) -> tuple[Source, str]:
-    """Open a model's file ("path") or read a named pipe to its end ("stream"); raise ModelError M101 for others."""
-    try:
-        status = os.stat(path)
-        if stat.S_ISFIFO(status.st_mode):
-            with open(path, "rb") as pipe:
-                return spool(pipe, path), "stream"
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(0, "it is a folder")
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(0, "it is neither a regular file nor a pipe")
-        descriptor = os.open(path, os.O_RDONLY | NO_WAIT | OPEN)
-    except (OSError, ValueError) as error:
-        raise cannot_open(path, error) from error
-    source = FileSource(descriptor, path)
-    if source.size > IN_MEMORY:
-        return source, "path"
-    data = source.read(0, source.size)
-    source.check_unchanged()
-    return BytesSource(data, path), "path"
-
-
-def spool(stream: IO[Any], name: str) -> Source:
-    """Read a binary stream to its end, into memory, or into an unnamed temporary file where it is large.
-
-    Raises UsageError U103 if it is a stream of text, ModelError M101 if reading fails.
-    """
-    import tempfile  # here, since it brings half the standard library with it
-
-    try:
-        size = 0
-        with tempfile.SpooledTemporaryFile(SPOOLED) as kept:
-            while chunk := stream.read(CHUNK):
-                if not isinstance(chunk, (bytes, bytearray, memoryview)):
-                    why = f"reading from it returns {type(chunk).__name__}"
-                    raise UsageError(Finding("U103", "this is no binary stream", why=why, help="open it in mode 'rb'"))
-                size += kept.write(chunk)
-            if size > SPOOLED:
-                kept.flush()
-                return FileSource(os.dup(kept.fileno()), name)
-            kept.seek(0)
-            return BytesSource(kept.read(), name)
-    except (OSError, ValueError) as error:
-        raise cannot_open(name, error) from error
 
 
 def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:

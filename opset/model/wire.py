@@ -42,6 +42,7 @@ TYPED_FIELDS: Final = {"float_data": 4, "int32_data": 5, "int64_data": 7, "doubl
 # The data fields, and the wire type of their elements where they are not packed.
 _DATA_FIELDS: Final = {RAW_DATA: LENGTH, 4: FIXED32, 5: VARINT, 7: VARINT, 10: FIXED64, 11: VARINT}
 
+_CUT: Final = "the message ends inside a number"
 _LONG: Final = "a number is longer than 64 bits"
 _DEEPER: Final = f"more than {DEEPEST} messages are nested here, and protobuf reads no more than that"
 
@@ -229,7 +230,7 @@ def _varint_at(window: bytes, index: int, base: int) -> tuple[int, int]:
     start = index
     while True:
         if index >= len(window):
-            raise WireError("M103", base + start, "the message ends inside a number")
+            raise WireError("M103", base + start, _CUT)
         byte = window[index]
         index += 1
         value |= (byte & 0x7F) << shift
@@ -487,9 +488,94 @@ _TOO_LONG: Final = re.compile(rb"[\x80-\xff]{9}[\x02-\xff]")
 
 def starts_like_model(head: bytes) -> bool:
     """Return whether bytes begin with a field of ModelProto, and are not just text."""
-    kinds = {f.number: VARINT if f.type == f.TYPE_INT64 else LENGTH for f in proto.ModelProto.DESCRIPTOR.fields}
     try:
         tag = _varint_at(head, 0, 0)[0]
     except WireError:
         return False
-    return kinds.get(tag >> 3) == tag & 7 and not all(byte >= 32 or byte in b"\t\n\r\f" for byte in head)
+    return _is_of_model(tag) and not _is_text(head)
+
+
+def _is_of_model(tag: int) -> bool:
+    return _wire_types().get(tag >> 3) == tag & 7
+
+
+@cache
+def _wire_types() -> dict[int, int]:
+    return {f.number: VARINT if f.type == f.TYPE_INT64 else LENGTH for f in proto.ModelProto.DESCRIPTOR.fields}
+
+
+def _is_text(data: bytes) -> bool:
+    return not data.translate(None, _TEXT)
+
+
+_TEXT: Final = bytes([*b"\t\n\r\f", *range(32, 256)])
+
+
+class TopLevel:
+    """The fields of a ModelProto that arrives piece by piece: whether it can still be one.
+
+    What is inside the fields is not examined, nor what follows after a group or after MOST_CHECKED fields: that is left
+    to those who have all of it.
+    """
+
+    def __init__(self) -> None:
+        self._arrived = 0
+        self._next = 0  # where the next field begins
+        self._rest = b""  # what has arrived of it
+        self._fields = 0
+        self._is_text = True
+
+    @property
+    def least(self) -> int:
+        """The number of bytes that the message has at least."""
+        return max(self._arrived, self._next)
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes; raise WireError as soon as no model begins like this."""
+        window = self._rest + data
+        base = self._arrived - len(self._rest)
+        self._arrived += len(data)
+        self._rest = b""
+        if self._is_text:
+            self._is_text = _is_text(data)
+            if self._is_text and self._arrived >= _LONG_TEXT:
+                raise WireError("M102", 0, "it is text")
+        while self._next < self._arrived and self._fields < MOST_CHECKED:
+            index = self._next - base
+            try:
+                after = _after_field(window, index, base)
+            except WireError as error:
+                if error.why != _CUT or len(window) - index >= _HEADER:
+                    raise
+                self._rest = window[index:]
+                return
+            self._fields = MOST_CHECKED if after is None else self._fields + 1
+            self._next = base + (after or len(window))
+
+
+_LONG_TEXT: Final = 1 << 16
+MOST_CHECKED: Final = 1 << 18
+"""How many fields of a message are checked while it arrives."""
+
+
+def _after_field(window: bytes, index: int, base: int) -> int | None:
+    """Return the index behind a field of a ModelProto, perhaps behind the window; None if it is a group."""
+    start = base + index
+    tag, index = _varint_at(window, index, base)
+    if start == 0 and not _is_of_model(tag):
+        raise WireError("M102", 0, "it does not begin like one")
+    if not 0 < tag >> 3 < 1 << 29:
+        raise WireError("M103", start, f"{tag >> 3} is not a field number")
+    match tag & 7:
+        case 0:  # VARINT
+            return _varint_at(window, index, base)[1]
+        case 1:  # FIXED64
+            return index + 8
+        case 2:  # LENGTH
+            length, index = _varint_at(window, index, base)
+            return index + length
+        case 3:  # START_GROUP
+            return None
+        case 5:  # FIXED32
+            return index + 4
+    raise WireError("M103", start, f"{tag & 7} is not a wire type that begins a field")

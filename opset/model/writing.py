@@ -7,30 +7,26 @@ old model or the new one; only where `force` replaces a data file too can it fal
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager
 from typing import IO, Any, Final
 
 from opset.errors import Finding, ModelError, OpsetError, UsageError, quoted
 from opset.model import external as external_data
 from opset.model import proto, wire
 from opset.model import tensor as tensors
+from opset.model.copying import ALIGNMENT
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.encoding import data_size
+from opset.model.files import TEMPORARY, Files, Place, exists
 from opset.model.parts import ModelParts, Piece, chunks
-from opset.model.source import CHUNK, NO_FOLLOW, OPEN, changed, read_into, write_all
+from opset.model.source import NO_WAIT, OPEN, Source, resolved
 
-MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
-ALIGNMENT: Final = 4096
-"""Where `move` lets the data of each tensor start: at multiples of a page, so that it can be mapped into memory."""
-
-COPIED_AT_ONCE: Final = 4 << 20
-FLUSHED_AT_ONCE: Final = 16 << 20
+MODES: Final = ("auto", "keep", "copy", "inline", "move")
 
 
 def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
@@ -40,8 +36,8 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
 
     - "auto": as "keep" where the output is in the model's own folder or the model has none, else as "copy";
     - "keep": locations stay as they are, and the files are not opened;
-    - "copy": the files are copied beside the output, under the same relative locations;
-    - "link": the same, by hard links (which the onnx package refuses to read);
+    - "copy": the files are copied beside the output, under the same relative locations (a file system that can share
+      blocks between files does so);
     - "inline": the data goes into the model;
     - "move": this and the large data of all other dense tensors goes into one new file beside the output,
       `<output's name>.data` (few readers take sparse tensors from there).
@@ -50,31 +46,101 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
     M105 a source changed, M111 the model is too large, M2xx external data is missing or unsafe.
     """
     output = os.fsdecode(path)
-    if "\0" in output:
-        raise UsageError(Finding("U104", "the output cannot be written", why="its name holds NUL", file=output))
-    if external not in MODES:
-        raise UsageError(Finding("U103", f"external={quoted(external)} is not known", help=", ".join(MODES)))
-    try:
+    with _reported(output):
         if (stream := _open_stream(output)) is not None:
             with stream:
                 write_stream(model, stream, external=external)
             return
+        if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
+            why = "the folder that it is to be in does not exist"
+            raise UsageError(Finding("U104", "the output cannot be written", why=why, file=output))
         _check_output(model, output, force)
-        with _Files(force) as files:
-            folder = os.path.dirname(os.path.abspath(output))
-            if external == "auto":
-                kept = model.folder is None or model.folder.holds(folder)
-                external = "keep" if kept else "copy"
-            if external in ("copy", "link"):
-                _bring(model, output, files, link=external == "link")
-            elif external == "move":
-                model = _moved(model, output, files)
-            elif external == "inline":
-                model = _inlined(model)
-            files.write(output, model.pieces()[0])
-            files.commit()
+        with Files(force, _spared(model)) as files:
+            folder = files.folder(os.path.dirname(os.path.abspath(output)))
+            _write(model, Place(folder, os.path.basename(output)), external, files)
+
+
+def save_below(
+    model: ModelParts, folder: str, relative: str, *, external: str = "auto", force: bool = False
+) -> None:
+    """Write a model to a path below a folder, as `save` does, but to a file alone, and on a way without links.
+
+    Folders that do not exist are made. Raises UsageError U104 where a link is on the way.
+    """
+    output = os.path.join(folder, relative)
+    with _reported(output):
+        _check_output(model, output, force)
+        with Files(force, _spared(model)) as files:
+            *parents, name = relative.split(os.sep)
+            _write(model, Place(files.inside(files.folder(folder or os.curdir), parents), name), external, files)
+
+
+def save_in_place(
+    model: ModelParts, folder: str, relative: str, roots: Iterable[str | os.PathLike[str]] = (), *,
+    external: str = "auto", force: bool = False,
+) -> None:  # fmt: skip
+    """Replace the model at a path below a folder, by its result; a link stays, and what it leads to is replaced.
+
+    Raises UsageError U104 where a link leads out of its own folder and not into one of `roots`, U102 where `force` does
+    not allow to replace data files, U103 where `external` puts data beside a model that is reached by a link.
+    """
+    path = os.path.join(folder, relative)
+    if os.path.islink(path):
+        folder, relative = _target_of_link(path, roots)
+        if external in ("copy", "move") and os.path.dirname(relative):
+            why = "its data would be in another folder than the link"
+            raise UsageError(Finding("U103", f"external='{external}' does not fit a link", why=why, file=path))
+        external = "keep" if external == "auto" else external
+    data = os.path.join(folder, f"{relative}.data")
+    if not force and external == "move" and os.path.lexists(data):  # to be replaced is the model alone
+        raise exists(data)
+    save_below(model, folder, relative, external=external, force=True)
+
+
+def _target_of_link(path: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str]:
+    """Return an allowed folder, and below it the path that a link leads to."""
+    real = resolved(path)
+    for root in (os.path.dirname(os.path.abspath(path)), *map(os.fsdecode, roots)):
+        root = resolved(root)
+        if real.startswith(os.path.join(root, "")):
+            return root, os.path.relpath(real, root)
+    why = f"it is a link, and leads out of its folder, to {real}"
+    help = "name the file itself, write elsewhere with -o, or allow its folder: --allow-external-root DIR"
+    raise UsageError(Finding("U104", "the output cannot be written", why=why, help=help, file=path))
+
+
+@contextmanager
+def _reported(output: str) -> Iterator[None]:
+    """Raise UsageError U104 for what the system does not do."""
+    if "\0" in output:
+        raise UsageError(Finding("U104", "the output cannot be written", why="its name holds NUL", file=output))
+    try:
+        yield
     except OSError as error:
         raise _cannot_write(output, error) from error
+
+
+def _spared(model: ModelParts) -> set[str]:
+    """Return the names of the model's files: they are not removed though they look like temporary files."""
+    return {os.path.basename(name) for name in (model.path or "", *external_data.locations(model.proto))}
+
+
+def _write(model: ModelParts, place: Place, external: str, files: Files) -> None:
+    """Write a model and its external data, all or nothing."""
+    if external not in MODES:
+        raise UsageError(Finding("U103", f"external={quoted(external)} is not known", help=", ".join(MODES)))
+    if external == "auto":
+        kept = model.folder is None or model.folder.holds(place.folder.path)
+        external = "keep" if kept else "copy"
+    if external == "copy":
+        _bring(model, place, files)
+    elif external == "move":
+        model = _moved(model, place, files)
+    elif external == "inline":
+        model = _inlined(model)
+    pieces = model.pieces()[0]
+    files.write(place, pieces, [model.source, *(piece.source for piece in pieces if isinstance(piece, wire.Segment))])
+    files.commit()
 
 
 def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep") -> None:
@@ -109,196 +175,12 @@ def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
     Raises UsageError U102 where one exists and `force` does not allow it, U104 where writing fails.
     """
     if existing := [path for path in files if os.path.lexists(path) and not force]:
-        raise UsageError(finding for path in existing for finding in _exists(path).findings)
-    path = ""
-    try:
-        with _Files(force) as together:
-            for path, data in files.items():
-                together.folder(os.path.dirname(os.path.abspath(path)))
-                together.write(path, [data])
-            together.commit()
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-
-
-class _Files:
-    """Files that are written together: each is written under a temporary name, and `commit` renames them in order.
-
-    What was not committed is removed at the end; if a commit fails halfway, so is what it put where nothing was before.
-    """
-
-    def __init__(self, force: bool) -> None:
-        self.force = force
-        self._waiting: list[tuple[str, str]] = []
-        self._created: list[str] = []
-
-    def __enter__(self) -> _Files:
-        return self
-
-    def write(self, target: str, pieces: Iterable[Piece]) -> None:
-        """Write a file, to be renamed to `target`, with the access rights of what is there now."""
-        temporary = self._temporary(target)
-        descriptor = os.open(temporary, _CREATE, 0o666)
-        try:
-            with suppress(FileNotFoundError):
-                status = os.lstat(target)
-                if stat.S_ISREG(status.st_mode):
-                    os.chmod(temporary, stat.S_IMODE(status.st_mode) & 0o777)
-            _write(descriptor, pieces)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def link(self, target: str, file: external_data.ExternalFile) -> None:
-        """Make a second name for a file, to be renamed to `target`."""
-        temporary = self._temporary(target)
-        try:
-            os.link(file.real, temporary)
-        except OSError as error:
-            raise UsageError(
-                Finding(
-                    "U104",
-                    "a hard link cannot be made",
-                    why=error.strerror or str(error),
-                    help="copy the data instead: external='copy'",
-                    file=target,
-                )
-            ) from error
-        with file.descriptor() as descriptor:
-            if not os.path.samestat(os.lstat(temporary), os.fstat(descriptor)):
-                raise changed(file.name)
-
-    def folder(self, path: str) -> None:
-        """Make sure that a folder exists."""
-        missing = []
-        while not os.path.isdir(path):
-            missing.append(path)
-            path = os.path.dirname(path)
-        for folder in reversed(missing):
-            os.mkdir(folder)
-            self._created.append(folder)
-
-    def commit(self) -> None:
-        """Rename every file to its target, the last one when the others are safe on the disk."""
-        *before, last = self._waiting
-        for group in (before, [last]):
-            for temporary, target in group:
-                existed = os.path.lexists(target)
-                _rename(temporary, target, self.force)
-                self._waiting.remove((temporary, target))
-                if not existed:
-                    self._created.append(target)
-            if group == [last]:
-                self._created.clear()  # from here on the files belong to the model that is there
-            for folder in {os.path.dirname(target) for _, target in group}:
-                _flush_folder(folder)
-
-    def _temporary(self, target: str) -> str:
-        target = os.path.abspath(target)
-        temporary = os.path.join(os.path.dirname(target), f".opset-{os.urandom(8).hex()}.tmp")
-        self._waiting.append((temporary, target))
-        return temporary
-
-    def __exit__(self, *_: object) -> None:
-        for path in (*(temporary for temporary, _ in self._waiting), *reversed(self._created)):
-            with suppress(OSError):
-                (os.rmdir if os.path.isdir(path) else os.unlink)(path)
-
-
-_CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | NO_FOLLOW | OPEN
-
-
-def _rename(temporary: str, target: str, force: bool) -> None:
-    """Rename a file, over an existing one only with `force`; raise UsageError U102."""
-    if not force:
-        try:
-            os.link(temporary, target)  # unlike a rename, this fails where something is
-        except FileExistsError as error:
-            raise _exists(target) from error
-        except OSError as error:  # a file system without hard links
-            if os.path.lexists(target):
-                raise _exists(target) from error
-        else:
-            os.unlink(temporary)
-            return
-    os.replace(temporary, target)
-
-
-def _flush_folder(folder: str) -> None:
-    """Make renames in a folder safe on the disk, where the system opens folders."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            with suppress(OSError):  # some file systems do not flush folders
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _write(descriptor: int, pieces: Iterable[Piece]) -> None:
-    """Write pieces one after the other, data of files from file to file."""
-    flushed = 0
-    with open(descriptor, "wb", CHUNK, closefd=False) as file:
-        for piece in pieces:
-            flushed = _write_piece(file, piece, flushed)
-
-
-def _write_piece(file: IO[bytes], piece: Piece, flushed: int) -> int:
-    """Write one piece; take and return up to where the file is being flushed."""
-    if isinstance(piece, wire.Segment):
-        with piece.source.descriptor() as origin:
-            if origin is not None:
-                file.write(piece.header)
-                file.flush()
-                count = piece.end - piece.start
-                return _copy(origin, piece.start, count, file.fileno(), piece.source.name, flushed)
-    for chunk in chunks([piece]):
-        file.write(chunk)
-    return flushed
-
-
-def _copy(origin: int, offset: int, count: int, target: int, name: str, flushed: int) -> int:
-    """Copy bytes from one file to another: by the system where pages lie alike in both, else through one buffer.
-
-    Only then can a file system share blocks or move whole pages; elsewhere it copies more slowly than this does. Takes
-    and returns up to where the target is being flushed.
-    """
-    alike = (os.lseek(target, 0, os.SEEK_CUR) - offset) % ALIGNMENT == 0
-    while count and alike and hasattr(os, "copy_file_range"):
-        try:
-            done = os.copy_file_range(origin, target, min(count, 1 << 30), offset)
-        except OSError as error:
-            if error.errno not in _NOT_HERE:
-                raise
-            break
-        if not done:
-            break
-        offset, count = offset + done, count - done
-    buffer = memoryview(bytearray(min(count, COPIED_AT_ONCE)))
-    while count:
-        part = buffer[: min(count, len(buffer))]
-        done = read_into(origin, offset, part, name)
-        if not done:
-            raise changed(name)
-        write_all(target, part[:done])
-        offset, count = offset + done, count - done
-        flushed = _begin_flush(target, flushed)
-    return flushed
-
-
-def _begin_flush(descriptor: int, flushed: int) -> int:
-    """Start to write what follows `flushed` to the disk, once it is much; return the offset up to which that is done.
-
-    Linux does so for pages that are said not to be needed, and little is left to wait for at the end.
-    """
-    position = os.lseek(descriptor, 0, os.SEEK_CUR)
-    if position - flushed < FLUSHED_AT_ONCE or not hasattr(os, "posix_fadvise"):
-        return flushed
-    os.posix_fadvise(descriptor, flushed, position - flushed, os.POSIX_FADV_DONTNEED)
-    return position
-
-
-_NOT_HERE: Final = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
+        raise UsageError(finding for path in existing for finding in exists(path).findings)
+    with _reported(next(iter(files), "")), Files(force) as together:
+        for path, data in files.items():
+            folder, name = os.path.split(os.path.abspath(path))
+            together.write(Place(together.folder(folder), name), [data])
+        together.commit()
 
 
 def _open_stream(output: str) -> IO[bytes] | None:
@@ -307,22 +189,28 @@ def _open_stream(output: str) -> IO[bytes] | None:
         number = {"stdout": 1, "stderr": 2}.get(own[1]) or int(own[2] or own[3])
         return open(os.dup(number), "wb")
     try:
-        mode = os.stat(output).st_mode
+        if not _is_stream(os.stat(output)):
+            return None
     except FileNotFoundError:
         return None
-    return open(output, "wb") if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode) else None
+    descriptor = os.open(output, os.O_WRONLY | OPEN)  # a file that is put there meanwhile is not emptied
+    if not _is_stream(os.fstat(descriptor)):
+        os.close(descriptor)
+        return None
+    return open(descriptor, "wb")
+
+
+def _is_stream(status: os.stat_result) -> bool:
+    return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode) or stat.S_ISSOCK(status.st_mode)
 
 
 def _check_output(model: ModelParts, output: str, force: bool) -> None:
     """Raise UsageError where the output is a folder, exists, or is a data file of the model itself."""
     if os.path.isdir(output) or not os.path.basename(output):
         raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=output))
-    if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
-        why = "the folder that it is to be in does not exist"
-        raise UsageError(Finding("U104", "the output cannot be written", why=why, file=output))
     if os.path.lexists(output):
         if not force:
-            raise _exists(output)
+            raise exists(output)
         _spare_data(model, output)
 
 
@@ -330,7 +218,7 @@ def _spare_data(model: ModelParts, target: str) -> None:
     """Raise UsageError U102 if a file that is about to be replaced holds data of the model."""
     if model.folder is None:
         return
-    real = os.path.realpath(target)
+    real = resolved(target)
     if real in map(model.folder.real_path, external_data.locations(model.proto)):
         raise UsageError(
             Finding(
@@ -340,12 +228,6 @@ def _spare_data(model: ModelParts, target: str) -> None:
                 file=target,
             )
         )
-
-
-def _exists(path: str) -> UsageError:
-    return UsageError(
-        Finding("U102", "the output exists already", help="choose another name, or allow it: force, --force", file=path)
-    )
 
 
 def _cannot_write(path: str, error: OSError) -> UsageError:
@@ -366,25 +248,24 @@ def _folder(model: ModelParts) -> external_data.Folder | None:
     return model.folder
 
 
-def _bring(model: ModelParts, output: str, files: _Files, *, link: bool) -> None:
-    """Copy or link every data file of the model beside the output, under its relative location."""
+def _bring(model: ModelParts, output: Place, files: Files) -> None:
+    """Copy every data file of the model beside the output, under its relative location."""
     folder = _folder(model)
     if folder is None:
         return
-    base = os.path.realpath(os.path.dirname(os.path.abspath(output)))
-    brought: dict[str, str] = {}
+    brought: dict[tuple[str, ...], str] = {}
     problems: list[Finding] = []
-    for location, place in external_data.locations(model.proto).items():
+    for location, where in external_data.locations(model.proto).items():
         try:
-            file = folder.file(location, place)
-            target = _target(base, location, output)
-            if brought.setdefault(target, location) != location or not _needs_copy(file, target, files.force):
-                continue  # two ways to write one path, such as ./data and data, or a file that is there already
-            files.folder(os.path.dirname(target))
-            if link:
-                files.link(target, file)
-            else:
-                files.write(target, [wire.Segment(file, 0, file.size)])
+            file = folder.file(location, where)
+            parts = _parts(location, output.name)
+            if brought.setdefault(parts, location) != location:
+                continue  # two ways to write one path, such as ./data and data
+            target = Place(files.inside(output.folder, parts[:-1]), parts[-1])
+            if _needs_copy(file, target, files.force):
+                files.write(target, [wire.Segment(file, 0, file.size)], [file])
+        except NotADirectoryError as error:
+            problems += _misplaced(location, str(error.strerror)).findings
         except OpsetError as error:
             problems += error.findings
     if problems:
@@ -392,17 +273,19 @@ def _bring(model: ModelParts, output: str, files: _Files, *, link: bool) -> None
         raise kind(problems)
 
 
-def _target(base: str, location: str, output: str) -> str:
-    """Return where a data file belongs below the output's folder, on a way without links and never outside of it."""
-    parts = location.split("/")
-    if os.path.isabs(location) or ".." in parts:
+def _parts(location: str, output: str) -> tuple[str, ...]:
+    """Return the folders below the output's, and the name, at which a data file belongs."""
+    parts = tuple(part for part in re.split(_SEPARATORS, location) if part not in ("", os.curdir))
+    if os.path.isabs(location) or os.path.splitdrive(location)[0] or os.pardir in parts:
         raise _misplaced(location, "its location is not one inside a folder")
-    target = os.path.normpath(os.path.join(base, location))
-    if target == os.path.join(base, os.path.basename(output)):
+    if parts == (output,):
         raise _misplaced(location, "it has the name of the output")
-    if os.path.realpath(os.path.dirname(target)) != os.path.dirname(target):
-        raise _misplaced(location, "there is a link on the way in the output's folder")
-    return target
+    if TEMPORARY.fullmatch(parts[-1]):
+        raise _misplaced(location, "it has the name of a temporary file")
+    return parts
+
+
+_SEPARATORS: Final = r"[/\\]" if os.sep == "\\" else "/"
 
 
 def _misplaced(location: str, why: str) -> UsageError:
@@ -416,40 +299,44 @@ def _misplaced(location: str, why: str) -> UsageError:
     )
 
 
-def _needs_copy(file: external_data.ExternalFile, target: str, force: bool) -> bool:
+def _needs_copy(file: external_data.ExternalFile, target: Place, force: bool) -> bool:
     """Return whether a data file has to be put at its target; raise UsageError U102 if something else is there."""
-    if not os.path.lexists(target):
+    if target.status() is None:
         return True
-    if os.path.realpath(target) == file.real or _same_content(file, target):
+    if resolved(target.path) == file.real or _same_content(file, target):
         return False
     if not force:
-        raise _exists(target)
+        raise exists(target.path)
     return True
 
 
-def _same_content(file: external_data.ExternalFile, target: str) -> bool:
-    status = os.lstat(target)
-    if not stat.S_ISREG(status.st_mode) or status.st_size != file.size:
+def _same_content(file: external_data.ExternalFile, target: Place) -> bool:
+    status = target.status()
+    if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != file.size or status.st_nlink > 1:
         return False
-    with open(target, "rb") as other:
+    with open(target.folder.open(target.name, os.O_RDONLY | NO_WAIT), "rb") as other:
         return all(other.read(len(chunk)) == chunk for chunk in chunks([wire.Segment(file, 0, file.size)]))
 
 
-def _moved(model: ModelParts, output: str, files: _Files) -> ModelParts:
+def _moved(model: ModelParts, output: Place, files: Files) -> ModelParts:
     """Put all large data into a new file beside the output; return the model that refers to it."""
-    _folder(model)
+    folder = _folder(model)
     message = proto.ModelProto()
     message.CopyFrom(model.proto)
     dense = [tensor for tensor in external_data.constants(message) if tensor.DESCRIPTOR.name == "TensorProto"]
     large = [tensor for tensor in dense if not external_data.is_external(tensor) and _is_large(tensor)]
-    large += filter(external_data.is_external, external_data.tensors(message))
-    if not large:
+    beside = [*filter(external_data.is_external, external_data.tensors(message))]
+    if not (large := large + beside):
         return model
-    target = os.path.abspath(output) + ".data"
-    if os.path.lexists(target):
+    target = Place(output.folder, f"{output.name}.data")
+    if target.status() is not None:
         if not files.force:
-            raise _exists(target)
-        _spare_data(model, target)
+            raise exists(target.path)
+        _spare_data(model, target.path)
+    sources: list[Source] = [model.source]
+    if folder is not None:
+        named = {external_data.reference(tensor).location: tensor for tensor in beside}
+        sources += (external_data.data_range(folder, tensor).source for tensor in named.values())
 
     def pieces() -> Iterator[Piece]:
         offset = 0
@@ -459,10 +346,10 @@ def _moved(model: ModelParts, output: str, files: _Files) -> ModelParts:
             yield bytes(padding)
             yield tensors.data_range(model, tensor) or tensors.tensor_bytes(model, tensor)
             model.clear_data(tensor)
-            external_data.refer(tensor, os.path.basename(target), offset + padding, size)
+            external_data.refer(tensor, target.name, offset + padding, size)
             offset += padding + size
 
-    files.write(target, pieces())
+    files.write(target, pieces(), sources)
     return model.with_proto(message)
 
 

@@ -16,7 +16,7 @@ from onnx import helper
 
 from opset import errors
 from opset.errors import ModelError, UsageError
-from opset.model import load, source, wire
+from opset.model import load, reading, source, wire
 
 
 def delimited(number, content):
@@ -126,7 +126,7 @@ def test_every_way_to_give_a_model(tmp_path, monkeypatch):
             assert loaded.kind == kind
             assert (loaded.path is not None) == (kind == "path")
             assert loaded.SerializeToString() == MODEL
-    monkeypatch.setattr(source, "SPOOLED", 100)
+    monkeypatch.setattr(reading, "SPOOLED", 100)
     assert load(io.BytesIO(MODEL)).SerializeToString() == MODEL
 
 
@@ -250,7 +250,7 @@ def test_many_small_fields_are_not_slow():
 
 
 def test_a_file_that_changes_under_the_reader(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "IN_MEMORY", 0)
+    monkeypatch.setattr(reading, "IN_MEMORY", 0)
     path = tmp_path / "m.onnx"
 
     def loaded():
@@ -281,7 +281,7 @@ def test_a_file_that_changes_under_the_reader(tmp_path, monkeypatch):
 
 
 def test_a_file_that_shrinks_while_it_is_loaded(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "IN_MEMORY", 0)
+    monkeypatch.setattr(reading, "IN_MEMORY", 0)
     path = tmp_path / "m.onnx"
     path.write_bytes(MODEL)
     opened = source.FileSource(os.open(path, os.O_RDONLY), "m.onnx")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from opset.errors import Finding, ModelError
-from opset.model import load, proto, source, wire
+from opset.model import load, proto, reading, wire
 from opset.model.external import findings, tensors
 from opset.model.tensor import tensor_values
 
@@ -139,7 +139,7 @@ def test_a_changed_model_keeps_all_that_was_not_changed(data):
 @given(models)
 def test_the_same_holds_for_files_that_stay_on_disk(tmp_path, data):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "IN_MEMORY", 0)
+        patch.setattr(reading, "IN_MEMORY", 0)
         (tmp_path / "in.onnx").write_bytes(data)
         ours = load(tmp_path / "in.onnx")
         ours.save(tmp_path / "same.onnx", force=True)

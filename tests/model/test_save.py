@@ -14,7 +14,7 @@ import onnx
 import pytest
 
 from opset.errors import ModelError, UsageError
-from opset.model import load, source, wire, write_stream
+from opset.model import load, reading, wire, write_stream
 
 
 def delimited(number, content):
@@ -29,7 +29,7 @@ def encoded(size=5000, name=b"w"):
 @pytest.fixture
 def model(tmp_path, monkeypatch):
     """A model in a file that stays on disk."""
-    monkeypatch.setattr(source, "IN_MEMORY", 0)
+    monkeypatch.setattr(reading, "IN_MEMORY", 0)
     (tmp_path / "in.onnx").write_bytes(encoded())
     return load(tmp_path / "in.onnx")
 
@@ -124,7 +124,7 @@ def test_access_rights(model, tmp_path):
     assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("new.onnx", "kept.onnx")] == [0o640, 0o604]
 
 
-def across_devices(*_):
+def across_devices(*_, **__):
     raise OSError(18, "Invalid cross-device link")
 
 
@@ -198,7 +198,7 @@ def test_a_file_that_cannot_grow_leaves_the_old_one(tmp_path):
 
 @pytest.mark.parametrize("during", ["copy_file_range", "fsync", "link"])
 def test_an_interrupt_leaves_nothing_behind(model, tmp_path, monkeypatch, during):
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, during, interrupt)
