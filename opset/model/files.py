@@ -109,12 +109,12 @@ class OpenFolder:
         if _next_time.get((status.st_dev, status.st_ino), 0.0) > begun:
             return
         with os.scandir(self.descriptor) as entries:
-            for entry in entries:
-                if TEMPORARY.fullmatch(entry.name) and entry.name not in spared:
-                    left = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(left.st_mode) and left.st_uid == os.geteuid():
-                        with suppress(OSError):
-                            os.unlink(entry.name, dir_fd=self.descriptor)
+            left = [entry.name for entry in entries if TEMPORARY.fullmatch(entry.name) and entry.name not in spared]
+        for name in left:
+            found = self.status(name)
+            if found is not None and stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+                with suppress(OSError):
+                    self.remove(name)
         if len(_next_time) > 1000:
             _next_time.clear()
         ended = time.monotonic()
@@ -307,12 +307,8 @@ def _take_over(descriptor: int, place: Place, old: os.stat_result) -> None:
                 os.fchown(descriptor, owner, group)
     same_group = os.fstat(descriptor).st_gid == old.st_gid
     os.fchmod(descriptor, mode if same_group else mode & ~0o070)
-    with suppress(OSError):
-        origin = place.folder.open(place.name, os.O_RDONLY | NO_WAIT)
-        try:
-            for name in attributes(origin):
-                if name.startswith("user.") or name == "security.selinux" or (name == ACCESS_LIST and same_group):
-                    with suppress(OSError):
-                        os.setxattr(descriptor, name, os.getxattr(origin, name))
-        finally:
-            os.close(origin)
+    with suppress(OSError), open(place.folder.open(place.name, os.O_RDONLY | NO_WAIT), "rb") as origin:
+        for name in attributes(origin.fileno()):
+            if name.startswith("user.") or name == "security.selinux" or (name == ACCESS_LIST and same_group):
+                with suppress(OSError):
+                    os.setxattr(descriptor, name, os.getxattr(origin.fileno(), name))
