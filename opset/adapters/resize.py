@@ -9,6 +9,7 @@ from typing import Any
 
 from opset.adapters.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
 from opset.errors import printable
+from opset.model.types import Constant
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -56,7 +57,7 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     if mode == "linear":
         return op.copy(node, inputs=[x, roi, scales], coordinate_transformation_mode="asymmetric")
     constant = node.constant(1)
-    given = [1.0] if constant is None else constant.values
+    given = [1.0] if constant is None else _scales(constant)
     for rounding, bound in (("floor", min), ("ceil", max)):
         if constant is not None and all(bound(scale, 1.0) == 1.0 for scale in given):
             return _asymmetric(op, node, [x, roi, scales], rounding)
@@ -68,6 +69,14 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in given], "float")
     (smaller,) = _asymmetric(op, node, [x, roi, shrinking], "ceil", [op.fresh("smaller")])
     return _asymmetric(op, node, [smaller, roi, growing], "floor")
+
+
+def _scales(constant: Constant) -> list[float]:
+    """Return the elements of a constant; refuse those that no axis can be scaled by."""
+    scales = [float(each) for each in constant.values if isinstance(each, int | float)]
+    if len(scales) < len(constant.values) or not all(math.isfinite(each) and each > 0 for each in scales):
+        raise Refusal("C103", f"'scales' is {list(constant.values)}: each is a positive number")
+    return scales
 
 
 def _surely_grows(scale: float, size: int | str | None) -> bool:
@@ -98,10 +107,7 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     if sized:
         scales = [Fraction(wanted, present) for wanted, present in _sizes(node, None)]
     else:
-        constant = node.need_constant(SCALES)
-        if not all(math.isfinite(scale) and scale > 0 for scale in constant.values):
-            raise Refusal("C103", f"'scales' is {list(constant.values)}")
-        scales = [Fraction(scale) for scale in constant.values]
+        scales = [Fraction(scale) for scale in _scales(node.need_constant(SCALES))]
     same = coordinates == "asymmetric" if mode == "linear" else all(_same_nearest(node, scale) for scale in scales)
     if (same or set(scales) <= {1}) and all(scale and float32(float(scale)) == scale for scale in scales):
         constants = op.const([float(scale) for scale in scales], "float") if sized else node.input(SCALES)

@@ -125,11 +125,18 @@ class Call:
         return formal[min(index, len(formal) - 1)].name if formal else f"input {index}"
 
     def constant(self, index: int) -> Constant | None:
-        """Return an input with its dims and elements, None where they are not known or too many."""
+        """Return an input with its dims and elements, None where they are not known or too many.
+
+        Truth values where the operator takes none are not known: they would be taken as numbers.
+        """
         if not self.has(index):
             return None
         self.reads.add(index)
-        return self._constant(index)
+        found = self._constant(index)
+        if found is not None and found.element == "bool" and (formal := self.schema.inputs):
+            allowed = self.schema.allowed(formal[min(index, len(formal) - 1)])
+            return found if "tensor(bool)" in allowed else None
+        return found
 
     def elements(self, index: int) -> tuple[Element, ...] | None:
         """Return the elements of an input in row-major order, None where not even their number is known."""

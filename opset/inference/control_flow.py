@@ -282,7 +282,7 @@ def _trips(call: Call) -> tuple[Size | None, int]:
     number = elements[0]
     if not isinstance(number, int | Dim):
         return None, 0
-    trips = maximum(0, int(number) if isinstance(number, bool) else number)
+    trips = maximum(0, number)
     return trips, lower(trips) or 0
 
 

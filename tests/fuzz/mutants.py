@@ -22,6 +22,7 @@ writes its files, or those of all cases that failed, into a folder.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import re
@@ -168,20 +169,22 @@ def run_all(options: argparse.Namespace) -> int:
     counts: Counter[tuple[str, str, str]] = Counter()
     faults: dict[tuple[str, str, str, str], list[Job]] = defaultdict(list)
     begun = time.monotonic()
-    for job, outcomes in outcomes_of(jobs, options.jobs):
-        for outcome in outcomes:
-            counts[job.kind, outcome.verb, outcome.kind] += 1
-            if outcome.kind in FAULTS:
-                faults[job.kind, outcome.verb, outcome.kind, outcome.where].append(job)
-        if options.keep and any(outcome.kind in FAULTS for outcome in outcomes):
-            keep(job, drawn(job), options.keep)
+    done = 0
+    with contextlib.suppress(KeyboardInterrupt):  # the table is of what was done until then
+        for job, outcomes in outcomes_of(jobs, options.jobs):
+            done += 1
+            for outcome in outcomes:
+                counts[job.kind, outcome.verb, outcome.kind] += 1
+                if outcome.kind in FAULTS:
+                    faults[job.kind, outcome.verb, outcome.kind, outcome.where].append(job)
+            if options.keep and any(outcome.kind in FAULTS for outcome in outcomes):
+                keep(job, drawn(job), options.keep)
     print("\n".join(table(counts)))
     for (_, verb, kind, where), found in sorted(faults.items(), key=lambda item: (-len(item[1]), item[0])):
         print(f"{kind} {verb} {where}: {len(found)}, first {', '.join(map(str, sorted(found)[:3]))}")
     seconds = time.monotonic() - begun
-    count = sum(wanted.values())
-    print(f"{count:,} mutants of seed {options.seed} in {seconds:.0f} s, {count / max(seconds, 0.001):.0f}/s")
-    return 1 if faults else 0
+    print(f"{done:,} mutants of seed {options.seed} in {seconds:.0f} s, {done / max(seconds, 0.001):.0f}/s")
+    return 1 if faults or done < sum(wanted.values()) else 0
 
 
 def run_one(job: Job, folder: Path | None) -> int:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from opset.model import proto as pb
 from opset.model.arrays import tensor_of
 from opset.model.syntax import parse_model
 from tests.hostile.processes import attack, own
@@ -52,3 +53,17 @@ def test_the_value_of_a_constant_is_of_another_kind(tmp_path, name, kind, field)
     else:
         getattr(attribute, field).SetInParent()
     refused(tmp_path, model, "R202", "run")
+
+
+@pytest.mark.parametrize("scale", ["nan", "inf", "-inf", "0", "-1"])
+def test_an_axis_is_scaled_by_what_is_no_positive_number(tmp_path, scale):
+    text = f"main (float[1, 1, 2, 2] x) => (y) <float[4] s = {{1, 1, {scale}, 1}}> {{ y = Upsample (x, s) }}"
+    refused(tmp_path, model_of(text, opset=9), "C103", "convert", "--to", "18")
+
+
+def test_a_length_is_a_truth_value(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model_of("main () => (y) <bool n = {1}> { y = HannWindow (n) }").SerializeToString())
+    own(attack("infer", path, "-o", tmp_path / "inferred.onnx"), 0)
+    shape = pb.ModelProto.FromString((tmp_path / "inferred.onnx").read_bytes()).graph.output[0].type.tensor_type.shape
+    assert not shape.dim[0].HasField("dim_value")

@@ -13,7 +13,7 @@ from opset.tensor_io.random_inputs import random_inputs
 from opset.tensor_io.statistics import lines, summary
 from tests.fuzz.mutation.case import Case, Verb, command
 from tests.fuzz.mutation.seeds import seed_model
-from tests.fuzz.mutation.structure import mutate, names
+from tests.fuzz.mutation.structure import mend, mutate, names
 from tests.fuzz.mutation.wire import mutate_bytes, mutate_names, mutate_records
 
 __all__ = ["LIMITS", "case", "verbs"]
@@ -32,6 +32,9 @@ def case(rng: random.Random) -> Case:
         data, done = mutate_bytes(rng, model.SerializeToString(), seed_model(rng)[1].SerializeToString())
     else:
         did = mutate(rng, model, lambda: seed_model(rng)[1])
+        if rng.random() < 0.6:
+            mend(rng, model)
+            did.append("mended")
         data, done = model.SerializeToString(), ", ".join(did)
         if form == "names":
             data, also = mutate_names(rng, data, names(model))

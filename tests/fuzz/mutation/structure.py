@@ -16,7 +16,7 @@ from opset.model import proto as pb
 from opset.model.proto import is_repeated
 from opset.opsets.registry import default_registry
 
-__all__ = ["mutate", "mutate_node", "names"]
+__all__ = ["mend", "mutate", "mutate_node", "names"]
 
 Mutation = Callable[[random.Random, Any], str | None]
 
@@ -654,3 +654,45 @@ def mutate(rng: random.Random, model: Any, donor: Callable[[], Any]) -> list[str
         if did is not None:
             done.append(did)
     return done
+
+
+def mend(rng: random.Random, model: Any) -> None:
+    """Make the names of a model sound again, and its imports: what else is wrong with it then comes further."""
+    if not model.opset_import:
+        model.opset_import.add(domain="", version=rng.randrange(7, 27))
+    for body in (model.graph, *model.functions):
+        mend_body(rng, body, set())
+
+
+def mend_body(rng: random.Random, body: Any, outer: set[str]) -> None:
+    """Define each value of a body once, before it is read: what is not known becomes an input or another value."""
+    is_graph = body.DESCRIPTOR.name == "GraphProto"
+    given = [each.name for each in body.input] if is_graph else list(body.input)
+    known = set(given)
+    if is_graph:
+        known |= {each.name for each in body.initializer} | {each.values.name for each in body.sparse_initializer}
+    for node in body.node:
+        for index, name in enumerate(node.input):
+            if not name or name in known or name in outer:
+                continue
+            if (outer or rng.random() < 0.5) and (choices := sorted(known | outer)):
+                node.input[index] = rng.choice(choices)
+            elif is_graph:
+                tensor_type(rng, body.input.add(name=name).type)
+            else:
+                body.input.append(name)
+            known.add(node.input[index])
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs) if attribute.type in (5, 10) else ():
+                mend_body(rng, graph, known | outer)
+        for index, name in enumerate(node.output):
+            if name in known:
+                node.output[index] = f"{name}_{len(known)}"
+            known.add(node.output[index])
+    choices = sorted((known | outer) - {""})
+    for value in body.output if is_graph else ():
+        if value.name not in known | outer and choices:
+            value.name = rng.choice(choices)
+    for index, name in enumerate(() if is_graph else body.output):
+        if name not in known and choices:
+            body.output[index] = rng.choice(choices)
