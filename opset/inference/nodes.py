@@ -116,7 +116,8 @@ class Nodes:
         if schema.name == "Constant" and not schema.domain:
             for each in node.attribute:
                 if each.name == "value" and each.HasField("t") and not each.ref_attr_name:
-                    return (tensor(element_name(each.t.data_type), shape_of_dims(each.t.dims)),)
+                    type_ = tensor(element_name(each.t.data_type), shape_of_dims(each.t.dims))
+                    return (type_, *[None] * (len(node.output) - 1))
         call = Call(schema, node.input[:], len(node.output), inputs, attribute, lambda index: constants[index])
         return self._infer(call, len(node.output), inference, ()).types
 

@@ -265,6 +265,8 @@ def _misnamed(body: Body) -> list[Finding]:
     computed = sum(map(len, body.computes)) - sum(names.count("") for names in body.computes if "" in names)
     given = sum(1 for position in here.values() if position < 0)
     words = {word for operator in {*body.operators} for word in operator}
+    attributes = [*body.proto.attribute, *[each.name for each in body.proto.attribute_proto]] if body.function else []
+    words.update(attributes)
     inputs = [name for name in body.input_names() if name]
     if (
         computed + given == len(here)
@@ -272,7 +274,8 @@ def _misnamed(body: Body) -> list[Finding]:
         and all(map(_are_text, (here, body.names, words)))
     ):
         return []
-    findings = [_not_utf8(body.label, name) for name, index in here.items() if index < 0 and not _are_text([name])]
+    given_names = (name for name, index in here.items() if index < 0)
+    findings = [_not_utf8(body.label, name) for name in (*given_names, *attributes) if not _are_text([name])]
     findings += [
         Finding("M113", f"the input '{printable(name)}' is defined twice", body.label)
         for name, count in Counter(inputs).items()

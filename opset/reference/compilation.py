@@ -81,10 +81,7 @@ def bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
         if attribute.ref_attr_name:
             given = bound.get(attribute.ref_attr_name)
             if given is not None:
-                named = type(attribute)()
-                named.CopyFrom(given)
-                named.name = attribute.name
-                found[attribute.name] = named
+                found[attribute.name] = given
         else:
             found[attribute.name] = attribute
     return found

@@ -67,3 +67,28 @@ def test_a_length_is_a_truth_value(tmp_path):
     own(attack("infer", path, "-o", tmp_path / "inferred.onnx"), 0)
     shape = pb.ModelProto.FromString((tmp_path / "inferred.onnx").read_bytes()).graph.output[0].type.tensor_type.shape
     assert not shape.dim[0].HasField("dim_value")
+
+
+def renamed(model, old, new):
+    """Return a model whose bytes have another name of the same length, which need not be valid UTF-8."""
+    data = model.SerializeToString()
+    assert len(old) == len(new) and old in data
+    return pb.ModelProto.FromString(data.replace(old, new))
+
+
+FUNCTION = """main (float[2] x) => (y) { y = local.f <slope = 0.5> (x) }
+    <domain: "local", opset_import: ["": 17]> f <slope> (a) => (b) { b = Elu <alpha: float = @slope> (a) }"""
+
+
+@pytest.mark.parametrize(("name", "code"), [(b"alpha", "R202"), (b"slope", "M106")])
+def test_the_name_of_an_attribute_is_not_utf8(tmp_path, name, code):
+    refused(tmp_path, renamed(model_of(FUNCTION), name, b"\x80" * 5), code, "run", "--random")
+
+
+def test_a_constant_has_two_outputs(tmp_path):
+    text = """main (float[1, 1, 2, 2] x) => (y) { y = local.Map <body = b () => (z) {
+        k, l = Constant <value = float[4] {1, 1, 2, 2}> ()
+        z = Upsample (x, k) }> (x) }"""
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model_of(text, opset=9).SerializeToString())
+    own(attack("convert", path, "--plan", "--to", "13"))
