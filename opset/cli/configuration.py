@@ -23,12 +23,14 @@ from opset.opsets.registry import Registry, entry_point_folders, files_named, re
 
 PROJECT = Path("pyproject.toml")
 TRUSTED = "OPSET_ALLOW_HOOKS"
-MAX_BYTES = 1 << 20
-MAX_DEPTH = 32
+MAX_BYTES = 1 << 18
+MAX_DEPTH = 16
 MAX_FOLDERS = 100
 MAX_PATH = 4096
-SHOWN = 5
+LISTED = 5
 """Files of a folder that a note names."""
+SHOWN = 100
+"""Characters of a text of the configuration that a message repeats."""
 
 schemas_option = click.option(
     "--schemas", "folders", type=click.Path(file_okay=False, path_type=Path), multiple=True, metavar="DIR",
@@ -59,8 +61,8 @@ class Folders(NamedTuple):
 
 
 def _left_out(folder: Path, files: list[Path]) -> str:
-    names = ", ".join(str(each.relative_to(folder)) for each in files[:SHOWN])
-    more = f" and {len(files) - SHOWN:,} more" if len(files) > SHOWN else ""
+    names = ", ".join(str(each.relative_to(folder)) for each in files[:LISTED])
+    more = f" and {len(files) - LISTED:,} more" if len(files) > LISTED else ""
     return (
         f"{printable(names)}{more} in {printable(folder)} {'was' if len(files) == 1 else 'were'} not run: {PROJECT} "
         f"names the folder, and this call does not. If you trust the code: --schemas "
@@ -116,12 +118,12 @@ def _project_folders() -> list[Path]:
     if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
         raise _misconfigured("[tool.opset] schemas is no list of folders")
     if leftover := sorted(table.keys() - {"schemas"}):
-        raise _misconfigured(f"[tool.opset] has the unknown key {leftover[0][:100]!r}")
+        raise _misconfigured(f"[tool.opset] has the unknown key {leftover[0][:SHOWN]!r}")
     if len(folders) > MAX_FOLDERS:
         raise _misconfigured(f"[tool.opset] schemas lists {len(folders):,} folders; at most {MAX_FOLDERS} are accepted")
     for folder in folders:
-        if not 0 < len(folder) <= MAX_PATH or "\0" in folder:
-            raise _misconfigured(f"[tool.opset] schemas: {folder[:100]!r} is no path")
+        if len(folder) > MAX_PATH or not os.path.isdir(folder):
+            raise _misconfigured(f"[tool.opset] schemas: {folder[:SHOWN]!r} is no folder")
     return [PROJECT.parent / folder for folder in folders]
 
 
@@ -188,7 +190,7 @@ def _check_contained(folders: Sequence[Path]) -> None:
         files = [folder / TYPES_FILE, folder / LOCK_FILE, *files_named(folder, "*.yaml")]
         for path in (folder, *files):
             if not os.path.join(os.path.realpath(path), "").startswith(project):
-                why = f"[tool.opset] names a folder that leads out of the project: {path}"
+                why = f"[tool.opset] names a folder that leads out of the project: {str(path)[:SHOWN]}"
                 raise _misconfigured(why, "if you trust what is there, name the folder in the call: --schemas DIR")
 
 

@@ -137,6 +137,8 @@ def default_registry() -> Registry:
 
 def files_named(folder: Path | str, pattern: str) -> list[Path]:
     """Return the files `<domain>/<pattern>` of a folder, sorted."""
+    if not os.path.isdir(folder):  # pathlib fails where a name is too long
+        return []
     return [file for file in sorted(Path(folder).glob(f"*/{pattern}")) if file.is_file()]
 
 
