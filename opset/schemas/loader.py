@@ -47,7 +47,6 @@ examples: ...                          see examples.py
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -182,7 +181,7 @@ def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[
 
 def operator_files(folder: Path) -> list[Path]:
     """Return the operator files `<domain>/<Operator>.yaml` below a folder, in order. Raises SchemaError."""
-    if not os.path.isdir(folder):  # unlike pathlib, whatever the name is
+    if not folder.is_dir():
         findings = Findings(str(folder))
         findings.add("S101", "this is not a folder of operator files")
         raise SchemaError(findings)
