@@ -15,8 +15,9 @@ DEFAULTS, OVERLOADS = 9, 10
 def lower_functions(proto: Any, found: Sequence[Body], version: int, notes: list[str]) -> None:
     """Rewrite the functions of a ModelProto for an IR version, as far as their meaning allows.
 
-    `found` are all bodies of the model. A default moves into each call that has no such attribute; it stays where a call
-    refers to an attribute of the function around that may be missing. An overload becomes a function of its own name.
+    `found` are all bodies of the model. A default moves into each call that has no such attribute; it stays where a
+    call refers to an attribute of the function around that may be missing. An overload becomes a function of its own
+    name.
     """
     if version < OVERLOADS and any(function.overload for function in proto.functions):
         count = _rename_overloads(proto, found)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from opset.errors import OpsetError, RunError, UsageError
 from opset.model import proto as pb
 from opset.model.arrays import DTYPES, message_of, tensor_of
+from opset.reference.numerics.memory import ENTRY
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
 from opset.tensor_io import json_values as literals
@@ -195,9 +196,10 @@ def test_the_arrays_of_an_archive_share_the_limit(tmp_path):
 def test_the_values_in_json_share_the_limit(tmp_path):
     declared = [ValueInfo("x", "tensor(double)", None), ValueInfo("y", "seq(tensor(double))", None)]
     (tmp_path / "v.json").write_text('{"x": [1, 2], "y": [[3], [4]]}')
-    assert len(read(tmp_path / "v.json", *declared, limit=32)) == 2
-    why = refused(tmp_path / "v.json", *declared, limit=31)
-    assert why == "'y': it takes 16 bytes, and the limit is 15"
+    entries = 2 * ENTRY
+    assert len(read(tmp_path / "v.json", *declared, limit=32 + entries)) == 2
+    why = refused(tmp_path / "v.json", *declared, limit=31 + entries)
+    assert why == f"'y': it takes {16 + entries} bytes, and the limit is {15 + entries}"
 
 
 @pytest.mark.clock
