@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,16 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, hooks_option
-from opset.errors import ConversionError, Finding, SchemaError, UsageError
+from opset.errors import ConversionError, Finding, SchemaError
 from opset.inference import registration as inference
-from opset.model.writing import write_files
+from opset.model.writing import write_below
 from opset.opsets.registry import files_named
 from opset.reference import registration as kernels
 from opset.schemas import lint
 from opset.schemas.fix import fixes
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
-from opset.schemas.lock import LOCK_FILE, lock_released
+from opset.schemas.lock import lock_released
 from opset.schemas.types import TypeSets
 from opset.version_converter import registration as adapters
 
@@ -74,7 +75,7 @@ def _lines(findings: int, locked: list[str]) -> list[str]:
 
 def _fix(folders: tuple[Path, ...]) -> tuple[list[str], list[str]]:
     """Write what can be computed into the files of folders; return the files written, and those with comments."""
-    texts: dict[str, str] = {}
+    fixed: list[str] = []
     commented: list[str] = []
     for folder in folders:
         try:
@@ -82,14 +83,11 @@ def _fix(folders: tuple[Path, ...]) -> tuple[list[str], list[str]]:
             found = fixes(folder, load_sets(own_sets, base) if own_sets.exists() else base or {})
         except SchemaError:  # lint reports it
             continue
-        texts |= found.texts
+        if found.texts:
+            write_below(folder, {os.path.relpath(path, folder): text.encode() for path, text in found.texts.items()})
+        fixed += found.texts
         commented += found.commented
-    if links := [path for path in texts if Path(path).is_symlink()]:
-        help = "fix the file that it points to"
-        raise UsageError(Finding("U104", "a link is not written to", file=path, help=help) for path in links)
-    if texts:
-        write_files({path: text.encode() for path, text in texts.items()}, force=True)
-    return list(texts), commented
+    return fixed, commented
 
 
 def _base_sets(folder: Path) -> TypeSets | None:
@@ -99,8 +97,4 @@ def _base_sets(folder: Path) -> TypeSets | None:
 
 def _lock(folder: Path) -> list[str]:
     operators, _ = load_folder(folder, _base_sets(folder))
-    try:
-        return lock_released(folder, operators)
-    except OSError as error:
-        finding = Finding("U104", "the lock cannot be written", why=error.strerror or "", file=str(folder / LOCK_FILE))
-        raise UsageError(finding) from error
+    return lock_released(folder, operators)

@@ -183,6 +183,24 @@ def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
         together.commit()
 
 
+def write_below(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
+    """Write files at paths below a folder, all or none, over those that are there, and on ways without links.
+
+    Raises UsageError U104 where there is a link, or writing fails.
+    """
+    with _reported(os.fspath(folder)), Files(force=True) as together:
+        root = together.folder(os.fspath(folder))
+        for relative, data in files.items():
+            *parents, name = relative.split(os.sep)
+            place = Place(together.inside(root, parents), name)
+            old = place.status()
+            if old is not None and not stat.S_ISREG(old.st_mode):
+                help = "name the folder that the file is in"
+                raise UsageError(Finding("U104", "a link is not written to", help=help, file=place.path))
+            together.write(place, [data])
+        together.commit()
+
+
 def _open_stream(output: str) -> IO[bytes] | None:
     """Open an output that is written to as it is, a pipe or a device; return None for what is to become a file."""
     if own := re.fullmatch(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)", os.path.abspath(output)):

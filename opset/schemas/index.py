@@ -304,7 +304,7 @@ def _write(path: Path, lines: Iterable[Any]) -> None:
     """Write lines of JSON: a file whole or not at all, since two processes may build at once."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
+        with temporary.open("x", encoding="utf-8") as file:  # a link that has this name is not followed
             for line in lines:
                 json.dump(line, file, ensure_ascii=False, separators=(",", ":"))
                 file.write("\n")

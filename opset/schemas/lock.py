@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opset.errors import Finding, SchemaError
+from opset.model.writing import write_below
 from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import shown
 
@@ -59,7 +60,10 @@ def read_lock(folder: Path) -> Lock:
 
 
 def lock_released(folder: Path, operators: Iterable[Operator]) -> list[str]:
-    """Add the versions that are not in the folder's lock yet, and give their names. Those in it are left alone."""
+    """Add the versions that are not in the folder's lock yet, and return their names. Those in it are left alone.
+
+    Raises SchemaError S204 where the lock cannot be read, UsageError U104 where it cannot be written.
+    """
     lock = read_lock(folder)
     added = []
     for operator in operators:
@@ -75,5 +79,6 @@ def lock_released(folder: Path, operators: Iterable[Operator]) -> list[str]:
         }
         for domain, operators_ in sorted(lock.items())
     }
-    (folder / LOCK_FILE).write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+    if added:
+        write_below(folder, {LOCK_FILE: f"{json.dumps(ordered, indent=1)}\n".encode()})
     return added

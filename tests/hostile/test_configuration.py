@@ -13,7 +13,12 @@ GOOD = """\
 operator: Twice
 family: example
 versions:
-- {since: 1, doc: Returns `2 * X`., inputs: [{name: X, type: T}], outputs: [{name: Y, type: T}], types: {T: [float]}}
+- since: 1
+  doc: Returns `2 * X`.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  types: {T: [float]}
+examples: [{name: one, since: 1, inputs: [{float: 1}], outputs: [{float: 2}]}]
 """
 MODEL = '<ir_version: 8, opset_import: ["": 13]> main (float[2] x) => (float[2] y) { y = Relu (x) }'
 VERBS = [
@@ -207,3 +212,53 @@ def test_many_folders_of_many_domains(project):
     for number in range(3000):
         (project / "schemas" / f"com.d{number}").mkdir()
     own(attack(*LIST, cwd=configured(project, schemas(*(f"s{number}" for number in range(90))))), 0)
+
+
+# What lint writes
+
+WITHOUT_LAYOUT = GOOD.replace("family: example", "family:   example")
+
+
+@pytest.mark.parametrize(
+    "link", ["schemas/lock.json", "schemas/com.example/Twice.yaml", "schemas/com.example", "inner"]
+)
+def test_lint_writes_through_no_link(project, link):
+    outside = project.parent / "outside"
+    (outside / "com.example").mkdir(parents=True)
+    (outside / "lock.json").write_text("{}")
+    victims = [outside / "lock.json", outside / "com.example" / "Twice.yaml"]
+    if link == "inner":  # a link within the folder is one as well
+        (project / "schemas" / "other.json").write_text("{}")
+        (project / "schemas" / "lock.json").symlink_to("other.json")
+        victims = [project / "schemas" / "other.json"]
+    else:
+        (outside / "com.example" / "Twice.yaml").write_text(WITHOUT_LAYOUT)
+        if (project / link).exists():
+            (project / link).rename(project / "old")
+        (project / link).symlink_to(outside / Path(link).relative_to("schemas"))
+    before = [(victim.read_bytes(), victim.stat().st_ino) for victim in victims]
+    entries = sorted(outside.rglob("*"))
+    how = "--lock" if "lock" in link or link == "inner" else "--fix"
+    found = own(attack("lint", how, "schemas", cwd=project), 2)
+    assert "error[U104]" in found.text and "link" in found.text
+    assert [(victim.read_bytes(), victim.stat().st_ino) for victim in victims] == before
+    assert sorted(outside.rglob("*")) == entries
+    if how == "--lock":
+        assert (project / "schemas" / "lock.json").is_symlink()
+
+
+def test_lint_writes_into_a_folder_that_the_call_names_by_a_link(project):
+    (project / "schemas" / "com.example" / "Twice.yaml").write_text(WITHOUT_LAYOUT)
+    (project / "link").symlink_to("schemas")
+    found = own(attack("lint", "--fix", "--lock", "link", cwd=project))
+    assert "fixed link/com.example/Twice.yaml" in found.text
+    assert "family:  " not in (project / "schemas" / "com.example" / "Twice.yaml").read_text()
+    assert not [each for each in project.rglob("*") if each.name.startswith(".opset")]
+
+
+@pytest.mark.parametrize("make", [pipe, folder, listening], ids=lambda made: made.__name__)
+def test_a_lock_that_is_no_file_is_not_replaced(project, make):
+    make(project / "schemas" / "lock.json")
+    before = (project / "schemas" / "lock.json").lstat()
+    own(attack("lint", "--lock", "schemas", cwd=project), 1, 2)
+    assert (project / "schemas" / "lock.json").lstat().st_ino == before.st_ino
