@@ -11,7 +11,7 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, hooks_option
-from opset.errors import Collected, ConversionError, Finding, SchemaError, printable
+from opset.errors import Collected, ConversionError, SchemaError, printable
 from opset.inference import registration as inference
 from opset.model.writing import write_below
 from opset.opsets.registry import files_named
