@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import stat
 import sys
 from collections.abc import Sequence
@@ -65,8 +64,8 @@ def _left_out(folder: Path, files: list[Path]) -> str:
     more = f" and {len(files) - LISTED:,} more" if len(files) > LISTED else ""
     return (
         f"{printable(names)}{more} in {printable(folder)} {'was' if len(files) == 1 else 'were'} not run: {PROJECT} "
-        f"names the folder, and this call does not. If you trust the code: --schemas "
-        f"{printable(shlex.quote(str(folder)))}, --allow-hooks, or the folder's absolute path in {TRUSTED}"
+        f"names the folder, and this call does not. If you trust the code, name the folder in the call, or allow it: "
+        f"--allow-hooks, or its absolute path in {TRUSTED}"
     )
 
 
@@ -86,11 +85,12 @@ def folders_for(named: tuple[Path, ...], allow_hooks: bool = False) -> Folders:
     UsageError U103 for a pyproject.toml or a variable that cannot be used.
     """
     project = {os.path.realpath(folder): folder for folder in _project_folders()}
-    if allow_hooks:
+    if allow_hooks or not project:
         allowed = [*project.values()]
     else:
         # A folder is taken as it was when it was compared: a link could be exchanged afterwards.
-        allowed = [Path(real) for real in project.keys() & _trusted()] if project else []
+        ours = _trusted()
+        allowed = [Path(real) for real in project if real in ours]
     trusted = {os.path.realpath(each): each for each in reversed([*named, *allowed, *entry_point_folders()])}
     data = tuple(folder for real, folder in project.items() if real not in trusted)
     _check_contained(data)

@@ -1,12 +1,14 @@
 """Code of strangers: entering an unpacked folder and calling any verb there runs nothing of it."""
 
 import json
+import sys
 from pathlib import Path
 
 import onnx.parser
 import pytest
 
 import opset
+import opset.cli
 from tests.hostile.processes import attack, own, python
 
 PACKAGE = str(Path(opset.__file__).parents[1])
@@ -115,6 +117,12 @@ def test_no_verb_runs_code_of_the_working_folder(project, mark, arguments):
     assert not mark.exists(), mark.read_text()
 
 
+def test_the_table_of_verbs_is_complete():
+    assert {arguments[0] for arguments in VERBS} >= set(opset.cli.VERBS)
+    table = Path(PACKAGE, "SECURITY.md").read_text(encoding="utf-8")
+    assert all(f"`{verb}`" in table for verb in opset.cli.VERBS)
+
+
 @pytest.mark.parametrize("words", ["opset ", "opset run --schemas "])
 def test_completion_runs_no_code_of_the_working_folder(project, mark, words):
     environment = {"_OPSET_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
@@ -134,6 +142,20 @@ def test_a_path_of_imports_with_the_working_folder_in_it(project, mark, path):
     shown = own(attack("list", "domains", cwd=project, env=environment)).text
     assert not mark.exists(), mark.read_text()
     assert "com.example" in shown and "com.evil" not in shown
+
+
+@pytest.mark.parametrize("how", ["script", "-P", "-I"])
+def test_the_script_and_safe_modes_of_python_import_nothing_from_the_working_folder(project, mark, how, tmp_path):
+    for name in sys.stdlib_module_names - {"__main__"}:
+        (project / f"{name}.py").write_text(marking(mark, name))
+    (tmp_path / "bin").mkdir()
+    script = tmp_path / "bin" / "opset"
+    script.write_text(f"import sys\nsys.path.append({PACKAGE!r})\nfrom opset.__main__ import main\nmain()\n")
+    if how == "-P" and sys.version_info < (3, 11):
+        pytest.skip("came with Python 3.11")
+    form = {"script": [script], "-P": ["-P", "-m", "opset"], "-I": ["-I", script]}[how]
+    own(python(*form, "run", "model.onnx", "--random", cwd=project), 1)
+    assert not mark.exists(), mark.read_text()
 
 
 # What is left out
