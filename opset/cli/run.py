@@ -30,7 +30,7 @@ from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
 from opset.tensor_io import json_values
-from opset.tensor_io.files import check_form, form_of, read_values, typed, values_in_json, write_values
+from opset.tensor_io.files import bytes_to_write, check_form, form_of, read_values, typed, values_in_json, write_values
 from opset.tensor_io.random_inputs import random_inputs
 from opset.tensor_io.statistics import lines, summary
 from opset.text import styled
@@ -151,7 +151,7 @@ def _evaluate(
     roots: tuple[Path, ...], stream: IO[str] | None,
 ) -> None:  # fmt: skip
     """Fill in a report: what the evaluation gave, or what is wrong, and the exit status."""
-    model, clock = report.model, Budget(Limits(timeout=limits.timeout))
+    model, budget = report.model, Budget(Limits(timeout=limits.timeout))
     trace = _Trace(report, stream) if settings.trace else None
     try:
         try:
@@ -159,10 +159,11 @@ def _evaluate(
             evaluator = ReferenceEvaluator(
                 loaded, schemas=registry, dims=dims, limits=limits, seed=settings.seed, trace=trace
             )
-            _run(evaluator, settings, report, clock)
-            clock.check_time()
+            budget.max_bytes = evaluator.max_bytes
+            _run(evaluator, settings, report, budget)
+            budget.check_time()
         except Exhausted as error:
-            report.data.clear()  # nothing is shown past the limit
+            report.data.clear()  # nothing is shown beyond a limit
             raise stopped(error) from error
         except MemoryError as error:
             raise out_of_memory() from error
@@ -202,9 +203,9 @@ def _check(settings: Settings, model: str) -> None:
         raise UsageError(findings)
 
 
-def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report, clock: Budget) -> None:
+def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report, budget: Budget) -> None:
     inputs = evaluator.inputs
-    feeds = _given(settings, inputs, evaluator.max_bytes)
+    feeds = _given(settings, inputs, budget.max_bytes)
     if settings.random:
         needed = {each.name for each in inputs if not each.has_default}
         protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
@@ -228,16 +229,19 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report, cloc
     with _progress(evaluator):
         values = dict(zip(names, evaluator.run(names, feeds), strict=True))
     kinds = {each.name: each.type for each in outputs}
-    report.data["outputs"] = {name: summary(value, kinds[name]) for name, value in values.items()}
-    clock.check_time()
+    budget.hold(sum(map(nbytes, (*feeds.values(), *values.values()))))
+    kept = {"input": feeds, "output": values} if settings.save_inputs else {"output": values}
     if settings.target is not None:
-        kept = {"input": feeds, "output": values} if settings.save_inputs else {"output": values}
+        budget.check_bytes(bytes_to_write(settings.target, kept))
+    report.data["outputs"] = {name: summary(value, kinds[name]) for name, value in values.items()}
+    budget.check_time()
+    if settings.target is not None:
         write_values(settings.target, kept, {"input": inputs, "output": outputs}, settings.force)
         report.data["written"] = settings.target
     if path:
         types = {name: kinds[name] or type_of(value) for name, value in values.items()}
         outputs = [replace(each, type=types.get(each.name, each.type)) for each in outputs]
-        wanted = read_values(path, outputs, evaluator.max_bytes, "output", of)
+        wanted = read_values(path, outputs, budget.max_bytes - budget.live, "output", of)
         for name in kinds.keys() - values.keys():
             wanted.pop(name, None)  # an output that was not requested
         report.data["comparison"] = _compared(wanted, values, settings, report.findings)

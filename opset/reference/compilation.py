@@ -107,6 +107,7 @@ class _BodyCompiler:
         self._inner, self._gradients = inner, gradients
         self._slots: dict[str, int] = {}
         self.captures: list[str] = []
+        self._captured: list[tuple[int, int]] = []
         proto, info = body.proto, ValueInfo if body.function else value_info_of
         self.program = Program(body, tuple(map(info, proto.input)), tuple(map(info, proto.output)))
 
@@ -132,6 +133,7 @@ class _BodyCompiler:
         if findings:
             raise RunError(findings)
         program.results = tuple(self._slot(name) for name in results)
+        program.captured = tuple(self._captured)
         program.size = len(program.names)  # more than there are names where initializers are duplicates
         self._free_early()
 
@@ -235,7 +237,7 @@ class _BodyCompiler:
             return ABSENT
         if name not in self._slots:
             self.captures.append(name)
-            self.program.captured += ((ABSENT, self._new_slot(name)),)
+            self._captured.append((ABSENT, self._new_slot(name)))
         return self._slots[name]
 
     def _new_slot(self, name: str) -> int:

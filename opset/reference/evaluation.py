@@ -25,6 +25,7 @@ from opset.reference.values import owned, type_of
 Trace = Callable[[str, str, Any], None]
 _Loaded = TypeVar("_Loaded")
 _SHOWN_CALLS = 3
+_SLOTS = 256  # of a frame, that are filled in the time of a step
 
 
 class Evaluation:
@@ -96,6 +97,8 @@ class Evaluation:
         return called
 
     def _frame(self, program: Program, inputs: Sequence[Any], outer: Frame | None) -> Frame:
+        if program.size >= _SLOTS:
+            self.budget.charge(program.size // _SLOTS)
         slots: list[Any] = [None] * program.size
         if program.loaded is None:
             program.loaded = self._loaded(lambda: [(slot, read()) for slot, read in program.constants])

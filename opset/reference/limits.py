@@ -16,26 +16,35 @@ _UNKNOWN = 1 << 34  # bytes of memory, where the system does not say
 
 
 def most_bytes(limits: Limits) -> int:
-    """Return the bytes that an evaluation may hold: what the process can have where no limit is set."""
-    return limits.max_bytes if limits.max_bytes is not None else min(_memories(), default=_UNKNOWN)
+    """Return the bytes that an evaluation may hold, by default what the machine and the groups of the process have.
 
-
-def _memories() -> Iterator[int]:
-    """Yield the bytes that the machine, each control group of the process and its own limits leave to it."""
+    No limit is above what the system lets the process take.
+    """
+    statistics = _text("/proc/self/statm").split()
+    taken, resident = (int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in (*statistics, "0", "0")[:2])
+    known = _of_process(taken, resident)
+    if limits.max_bytes is not None:
+        known.append(limits.max_bytes)
+        return min(known)
     with suppress(AttributeError, ValueError, OSError):  # not on every system
-        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    used, resident = 0, 0
-    with suppress(OSError, ValueError):
-        used, resident = (int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in _text("/proc/self/statm").split()[:2])
+        known.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for file in control_group_files(_text("/proc/self/cgroup")):
         if (text := _text(file)).isdigit():  # else "max", or no such file
-            yield max(int(text) - resident, 0)
-    with suppress(ImportError, OSError):
-        import resource
+            known.append(max(int(text) - resident, 0))
+    return min(known, default=_UNKNOWN)
 
-        for kind, taken in (resource.RLIMIT_AS, used), (resource.RLIMIT_DATA, resident):
-            if (limit := resource.getrlimit(kind)[0]) != resource.RLIM_INFINITY:
-                yield max(limit - taken, 0)
+
+def _of_process(taken: int, resident: int) -> list[int]:
+    """Return the bytes that the limits of the process itself leave to it, if there are any."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        return []
+    found = []
+    for kind, used in (resource.RLIMIT_AS, taken), (resource.RLIMIT_DATA, resident):
+        if (limit := resource.getrlimit(kind)[0]) != resource.RLIM_INFINITY:
+            found.append(max(limit - used, 0))
+    return found
 
 
 def control_group_files(groups: str) -> Iterator[str]:
@@ -46,7 +55,7 @@ def control_group_files(groups: str) -> Iterator[str]:
     for line in groups.splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         inside = PurePosixPath("/", path)
-        for group in (inside, *inside.parents):
+        for group in (str(each).rstrip("/") for each in (inside, *inside.parents)):
             if not controllers:
                 yield from (f"{root}{group}/memory.max" for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"))
             elif "memory" in controllers.split(","):

@@ -231,6 +231,13 @@ def check_form(path: str, declared: Iterable[ValueInfo]) -> None:
         raise UsageError(findings)
 
 
+def bytes_to_write(path: str, values: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return the bytes that writing values takes, about: copies, or text of JSON and the objects that it is made of."""
+    each = [value for given in values.values() for value in given.values()]
+    elements = sum(int(getattr(value, "size", 0)) for value in each) if form_of(path) == ".json" else 0
+    return (2 if form_of(path) == ".npz" else 3) * sum(map(nbytes, each)) + 80 * elements
+
+
 def write_values(
     path: str, values: Mapping[str, Mapping[str, Any]], declared: Mapping[str, Sequence[ValueInfo]], force: bool
 ) -> None:

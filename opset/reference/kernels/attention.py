@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from opset.model.arrays import DTYPES
-from opset.reference.kernels.linalg import matrix_product
 from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.products import matrix_product
 from opset.reference.numerics.small_floats import SMALL_FLOATS, rounded_once
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints import Violation
@@ -49,7 +49,7 @@ def attention_23(
     root = float(np.sqrt((1 / sqrt(size) if size else 1.0) if scale is None else scale))
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
     stage, scores_at = None, qk_matmul_output_mode if context.wants(3) else None
-    scores = _by_groups(queries.astype(wide) * root, keys.astype(wide).swapaxes(2, 3) * root)
+    scores = _by_groups(queries.astype(wide) * root, keys.astype(wide).swapaxes(2, 3) * root, context)
     if scores_at == 0:
         stage = scores.astype(q.dtype)
     if softcap > 0:
@@ -66,7 +66,7 @@ def attention_23(
         np.copyto(weights, 0, where=excludes_all)
     if scores_at == 3:
         stage = weights.astype(q.dtype)
-    result = _by_groups(weights, values.astype(np.result_type(wide, values.dtype))).astype(q.dtype)
+    result = _by_groups(weights, values.astype(np.result_type(wide, values.dtype)), context).astype(q.dtype)
     if q.ndim == 3:
         result = result.swapaxes(1, 2).reshape(batch, length, heads * values.shape[3])
     return result, keys, values, stage
@@ -120,14 +120,14 @@ def flex_attention_1(
     context.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
     factor = (1 / sqrt(q.shape[3]) if q.shape[3] else 1.0) if scale is None else scale
     wide = np.promote_types(wide, precision) if precision not in SMALL_FLOATS else wide
-    scores = (_by_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3)) * factor).astype(precision, copy=False)
+    scores = (_by_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3), context) * factor).astype(precision, copy=False)
     if score_mod is not None:
         scores = _edited(scores, (yield score_mod, [scores]))
     weights = _softmax(scores.copy(), precision, precision)  # the output of a graph must not be changed
     if prob_mod is not None:
         weights = weights.astype(precision, copy=False)
         weights = _edited(weights, (yield prob_mod, [weights]))
-    return _by_groups(weights.astype(wide, copy=False), v.astype(wide)).astype(q.dtype, copy=False)
+    return _by_groups(weights.astype(wide, copy=False), v.astype(wide), context).astype(q.dtype, copy=False)
 
 
 def _edited(before: Array, outputs: list[Any]) -> Array:
@@ -148,14 +148,14 @@ def _with_heads(x: Array, heads: int | None) -> Array:
     return x.reshape(batch, length, heads, features // heads).swapaxes(1, 2)
 
 
-def _by_groups(a: Array, b: Array) -> Array:
+def _by_groups(a: Array, b: Array, context: KernelContext) -> Array:
     """Return a @ b for each head; consecutive heads of a share one of b."""
     batch, heads, length, size = a.shape
     groups = b.shape[1]
     if not a.size or not b.size:  # numpy would loop over all matrices, empty ones included
         return np.zeros((batch, heads, length, b.shape[3]), np.result_type(a, b))
     joined = a.reshape(batch, groups, heads // groups * length, size)
-    return matrix_product(joined, b).reshape(batch, heads, length, b.shape[3])
+    return matrix_product(joined, b, context).reshape(batch, heads, length, b.shape[3])
 
 
 def _whole_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Array:

@@ -58,8 +58,9 @@ def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, cont
     """Return numbers or strings converted to another type, numbers to and from strings included; see `converted`."""
     if x.dtype == dtype:
         return x
-    # A string takes about 60 bytes, which are counted nowhere else.
-    context.reserve(x.size * (8 if dtype.kind == "O" else 1), np.int64 if dtype.kind == "O" else dtype)
+    # A string takes about 60 bytes; narrow floats are rounded as doubles.
+    wide = 8 if dtype.kind == "O" else 4 if dtype in NARROW_FLOATS and x.dtype.itemsize > 2 else 0
+    context.reserve(x.size * (8 * wide or dtype.itemsize), np.uint8)
     if x.dtype.kind == "O":
         return _parsed(x, dtype, saturate, round_mode, context)
     if dtype.kind == "O":

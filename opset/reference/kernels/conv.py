@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.products import matrix_product, multiply
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.numerics.windows import (
@@ -64,7 +65,7 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
         # Windows of one element need no columns, at most a copy without the elements that strides skip.
         seen = x[tap_index(windows, (0,) * len(output))].reshape(batch, group, each, -1)
         flat = result.reshape(batch, group, filters // group, -1)
-        np.matmul(matrix, seen, out=flat)
+        multiply(matrix, seen, flat, context)
         if addend is not None:
             flat += addend
         return flat.reshape(batch, filters, *output)
@@ -74,7 +75,6 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
     kernel_axes = (slice(None),) * (2 + len(output))
     buffer = np.empty(0, x.dtype)
     for images, *spatial in _blocks((batch, *output), max(BLOCK // max(elements, 1), 1)):
-        context.check_time()
         part = view[(images, *kernel_axes, *spatial)]
         if part.size > buffer.size:
             context.reserve(part.size, x.dtype)
@@ -84,7 +84,7 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
         target = result[(images, slice(None), slice(None), *spatial)]
         # A view: blocks are contiguous, except along the first axis with more than one element.
         flat = target.reshape(*target.shape[:3], -1)
-        np.matmul(matrix, columns.reshape(len(flat), group, matrix.shape[-1], -1), out=flat)
+        multiply(matrix, columns.reshape(len(flat), group, matrix.shape[-1], -1), flat, context)
         if addend is not None:
             flat += addend
     return result.reshape(batch, filters, *output)
@@ -136,7 +136,7 @@ def conv_transpose_1(
     transposed = w.reshape(group, channels // group, w.shape[1], *w.shape[2:]).swapaxes(1, 2)
     for tap in np.ndindex(windows.kernel) if values.size and transposed.size else ():
         context.check_time()
-        part = np.matmul(np.ascontiguousarray(transposed[(..., *tap)]), values)
+        part = matrix_product(np.ascontiguousarray(transposed[(..., *tap)]), values, context)
         target = result[tap_index(windows, tap)]
         target += part.reshape(target.shape)
     result = result[interior(windows.begins, shape)]
@@ -260,7 +260,7 @@ def deform_conv_19(
         columns = _sampled(x[image], moved, windows, context)
         if mask is not None:
             columns *= mask[image].reshape(offset_group, 1, elements, *windows.output)
-        np.matmul(matrix, columns.reshape(group, matrix.shape[-1], -1), out=result[image])
+        multiply(matrix, columns.reshape(group, matrix.shape[-1], -1), result[image], context)
     if b is not None:
         result += b.reshape(group, -1, 1)
     return result.reshape(batch, filters, *windows.output)

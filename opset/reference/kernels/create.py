@@ -154,7 +154,7 @@ def _uniform(
 
 def _reserved(shape: Sequence[int], dtype: np.dtype[Any], context: KernelContext) -> int:
     count = math.prod(dims_of(shape))
-    context.reserve(count, dtype)
+    context.reserve(count * dtype.itemsize + 4 * 8 * min(count, _BLOCK), np.uint8)
     return count
 
 

@@ -6,59 +6,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from opset.inference.einsum import Label, contraction
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.memory import reserve_reduced
+from opset.reference.numerics.products import WORK, matrix_product
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
 
-EXACT = 2**53
-"""Integers up to this one are exact in double."""
-DIGIT = 16
-"""Bits of the digits that integers are split into where sums of their products are not exact in double."""
 MANY = 12
 """Number of operands of Einsum up to which the best pair is searched; more are contracted in order."""
-
-
-def integer_product(a: Array, b: Array) -> Array:
-    """Return the product of integer matrices in their type, which wraps; by BLAS where sums are exact in double."""
-    bound = max(abs(int(a.min())), abs(int(a.max()))) * max(abs(int(b.min())), abs(int(b.max())))
-    if bound * a.shape[-1] < EXACT:
-        return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype)
-    return _product_of_digits(a, b) if a.shape[-1] << 2 * DIGIT < EXACT else np.matmul(a, b)
-
-
-def _product_of_digits(a: Array, b: Array) -> Array:
-    """Return the product of integer matrices of any size as the sum of the products of their digits.
-
-    BLAS computes all of these in less time than numpy takes for one product of integers.
-    """
-    bits = 8 * a.dtype.itemsize
-    total: Any = np.uint64(0)
-    for shift in range(0, bits, DIGIT):
-        left = _digit(a, shift)
-        for other_shift in range(0, bits - shift, DIGIT):
-            part = np.matmul(left, _digit(b, other_shift)).astype(np.uint64)
-            part <<= np.uint64(shift + other_shift)
-            total = part + total
-    return np.asarray(total.astype(a.dtype))
-
-
-def _digit(x: Array, shift: int) -> Array:
-    """Return the digit at a bit position of integers in two's complement, as double."""
-    return (x.astype(np.uint64) >> np.uint64(shift) & np.uint64((1 << DIGIT) - 1)).astype(np.float64)
-
-
-def matrix_product(a: Array, b: Array) -> Array:
-    """Return products of matrices as `np.matmul` does; empty ones without a loop over matrices."""
-    if not a.size or not b.size:
-        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:-1], *b.shape[1:][-1:])
-        return np.zeros(shape, np.result_type(a, b))
-    return np.matmul(a, b) if a.dtype.kind == "f" else integer_product(a, b)
 
 
 @kernel("MatMul")
@@ -69,8 +28,8 @@ def mat_mul_1(a: Array, b: Array, *, context: KernelContext) -> Array:
     context.reserve(prod((*batch, *a.shape[-2:-1], *b.shape[1:][-1:])), a.dtype)
     if a.ndim > 2 and b.ndim == 2 and a.size:
         # One large product is faster than many small ones.
-        return matrix_product(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
-    return matrix_product(a, b)
+        return matrix_product(a.reshape(-1, a.shape[-1]), b, context).reshape(*a.shape[:-1], b.shape[-1])
+    return matrix_product(a, b, context)
 
 
 @kernel("Gemm")
@@ -90,7 +49,7 @@ def gemm_1(
     """Return alpha * A' @ B' + beta * C, where C broadcasts to the product."""
     a, b = a.T if transA else a, b.T if transB else b
     context.reserve(a.shape[0] * b.shape[1], a.dtype)
-    y = matrix_product(a, b)
+    y = matrix_product(a, b, context)
     if y.dtype.kind != "f":
         return _scaled_integers(y, c, alpha, beta)
     if alpha != 1:
@@ -114,7 +73,15 @@ def _scaled_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Ar
 def det_11(x: Array, *, context: KernelContext) -> Array:
     """Return the determinants of the matrices in the last two dimensions."""
     reserve_reduced(x, (x.ndim - 2, x.ndim - 1), context)
-    return np.asarray(np.linalg.det(x.astype(np.float64)), x.dtype)
+    if not x.size:
+        return np.asarray(np.linalg.det(x.astype(np.float64)), x.dtype)
+    stack = x.reshape(-1, *x.shape[-2:])
+    found = np.empty(len(stack), x.dtype)
+    step = max(WORK // (x.shape[-1] ** 3 + 1), 1)
+    for start in range(0, len(stack), step):
+        context.check_time()
+        found[start : start + step] = np.linalg.det(stack[start : start + step].astype(np.float64))
+    return found.reshape(x.shape[:-2])
 
 
 @kernel("Einsum")
@@ -185,7 +152,7 @@ def _contracted(left: Operand, right: Operand, kept: set[Label], context: Kernel
         height, width = prod(outer[len(batch) : len(batch) + len(rows)]), prod(outer[len(batch) + len(rows) :])
         x = x.reshape(*x.shape[: len(batch)], height, depth)
         y = y.reshape(*y.shape[: len(batch)], depth, width)
-        product = matrix_product(x, y)
+        product = matrix_product(x, y, context)
     else:
         x = x.reshape((*x.shape, *[1] * len(columns)))
         y = y.reshape((*y.shape[: len(batch)], *[1] * len(rows), *y.shape[len(batch) :]))

@@ -96,7 +96,7 @@ def aggregated(forest: Forest, x: Array, count: int, aggregate: str, context: Ke
     """Return the aggregated votes for each row and target, as doubles; a target without votes has 0."""
     if len(forest.features) and not 0 <= forest.features.min() <= forest.features.max() < max(x.shape[1], 1):
         raise Violation("C4", f"features {forest.features.min()} to {forest.features.max()}, and {x.shape[1]} columns")
-    context.reserve(len(x) * count, np.float64)
+    context.reserve(len(x) * count + 16 * min(BLOCK, len(x) * len(forest.roots)), np.float64)
     scores = np.zeros((len(x), count))
     block = max(1, BLOCK // max(len(forest.roots) * int(np.diff(forest.first).max(initial=1)), 1))
     for start in range(0, len(x), block):

@@ -257,6 +257,7 @@ def _neighbours(x: Array, before: int, after: int, context: KernelContext) -> Ar
     total = np.zeros_like(x)
     left = before + after + 1
     while left:
+        context.check_time()
         if left & 1:
             total += sums[:, taken : taken + count]
             taken += width

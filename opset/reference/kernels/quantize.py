@@ -10,10 +10,10 @@ import numpy as np
 
 from opset.model.arrays import DTYPES
 from opset.reference.kernels.conv import convolved
-from opset.reference.kernels.linalg import matrix_product
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.axes import normalised_axis
 from opset.reference.numerics.conversion import converted
+from opset.reference.numerics.products import matrix_product
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.numerics.windows import Ints, padded, windows_over
 from opset.reference.registration import KernelContext, kernel
@@ -310,8 +310,9 @@ def _product(
         raise Violation("C1", f"shapes {list(a.shape)} and {list(b.shape)}")
     dtype = _exact_type(a.shape[-1]) if a.dtype in _INT8 and b.dtype in _INT8 else np.float64
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    context.reserve(prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ()), dtype)
-    return np.asarray(matrix_product(_shifted(a, a_zero_point, dtype), _shifted(b, b_zero_point, dtype)))
+    count = prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ())
+    context.reserve(a.size + b.size + 3 * count, dtype)
+    return np.asarray(matrix_product(_shifted(a, a_zero_point, dtype), _shifted(b, b_zero_point, dtype), context))
 
 
 def _convolution(

@@ -98,11 +98,16 @@ def _by_floats(x: Array, compute: Callable[[Array], Array]) -> Array:
     return compute(x) if x.dtype.kind == "f" else compute(x.astype(np.float64)).astype(x.dtype)
 
 
+_BY_FLOATS = (l2_of, log_sum_of, log_sum_exp_of)
+
+
 def _register(operator: str, reduction: Reduction, since: int) -> None:
     """Register a reduction, whose axes became an input with version `since`; before, they were an attribute."""
 
     def reduced(data: Array, axes: Axes, keepdims: int, context: KernelContext) -> Array:
         reserve_reduced(data, axes, context)
+        if data.dtype.kind != "f" and reduction in _BY_FLOATS:
+            context.reserve(5 * data.size, np.float64)
         return reduction(data, axes, keepdims != 0)
 
     @kernel(operator, since=since)

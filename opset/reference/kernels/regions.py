@@ -182,6 +182,7 @@ def non_max_suppression_10(
     if not scores.size:
         return np.zeros((0, 3), np.int64)
     for batch, corners in enumerate(_corners(boxes, center_point_box)):
+        context.reserve(16 * len(corners), np.float64)
         low, high = corners[:, :2], corners[:, 2:]
         areas = np.prod(high - low, axis=1)
         for label, score in enumerate(scores[batch]):

@@ -45,7 +45,7 @@ def _dft(
         length = 2 * (size - 1) if inverse and onesided else size
     if length < 1:
         raise Violation("C3", f"length {length}")
-    context.reserve(prod(x.shape[:axis] + x.shape[axis + 1 :]) * length * 2, np.float64)
+    context.reserve(2 * x.size + prod(x.shape[:axis] + x.shape[axis + 1 :]) * length * 4, np.float64)
     signal = _complex(x)
     if not onesided:
         transform = np.fft.ifft if inverse else np.fft.fft
@@ -85,7 +85,7 @@ def stft_17(
     if window is not None and window.size != length:
         raise Violation("C2", f"a window of {window.size} values, frames of {length} samples")
     count = (x.shape[1] - length) // step + 1
-    context.reserve(x.shape[0] * count * length * 2, np.float64)
+    context.reserve(x.shape[0] * count * length * 4, np.float64)
     frames = np.lib.stride_tricks.sliding_window_view(_complex(x), length, 1)[:, ::step]
     if window is not None:
         frames = frames * window.astype(np.float64)

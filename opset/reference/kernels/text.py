@@ -185,7 +185,7 @@ def tf_idf_vectorizer_9(
     words, vocabulary = _numbered(x.reshape(1, -1) if x.ndim == 1 else x, pool, context)
     width = max(ngram_indexes, default=-1) + 1
     rows = len(words)
-    context.reserve(rows * (width + 2 * grams), np.float64)
+    context.reserve(rows * (width + 2 * grams) + 8 * words.size, np.float64)
     counts = _counted(words, vocabulary, sizes, range(min_gram_length, max_gram_length + 1), max_skip_count, context)
     values = (counts > 0).astype(np.float32) if mode == "IDF" else counts.astype(np.float32)
     if mode != "TF" and weights:
