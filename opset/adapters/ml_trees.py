@@ -7,6 +7,7 @@ has one vote.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,9 @@ GREATEST = 3e38
 """Sums of votes stay within FLOAT as long as the sum of all absolute votes is not greater than this."""
 FEW_NODES, GROWTH = 1 << 18, 32
 """Trees grow where leaves have many votes or nodes are shared: at most to FEW_NODES plus GROWTH times their size."""
+
+STEPS = 8
+"""Steps that a node of a written tree is charged: it has as many attributes."""
 
 Votes = list[tuple[int, float]]
 
@@ -158,15 +162,15 @@ def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
     return list(constant.values)
 
 
-def as_ensemble(trees: Trees, additive: bool) -> Ensemble:
+def as_ensemble(trees: Trees, additive: bool, charge: Callable[[int], None]) -> Ensemble:
     """Return trees as TreeEnsemble writes them; `additive`: votes are summed, else the least or greatest counts.
 
     A tree with a leaf of k votes is written k times in succession, so that votes for a target are added in the same
     order as before. Where a leaf has no vote left in a copy, it has one without effect: -0.0 in a sum, which changes no
     number, or its last vote again among the least or greatest.
 
-    A node with several parents is written once for each. Raises Refusal C103 for trees with cycles, C204 for trees
-    that become too large and for leaves without votes where the least or greatest counts.
+    A node with several parents is written once for each; what is written is charged. Raises Refusal C103 for trees with
+    cycles, C204 for trees that become too large and for leaves without votes where the least or greatest counts.
     """
     covered: set[int] = set()
     some, size, counts = False, 0, []
@@ -183,6 +187,7 @@ def as_ensemble(trees: Trees, additive: bool) -> Ensemble:
     limit = FEW_NODES + GROWTH * (len(trees.modes) + sum(map(len, trees.votes.values())))
     if size > limit:
         raise Refusal("C204", f"with one vote per leaf and one parent per node, the trees have more than {limit} nodes")
+    charge(STEPS * size)
     return Ensemble(_written(trees, counts, additive), max(counts) > 1, covered, some)
 
 
@@ -299,7 +304,7 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     if len(base) not in (0, targets):
         raise Refusal("C103", f"there are {len(base)} base values and {targets} targets")
     additive = aggregate in ("SUM", "AVERAGE")
-    ensemble = as_ensemble(trees, additive)
+    ensemble = as_ensemble(trees, additive, node.charge)
     if len(ensemble.covered) < targets and (base or not additive):
         raise ambiguous("a target may have no vote, and there are base values or aggregate_function is MIN or MAX")
     # The mean is over the trees as they were, not over their copies.
@@ -329,22 +334,22 @@ def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
     if not sum(map(abs, base)) <= GREATEST:
         raise Refusal("C204", "base values are infinite or no numbers, or so great that their sum may be")
     if len(labels) == 2 and len(trees.targets) == 1:
-        scores = _opposite_scores(op, x, trees, base, transform)
+        scores = _opposite_scores(op, node, x, trees, base, transform)
     else:
-        scores = _scores(op, x, trees, base, len(labels))
+        scores = _scores(op, node, x, trees, base, len(labels))
     label, classes = op.ArgMax(scores, axis=1, keepdims=0, domain=""), list(range(len(labels)))
     if labels != classes:
         label = op.LabelEncoder(label, keys_int64s=classes, **{f"values_{LISTS[kind]}": labels})
     return label, _transformed(op, scores, transform, element)
 
 
-def _opposite_scores(op: Builder, x: str, trees: Trees, base: list[float], transform: str) -> str:
+def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[float], transform: str) -> str:
     """Return the scores of two classes where all votes are for one; their sum p is the score of the second class.
 
     Runtimes agree on the score of the first class in two cases, which exporters write: 1 - p for probabilities without
     transform, and -p for weights of both signs with LOGISTIC. In both, the first class wins a tie.
     """
-    ensemble = as_ensemble(trees, additive=True)
+    ensemble = as_ensemble(trees, True, node.charge)
     usual = transform == ("LOGISTIC" if trees.lightest < 0 else "NONE")
     if not usual or trees.targets != {0} or len(base) > 1 or (base and not ensemble.covered):
         why = f"all votes are for one of two classes, and post_transform is {transform}"
@@ -358,13 +363,13 @@ def _opposite_scores(op: Builder, x: str, trees: Trees, base: list[float], trans
     return str(op.Concat(first, p, axis=1, domain=""))
 
 
-def _scores(op: Builder, x: str, trees: Trees, base: list[float], classes: int) -> str:
+def _scores(op: Builder, node: Node, x: str, trees: Trees, base: list[float], classes: int) -> str:
     """Return the scores of all classes, each the sum of the votes for it."""
     if classes == 2:
         raise ambiguous("there are votes for both of two classes", "vote only for class 0")
     if len(base) not in (0, classes):
         raise Refusal("C103", f"there are {len(base)} base values and {classes} classes")
-    ensemble = as_ensemble(trees, additive=True)
+    ensemble = as_ensemble(trees, True, node.charge)
     if not (len(ensemble.covered) == classes or base or (ensemble.some and trees.lightest > 0)):
         raise ambiguous("the class with the greatest score may have no vote")
     scores = _aggregated(op, x, ensemble, classes, "SUM")

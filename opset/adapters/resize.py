@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from opset.adapters.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
@@ -16,12 +16,6 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 X, ROI, SCALES, SIZES = range(4)
 SINCE_11 = ("coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "nearest_mode")
 ROUNDING = ("round_prefer_floor", "round_prefer_ceil")
-NEAREST: dict[str, Callable[[Fraction], int]] = {
-    "round_prefer_floor": lambda at: math.ceil(at - Fraction(1, 2)),
-    "round_prefer_ceil": lambda at: math.floor(at + Fraction(1, 2)),
-    "floor": math.floor,
-    "ceil": math.ceil,
-}
 LONGEST = 1 << 13
 """The longest axis whose elements are gathered one by one."""
 
@@ -120,7 +114,7 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     for axis, scale in enumerate(scales):
         size = need_size(node, X, axis)
         indices = _nearest_indices(node, size, scale)
-        if indices != list(range(size)):
+        if indices != tuple(range(size)):
             y = op.Gather(y, op.const(indices), axis=axis)
     return y
 
@@ -139,33 +133,46 @@ def _same_nearest(node: Node, scale: Fraction) -> bool:
     return bool(coordinates == "tf_half_pixel_for_nn" and rounding == "floor")
 
 
-def _nearest_indices(node: Node, size: int, scale: Fraction) -> list[int]:
+def _nearest_indices(node: Node, size: int, scale: Fraction) -> tuple[int, ...]:
     """Return for each output element along an axis the index of the input element that it copies.
 
     Raises Refusal C204 where that depends on the rounding of coordinates, or on whether the scale is the given one or
     the ratio of the sizes, which differ where the output size is rounded.
     """
-    rounding = node.attr("nearest_mode")
-    out = math.floor(size * scale)
+    rounding, out = node.attr("nearest_mode"), math.floor(size * scale)
     if not size or out > LONGEST:
         raise Refusal("C204", f"{size} elements cannot be resized to {out} by {printable(rounding)}")
-    found: list[int] = []
-    for position in range(out):
-        nearest = set()
-        for ratio in {scale, Fraction(out, size)}:
-            at = _coordinate(node.attr("coordinate_transformation_mode"), position, ratio, size, out)
-            edge = at + Fraction(1, 2) if rounding in ROUNDING else at
-            distance = abs(edge - round(edge))
-            exact = distance == 0 and (at == 0 or float32(float(ratio)) == ratio)
-            if not exact and distance < (abs(at) + 1) * Fraction(1, 2**20):
-                raise Refusal("C204", f"a coordinate is {float(at)}, at the edge between two elements")
-            nearest.add(min(max(NEAREST[rounding](at), 0), size - 1))
-        if len(nearest) > 1:
-            raise Refusal(
-                "C204", f"the size {float(size * scale)} is rounded, and the nearest element depends on that"
-            )
-        found += nearest
-    return found
+    node.charge(2 * out)
+    found = {
+        _nearest(node.attr("coordinate_transformation_mode"), rounding, ratio, size, out)
+        for ratio in {scale, Fraction(out, size)}
+        if out
+    }
+    if len(found) > 1:
+        raise Refusal("C204", f"the size {float(size * scale)} is rounded, and the nearest element depends on that")
+    return found.pop() if found else ()
+
+
+@lru_cache(maxsize=64)
+def _nearest(mode: str, rounding: str, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:
+    """Return the nearest input elements by a scale. Raises Refusal C204 where the last bit of a coordinate decides."""
+    # Coordinates are a line. As whole numbers, in units of 1 / (2 * over), they are exact, and quicker than fractions.
+    first, second = (_coordinate(mode, position, ratio, size, out) for position in (0, 1))
+    over = math.lcm(first.denominator, second.denominator)
+    start, step = int(2 * over * first), int(2 * over * (second - first))
+    exact, unit = float32(float(ratio)) == ratio, 2 * over
+    to_edge = over if rounding in ROUNDING else 0
+    # Counted from the edge below: floor, or ceil for what goes down at an edge.
+    down = unit - 1 if rounding in ("round_prefer_floor", "ceil") else 0
+    shift = {"round_prefer_floor": -over, "round_prefer_ceil": over}.get(rounding, 0) + down
+    found = []
+    for at in range(start, start + step * out, step) if step else [start] * out:
+        rest = (at + to_edge) % unit
+        distance = min(rest, unit - rest)
+        if distance << 20 < abs(at) + unit and (distance or (at and not exact)):
+            raise Refusal("C204", f"a coordinate is {at / unit}, at the edge between two elements")
+        found.append(min(max((at + shift) // unit, 0), size - 1))
+    return tuple(found)
 
 
 def _coordinate(mode: str, position: int, scale: Fraction, size: int, out: int) -> Fraction:

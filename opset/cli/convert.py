@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import click
 
+from opset.budget import Limits
 from opset.cli import output
 from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
 from opset.cli.configuration import Folders, folders_for, hooks_option
 from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for, suffix
+from opset.cli.limits import limits_options
 from opset.errors import printable
 from opset.model.external import odd_keys
 from opset.opsets.registry import Registry
@@ -39,7 +41,7 @@ class Settings(NamedTuple):
     roots: tuple[Path, ...]
     plan_only: bool
     force: bool
-    places: bool
+    limits: Limits
 
 
 @click.command(no_args_is_help=True)
@@ -51,11 +53,13 @@ class Settings(NamedTuple):
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @dims_option
 @hooks_option
+@limits_options
 @writing("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...], to: tuple[str, ...], release: str | None, runtime: str | None, ir_version: int | None,
-    dims: dict[str, int], given: str | None, in_place: bool, force: bool, plan_only: bool, external: str,
-    roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool, jobs: int, quiet: bool, form: str,
+    dims: dict[str, int], limits: Limits, given: str | None, in_place: bool, force: bool, plan_only: bool,
+    external: str, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool, jobs: int, quiet: bool,
+    form: str,
 ) -> int:  # fmt: skip
     """Convert models to other operator set versions, all or nothing.
 
@@ -72,7 +76,7 @@ def command(
     where = output_for(given, in_place, models)
     if not plan_only:
         refuse_terminal(where)
-    settings = Settings(target, dims, where, external, roots, plan_only, force, form == "json")
+    settings = Settings(target, dims, where, external, roots, plan_only, force, limits)
     # The report goes where the model does not.
     stream = sys.stderr if where.stream and not plan_only else sys.stdout
 
@@ -80,7 +84,7 @@ def command(
         if form == "text":
             _write(data, stream, quiet, plan_only)
         elif quiet and data["errors"]:
-            output.write_errors(output.findings_of(data))
+            output.write_errors(report.findings(data))
 
     notes = known.note_left_out(quiet, "adapters.py", "inference.py")
     reports = reports_of(models, partial(_start, settings, known), jobs, "the model was not converted", show)
@@ -93,12 +97,10 @@ def _start(settings: Settings, folders: Folders) -> Work:
 
 def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
     loaded = opened(model, settings.roots)
-    made = converted(loaded, settings.target, registry, settings.dims)
-    made.refusals = made.refusals.in_file(model.path)
-    odd = odd_keys(loaded.proto)
-    made.notes += [f"{each.place}: {each.why} (opset explain {each.code})" for each in odd]
-    made.notes += [f"{odd.omitted:,} more tensors have such keys"] if odd.omitted else []
-    data = {"input": model.path, "output": None, **report.conversion_data(made, places=settings.places)}
+    made = converted(loaded, settings.target, registry, settings.dims, settings.limits)
+    made.refusals = [finding.in_file(model.path) for finding in made.refusals]
+    made.notes += [f"{odd.place}: {odd.why} (opset explain {odd.code})" for odd in odd_keys(loaded.proto)]
+    data = {"input": model.path, "output": None, **report.conversion_data(made)}
     if made.model is None:
         return {**data, "status": "refused", "exit_status": 1}
     if settings.plan_only:
@@ -128,7 +130,7 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> N
     if "internal_error" in data:
         errors.write(f"{name}: {data['internal_error']}\n")
     elif data["errors"]:
-        output.write_errors(output.findings_of(data), errors)
+        output.write_errors(report.findings(data), errors)
         if data["status"] == "refused":
             errors.write(f"{report.verdict(data)}\n")
 

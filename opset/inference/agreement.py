@@ -9,6 +9,7 @@ from typing import Any
 from opset.inference.call import Call, Element, Unknown
 from opset.inference.dimensions import Dim, Size, at_most, equal, followed, less, lower
 from opset.inference.types import Shape, shown
+from opset.inference.work import CHECKED, work
 from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
 from opset.schemas.shapes import Algebra, Match, plan_of
@@ -128,16 +129,25 @@ def check_declared(call: Call) -> None:
     if plan is None:
         return
     values = {name: known_attribute(call, name) for name in plan.attributes}
+    work(CHECKED * sum([len(value) for value in values.values() if isinstance(value, tuple)]))
     check_constraints(call.schema, values, [call.rank(index) for index in range(call.input_count)])
     if not plan.checks:
         return
     shapes = [call.shape(index) for index in range(call.input_count)]
-    call.match = match = Match(plan, shapes, values.get, call.elements, partial(_given, call), SIZES)
+    elements = partial(_elements, call)
+    call.match = match = Match(plan, shapes, values.get, elements, partial(_given, call), SIZES)
     match.check()
     for index, shape in enumerate(match.completed()):
         # Rules count on it that all sizes of a shape are known, if only as variables.
         if shape != shapes[index] and call.has(index) and shape is not None and None not in shape:
             call.complete(index, tuple(shape))
+
+
+def _elements(call: Call, index: int) -> tuple[Element, ...] | None:
+    """Return the elements of an input, each of which is to be checked."""
+    elements = call.elements(index)
+    work(CHECKED * len(elements or ()))
+    return elements
 
 
 def _given(call: Call, name: str) -> bool | None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
-from opset.inference.call import Unknown
 from opset.inference.constants import Constants
 from opset.inference.dimensions import variable
 from opset.inference.operators import Operators
 from opset.inference.outcomes import Outcome, Outputs, has_unnamed
 from opset.inference.renaming import renamed, replaced
-from opset.inference.scopes import Scope, VisitLimit
+from opset.inference.scopes import Scope
 from opset.inference.stated import StatedTypes
 from opset.inference.subgraphs import outputs_of
 from opset.inference.types import Type, is_rankless
+from opset.inference.work import enter
 from opset.model.index import FunctionKey, ModelIndex
 
 
@@ -22,14 +22,14 @@ class Calls:
     """Infers calls of one model's functions.
 
     - `scopes`: of each function, those of its different calls;
-    - `omitted`: functions of which calls were left out, since they were too many.
+    - `omitted`: functions of which calls were left out, since the inference was stopped before.
     """
 
     def __init__(
-        self, index: ModelIndex, operators: Operators, constants: Constants, stated: StatedTypes, limit: VisitLimit
+        self, index: ModelIndex, operators: Operators, constants: Constants, stated: StatedTypes
     ) -> None:
         """Take the model's index, and what its operators, elements and stated types are inferred by."""
-        self._index, self._operators, self._limit = index, operators, limit
+        self._index, self._operators = index, operators
         self._constants, self._stated = constants, stated
         self.functions = index.functions
         self.scopes: dict[FunctionKey, list[Scope]] = {}
@@ -50,11 +50,7 @@ class Calls:
         )  # fmt: skip
         if memo not in self._outputs:
             function = self.functions[key]
-            try:
-                self._limit.spend(len(function.nodes))
-            except Unknown as unknown:
-                self.omitted.add(key)
-                return Outcome((None,) * len(scope.body.computes[index]), doubts=(str(unknown),))
+            enter(function)
             imports = self._index.imports(function)
             inner = Scope(
                 function, None, imports, self._operators.table(imports), attributes, key=(key, len(self._outputs)),

@@ -11,13 +11,13 @@ from opset.inference.dimensions import Dim, TooComplex
 from opset.inference.outcomes import MALFORMED, is_representable, small_count
 from opset.inference.scopes import Scope
 from opset.inference.types import Type
+from opset.inference.work import ELEMENT_BYTES, PART_BYTES, follows, work
 from opset.model.container import Model
 from opset.model.elements import element_name
 from opset.model.tensor import tensor_values
 from opset.opsets.hooks import Hook
 from opset.schemas.constraints import Violation
 
-_MAX_FOLLOWED = 1 << 20  # elements in all
 _MAX_PASSED = 64  # elements of an initializer that is passed to a body
 _FOLLOWED = frozenset("int64 int32 bool float double float16 uint8 int8 uint64 uint32 int16 uint16".split())
 _INTEGERS = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".split())
@@ -25,12 +25,11 @@ _PASSED = frozenset(("int64", "int32", "bool"))
 
 
 class Constants:
-    """Reads and computes the elements of small values of one model; how many in all is bounded."""
+    """Reads and computes the elements of small values of one model."""
 
     def __init__(self, model: Model) -> None:
         """Take the model."""
         self._model = model
-        self._followed = 0
 
     def find(self, scope: Scope, name: str) -> Constant | None:
         """Return the elements of a visible value that is small, and constant or followed; else None."""
@@ -50,8 +49,10 @@ class Constants:
     def _of_tensor(self, message: Any) -> Constant | None:
         """Return the elements of a small TensorProto, None where there are too many or they cannot be read."""
         dims = tuple(message.dims)
-        if small_count(dims) is None:
+        count = small_count(dims)
+        if count is None:
             return None
+        work(count, count * ELEMENT_BYTES)
         try:
             elements = tensor_values(self._model, message, MAX_DATA)
         except ModelError:  # reported by whoever needs the data itself
@@ -62,11 +63,11 @@ class Constants:
     def passed(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
         """Return the elements of a value that enters or leaves a body, where shapes may depend on them."""
         count = small_count(type_.shape) if name and type_ is not None else None
-        if count is None or type_ is None or self._followed > _MAX_FOLLOWED:
+        if count is None or type_ is None or not follows():
             return None
         if not scope.is_followed(name) and (type_.element not in _PASSED or count > _MAX_PASSED):
             return None
-        self._followed += count
+        work(count)
         return self.find(scope, name)
 
     def computed(
@@ -77,7 +78,7 @@ class Constants:
         `followed` are the inputs whose elements were computed by this inference.
         """
         first = types[0] if types else None
-        if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or self._followed > _MAX_FOLLOWED:
+        if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or not follows():
             return ()
         # Weights are never read to compute with them; single numbers are, and what has no inputs: value_floats.
         single = all(each.kind == "tensor" and small_count(each.shape) == 1 for each in call.types if each)
@@ -102,7 +103,8 @@ class Constants:
             return None
         assert type_ is not None
         assert type_.element is not None
-        self._followed += sum([each.size if isinstance(each, Dim) else 1 for each in elements])
+        parts = sum([each.size for each in elements if isinstance(each, Dim)])
+        work(count, count * ELEMENT_BYTES + parts * PART_BYTES)
         integers = type_.element in _INTEGERS
         values = tuple([each if is_representable(each, integers) else None for each in elements])
         return Constant(type_.element, tuple([size for size in shape or () if isinstance(size, int)]), values)

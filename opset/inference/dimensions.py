@@ -8,7 +8,8 @@ here are equal objects, and a size without variables is an int:
     N = variable("N"); str(2 * N + 1) == "2*N + 1"; (N + 4) // 2 == N // 2 + 2; ceil_div(N, 2) == (N + 1) // 2
 
 What becomes larger than MAX_SIZE parts or 64 bits raises TooComplex: models are untrusted, and a size that doubles with
-every node must not cost more with every node.
+every node must not cost more with every node. Every operation is charged (`work`) by the parts that it works on,
+one that raises TooComplex, too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from math import gcd, prod
 from typing import Union
+
+from opset.inference.work import work
 
 MAX_SIZE = 48
 """Parts of the largest expression: variables, factors, functions."""
@@ -41,6 +44,7 @@ class Function:
     def __init__(self, name: str, arguments: tuple[Size, ...]) -> None:
         self.name, self.arguments = name, arguments
         self.size: int = 1 + sum(each.size if isinstance(each, Dim) else 1 for each in arguments)
+        work(self.size)
         if self.size > MAX_SIZE or any(isinstance(each, int) and not _fits(each) for each in arguments):
             raise TooComplex
         if name == "floor":
@@ -83,6 +87,7 @@ class Dim:
             for atom in monomial:
                 size += 1 + len(atom) // _LONG_NAME if isinstance(atom, str) else atom.size
         self.size = size
+        work(size)
         if size > MAX_SIZE:
             raise TooComplex
 
@@ -123,7 +128,9 @@ class Dim:
         if not isinstance(other, int | Dim):
             return NotImplemented
         terms: dict[Monomial, int] = {}
-        if len(self.terms) * len(_terms(other)) > MAX_SIZE * 4:
+        pairs = len(self.terms) * len(_terms(other))
+        work(pairs)
+        if pairs > MAX_SIZE * 4:
             raise TooComplex
         for left, first in self.terms:
             for right, second in _terms(other):
@@ -180,7 +187,10 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
 
     Expressions are at most MAX_SIZE deep, so this may recurse.
     """
-    if isinstance(size, int) or values.keys().isdisjoint(variables(size)):
+    if isinstance(size, int):
+        return size
+    work(size.size)
+    if values.keys().isdisjoint(variables(size)):
         return size
     total: Size = 0
     for monomial, coefficient in size.terms:
@@ -515,6 +525,7 @@ def _bounds(size: Size) -> _Bounds:
     """Return what a size is never below, and never above; None for where that is not known."""
     if isinstance(size, int):
         return size, size
+    work(len(size.terms))
     low: int | None = 0
     high: int | None = 0
     for monomial, coefficient in size.terms:

@@ -9,6 +9,7 @@ from typing import Any
 
 from opset.inference.call import MAX_DATA, Call, Constant, Element
 from opset.inference.dimensions import Dim, Size, TooComplex
+from opset.inference.work import work
 
 Function = Callable[..., Element]
 
@@ -21,6 +22,7 @@ def strides_of(shape: Sequence[int]) -> list[int]:
 def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
     """Return the offsets of a tensor's elements, which are a stride apart along each axis, in row-major order."""
     offsets = [0]
+    work(prod(shape))
     for size, stride in zip(shape, strides, strict=True):
         offsets = [offset + stride * number for offset in offsets for number in range(size)]
     return offsets
@@ -56,6 +58,7 @@ def picked(
         return None
     if not count:
         return ()
+    work(count)
     strides = strides_of(data.dims)
     offsets: list[int | None] = [0]
     for axis in range(len(data.dims)) if order is None else order:
@@ -78,6 +81,7 @@ def each(call: Call, function: Function) -> tuple[Element, ...] | None:
         return None
     known = [data for data in given if data is not None]
     shape = broadcast_shape([data.dims for data in known])
+    work(prod(shape) * len(known))
     columns = [spread(data, shape) for data in known]
     return tuple(applied(function, *row) for row in zip(*columns, strict=True))
 

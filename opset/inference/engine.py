@@ -10,24 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
+from opset.budget import Budget, Exhausted
 from opset.inference.call import Constant
 from opset.inference.calls import Calls
 from opset.inference.constants import Constants
 from opset.inference.nodes import Nodes
 from opset.inference.operators import Operators
 from opset.inference.outcomes import Outcome
-from opset.inference.scopes import Scope, VisitLimit
+from opset.inference.scopes import Scope
 from opset.inference.sizes import Sizes
 from opset.inference.stated import StatedTypes
 from opset.inference.subgraphs import Subgraphs
 from opset.inference.types import Type
+from opset.inference.work import NODE, charging
 from opset.model.container import Model
 from opset.model.index import ModelIndex, index_model
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
 
-MAX_REPEATED = 64
-"""Visits to nodes beyond the first, for each node of the model: graphs in loops, functions whose calls differ."""
 _PROGRESS_STEP = 4096  # nodes between two reports of progress
 
 InferenceTask = Generator["InferenceTask | Scope", Any, Any]
@@ -38,7 +38,8 @@ class Engine:
     """One inference of one model.
 
     - `scopes`: what is known of each graph, by the scopes' keys; `calls.scopes`: of functions;
-    - `sizes`: the dimension variables; `constants`: the elements of small values.
+    - `sizes`: the dimension variables; `constants`: the elements of small values;
+    - `stopped`: where and why the inference was stopped, since its budget was used up; what follows is not known.
     """
 
     def __init__(
@@ -46,23 +47,30 @@ class Engine:
         model: Model,
         registry: Registry,
         dims: Mapping[str, int],
+        budget: Budget,
         *,
         data_prop: bool = True,
         check_type: bool = False,
         use_stated: bool = True,
         cautious: bool = False,
+        limited: bool = False,
         index: ModelIndex | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Take the model and numbers for its dimension variables; its index, if there is one already.
+        """Take the model, numbers for its dimension variables, the budget, and the index, if there is one already.
 
         Without `use_stated`, types that the model states are ignored, those of inputs aside. If `cautious`, stated
         sizes count for inputs alone: value_info of a model whose batch has become variable may still be that of the
-        batch with which it was exported. Raises ModelError where the model is malformed.
+        batch with which it was exported. If `limited`, `run` raises Exhausted where the budget is used up.
+
+        Raises ModelError where the model is malformed.
         """
         self.model = model
         self.index = index or index_model(model.proto, registry.domains)
         self.index.call_order()
+        self.budget, self._limited = budget, limited
+        self.stopped: tuple[str, Exhausted] | None = None
+        self._reached = 0
         self.sizes = Sizes(dims)
         self.constants = Constants(model)
         self.scopes: dict[Any, Scope] = {}
@@ -70,23 +78,16 @@ class Engine:
         self._operators = Operators(registry, data_prop)
         self._stated = StatedTypes(self.sizes, ignored=not use_stated, inputs_only=cautious)
         self._nodes = Nodes(self.constants, check_type)
-        limit = VisitLimit(MAX_REPEATED * (1000 + sum(len(body.nodes) for body in self.index.bodies)))
-        self._subgraphs = Subgraphs(self._nodes, self.constants, self._stated, limit)
-        self.calls = Calls(self.index, self._operators, self.constants, self._stated, limit)
+        self._subgraphs = Subgraphs(self._nodes, self.constants, self._stated)
+        self.calls = Calls(self.index, self._operators, self.constants, self._stated)
 
     def run(self) -> None:
-        """Infer everything. Raises InferenceError where hooks of a user's domain cannot be used."""
-        imports = self.index.opsets
-        overridable = self.model.proto.ir_version >= 4
-        for body in self.index.graphs:
-            self.sizes.add_inputs(body.proto.input)
-        roots: list[Scope] = []
-        for number, body in enumerate(self.index.graphs):
-            main = roots[0] if roots else None
-            scope = Scope(body, main, imports, self._operators.table(imports), key=(number,))
-            self._stated.enter_graph(scope, overridable)
-            self._run_tasks(scope)
-            roots.append(scope)
+        """Infer everything, or as much as the budget allows.
+
+        Raises InferenceError where hooks of a user's domain cannot be used, Exhausted where the limits were set.
+        """
+        with charging(self.budget):
+            roots = self._graphs()
         pending = [*roots, *(scope for scopes in self.calls.scopes.values() for scope in scopes)][::-1]
         while pending:
             scope = pending.pop()
@@ -94,31 +95,83 @@ class Engine:
                 self.scopes[scope.key] = scope
             pending.extend(reversed(scope.subgraphs.values()))
 
+    def _graphs(self) -> list[Scope]:
+        """Return the scopes of the main graph and the training graphs, inferred with all that is in them."""
+        imports = self.index.opsets
+        overridable = self.model.proto.ir_version >= 4
+        for body in self.index.graphs:
+            self.sizes.add_inputs(body.proto.input)
+        roots: list[Scope] = []
+        operators = self._operators.table(imports)
+        for number, body in enumerate(self.index.graphs):
+            main = roots[0] if roots else None
+            scope = Scope(body, main, imports, operators, key=(number,))
+            roots.append(scope)
+            self._reached = 0
+            try:
+                self._stated.enter_graph(scope, overridable)
+                self._run_tasks(scope)
+            except Exhausted as exhausted:
+                self.stopped = self.stopped or (body.label, exhausted)
+                if self._limited:
+                    raise
+                self._leave(scope)
+        return roots
+
     def node_types(
         self, node: Any, schema: OpSchema, inputs: Sequence[Type | None], constants: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
         """Return the types of the outputs of a node that is not part of the model, by types and elements of inputs."""
-        return self._nodes.alone(node, self._operators.of_schema(schema), inputs, constants)
+        try:
+            with charging(self.budget):
+                return self._nodes.alone(node, self._operators.of_schema(schema), inputs, constants)
+        except Exhausted:
+            if self._limited:
+                raise
+            return (None,) * len(node.output)
 
     def _body(self, scope: Scope) -> InferenceTask:
         """Infer the nodes of a body in order."""
         body, types, operators, functions = scope.body, scope.types, scope.operators, self.calls.functions
+        charge = self.budget.charge
         progress = self._progress if body.parent is None else None
-        for index, (operator, reads) in enumerate(zip(body.operators, body.reads, strict=True)):
-            if progress is not None and not index % _PROGRESS_STEP:
-                progress(index, len(body.operators))
-            inputs = [types[name] if name in types else scope.type_of(name) if name else None for name in reads]
-            if functions and (key := body.function_key(index)) in functions:
-                outcome = yield self.calls.infer(scope, index, key, inputs)
-            else:
-                inference = operators.get(operator)
-                if inference is None:
-                    inference = operators[operator] = self._operators.find(operator, scope.imports)
-                if inference.rule is not None and inference.rule.is_generator:
-                    outcome = yield self._subgraphs.infer(scope, index, inference, inputs)
+        index = 0
+        try:
+            for index, (operator, reads) in enumerate(zip(body.operators, body.reads, strict=True)):
+                if progress is not None and not index % _PROGRESS_STEP:
+                    progress(index, len(body.operators))
+                charge(NODE + len(reads))
+                inputs = [types[name] if name in types else scope.type_of(name) if name else None for name in reads]
+                if functions and (key := body.function_key(index)) in functions:
+                    outcome = yield self.calls.infer(scope, index, key, inputs)
                 else:
-                    outcome = self._nodes.outcome(scope, index, inference, inputs)
-            self._keep(scope, index, outcome)
+                    inference = operators.get(operator)
+                    if inference is None:
+                        inference = operators[operator] = self._operators.find(operator, scope.imports)
+                    if inference.rule is not None and inference.rule.is_generator:
+                        outcome = yield self._subgraphs.infer(scope, index, inference, inputs)
+                    else:
+                        outcome = self._nodes.outcome(scope, index, inference, inputs)
+                self._keep(scope, index, outcome)
+        except Exhausted as exhausted:
+            self._reached = index
+            self.stopped = self.stopped or (body.location(index), exhausted)
+            raise
+
+    def _leave(self, scope: Scope) -> None:
+        """Leave the nodes of a graph in which the inference was stopped: of them, and what they run, nothing is known.
+
+        Graphs of the node at which it was stopped may have been inferred for the first turns of a loop alone.
+        """
+        assert self.stopped is not None
+        doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
+        body, functions = scope.body, self.calls.functions
+        for index in range(self._reached, len(body.operators)):
+            scope.types.update((name, None) for name in body.computes[index] if name)
+            scope.doubts[index] = doubts
+            if functions and (key := body.function_key(index)) in functions:
+                self.calls.omitted.add(key)
+        scope.subgraphs = {key: inner for key, inner in scope.subgraphs.items() if key[0] < self._reached}
 
     def _keep(self, scope: Scope, index: int, outcome: Outcome) -> None:
         """Keep what was inferred of a node."""

@@ -8,6 +8,7 @@ inputs is read from the graph around.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -62,8 +63,8 @@ def _misfits(body: Body, given: Sequence[str], y: str, place: str) -> list[Findi
     """Return what is wrong with the names."""
     findings = [
         Finding("R202", f"'{printable(name)}' is a duplicate in xs and zs", place)
-        for name in dict.fromkeys(given)
-        if given.count(name) > 1
+        for name, count in Counter(given).items()
+        if count > 1
     ]
     missing = dict.fromkeys([*given, y])
     scope: Body | None = body

@@ -22,6 +22,7 @@ from opset.inference.outcomes import (
 )
 from opset.inference.scopes import Scope
 from opset.inference.types import Type, shape_of_dims, tensor
+from opset.inference.work import NEW, work
 from opset.model.attributes import attribute_value
 from opset.model.elements import element_name
 from opset.schemas.constraints import Violation
@@ -147,6 +148,7 @@ class Nodes:
     ) -> Outcome:
         """Call an operator's rule, and then its data function where the elements of small outputs can be followed."""
         assert inference.rule is not None
+        work(NEW + sum([len(each.shape) for each in call.types if each is not None and each.shape]))
         problems = self.misfits(call.schema, call.names, call.types)
         result: Any = []
         try:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from math import copysign
 from typing import Any, NamedTuple
 
-from opset.errors import printable
 from opset.inference.call import MAX_DATA, Call, Constant, Element, Unknown
 from opset.inference.dimensions import TooComplex, upper
 from opset.inference.types import MAX_RANK, Shape, Type, mapped, of_text
@@ -18,6 +17,7 @@ from opset.schemas.model import OpSchema
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a rule raises for a node that it is not written for: a missing input, an attribute of another type."""
+_MAX_AROUND = 1 << 14  # product of the sizes other than 0 of an empty tensor whose elements are followed
 
 
 class Problem(NamedTuple):
@@ -182,7 +182,7 @@ def problems_of(call: Call, error: Exception) -> tuple[Problem, ...]:
     if isinstance(error, TooComplex):
         call.doubt("the sizes are too complex to be followed")
         return ()
-    why = printable(f"{type(error).__name__}: {error}")
+    why = f"{type(error).__name__}: {error}"
     return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
 
 
@@ -200,12 +200,14 @@ def small_count(shape: Shape | None) -> int | None:
     """Return the number of elements of a small shape without variables, None for any other."""
     if shape is None:
         return None
-    count = 1
+    count = around = 1
     for size in shape:
         if not isinstance(size, int) or size < 0:
             return None
         count *= size
-    return count if count <= MAX_DATA else None
+        around *= size or 1
+    # What walks along the axes of an empty tensor takes as long as the others are long.
+    return count if count <= MAX_DATA and around <= _MAX_AROUND else None
 
 
 def is_representable(element: Element, integers: bool) -> bool:

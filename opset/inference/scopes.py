@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opset.inference.call import Constant, Unknown
+from opset.inference.call import Constant
 from opset.inference.outcomes import OperatorInference, Problem
 from opset.inference.types import Type
 from opset.model.index import Body, Operator
@@ -82,17 +82,3 @@ class Scope:
         while scope is not None and scope.attributes is None:
             scope = scope.parent
         return None if scope is None or scope.attributes is None else scope.attributes.get(attribute.ref_attr_name)
-
-
-class VisitLimit:
-    """Bounds how many nodes are inferred again: bodies of loops, functions whose calls differ."""
-
-    def __init__(self, nodes: int) -> None:
-        """Take how many nodes may be visited beyond the first time."""
-        self._left = nodes
-
-    def spend(self, nodes: int) -> None:
-        """Count the nodes of a body that is inferred. Raises Unknown where the limit is exceeded."""
-        self._left -= nodes + 1
-        if self._left < 0:
-            raise Unknown("graphs and functions were inferred too often in other ways")

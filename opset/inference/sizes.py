@@ -10,6 +10,7 @@ from typing import Any
 from opset.inference.dimensions import Dim, Size, TooComplex, parse, substitute, variable, variables
 from opset.inference.scopes import Scope
 from opset.inference.types import Type, of_proto
+from opset.inference.work import NAME_BYTES, NAMED, work
 
 
 class Sizes:
@@ -79,6 +80,7 @@ class Sizes:
         """Return the variable of a size that depends on data: `<value>_d<axis>`, the same each time."""
         key = (scope.key, name, axis)
         if key not in self._made:
+            work(NAMED, NAME_BYTES)
             stem = re.sub(r"[^A-Za-z0-9_]", "_", str(name)[:40])
             stem = f"{'_' * (not stem[:1].isalpha() and stem[:1] != '_')}{stem}_d{axis}"
             text = stem

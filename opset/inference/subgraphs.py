@@ -22,9 +22,10 @@ from opset.inference.outcomes import (
     signature_types,
 )
 from opset.inference.renaming import with_sizes
-from opset.inference.scopes import Scope, VisitLimit
+from opset.inference.scopes import Scope
 from opset.inference.stated import StatedTypes
 from opset.inference.types import Type
+from opset.inference.work import enter
 from opset.model.graph import subgraphs
 from opset.model.index import Body
 from opset.schemas.constraints import Violation
@@ -33,9 +34,9 @@ from opset.schemas.constraints import Violation
 class Subgraphs:
     """Infers nodes with graphs."""
 
-    def __init__(self, nodes: Nodes, constants: Constants, stated: StatedTypes, limit: VisitLimit) -> None:
+    def __init__(self, nodes: Nodes, constants: Constants, stated: StatedTypes) -> None:
         """Take what the nodes, elements and stated types of the model are inferred by."""
-        self._nodes, self._constants, self._stated, self._limit = nodes, constants, stated, limit
+        self._nodes, self._constants, self._stated = nodes, constants, stated
         self._memories: dict[Any, dict[str, Any]] = {}
 
     def infer(
@@ -69,7 +70,7 @@ class Subgraphs:
         """Return the scope of a graph in a node, and the names of the inputs that the request is about."""
         body = _body_of(request.graph, scope.body, index)
         scope.subgraphs.pop((index, body.name), None)
-        self._limit.spend(len(body.nodes))
+        enter(body)
         inner = Scope(
             body, scope, scope.imports, scope.operators, key=(scope.key, index, body.name),
             repeated=scope.repeated or request.repeated, unused=scope.unused or request.unused,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from opset.budget import Limits
 from opset.errors import ConversionError, Finding, UsageError
 from opset.model import load
 from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
@@ -51,6 +52,7 @@ def plan(
     schemas: Schemas = (),
     dims: Mapping[str, int] | None = None,
     allow_external_roots: Iterable[str | Path] = (),
+    limits: Limits | None = None,
 ) -> Conversion:
     """Return what a conversion to the target would do, with every refusal, but without the converted model.
 
@@ -58,7 +60,8 @@ def plan(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    conversion = converted(load(model, allow_external_roots=tuple(allow_external_roots)), target, registry, dims)
+    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    conversion = converted(loaded, target, registry, dims, limits)
     conversion.model = None
     return conversion
 
@@ -73,6 +76,7 @@ def convert(
     schemas: Schemas = (),
     dims: Mapping[str, int] | None = None,
     allow_external_roots: Iterable[str | Path] = (),
+    limits: Limits | None = None,
 ) -> Any:
     """Return the model at other operator set versions, computing the same; the given one is not touched.
 
@@ -80,12 +84,14 @@ def convert(
     `to` is an opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}.
     `dims` are numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
     help where the conversion depends on a size; the inputs of the result state them, as it is right for them alone.
+    `limits` are how much the conversion may do and add; without them, that is in proportion to the model.
     Raises ConversionError with all refusals, ModelError for a malformed model, UsageError for an unknown target or a
     name in `dims` that no input has.
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    conversion = converted(load(model, allow_external_roots=tuple(allow_external_roots)), target, registry, dims)
+    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    conversion = converted(loaded, target, registry, dims, limits)
     if conversion.model is None:
         raise ConversionError(conversion.refusals)
     return conversion.model.as_given()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from opset.budget import Budget, Exhausted, Limits
 from opset.errors import Finding
 from opset.model import proto as pb
 from opset.model.container import Model
@@ -24,13 +25,19 @@ from opset.version_converter.rewiring import set_imports
 from opset.version_converter.routes import routes_of
 from opset.version_converter.targets import Target, within
 
+BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
+BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
+"""What a conversion may do and add: for any model, and for each of its bytes, weights aside."""
+
 
 def converted(
-    model: Model, target: Target, registry: Registry, dims: Mapping[str, int] | None = None
-) -> Conversion:
+    model: Model, target: Target, registry: Registry, dims: Mapping[str, int] | None = None,
+    limits: Limits | None = None,
+) -> Conversion:  # fmt: skip
     """Return the conversion of a model to a target; the model itself is not touched.
 
-    With `dims`, it is the conversion of the model with these sizes alone, which the inputs of the result state.
+    With `dims`, it is the conversion of the model with these sizes alone, which the inputs of the result state. Without
+    `limits`, what it may take is in proportion to the model.
 
     Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` that no input has. Whatever
     cannot be converted is in the conversion's `refusals`.
@@ -58,7 +65,7 @@ def converted(
         return conversion
     proto = pb.ModelProto()
     proto.CopyFrom(model.proto)
-    _convert(model, index, proto, versions, conversion, target, registry)
+    _convert(model, index, proto, versions, conversion, target, registry, limits or Limits())
     if not conversion.refusals:
         conversion.changes = True
         conversion.model = model.with_proto(proto, changed=True)
@@ -105,27 +112,37 @@ def _too_new(
 
 def _convert(
     model: Model, index: ModelIndex, proto: Any, versions: Mapping[Body, dict[str, int]], conversion: Conversion,
-    target: Target, registry: Registry,
+    target: Target, registry: Registry, limits: Limits,
 ) -> None:  # fmt: skip
     """Convert the copy of an indexed model."""
+    size = proto.ByteSize()
+    budget = Budget(
+        limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size
+    )
     messages = _messages(index, proto)
     context = Context(
-        index, proto, messages, registry, routes_of(registry), target.opsets, conversion, FreshNames(index.bodies)
-    )
+        index, proto, messages, registry, routes_of(registry), target.opsets, conversion, FreshNames(index.bodies),
+        budget,
+    )  # fmt: skip
 
     def read(tensor: Any, limit: int) -> list[Any]:
         return tensor_values(model, tensor, limit)
 
-    inferred = Inferred(model, index, registry)
+    inferred = Inferred(model, index, registry, budget if limits.given() else None)
     for body in index.bodies:
         outer = context.facts.get(body.parent) if body.parent is not None else None
         context.facts[body] = ValueFacts(
-            body, messages[body], outer, versions[body], read, proto.ir_version >= 4, inferred
+            body, messages[body], outer, versions[body], read, proto.ir_version >= 4, inferred, budget
         )
     if proto.training_info:
         context.facts[index.main].read_elsewhere = _read_in_training(index)
     for body in reversed(index.bodies):
-        BodyConversion(context, body, versions[body]).run()
+        conversion_of_body = BodyConversion(context, body, versions[body])
+        try:
+            conversion_of_body.run()
+        except Exhausted as exhausted:
+            conversion.refusals.append(conversion_of_body.stopped(exhausted))
+            return
     set_imports(proto, target.opsets, versions[index.main])
     for body in index.functions.values():
         set_imports(messages[body], target.opsets, versions[body])

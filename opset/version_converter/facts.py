@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
+from opset.budget import Budget, Limits
 from opset.model.container import Model
 from opset.model.elements import element_name
 from opset.model.graph import function_key, names_read
@@ -31,17 +32,27 @@ class Inferred:
     It is of the model as it was given. What conversion changes goes on computing the same values under their names.
     """
 
-    def __init__(self, model: Model, index: ModelIndex, registry: Registry) -> None:
-        """Take the given model with its index."""
-        self._model, self._index, self._registry = model, index, registry
+    def __init__(
+        self, model: Model, index: ModelIndex, registry: Registry, budget: Budget | None = None
+    ) -> None:
+        """Take the given model with its index.
+
+        Where a `budget` is used up, Exhausted is raised; without one, the rest is not known once that of any inference
+        is.
+        """
+        self._model, self._index, self._registry, self._budget = model, index, registry, budget
         self._functions = index.functions
 
     @cached_property
     def _run(self) -> tuple[Engine, dict[Body, list[Scope]]]:
         """The inference itself, and what it found of each body that is converted, where that is certain."""
         from opset.inference.engine import Engine
+        from opset.inference.work import budget_of
 
-        engine = Engine(self._model, self._registry, {}, cautious=True, index=self._index)
+        budget = self._budget or budget_of(self._model.proto.ByteSize(), Limits())
+        engine = Engine(
+            self._model, self._registry, {}, budget, cautious=True, limited=self._budget is not None, index=self._index
+        )
         engine.run()
         scopes, doubtful = _scopes_of(self._index.bodies, engine)
         return engine, {body: [] if body in doubtful else scopes[body] for body in self._index.bodies}
@@ -128,13 +139,14 @@ class ValueFacts:
         read: Callable[[Any, int], list[Any]],
         overridable: bool,
         inferred: Inferred,
+        budget: Budget,
     ) -> None:
         """Take a body of the given model, and the message of the copy that is converted.
 
         `versions` is the opset of each domain that the body's nodes are written in; `read` returns a tensor's elements;
-        with `overridable`, initializers that are inputs may be given from outside.
+        with `overridable`, initializers that are inputs may be given from outside. What is read is charged to `budget`.
         """
-        self.body, self.outer, self.versions = body, outer, versions
+        self.body, self.outer, self.versions, self.budget = body, outer, versions, budget
         self._message, self._read, self._overridable, self._inferred = message, read, overridable, inferred
         self.read_elsewhere: frozenset[str] = frozenset()
         """Names that training graphs use beside the main graph that this is about."""
@@ -262,6 +274,7 @@ class ValueFacts:
             size *= dim
         if element is None or size < 0 or size > limit:
             return None
+        self.budget.charge(size)
         return Constant(element, dims, tuple(self._read(tensor, limit)))
 
     def type(self, name: str) -> str | None:

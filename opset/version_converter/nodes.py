@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opset.budget import Budget, Exhausted
 from opset.errors import Finding, printable
 from opset.model.attributes import attribute_type
 from opset.model.elements import element_name
@@ -24,6 +25,9 @@ from opset.version_converter.routes import Counted, Route, Routes, Step, Verdict
 
 # What versions 1 to 8 of Constant can hold; a constant of another type is then an initializer.
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
+ALLOW_MORE = "allow more: --max-steps, --max-bytes, --timeout, or Limits(max_steps=…, max_bytes=…, timeout=…)"
+TRANSITION = 16
+"""Steps of a node's transition, beside the elements that its adapter reads, computes and writes."""
 
 
 @dataclass(eq=False, slots=True)
@@ -42,6 +46,7 @@ class Context:
     opsets: Mapping[str, int]
     conversion: Conversion
     names: FreshNames
+    budget: Budget
     facts: dict[Body, ValueFacts] = field(default_factory=dict)
     valid: set[tuple[Any, ...]] = field(default_factory=set)
     passing: set[tuple[Any, ...]] = field(default_factory=set)
@@ -55,9 +60,14 @@ class BodyConversion:
         self._context, self._body, self._versions = context, body, versions
         self._message, self._facts = context.messages[body], context.facts[body]
         self._released: set[str] = set()
+        self._index = 0
+        """The node that is converted."""
 
     def run(self) -> None:
-        """Convert the nodes, and remove what nothing uses any more; refusals go to the conversion."""
+        """Convert the nodes, and remove what nothing uses any more; refusals go to the conversion.
+
+        Raises Exhausted where the budget is used up.
+        """
         context, body, conversion = self._context, self._body, self._context.conversion
         replaced: dict[int, list[Any]] = {}
         refused: list[tuple[int, Refusal]] = []
@@ -79,8 +89,7 @@ class BodyConversion:
                 try:
                     nodes = self._converted(index, route)
                 except Refusal as refusal:
-                    # Not the exception itself: its traceback would keep what was made for the node.
-                    refused.append((index, Refusal(refusal.code, refusal.why, refusal.help)))
+                    refused.append((index, refusal))
                     continue
                 if nodes is not None:
                     replaced[index] = nodes
@@ -94,7 +103,6 @@ class BodyConversion:
         for index, refusal in refused:
             # What computed only a value that became an attribute is removed, and need not be legal at the target.
             if index not in dead or refusal.code[:2] != "C2":
-                self._context.conversion.refused += 1
                 self._context.conversion.refusals.append(self._finding(index, refusal))
         if self._context.conversion.refusals:
             return
@@ -102,6 +110,11 @@ class BodyConversion:
             remove(message, body.function, replaced, unused, dead)
         if replaced:
             splice(message, replaced)
+
+    def stopped(self, exhausted: Exhausted) -> Finding:
+        """Return the refusal of a model whose conversion has used up the budget at a node."""
+        place = self._body.location(self._index)
+        return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)
 
     def _finding(self, index: int, refusal: Refusal) -> Finding:
         op_type, domain = self._body.operators[index]
@@ -114,6 +127,8 @@ class BodyConversion:
 
     def _converted(self, index: int, route: Route) -> list[Any] | None:
         """Return the nodes that replace one, None where it stays as it is."""
+        self._index = index
+        self._context.budget.charge()
         if route.verdict is not Verdict.CHECK:
             return self._node(index, route.counted)
         signature = self._signature(index)
@@ -186,6 +201,7 @@ class BodyConversion:
     def _cross(self, step: Step, current: Any, final: int) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: the nodes in its place with their versions, None where it may stay."""
         context, facts = self._context, self._facts
+        context.budget.charge(TRANSITION)
         if "" not in self._versions:
             # An adapter of another domain may need standard operators, which the model then has to import.
             self._versions[""] = context.opsets.get("") or releases.opset_beside(context.opsets)
@@ -206,6 +222,8 @@ class BodyConversion:
         if result is None:
             return None
         made = bind(node, (result,) if isinstance(result, str) else tuple(result), op, facts)
+        # The node is replaced; so are, perhaps, the new ones by a later transition.
+        context.budget.release(current.ByteSize())
         self._released.update(op.released)
         used = {name for made_node, _ in made for name in made_node.input[:]}
         self._released.update([name for name in node.inputs if name and name not in used])
@@ -228,6 +246,7 @@ class BodyConversion:
         if early and body.root is not body:
             # There it had to be an input of the subgraph, and those have a meaning.
             body, name = body.root, self._context.names.fresh(name)
+        self._context.budget.hold(tensor.ByteSize())
         message = self._context.messages[body]
         made = message.initializer.add()
         made.CopyFrom(tensor)

@@ -69,6 +69,13 @@ class Node:
         self.outputs: list[str] = proto.output[:]
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
+    def charge(self, steps: int) -> None:
+        """Count steps of work; what is read of values, and what a Builder writes, is counted there.
+
+        Raises Exhausted where the conversion may take no more, which ends it.
+        """
+        self.values.budget.charge(steps)
+
     @property
     def op_type(self) -> str:
         """Name of the operator."""
@@ -118,7 +125,9 @@ class Node:
 
     def _fitting(self, index: int, element: str | None) -> str | None:
         type_ = None if element is None else f"tensor({element})"
-        for misfit in type_misfits(self.schema, [*(None,) * index, type_]):
+        # All inputs from the last formal one on are of its types.
+        position = min(index, len(self.schema.inputs) - 1)
+        for misfit in type_misfits(self.schema, [*(None,) * position, type_]):
             raise Refusal("C103", f"{misfit.what}: {misfit.why}")
         return element
 
@@ -140,11 +149,14 @@ class Node:
 
     def shape(self, index: int) -> Shape | None:
         """Return what is known of an input's shape: ints, names, None for unknown dimensions; None without a rank."""
-        return self.values.shape(self.input(index)) if self.input(index) else None
+        shape = self.values.shape(self.input(index)) if self.input(index) else None
+        if shape is not None:
+            self.charge(len(shape))
+        return shape
 
     def rank(self, index: int) -> int | None:
         """Return the rank of an input, None where it is not known."""
-        shape = self.shape(index)
+        shape = self.values.shape(self.input(index)) if self.input(index) else None
         return None if shape is None else len(shape)
 
     def need_rank(self, index: int) -> int:
@@ -173,6 +185,7 @@ class Node:
         """Return an input's value where it is known without a run, else None; raises Refusal C103 as `element` does."""
         constant = self.values.constant(self.input(index)) if self.input(index) else None
         if constant is not None:
+            self.charge(len(constant.values))
             self._fitting(index, constant.element)
         return constant
 
@@ -197,6 +210,9 @@ def unknown_type(value: str) -> Refusal:
         f"the type of '{printable(value)}' is not known",
         "give the graph's inputs types; opset infer shows where inference stops",
     )
+
+
+_MAX_KEPT = 64  # elements of a constant that is kept to be copied
 
 
 @lru_cache(maxsize=1024)
@@ -268,6 +284,7 @@ class Builder:
         _trim(node.input)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{op_type}")
+        self._charge(attributes)
         for name, value in attributes.items():
             if value is not None:
                 set_attribute(node, name, schema.attributes[name].type, value)
@@ -275,16 +292,24 @@ class Builder:
         self._add(node, outputs, version)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
+    def _charge(self, attributes: Mapping[str, Any]) -> None:
+        """Charge the elements of lists among attributes."""
+        for value in attributes.values():
+            if isinstance(value, (list, tuple)):
+                self._values.budget.charge(len(value))
+
     def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
+        self._values.budget.hold(node.ByteSize())
         self.made.append((node, version))
         self._values.add(node, outputs, version)
 
     def const(self, values: Any, element: str = "int64", dims: Sequence[int] | None = None) -> str:
         """Return the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise."""
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
+        self._values.budget.charge(len(flat))
         if dims is None:
             dims = [len(flat)] if isinstance(values, (list, tuple)) else []
-        if element == "int64":
+        if element == "int64" and len(flat) <= _MAX_KEPT:
             made = _constant_of_ints(tuple(dims), tuple(flat))
         else:
             made = _constant(make_tensor("", NUMBERS[element], dims, flat))
@@ -332,7 +357,8 @@ class Builder:
         if schema is None or schema.deprecated:
             raise Refusal("C201", f"it needs {proto.op_type}, which does not exist at version {self.version}")
         if inputs is not None:
-            self.released.extend(name for name in node.inputs if name and name not in inputs)
+            kept = {*inputs}
+            self.released.extend(name for name in node.inputs if name and name not in kept)
             del proto.input[:]
             proto.input.extend(inputs)
             _trim(proto.input)
@@ -344,6 +370,7 @@ class Builder:
         for index in reversed(range(len(proto.attribute))) if gone else ():
             if proto.attribute[index].name in gone:
                 del proto.attribute[index]
+        self._charge(attributes)
         for name, value in attributes.items():
             if value is not None:
                 set_attribute(proto, name, schema.attributes[name].type, value)

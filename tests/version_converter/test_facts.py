@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, parser
 
 import opset
+from opset.budget import Budget, Limits
 from opset.model import load
 from opset.model.index import ModelIndex
 from opset.model.tensor import tensor_values
@@ -30,7 +31,9 @@ def known(proto):
         versions = index.imports(body)
         outer = found.get(body.parent)
         read = lambda tensor, limit, model=model: tensor_values(model, tensor, limit)  # noqa: E731
-        found[body] = ValueFacts(body, body.proto, outer, versions, read, overridable=True, inferred=inferred)
+        found[body] = ValueFacts(
+            body, body.proto, outer, versions, read, overridable=True, inferred=inferred, budget=Budget(Limits())
+        )
     return list(found.values())
 
 
@@ -303,7 +306,8 @@ def test_a_function_of_which_calls_were_left_out_is_not_known(monkeypatch):
     """Inference is bounded: what further calls would have been like is then not known."""
     text = CALLED_INSIDE.replace("c.Own<body = h () => (k) { k = f.F(z) }>(z)", "f.F(z)").replace("[1, 5]", "[2, 5]")
     assert known(parser.parse_model(text))[-1].constant("axis").values == (1,)
-    monkeypatch.setattr("opset.inference.engine.MAX_REPEATED", 0.01)  # enough for one call
+    monkeypatch.setattr("opset.inference.work.BASE", 140)
+    monkeypatch.setattr("opset.inference.work.PER_BYTE", 0)  # enough for one call
     assert known(parser.parse_model(text))[-1].constant("axis") is None
 
 
