@@ -237,8 +237,8 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
 def verify(found: Iterable[Body]) -> None:
     """Check the rules on names that everything else relies on; `found` are bodies with those inside them.
 
-    Every value is defined once in its body and before its first use, and names are valid UTF-8 (IR specification,
-    "Names within a graph", "Nodes"). Linear in the number of names. Raises ModelError with all findings.
+    Every value is defined once in its body and before its first use, also where a body around has a value of that name,
+    and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names. Raises ModelError with all findings.
     """
     findings: list[Finding] = []
     for body in found:
@@ -252,6 +252,8 @@ def verify(found: Iterable[Body]) -> None:
                     continue
                 if name and not _is_visible(name, body):
                     findings.append(_undefined(body, index, name, position))
+                elif name and position is not None:
+                    findings.append(_shadowed(body, index, name))
         for name in body.output_names():
             if name and name not in here and not _is_visible(name, body):
                 findings.append(Finding("M112", f"the output '{printable(name)}' is never computed", body.label))
@@ -325,6 +327,13 @@ def _undefined(body: Body, index: int, name: Any, position: int | None) -> Findi
         why="nodes must be sorted topologically, without cycles (IR specification, Nodes)",
         help="sort the nodes; if that is not possible, the graph has a cycle",
     )
+
+
+def _shadowed(body: Body, index: int, name: str) -> Finding:
+    return Finding(
+        "M113", f"the value '{printable(name)}' of a graph around is defined again, after it was used",
+        body.location(index), why="a name would stand for two values in one graph", help="rename one of the two",
+    )  # fmt: skip
 
 
 def _not_utf8(location: str, name: Any) -> Finding:

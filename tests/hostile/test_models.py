@@ -92,3 +92,11 @@ def test_a_constant_has_two_outputs(tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(model_of(text, opset=9).SerializeToString())
     own(attack("convert", path, "--plan", "--to", "13"))
+
+
+def test_a_subgraph_defines_a_name_again_after_it_used_that_of_the_graph_around(tmp_path):
+    text = """main (float[2] x, bool c, float[2] z) => (y) { y = local.Map <body = b () => (s) {
+        r = Relu (z)
+        z = Upsample (r, r)
+        s = Identity (z) }> (x) }"""
+    refused(tmp_path, model_of(text, opset=9), "M113", "convert", "--to", "13")
