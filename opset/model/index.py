@@ -238,7 +238,8 @@ def verify(found: Iterable[Body]) -> None:
     """Check the rules on names that everything else relies on; `found` are bodies with those inside them.
 
     Every value is defined once in its body and before its first use, also where a body around has a value of that name,
-    and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names. Raises ModelError with all findings.
+    and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names. Raises
+    ModelError with all findings.
     """
     findings: list[Finding] = []
     for body in found:
@@ -331,7 +332,7 @@ def _undefined(body: Body, index: int, name: Any, position: int | None) -> Findi
 
 def _shadowed(body: Body, index: int, name: str) -> Finding:
     return Finding(
-        "M113", f"the value '{printable(name)}' of a graph around is defined again, after it was used",
+        "M113", f"the value {quoted(name)} of a graph around is defined again, after it was used",
         body.location(index), why="a name would stand for two values in one graph", help="rename one of the two",
     )  # fmt: skip
 
