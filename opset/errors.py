@@ -15,12 +15,13 @@ caller never parses a message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 __all__ = [
     "CODES",
     "CheckError",
+    "Collected",
     "ConversionError",
     "Finding",
     "InferenceError",
@@ -29,9 +30,21 @@ __all__ = [
     "RunError",
     "SchemaError",
     "UsageError",
+    "brief",
+    "escaped",
+    "listing",
     "printable",
     "quoted",
 ]
+
+WIDTH = 200
+"""Characters of a name, in messages, locations and tables."""
+LONGEST = 1000
+"""Characters of one part of a message."""
+MOST = 4096
+"""Characters of one part of a finding that is kept: a path may be that long."""
+KEPT, SHOWN = 1000, 100
+"""Findings that an exception and JSON hold, and those that text shows; the others are counted."""
 
 CODES: dict[str, str] = {
     "U101": "the target is not known",
@@ -143,7 +156,7 @@ CODES: dict[str, str] = {
 }
 
 
-def printable(text: object) -> str:
+def escaped(text: object) -> str:
     """Return text with every control, bidirectional and undecodable character escaped, safe on a terminal.
 
     Names and messages come from models, which are untrusted.
@@ -155,9 +168,28 @@ def printable(text: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in str(text))
 
 
-def quoted(name: str) -> str:
+def printable(text: object, width: int = LONGEST) -> str:
+    """Return text escaped, and cut to a width with a mark: its beginning is kept."""
+    if not isinstance(text, str | bytes):
+        text = str(text)
+    shown = escaped(text[: width + 1])
+    return shown if len(shown) <= width else f"{shown[: width - 1]}…"
+
+
+def quoted(name: str | bytes) -> str:
     """Return a name from a model for a message: in quotes, safe on a terminal, and not too long."""
-    return f"'{printable(name)}'" if len(name) <= 100 else f"'{printable(name[:100])}…'"
+    return f"'{printable(name, WIDTH)}'"
+
+
+def brief(name: str | bytes) -> str:
+    """Return a name from a model without quotes, as a cell of a table or one of many."""
+    return printable(name, WIDTH)
+
+
+def listing(names: Sequence[str], most: int = 20, show: Callable[[str], str] = brief) -> str:
+    """Return names for a message, the first of many: "a, b and 7 more"."""
+    shown = ", ".join(map(show, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
 class Finding(NamedTuple):
@@ -186,24 +218,75 @@ class Finding(NamedTuple):
         return self if self.file else self._replace(file=file)
 
 
+class Collected(list[Finding]):
+    """Findings in order: the first are kept, the others are counted in `omitted`. A file may cause any number."""
+
+    def __init__(self, findings: Iterable[Finding] = (), omitted: int = 0) -> None:
+        super().__init__()
+        self.omitted = omitted
+        self.extend(findings)
+
+    def append(self, finding: Finding) -> None:
+        """Add a finding, its parts cut where they are very long, or count it."""
+        if len(self) < KEPT:
+            if max(map(len, finding)) > MOST:
+                finding = Finding(*[part if len(part) <= MOST else f"{part[:MOST]}…" for part in finding])
+            super().append(finding)
+        else:
+            self.omitted += 1
+
+    def extend(self, findings: Iterable[Finding]) -> None:
+        """Add findings, and count those that are too many."""
+        for finding in findings:
+            self.append(finding)
+        self.omitted += getattr(findings, "omitted", 0)
+
+    def __iadd__(self, findings: Iterable[Finding]) -> Collected:  # type: ignore[misc, override]
+        self.extend(findings)
+        return self
+
+    def in_file(self, file: str) -> Collected:
+        """Return the same with the file named in every finding that does not name one."""
+        return Collected((finding.in_file(file) for finding in self), self.omitted)
+
+
 class OpsetError(Exception):
-    """Root of every error that opset raises on purpose; `findings` holds all that was found, in order."""
+    """Root of every error that opset raises on purpose.
+
+    `findings` holds what was found, in order: the first thousand, and `omitted` is the number of others.
+    """
 
     exit_status = 1
 
     def __init__(self, findings: Finding | Iterable[Finding]) -> None:
-        self.findings = (findings,) if isinstance(findings, Finding) else tuple(findings)
+        if not isinstance(findings, Collected):
+            findings = Collected([findings] if isinstance(findings, Finding) else findings)
+        self.findings, self.omitted = tuple(findings), findings.omitted
         first = self.findings[0]
         self.code, self.message, self.place = first.code, first.message, first.place
         self.why, self.help, self.file = first.why, first.help, first.file
-        super().__init__("\n".join(map(str, self.findings)))
+        super().__init__()
 
-    def __reduce__(self) -> tuple[type[OpsetError], tuple[tuple[Finding, ...]]]:
-        return type(self), (self.findings,)
+    def __str__(self) -> str:
+        more = len(self.findings) - SHOWN + self.omitted
+        lines = [str(finding) for finding in self.findings[:SHOWN]]
+        return "\n".join([*lines, f"… and {more:,} more"] if more > 0 else lines)
+
+    @property
+    def collected(self) -> Collected:
+        """The findings with the number of those omitted."""
+        return Collected(self.findings, self.omitted)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), self.findings, self.omitted)
 
     def in_file(self, file: str) -> OpsetError:
         """Return the same error with the file named in every finding that does not name one."""
-        return type(self)(finding.in_file(file) for finding in self.findings)
+        return type(self)(self.collected.in_file(file))
+
+
+def _restored(kind: type[OpsetError], findings: tuple[Finding, ...], omitted: int) -> OpsetError:
+    return kind(Collected(findings, omitted))
 
 
 class UsageError(OpsetError):

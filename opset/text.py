@@ -7,14 +7,21 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import IO
 
-from opset.errors import printable
+from opset.errors import escaped
 
+WIDEST = 100
+"""Characters to which a column is padded at most where the output is no terminal."""
 STYLES = {"bold": "1", "red": "1;31", "green": "32", "yellow": "33", "dim": "2"}
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterable[int] = ()) -> list[str]:
-    """Return a line a row with its cells aligned; those of the columns numbered in `right` end at the same place."""
-    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
+    """Return a line a row with its cells escaped and aligned; those of the columns in `right` end at the same place.
+
+    No column is padded beyond the terminal's width: names from files may be of any length.
+    """
+    rows = [[*map(escaped, row)] for row in rows]
+    widest = _terminal_width()
+    widths = [min(max(map(len, column)), widest) for column in zip_longest(*rows, fillvalue="")]
     flush = set(right)
     lines = []
     for row in rows:
@@ -26,6 +33,13 @@ def columns(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterable[i
     return lines
 
 
+def _terminal_width() -> int:
+    try:
+        return os.get_terminal_size(1).columns or WIDEST
+    except OSError:
+        return WIDEST
+
+
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     """Return prose as lines of at most `width`, each of its own lines wrapped by itself and escaped."""
     import textwrap  # compiles regular expressions; only prose needs it
@@ -33,7 +47,7 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     lines: list[str] = []
     for line in text.splitlines():
         inner = indent + line[: len(line) - len(line.lstrip(" "))]
-        lines += textwrap.wrap(printable(line.strip()), width, initial_indent=inner, subsequent_indent=inner) or [""]
+        lines += textwrap.wrap(escaped(line.strip()), width, initial_indent=inner, subsequent_indent=inner) or [""]
     return lines
 
 

@@ -11,6 +11,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -18,7 +19,7 @@ import click
 
 from opset import __version__
 from opset.cli.output import internal_error, write_errors
-from opset.errors import Finding, OpsetError, SchemaError
+from opset.errors import Collected, Finding, OpsetError, SchemaError, printable
 
 # Once the verb `list` is imported, that name is its module here.
 VERBS = {
@@ -49,6 +50,13 @@ class Verbs(click.Group):
         command: click.Command = import_module(f"opset.cli.{cmd_name}").command
         return command
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of a call."""
+        with _escaping():
+            return super().make_context(info_name, args, parent, **extra)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs with one line each, without importing any."""
         with formatter.section("Verbs"):
@@ -59,7 +67,9 @@ class Verbs(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
-        ctx.exit(self._status(ctx))
+        with _escaping():
+            status = self._status(ctx)
+        ctx.exit(status)
 
     def _status(self, ctx: click.Context) -> int:
         try:
@@ -67,7 +77,7 @@ class Verbs(click.Group):
             sys.stdout.flush()
             return status
         except OpsetError as error:
-            write_errors(error.findings)
+            write_errors(error)
             # Outside of lint, operator YAML is configuration.
             return USAGE if isinstance(error, SchemaError) else error.exit_status
         except BrokenPipeError:
@@ -81,10 +91,22 @@ class Verbs(click.Group):
         except Exception as error:
             if isinstance(error, OSError) and error.filename is None:
                 _close_stdout()
-                write_errors([Finding("U104", "stdout cannot be written to", why=error.strerror or str(error))])
+                why = error.strerror or str(error)
+                write_errors(Collected([Finding("U104", "stdout cannot be written to", why=why)]))
                 return USAGE
             sys.stderr.write(internal_error(error) + "\n")
             return INTERNAL
+
+
+@contextlib.contextmanager
+def _escaping() -> Iterator[None]:
+    """Escape the messages of click, which repeat arguments."""
+    try:
+        yield
+    except (click.exceptions.NoArgsIsHelpError, click.MissingParameter):
+        raise
+    except click.UsageError as error:
+        raise click.UsageError(printable(error.format_message()), error.ctx) from error
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -16,7 +16,7 @@ import click
 from opset.cli import output
 from opset.cli.configuration import schemas_option
 from opset.cli.inputs import STREAM, Input, Output
-from opset.errors import Finding, OpsetError, UsageError
+from opset.errors import Collected, Finding, OpsetError, UsageError
 from opset.model import Model, load, write_stream
 from opset.model.container import load_file
 from opset.model.external import is_external, tensors
@@ -94,24 +94,22 @@ def _guarded(work: Work, model: Input) -> dict[str, Any]:
     try:
         return work(model)
     except OpsetError as error:
-        return _failed(model.path, [finding.in_file(model.path) for finding in error.findings], error.exit_status)
+        return _failed(model.path, error.collected.in_file(model.path), error.exit_status)
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as error:
-        return {**_failed(model.path, [], INTERNAL), "internal_error": output.internal_error(error)}
+        return {**_failed(model.path, Collected(), INTERNAL), "internal_error": output.internal_error(error)}
 
 
 def _lost(undone: str, model: Input) -> dict[str, Any]:
     why = "the process that worked on it was killed, perhaps for want of memory"
     finding = Finding("M101", undone, why=why, help="use fewer processes: -j 1", file=model.path)
-    return _failed(model.path, [finding], INTERNAL)
+    return _failed(model.path, Collected([finding]), INTERNAL)
 
 
-def _failed(path: str, findings: Iterable[Finding], exit_status: int) -> dict[str, Any]:
-    return {
-        "input": path, "output": None, "errors": [finding._asdict() for finding in findings],
-        "status": "failed", "exit_status": exit_status,
-    }  # fmt: skip
+def _failed(path: str, findings: Collected, exit_status: int) -> dict[str, Any]:
+    found = output.findings_data(findings)
+    return {"input": path, "output": None, **found, "status": "failed", "exit_status": exit_status}
 
 
 def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:

@@ -41,6 +41,7 @@ class Settings(NamedTuple):
     roots: tuple[Path, ...]
     plan_only: bool
     force: bool
+    places: bool
     limits: Limits
 
 
@@ -76,7 +77,7 @@ def command(
     where = output_for(given, in_place, models)
     if not plan_only:
         refuse_terminal(where)
-    settings = Settings(target, dims, where, external, roots, plan_only, force, limits)
+    settings = Settings(target, dims, where, external, roots, plan_only, force, form == "json", limits)
     # The report goes where the model does not.
     stream = sys.stderr if where.stream and not plan_only else sys.stdout
 
@@ -84,7 +85,7 @@ def command(
         if form == "text":
             _write(data, stream, quiet, plan_only)
         elif quiet and data["errors"]:
-            output.write_errors(report.findings(data))
+            output.write_errors(output.findings_of(data))
 
     notes = known.note_left_out(quiet, "adapters.py", "inference.py")
     reports = reports_of(models, partial(_start, settings, known), jobs, "the model was not converted", show)
@@ -98,9 +99,11 @@ def _start(settings: Settings, folders: Folders) -> Work:
 def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
     loaded = opened(model, settings.roots)
     made = converted(loaded, settings.target, registry, settings.dims, settings.limits)
-    made.refusals = [finding.in_file(model.path) for finding in made.refusals]
-    made.notes += [f"{odd.place}: {odd.why} (opset explain {odd.code})" for odd in odd_keys(loaded.proto)]
-    data = {"input": model.path, "output": None, **report.conversion_data(made)}
+    made.refusals = made.refusals.in_file(model.path)
+    odd = odd_keys(loaded.proto)
+    made.notes += [f"{each.place}: {each.why} (opset explain {each.code})" for each in odd]
+    made.notes += [f"{odd.omitted:,} more tensors have such keys"] if odd.omitted else []
+    data = {"input": model.path, "output": None, **report.conversion_data(made, places=settings.places)}
     if made.model is None:
         return {**data, "status": "refused", "exit_status": 1}
     if settings.plan_only:
@@ -130,7 +133,7 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> N
     if "internal_error" in data:
         errors.write(f"{name}: {data['internal_error']}\n")
     elif data["errors"]:
-        output.write_errors(report.findings(data), errors)
+        output.write_errors(output.findings_of(data), errors)
         if data["status"] == "refused":
             errors.write(f"{report.verdict(data)}\n")
 

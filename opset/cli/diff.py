@@ -11,6 +11,7 @@ import click
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.operators import change_lines, changes, difference_words, version_at, versions_of, worst
+from opset.errors import printable
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import shown
 from opset.text import styled, wrapped
@@ -41,16 +42,16 @@ def command(operator: str, before: int, after: int, domain: str | None, folders:
         "difference": difference, "words": difference_words(difference), "transitions": crossed,
         "up": worst([each["up"] for each in crossed]), "down": worst([each["down"] for each in crossed]),
     }  # fmt: skip
-    output.write_product(data, lambda: _lines(data), form)
+    output.write_product(output.finite(data), lambda: _lines(data), form)
     return 0
 
 
 def _lines(data: dict[str, Any]) -> list[str]:
-    title = styled(f"{data['operator']} {data['before']} -> {data['after']}", "bold", sys.stdout)
+    title = styled(printable(f"{data['operator']} {data['before']} -> {data['after']}"), "bold", sys.stdout)
     if not data["transitions"]:
         return [f"{title}: the same, version {data['since_before']}"]
     lines = [f"{title}: version {data['since_before']} -> {data['since_after']}"]
     lines += [line for words in data["words"] for line in wrapped(words, 100, "  ")]
     lines += ["", "transitions"]
     lines += [line for each in data["transitions"] for line in change_lines(each)]
-    return [*lines, "", f"up: {data['up']}", f"down: {data['down']}"]
+    return [*lines, "", printable(f"up: {data['up']}"), printable(f"down: {data['down']}")]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of,
 from opset.cli.configuration import Folders, folders_for, hooks_option
 from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for
 from opset.cli.limits import limits_options
-from opset.errors import Finding, printable
+from opset.errors import LONGEST, Collected, brief, listing, printable, quoted
 from opset.inference.result import ALLOW_MORE, Inference, infer
+from opset.inference.types import Type
+from opset.model.index import Labels, node_label
 from opset.opsets.registry import Registry
 from opset.text import columns, styled
 
@@ -79,7 +83,7 @@ def command(
         if form == "text":
             _write(data, stream, quiet, settings.report)
         elif quiet and data["errors"]:
-            output.write_errors(_findings(data))
+            output.write_errors(output.findings_of(data))
 
     notes = known.note_left_out(quiet, "inference.py")
     reports = reports_of(models, partial(_start, settings, known), jobs, "the model was not read", show)
@@ -96,11 +100,11 @@ def _infer(model: Input, settings: Settings, registry: Registry) -> dict[str, An
         loaded, dims=settings.dims, check_type=settings.check_types, overwrite=settings.overwrite,
         schemas=registry, limits=settings.limits, progress=_progress() if settings.progress else None,
     )  # fmt: skip
-    findings = [finding.in_file(model.path) for finding in found.findings]
+    findings = Collected(found.findings, found.omitted).in_file(model.path)
     data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": []}
     if found.stopped:
         data["notes"].append(f"inference stopped at {found.stopped}; {ALLOW_MORE}")
-    data["errors"] = [finding._asdict() for finding in findings]
+    data |= output.findings_data(findings)
     if settings.output is not None and not (settings.strict and findings):
         made = found.written(settings.overwrite)
         if found.left_out:
@@ -120,31 +124,43 @@ def _progress() -> Callable[[int, int], None]:
 
 
 def report_data(found: Inference, everything: bool) -> dict[str, Any]:
-    """Return an inference as plain data: coverage, gaps, and with `everything` the type of every value."""
-    data: dict[str, Any] = {
-        "coverage": found.coverage,
-        "gaps": [asdict(gap) for gap in found.gaps],
-    }
+    """Return an inference as plain data: coverage, gaps, and with `everything` the type of every value.
+
+    Nodes and gaps refer to `graphs` by number, values to `types`: both may be long, and those of many values.
+    """
+    labels, data = Labels(), dict[str, Any]()
+    data["coverage"] = found.coverage
+    data["gaps"] = [
+        {"value": gap.value, "graph": labels.number(gap.body), "node": gap.index,
+         "place": gap.body.node_label(gap.index), "known": gap.known, "reason": gap.reason}
+        for gap in found.gaps
+    ]  # fmt: skip
     if everything:
-        shown = cache(str)  # one text for each type: it may be long, and that of many values
-        data["values"] = [
-            {
-                "name": value.name, "place": value.place, "operator": value.operator, "coverage": value.coverage,
-                "type": value.type.text if value.type is not None else None,
-                "shape": _plain(value.type.shape) if value.type is not None else None,
-                "shown": shown(value.type) if value.type is not None else None,
-            }
-            for value in found.values()
+        data |= _node_data(found, labels)
+    return {**data, "graphs": labels.found}
+
+
+def _node_data(found: Inference, labels: Labels) -> dict[str, Any]:
+    nodes: list[dict[str, Any]] = []
+    types: dict[Type, int] = {}
+    for values in found.by_node():
+        body, index = values[0].body, values[0].index
+        outputs = [
+            {"name": value.name, "coverage": value.coverage,
+             "type": None if value.type is None else types.setdefault(value.type, len(types))}
+            for value in values
         ]  # fmt: skip
-    return data
+        name, operator = body.names[index], body.operators[index][0]
+        node = {"graph": labels.number(body), "node": index, "name": name, "operator": operator, "outputs": outputs}
+        nodes.append(node)
+    return {"nodes": nodes, "types": [*map(_type_data, types)]}
 
 
-def _plain(shape: Any) -> list[int | str | None] | None:
-    return None if shape is None else [each if each is None or isinstance(each, int) else str(each) for each in shape]
-
-
-def _findings(data: Mapping[str, Any]) -> list[Finding]:
-    return [Finding(**each) for each in data["errors"]]
+def _type_data(type_: Type) -> dict[str, Any]:
+    """Return a type as plain data; the shape is left out where it is so long that the text is cut."""
+    sizes = [each if each is None or isinstance(each, int) else str(each) for each in type_.shape or ()]
+    stated = type_.shape is not None and sum(len(str(size)) for size in sizes) <= LONGEST
+    return {"type": type_.text, "shape": sizes if stated else None, "shown": str(type_)}
 
 
 def _write(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> None:
@@ -155,7 +171,7 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> 
     if "internal_error" in data:
         sys.stderr.write(f"{name}: {data['internal_error']}\n")
     elif data["errors"]:
-        output.write_errors(_findings(data))
+        output.write_errors(output.findings_of(data))
 
 
 _COVERAGE = {
@@ -170,19 +186,25 @@ def _head(coverage: Mapping[str, int]) -> str:
 
 
 def _body(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
-    if everything and data["values"]:
-        rows = [["value", "type", "where"]]
-        rows += [[printable(each["name"]), printable(each["shown"] or "?"), each["place"]] for each in data["values"]]
-        yield from columns(rows)
+    if everything and data["nodes"]:
+        yield from columns([["value", "type", "where"], *_rows(data)])
     gaps = data["gaps"] if everything else data["gaps"][:FEW]
     if gaps:
         yield "  not known:"
-        yield from (
-            f"    '{printable(gap['value'])}' of {gap['place']}: {printable(gap['reason']) or 'no reason is known'}"
-            for gap in gaps
-        )
+        for (graph, place, reason), alike in groupby(gaps, itemgetter("graph", "place", "reason")):
+            names = listing([gap["value"] for gap in alike], show=quoted)
+            why = printable(reason) or "no reason is known"
+            yield f"    {names} of {data['graphs'][graph]}, {place}: {why}"
         if len(gaps) < len(data["gaps"]):
             yield f"    and {len(data['gaps']) - len(gaps):,} more: --report"
     yield from (f"  {note}" for note in data["notes"])
     if data["output"] not in (None, STREAM):
         yield f"  wrote {printable(data['output'])}"
+
+
+def _rows(data: Mapping[str, Any]) -> Iterator[list[str]]:
+    for node in data["nodes"]:
+        where = f"{data['graphs'][node['graph']]}, {node_label(node['name'], node['operator'], node['node'])}"
+        for value in node["outputs"]:
+            shown = "?" if value["type"] is None else printable(data["types"][value["type"]]["shown"])
+            yield [brief(value["name"]), shown, where]

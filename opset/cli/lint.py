@@ -11,7 +11,7 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, hooks_option
-from opset.errors import ConversionError, Finding, SchemaError
+from opset.errors import Collected, ConversionError, SchemaError, printable
 from opset.inference import registration as inference
 from opset.model.writing import write_below
 from opset.opsets.registry import files_named
@@ -45,7 +45,7 @@ def command(folders: tuple[Path, ...], lock: bool, fix: bool, allow_hooks: bool,
     fixed, commented = _fix(folders) if fix else ([], [])
     families = list(lint.FAMILIES)
     inferred = lint.Inferred(inference.written(families), inference.misnamed)
-    findings: list[Finding] = []
+    findings = Collected()
     for folder in folders:
         written = None
         beside = files_named(folder, ADAPTERS)
@@ -53,24 +53,26 @@ def command(folders: tuple[Path, ...], lock: bool, fix: bool, allow_hooks: bool,
             try:
                 written = adapters.written(families, adapters.LAYER.of_files(beside))
             except ConversionError as error:
-                findings += error.findings
+                findings += error.collected
         findings += lint.lint([folder], written, kernels.written(families), inferred)
     locked = [name for folder in folders for name in _lock(folder)] if lock and not findings else []
-    data: dict[str, Any] = {"findings": [finding._asdict() for finding in findings], "locked": locked}
+    found = output.findings_data(findings)
+    data: dict[str, Any] = {"findings": found["errors"], "omitted": found["omitted"], "locked": locked}
     if notes:
         data["notes"] = notes
     if fix:
         data |= {"fixed": fixed, "commented": commented}
-    done = [f"fixed {path}" for path in fixed] + [f"left alone, for its comments: {path}" for path in commented]
+    done = [f"fixed {printable(path)}" for path in fixed]
+    done += [f"left alone, for its comments: {printable(path)}" for path in commented]
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
-    output.write_product(data, lambda: done + _lines(len(findings), locked), form)
+    output.write_product(data, lambda: done + _lines(len(findings) + findings.omitted, locked), form)
     return 1 if findings else 0
 
 
 def _lines(findings: int, locked: list[str]) -> list[str]:
     found = f"{findings or 'no'} finding{'' if findings == 1 else 's'}"
-    return [f"locked {name}" for name in locked] + [found]
+    return [f"locked {printable(name)}" for name in locked] + [found]
 
 
 def _fix(folders: tuple[Path, ...]) -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from opset.errors import Finding, UsageError, printable
+from opset.errors import Finding, UsageError, escaped
 from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, OpSchema, Parameter
@@ -94,9 +94,9 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     lines = []
     if data["deprecated"]:
         use = f"; use {data['replacement']}" if data["replacement"] else ""
-        lines.append(f"  withdrawn{use}")
+        lines += wrapped(f"withdrawn{use}", WIDTH, "  ")
     lines += ["  experimental"] if data["experimental"] else []
-    lines += [f"  {data['determinism']}"] if data["determinism"] != "deterministic" else []
+    lines += wrapped(data["determinism"], WIDTH, "  ") if data["determinism"] != "deterministic" else []
     lines += ["", *wrapped(data["doc"], WIDTH, "  ")]
     for side in ("inputs", "outputs"):
         lines += _section(side, [[each["name"], _kind(each)] for each in data[side]], data[side])
@@ -110,7 +110,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         lines += ["", "constraints"]
         for label, text in data["constraints"].items():
             lines += wrapped(f"{label}: {text}", WIDTH, "  ")
-    lines += ["", "shapes of outputs", f"  {data['shape']}"] if data["shape"] else []
+    lines += ["", "shapes of outputs", f"  {escaped(data['shape'])}"] if data["shape"] else []
     return lines
 
 
@@ -119,7 +119,7 @@ def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) 
     if not entries:
         return []
     lines = ["", title]
-    for line, entry in zip(columns([[printable(cell) for cell in row] for row in cells]), entries, strict=True):
+    for line, entry in zip(columns(cells), entries, strict=True):
         lines += [line, *wrapped(_declared(entry), WIDTH, "      "), *wrapped(entry["doc"], WIDTH, "      ")]
     return lines
 

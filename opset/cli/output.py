@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import IO, Any
 
 import click
 
-from opset.errors import Finding, printable
+from opset.errors import SHOWN, Collected, Finding, OpsetError, escaped, printable
 from opset.text import styled
 
+_BATCH = 10_000  # parts of JSON that are written at once
 format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."
 )
@@ -21,22 +24,53 @@ format_option = click.option(
 def write_product(data: Any, text: Callable[[], Sequence[str]], form: str, stream: IO[str] | None = None) -> None:
     """Write a verb's product to stdout or another stream: `data` as JSON, or the lines that `text` gives."""
     stream = stream or sys.stdout
-    # JSON escapes every control character and everything beyond ASCII, so it is safe on a terminal too.
-    lines = [json.dumps(data, indent=2, default=printable)] if form == "json" else text()
-    stream.write("".join(f"{line}\n" for line in lines))
+    if form == "text":
+        stream.writelines(f"{line}\n" for line in text())
+        return
+    # With everything beyond ASCII and all control characters escaped, it is safe on a terminal too.
+    encoder = json.JSONEncoder(indent=2, default=escaped, allow_nan=False)
+    parts = encoder.iterencode(data)
+    while batch := list(islice(parts, _BATCH)):  # the whole text may be many times as large as the data
+        stream.write("".join(batch).replace("\x7f", "\\u007f"))
+    stream.write("\n")
 
 
-def write_errors(findings: Iterable[Finding], stream: IO[str] | None = None) -> None:
-    """Write findings in the layout of errors, on stderr or another stream, and where to read about their codes."""
-    findings = tuple(findings)
+def finite(data: Any) -> Any:
+    """Return plain data with the numbers that JSON lacks as text: "nan", "inf", "-inf"."""
+    if isinstance(data, dict):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [*map(finite, data)]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def findings_data(findings: Collected | OpsetError) -> dict[str, Any]:
+    """Return findings as plain data: `errors` has the first ones, `omitted` is the number of others."""
+    found = findings.collected if isinstance(findings, OpsetError) else findings
+    return {"errors": [finding._asdict() for finding in found], "omitted": found.omitted}
+
+
+def findings_of(data: Mapping[str, Any]) -> Collected:
+    """Return the findings of `findings_data`."""
+    return Collected((Finding(**each) for each in data["errors"]), data["omitted"])
+
+
+def write_errors(findings: Collected | OpsetError, stream: IO[str] | None = None) -> None:
+    """Write findings in the layout of errors, on stderr or another stream, and where to read about their codes.
+
+    Only the first are written; of the others, how many there are.
+    """
+    found = findings.collected if isinstance(findings, OpsetError) else findings
     stream = stream or sys.stderr
     if stream is sys.stderr:
         sys.stdout.flush()
-    for finding in findings:
+    for finding in found[:SHOWN]:
         head, newline, rest = str(finding).partition("\n")
         label, bracket, message = head.partition("] ")
         stream.write(f"{styled(label + bracket.rstrip(), 'red', stream)} {message}{newline}{rest}\n")
-    codes = " ".join(dict.fromkeys(finding.code for finding in findings))
+    if (more := len(found) + found.omitted - SHOWN) > 0:
+        stream.write(f"… and {more:,} more\n")
+    codes = " ".join(dict.fromkeys(finding.code for finding in found))
     stream.write(styled(f"more: opset explain {codes}", "dim", stream) + "\n")
 
 
@@ -53,5 +87,6 @@ def internal_error(error: BaseException) -> str:
         "command and, if you may share it, the model (OPSET_DEBUG=1 shows where it happened)"
     )
     if os.environ.get("OPSET_DEBUG") == "1":
-        line = "".join(traceback.format_exception(error)) + line
+        shown = "".join(traceback.format_exception(error)).splitlines()
+        line = "".join(f"{escaped(each)}\n" for each in shown) + line
     return line

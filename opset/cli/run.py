@@ -20,7 +20,7 @@ from opset.cli import INTERNAL, output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.inputs import STREAM, dims_option
 from opset.cli.limits import limits_options
-from opset.errors import Finding, OpsetError, RunError, UsageError, printable
+from opset.errors import MOST, Collected, Finding, OpsetError, RunError, UsageError, brief, listing, printable, quoted
 from opset.model import load
 from opset.opsets.registry import Registry
 from opset.reference.comparison import differences
@@ -65,13 +65,13 @@ class Report:
     model: str
     notes: dict[str, Any]
     data: dict[str, Any] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    findings: Collected = field(default_factory=Collected)
     trace: dict[str, Any] = field(default_factory=dict)
     status: int = 0
 
 
-Product = tuple[int, str, tuple[tuple[str, ...], ...]]
-"""The exit status, what goes to stdout, and findings for stderr."""
+Product = tuple[int, str, tuple[tuple[str, ...], ...], int]
+"""The exit status, what goes to stdout, and findings for stderr with the number of those omitted."""
 
 
 @click.command(no_args_is_help=True)
@@ -119,16 +119,16 @@ def command(
 
     try:
         limited = limits.timeout is not None and supervision.POSSIBLE
-        status, text, findings = supervision.supervised(work, limits.timeout or 0) if limited else work()
+        status, text, findings, omitted = supervision.supervised(work, limits.timeout or 0) if limited else work()
     except supervision.Ended as ended:
         if ended.status == INTERNAL:
             return INTERNAL
-        found = [each.in_file(model) for each in _ended(ended, limits).findings]
+        found = _ended(ended, limits).collected.in_file(model)
         report = Report(model, report.notes, findings=found, status=1)
-        status, text, findings = _product(report, form, quiet)
+        status, text, findings, omitted = _product(report, form, quiet)
     sys.stdout.write(text)
     if findings:
-        output.write_errors(Finding(*each) for each in findings)
+        output.write_errors(Collected((Finding(*each) for each in findings), omitted))
     return status
 
 
@@ -169,20 +169,20 @@ def _evaluate(
             raise out_of_memory() from error
         report.status = 1 if report.findings else 0
     except OpsetError as error:
-        report.findings += [each if each.code[0] == "U" else each.in_file(model) for each in error.findings]
+        report.findings += error.collected if error.code[0] == "U" else error.collected.in_file(model)
         report.status = error.exit_status
 
 
 def _product(report: Report, form: str, quiet: bool) -> Product:
     """Return the exit status, what goes to stdout, and the findings that go to stderr."""
     if form == "json" and not quiet:
-        errors = [finding._asdict() for finding in report.findings]
+        errors = output.findings_data(report.findings)
         data = {"model": report.model, **report.data, **report.trace, **report.notes}
         text = io.StringIO()
-        output.write_product({**data, "errors": errors, "exit_status": report.status}, list, form, text)
-        return report.status, text.getvalue(), ()
+        output.write_product({**data, **errors, "exit_status": report.status}, list, form, text)
+        return report.status, text.getvalue(), (), 0
     lines = "" if quiet else "".join(f"{line}\n" for line in _text(report))
-    return report.status, lines, tuple(map(tuple, report.findings))
+    return report.status, lines, tuple(map(tuple, report.findings)), report.findings.omitted
 
 
 def _check(settings: Settings, model: str) -> None:
@@ -273,7 +273,7 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
     """Return the inputs that files, stdin and `--set` hold. Raises RunError with all that is wrong with them."""
     found: dict[str, Any] = {}
     origin: dict[str, str] = {}
-    findings: list[Finding] = []
+    findings = Collected()
     arrays = iter(inputs)
     for argument in settings.inputs:
         path, name = _named(argument, inputs)
@@ -285,25 +285,26 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
             else:
                 values = read_values(path, inputs, limit, "input", name)
         except RunError as error:
-            findings += error.findings
+            findings += error.collected
             continue
         for name in values.keys() & found.keys():
             why = f"{origin[name]} and {argument} both hold it"
-            findings.append(Finding("U103", f"the input '{printable(name)}' is given twice", why=why))
+            findings.append(Finding("U103", f"the input {quoted(name)} is given twice", why=why))
         limit = max(limit - sum(map(nbytes, values.values())), 0)
         found |= values
         origin |= dict.fromkeys(values, argument)
     known = {each.name: each for each in inputs}
+    help = f"its inputs are {listing([*known]) or 'none'}"
     for setting in settings.values:
         name = _prefix(setting, known)
         if "=" not in setting or name not in known:
-            help = f"its inputs are {', '.join(map(printable, known)) or 'none'}"
             findings.append(Finding("R102", f"--set {printable(setting[:60])} names no input", help=help))
             continue
         try:
             found[name] = typed(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
         except ValueError as error:
-            findings.append(Finding("R105", f"the value of --set {printable(name)} cannot be read", why=str(error)))
+            message = f"the value of --set {brief(name)} cannot be read"
+            findings.append(Finding("R105", message, why=str(error)))
     if findings:
         raise (UsageError if all(each.code == "U103" for each in findings) else RunError)(findings)
     return found
@@ -334,13 +335,13 @@ def _stream(inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
 
 
 def _compared(
-    expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: list[Finding]
+    expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: Collected
 ) -> dict[str, dict[str, Any]]:
     """Return the verdict for each output, and add a finding for each that differs."""
     verdicts: dict[str, dict[str, Any]] = {}
     for name in expected.keys() - values.keys():
         why = f"{settings.expected} holds it, and it was not computed"
-        findings.append(Finding("R401", f"there is no output '{printable(name)}' to compare", why=why))
+        findings.append(Finding("R401", f"there is no output {quoted(name)} to compare", why=why))
     for name, value in values.items():
         if name not in expected:
             verdicts[name] = {"verdict": "not compared"}
@@ -353,7 +354,7 @@ def _compared(
             "relative": json_values.json_of(max((each.relative for each in found), default=0.0)),
         }
         if wrong:
-            message = f"the output '{printable(name)}' differs from what was expected"
+            message = f"the output {quoted(name)} differs from what was expected"
             why = "; ".join(f"{each.where}: {each.why}" if each.where else each.why for each in wrong[:3])
             help = "where that is as it should be: --rtol, --atol" if verdicts[name]["absolute"] else ""
             findings.append(Finding("R401", message, why=why, help=help))
@@ -373,11 +374,11 @@ class _Trace:
 
     def __call__(self, location: str, name: str, value: Any) -> None:
         if self.stream is not None:
-            self.stream.write(f"{printable(location)}: {lines(name, summary(value))[0]}\n")
+            self.stream.write(f"{printable(location, MOST)}: {lines(name, summary(value))[0]}\n")
             return
         self.data["traced"] += 1
         if self.data["traced"] <= TRACED:
-            self.data["trace"].append({"place": location, "name": name, **summary(value)})
+            self.data["trace"].append({"place": location, "name": printable(name), **summary(value)})
 
 
 def _text(report: Report) -> list[str]:
@@ -392,7 +393,7 @@ def _text(report: Report) -> list[str]:
         found += [f"  {line}" for line in lines(each, value)]
     for each, verdict in data.get("comparison", {}).items():
         style = {"same": "green", "different": "red"}.get(verdict["verdict"], "dim")
-        line = f"  {printable(each)}: {styled(verdict['verdict'], style, sys.stdout)}"
+        line = f"  {brief(each)}: {styled(verdict['verdict'], style, sys.stdout)}"
         if verdict.get("absolute"):
             line += f", by {float(verdict['absolute']):.1e} at most ({float(verdict['relative']):.1e} relative)"
         found.append(line)

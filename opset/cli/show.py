@@ -13,7 +13,7 @@ import click
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.operators import change_lines, changes, schema_data, schema_lines, version_at, versions_of
-from opset.errors import Finding, UsageError, printable
+from opset.errors import SHOWN, Finding, UsageError, brief, escaped, listing, printable
 from opset.model import load
 from opset.model.index import ModelIndex
 from opset.opsets.registry import Registry
@@ -48,14 +48,15 @@ def command(what: str, version: int | None, domain: str | None, folders: tuple[P
         "versions": [each.since_version for each in versions],
         "changes": changes(versions),
     }
-    output.write_product(data, lambda: _operator_lines(data), form)
+    output.write_product(output.finite(data), lambda: _operator_lines(data), form)
     return 0
 
 
 def _operator_lines(data: dict[str, Any]) -> list[str]:
-    title = styled(f"{data['operator']} {data['since']}", "bold", sys.stdout)
+    title = styled(printable(f"{data['operator']} {data['since']}"), "bold", sys.stdout)
     versions = ", ".join(map(str, data["versions"]))
-    lines = [f"{title}  ({data['domain']}; versions {versions}; family {data['family']})", *schema_lines(data)]
+    what = printable(f"({data['domain']}; versions {versions}; family {data['family']})")
+    lines = [f"{title}  {what}", *schema_lines(data)]
     if data["changes"]:
         lines += ["", "changes"]
         lines += [line for change in reversed(data["changes"]) for line in change_lines(change)]
@@ -73,25 +74,25 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
         imports = index.imports(body)
         for number, (op_type, domain) in enumerate(body.operators):
             if index.functions and body.function_key(number) in index.functions:
-                calls[shown(printable(domain)), printable(op_type)] += 1
+                calls[shown(escaped(domain)), escaped(op_type)] += 1
             else:
                 counts[domain, op_type, imports.get(domain, 0)] += 1
     operators: dict[tuple[str, str, int | None], int] = {}
     for (domain, op_type, version), nodes in counts.items():
         schema = registry.schema(op_type, version, domain)
-        key = printable(domain), printable(op_type), schema.since_version if schema else None
+        key = escaped(domain), escaped(op_type), schema.since_version if schema else None
         operators[key] = operators.get(key, 0) + nodes
     return {
         "model": path,
         "ir_version": proto.ir_version,
         "opsets": [
-            {"domain": printable(shown(domain)), "version": version, "newest": registry.domains.get(domain)}
+            {"domain": escaped(shown(domain)), "version": version, "newest": registry.domains.get(domain)}
             for domain, version in index.opsets.items()
         ],
-        "producer": " ".join(printable(part) for part in (proto.producer_name, proto.producer_version) if part),
-        "graph": printable(proto.graph.name),
-        "inputs": [printable(value.name) for value in proto.graph.input],
-        "outputs": [printable(value.name) for value in proto.graph.output],
+        "producer": " ".join(escaped(part) for part in (proto.producer_name, proto.producer_version) if part),
+        "graph": escaped(proto.graph.name),
+        "inputs": [escaped(value.name) for value in proto.graph.input],
+        "outputs": [escaped(value.name) for value in proto.graph.output],
         "initializers": len(proto.graph.initializer) + len(proto.graph.sparse_initializer),
         "nodes": sum(len(body.nodes) for body in index.bodies),
         "operators": [
@@ -105,24 +106,27 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
 
 
 def _model_lines(data: dict[str, Any]) -> list[str]:
-    opsets = ", ".join(
-        f"{each['domain']} {each['version']}" + (f" of {each['newest']}" if each["newest"] else " (no schemas)")
+    opsets = [
+        f"{brief(each['domain'])} {each['version']}"
+        + (f" of {each['newest']}" if each["newest"] else " (no schemas)")
         for each in data["opsets"]
-    )
+    ]
     facts = [
         ["IR version", str(data["ir_version"])],
-        ["opsets", opsets],
-        ["producer", data["producer"]],
-        ["graph", data["graph"]],
-        ["inputs", ", ".join(data["inputs"])],
-        ["outputs", ", ".join(data["outputs"])],
+        ["opsets", listing(opsets, SHOWN)],
+        ["producer", brief(data["producer"])],
+        ["graph", brief(data["graph"])],
+        ["inputs", listing(data["inputs"], SHOWN)],
+        ["outputs", listing(data["outputs"], SHOWN)],
         ["initializers", str(data["initializers"])],
         ["nodes", str(data["nodes"])],
     ]
     rows = [["operator", "since", "nodes"]]
     for each in data["operators"]:
         name = each["operator"] if each["domain"] == "ai.onnx" else f"{each['domain']}.{each['operator']}"
-        rows.append([name, str(each["since"] or "unknown"), str(each["nodes"])])
-    rows += [[f"{each['domain']}.{each['function']}", "function", str(each["calls"])] for each in data["functions"]]
+        rows.append([brief(name), str(each["since"] or "unknown"), str(each["nodes"])])
+    for each in data["functions"]:
+        name = brief(f"{each['domain']}.{each['function']}")
+        rows.append([name, "function", str(each["calls"])])
     title = styled("stdin" if data["model"] == "-" else printable(data["model"]), "bold", sys.stdout)
     return [title, *columns([fact for fact in facts if fact[1]]), "", *columns(rows, right=[2])]

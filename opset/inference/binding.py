@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from opset.errors import Finding, UsageError, printable
+from opset.errors import Finding, UsageError, listing, printable, quoted
 from opset.inference.sizes import Sizes, variables_of
 from opset.inference.types import fill, of_proto
 from opset.model import proto as pb
@@ -63,9 +63,9 @@ def names_of_inputs(model: Model) -> set[str]:
 def check_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
     """Raise UsageError U103 where numbers are given for names that are not among the known ones."""
     if unknown := dims.keys() - known:
-        help = f"there are: {', '.join(map(printable, sorted({*known} - dims.keys()))) or 'none'}"
+        help = f"there are: {listing(sorted({*known} - dims.keys())) or 'none'}"
         raise UsageError(
-            Finding("U103", f"the model has no dimension variable '{printable(name)}'", help=help)
+            Finding("U103", f"the model has no dimension variable {quoted(name)}", help=help)
             for name in sorted(unknown)
         )
 

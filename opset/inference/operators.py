@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opset.errors import printable
+from opset.errors import brief
 from opset.inference.outcomes import OperatorInference
 from opset.inference.registration import RuleLookup
 from opset.model.index import Operator
@@ -33,13 +33,13 @@ class Operators:
         domain = normalised(domain)
         version = imports.get(domain, 0)
         schema = self._registry.schema(op_type, version, domain)
-        name = printable(op_type)
+        name, shown_domain = brief(op_type), brief(shown(domain))
         if schema is None:
             if domain not in imports:
-                return OperatorInference(None, why=f"the domain {printable(shown(domain))} is not imported")
+                return OperatorInference(None, why=f"the domain {shown_domain} is not imported")
             if domain not in self._registry.domains:
-                return OperatorInference(None, why=f"there are no schemas of the domain {printable(shown(domain))}")
-            return OperatorInference(None, why=f"{printable(shown(domain))} {version} has no operator {name}")
+                return OperatorInference(None, why=f"there are no schemas of the domain {shown_domain}")
+            return OperatorInference(None, why=f"{shown_domain} {version} has no operator {name}")
         rule = self._rules.find(schema)
         why = ""
         if rule is None:

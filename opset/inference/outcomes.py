@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import copysign
 from typing import Any, NamedTuple
 
+from opset.errors import printable
 from opset.inference.call import MAX_DATA, Call, Constant, Element, Unknown
 from opset.inference.dimensions import TooComplex, upper
 from opset.inference.types import MAX_RANK, Shape, Type, mapped, of_text
@@ -182,7 +183,7 @@ def problems_of(call: Call, error: Exception) -> tuple[Problem, ...]:
     if isinstance(error, TooComplex):
         call.doubt("the sizes are too complex to be followed")
         return ()
-    why = f"{type(error).__name__}: {error}"
+    why = printable(f"{type(error).__name__}: {error}")
     return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opset.budget import Exhausted, Limits
-from opset.errors import Finding, InferenceError, printable
+from opset.errors import Collected, Finding, InferenceError, quoted
 from opset.inference.binding import bind_dims, check_names, names_of_inputs
 from opset.inference.dimensions import Dim, Size
 from opset.inference.engine import Engine
@@ -20,6 +20,7 @@ from opset.inference.work import budget_of
 from opset.inference.writing import with_types
 from opset.model import load
 from opset.model.container import Model
+from opset.model.index import Body
 from opset.opsets.registry import Schemas, registry_with
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
@@ -31,12 +32,22 @@ KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of one output of a node; `place` is the node's path."""
+    """What is known of one output of a node, the one at `index` of a body."""
 
     name: str
-    place: str
-    operator: str
+    body: Body
+    index: int
     type: Type | None
+
+    @property
+    def place(self) -> str:
+        """The node's path, as messages show it."""
+        return self.body.location(self.index)
+
+    @property
+    def operator(self) -> str:
+        """The name of the node's operator."""
+        return self.body.operators[self.index][0]
 
     @property
     def coverage(self) -> str:
@@ -46,19 +57,26 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A value whose type is not fully known, which the node's inputs do not explain; `place` is the node's path."""
+    """A value whose type is not fully known, which the inputs of its node, at `index` of a body, do not explain."""
 
     value: str
-    place: str
+    body: Body
+    index: int
     known: str
     reason: str
+
+    @property
+    def place(self) -> str:
+        """The node's path, as messages show it."""
+        return self.body.location(self.index)
 
 
 class Inference:
     """The result of `infer`.
 
-    - `findings`: contradictions, each with both types (I1xx), and nodes that do not fit their operators (I2xx); in
-      branches that a condition guards these are gaps, since the model may avoid them on purpose;
+    - `findings`: contradictions, each with both types (I1xx), and nodes that do not fit their operators (I2xx), the
+      first thousand, and in `omitted` how many more; in branches that a condition guards these are gaps, since the
+      model may avoid them on purpose;
     - `gaps`: where something is not known, and the inputs do not explain it;
     - `coverage`: how many outputs of nodes are "known", "symbolic", of known "rank", of known "type", or "nothing".
     """
@@ -66,7 +84,8 @@ class Inference:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.model = engine.model
-        self.findings = tuple(_findings(engine))
+        found = Collected(_findings(engine))
+        self.findings, self.omitted = tuple(found), found.omitted
         self.stopped = "" if engine.stopped is None else f"{engine.stopped[0]}: {engine.stopped[1].why}"
         """Where and why the inference was stopped, "" where it was not."""
         self.left_out = 0
@@ -88,12 +107,16 @@ class Inference:
 
     def values(self) -> Iterator[Value]:
         """Yield every output of every node of every graph, and of functions as each different call has it."""
+        for values in self.by_node():
+            yield from values
+
+    def by_node(self) -> Iterator[list[Value]]:
+        """Yield the same, the outputs of each node together."""
         for scope in self._scopes():
-            for index, node in enumerate(scope.body.proto.node):
-                place = scope.body.location(index)
-                for name in node.output:
-                    if name:
-                        yield Value(name, place, node.op_type, scope.types.get(name))
+            for index, names in enumerate(scope.body.computes):
+                values = [Value(name, scope.body, index, scope.types.get(name)) for name in names if name]
+                if values:
+                    yield values
 
     def _scopes(self) -> list[Scope]:
         return _scopes(self._engine)
@@ -103,8 +126,8 @@ class Inference:
         """The numbers of outputs of nodes by how much is known of them."""
         counts: Counter[str] = Counter()
         for scope in self._scopes():
-            for node in scope.body.proto.node:
-                counts.update(_coverage(scope.types.get(name)) for name in node.output if name)
+            for names in scope.body.computes:
+                counts.update(_coverage(scope.types.get(name)) for name in names if name)
         return {each: counts[each] for each in (KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING)}
 
     @property
@@ -176,7 +199,7 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
     operator does not take; with `strict_mode` InferenceError with everything that does not fit together.
     """
     found = infer(model, check_type=check_type, data_prop=data_prop)
-    wrong = [each for each in found.findings if strict_mode or each.code == "I202"]
+    wrong = Collected(each for each in _findings(found._engine) if strict_mode or each.code == "I202")
     if wrong:
         raise InferenceError(wrong)
     return found.written().as_given()
@@ -203,11 +226,11 @@ def _findings(engine: Engine) -> Iterator[Finding]:
             continue
         producers: dict[str, int] = {}
         if scope.conflicts:
-            producers = {name: index for index, node in enumerate(scope.body.proto.node) for name in node.output}
+            producers = {name: index for index, names in enumerate(scope.body.computes) for name in names}
         for name, why in scope.conflicts.items():
             place = scope.body.location(producers[name]) if name in producers else scope.body.label
             yield Finding(
-                "I101", f"the stated type of '{printable(name)}' contradicts what is inferred", place, why,
+                "I101", f"the stated type of {quoted(name)} contradicts what is inferred", place, why,
                 "correct or remove the stated type, or replace it: --overwrite",
             )
         for index, problems in scope.problems.items():
@@ -220,15 +243,15 @@ def _finding(scope: Scope, index: int, problem: Problem) -> Finding:
 
 def _gaps(engine: Engine, scope: Scope) -> Iterator[Gap]:
     """Yield the gaps of a body: outputs of which less is known than of the node's inputs."""
-    for index, node in enumerate(scope.body.proto.node):
-        known = {name: _coverage(scope.types.get(name)) for name in node.output if name}
+    for index, names in enumerate(scope.body.computes):
+        known = {name: _coverage(scope.types.get(name)) for name in names if name}
         missing = [
             name for name, each in known.items()
             if each in (NOTHING, TYPED, RANKED) or (scope.guarded and name in scope.conflicts)
         ]  # fmt: skip
         if not missing:
             continue
-        given = [_coverage(scope.type_of(name)) for name in node.input if name]
+        given = [_coverage(scope.type_of(name)) for name in scope.body.reads[index] if name]
         problems = scope.problems.get(index, ())
         if not problems and any(each in (NOTHING, TYPED) for each in given):
             continue  # the inputs explain it
@@ -236,5 +259,5 @@ def _gaps(engine: Engine, scope: Scope) -> Iterator[Gap]:
         doubts = [*scope.doubts.get(index, ()), *(problem.why for problem in problems), *clashes]
         said = "; ".join(dict.fromkeys(doubts))
         for name in missing:
-            yield Gap(name, scope.body.location(index), known[name], said)
+            yield Gap(name, scope.body, index, known[name], said)
 

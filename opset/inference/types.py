@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from opset.errors import LONGEST
 from opset.inference.dimensions import Dim, Size, equal
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS, element_name
@@ -90,8 +91,9 @@ def optional(inner: Type | None) -> Type:
 
 
 def shown(shape: Shape | None) -> str:
-    """Return a shape as text, "[2, N, ?]"; "" where the rank is not known."""
-    return "" if shape is None else f"[{', '.join('?' if each is None else str(each) for each in shape)}]"
+    """Return a shape as text, "[2, N, ?]", cut where it is very long; "" where the rank is not known."""
+    text = "" if shape is None else f"[{', '.join('?' if each is None else str(each) for each in shape)}]"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…]"
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from opset.errors import Finding, ModelError, quoted
+from opset.errors import Collected, Finding, ModelError, quoted
 from opset.model.encoding import data_size, misfit, named
 from opset.model.source import (
     FOLDER,
@@ -167,7 +167,7 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
     return Segment(file, said.offset, said.offset + size)
 
 
-def findings(model: Any, folder: Folder | None) -> list[Finding]:
+def findings(model: Any, folder: Folder | None) -> Collected:
     """Return all that is wrong with the external data of a ModelProto, found without reading it.
 
     M201 to M207 and M209 say why a tensor's data cannot be used; M208 names keys without a meaning, and duplicates.
@@ -181,9 +181,9 @@ def findings(model: Any, folder: Folder | None) -> list[Finding]:
     return found
 
 
-def odd_keys(model: Any) -> list[Finding]:
+def odd_keys(model: Any) -> Collected:
     """Return a finding M208 for each tensor of a ModelProto whose external data has keys without a clear meaning."""
-    found: list[Finding] = []
+    found = Collected()
     if not locations(model):
         return found
     for tensor in filter(is_external, tensors(model)):

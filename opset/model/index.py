@@ -9,17 +9,19 @@ Everything here is iterative and linear in the model's size; a model is untruste
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from opset.errors import Finding, ModelError, printable
+from opset.errors import Collected, Finding, ModelError, brief, listing, printable, quoted
 from opset.model.graph import function_key, subgraphs
 
 FunctionKey = tuple[str, str, str]
 """Domain, name and overload of a function."""
 Operator = tuple[str, str]
 """Name and domain of a node's operator; "ai.onnx" is ""."""
+LEVELS = 4
+"""Graphs in one another that a location shows; of more, the first and the last ones."""
 
 
 class Body:
@@ -57,16 +59,28 @@ class Body:
     @property
     def label(self) -> str:
         """Path of the body, as messages show it: "graph 'main', node 'up1' (If), then_branch"."""
-        parts: list[str] = []
+        chain: list[Body] = []
         body = self
         while body.owner is not None and body.parent is not None:
-            parts += [printable(body.name), _node_label(body.owner, body.index)]
+            chain.append(body)
             body = body.parent
+        left_out = len(chain) - LEVELS
+        if left_out > 0:
+            del chain[LEVELS - 1 : -1]
+        parts = [
+            f"{each.parent.node_label(each.index)}, {brief(each.name)}" for each in chain if each.parent
+        ]
+        if left_out > 0:
+            parts.insert(-1, f"… {left_out} levels …")
         return ", ".join([body.name, *reversed(parts)])
 
     def location(self, index: int) -> str:
         """Path of the node at `index`, as messages show it: "graph 'main', node 'up1' (Resize)"."""
-        return f"{self.label}, {_node_label(self.proto.node[index], index)}"
+        return f"{self.label}, {self.node_label(index)}"
+
+    def node_label(self, index: int) -> str:
+        """Return a node's name and operator, as messages show it: "node 'up1' (Resize)"."""
+        return node_label(self.names[index], self.operators[index][0], index)
 
     @cached_property
     def inside(self) -> list[Body]:
@@ -110,23 +124,41 @@ class Body:
         return self.proto.output[:] if self.function else [value.name for value in self.proto.output]
 
 
-def _node_label(node: Any, index: int) -> str:
-    name = f"'{printable(node.name)}'" if node.name else f"number {index}"
-    return f"node {name} ({printable(node.op_type)})"
+def node_label(name: str, operator: str, index: int) -> str:
+    """Return what messages call a node; the index is said where there is no name, or only its beginning."""
+    words = f"node {quoted(name)}" if name else "node"
+    if not name or words.endswith("…'"):
+        words += f" number {index}"
+    return f"{words} ({brief(operator)})"
+
+
+class Labels:
+    """The labels of bodies that a report refers to by number: each is in it once, and not at every node."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._numbers: dict[Body, int] = {}
+
+    def number(self, body: Body) -> int:
+        """Return the number of a body, whose label `found` has at that index."""
+        if body not in self._numbers:
+            self._numbers[body] = len(self.found)
+            self.found.append(body.label)
+        return self._numbers[body]
 
 
 def bodies(model: Any) -> list[Body]:
     """Return every body of a ModelProto, each before those inside it: graph, training graphs, functions."""
-    main = Body(model.graph, f"graph '{printable(model.graph.name)}'")
+    main = Body(model.graph, f"graph {quoted(model.graph.name)}")
     roots = [main]
     for number, training in enumerate(model.training_info):
         for part in ("initialization", "algorithm"):
             if training.HasField(part):
                 roots.append(Body(getattr(training, part), f"training_info[{number}].{part}", parent=main))
-    for function in model.functions:
+    for number, function in enumerate(model.functions):
         overload = f":{printable(function.overload)}" if function.overload else ""
-        label = f"function '{printable(function.domain)}.{printable(function.name)}{overload}'"
-        roots.append(Body(function, label, function=True))
+        label = f"function {quoted(f'{printable(function.domain)}.{printable(function.name)}{overload}')}"
+        roots.append(Body(function, label + f" number {number}" * label.endswith("…'"), function=True))
     return bodies_below(*roots)
 
 
@@ -211,22 +243,22 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
     Raises ModelError M107 where there is none, M108 for a duplicate domain (IR specification, Operator Sets).
     """
     found: dict[str, int] = {}
-    findings = []
+    findings = Collected()
     for entry in proto.opset_import:
         domain = "" if entry.domain == "ai.onnx" else entry.domain
         if domain.__class__ is bytes:
-            findings.append(Finding("M106", f"the domain {printable(domain)} is not valid UTF-8", location))
+            findings.append(Finding("M106", f"the domain {brief(domain)} is not valid UTF-8", location))
         elif domain in found:
-            shown = printable(domain) or "ai.onnx"
+            shown = quoted(domain or "ai.onnx")
             findings.append(
                 Finding(
-                    "M108", f"the domain '{shown}' is imported twice, at {found[domain]} and {entry.version}", location,
+                    "M108", f"the domain {shown} is imported twice, at {found[domain]} and {entry.version}", location,
                     why='"" and "ai.onnx" are one domain' if not domain else "",
                     help="keep the import that the nodes were written for",
                 )
             )
         elif entry.version < 1 and domain in known_domains:
-            findings.append(Finding("M107", f"the domain '{printable(domain) or 'ai.onnx'}' has no version", location))
+            findings.append(Finding("M107", f"the domain {quoted(domain or 'ai.onnx')} has no version", location))
         else:
             found[domain] = entry.version
     if findings:
@@ -241,7 +273,7 @@ def verify(found: Iterable[Body]) -> None:
     and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names. Raises
     ModelError with all findings.
     """
-    findings: list[Finding] = []
+    findings = Collected()
     for body in found:
         findings += _misnamed(body)
     for body in found:
@@ -257,13 +289,13 @@ def verify(found: Iterable[Body]) -> None:
                     findings.append(_shadowed(body, index, name))
         for name in body.output_names():
             if name and name not in here and not _is_visible(name, body):
-                findings.append(Finding("M112", f"the output '{printable(name)}' is never computed", body.label))
+                findings.append(Finding("M112", f"the output {quoted(name)} is never computed", body.label))
     if findings:
         raise ModelError(findings)
 
 
-def _misnamed(body: Body) -> list[Finding]:
-    """Return the names of a body that are not valid UTF-8, and those that are defined twice."""
+def _misnamed(body: Body) -> Iterator[Finding]:
+    """Yield the names of a body that are not valid UTF-8, and those that are defined twice."""
     here = body.definitions
     computed = sum(map(len, body.computes)) - sum(names.count("") for names in body.computes if "" in names)
     given = sum(1 for position in here.values() if position < 0)
@@ -276,28 +308,23 @@ def _misnamed(body: Body) -> list[Finding]:
         and len(inputs) == len({*inputs})
         and all(map(_are_text, (here, body.names, words)))
     ):
-        return []
+        return
     given_names = (name for name, index in here.items() if index < 0)
-    findings = [_not_utf8(body.label, name) for name in (*given_names, *attributes) if not _are_text([name])]
-    findings += [
-        Finding("M113", f"the input '{printable(name)}' is defined twice", body.label)
-        for name, count in Counter(inputs).items()
-        if count > 1
-    ]
+    yield from (_not_utf8(body.label, name) for name in (*given_names, *attributes) if not _are_text([name]))
+    for name, count in Counter(inputs).items():
+        if count > 1:
+            yield Finding("M113", f"the input {quoted(name)} is defined twice", body.label)
     for index, outputs in enumerate(body.computes):
         op_type, domain = body.operators[index]
         if not _are_text([op_type, domain, body.names[index]]):
-            findings.append(_not_utf8(f"{body.label}, node number {index}", op_type))
+            yield _not_utf8(f"{body.label}, node number {index}", op_type)
         seen: set[str] = set()
         for name in outputs:
             if name and (here[name] != index or name in seen):
-                findings.append(
-                    Finding("M113", f"the value '{printable(name)}' is defined twice", body.location(index))
-                )
+                yield Finding("M113", f"the value {quoted(name)} is defined twice", body.location(index))
             elif not _are_text([name]):
-                findings.append(_not_utf8(body.location(index), name))
+                yield _not_utf8(body.location(index), name)
             seen.add(name)
-    return findings
 
 
 def _are_text(names: Iterable[Any]) -> bool:
@@ -320,11 +347,11 @@ def _undefined(body: Body, index: int, name: Any, position: int | None) -> Findi
         return _not_utf8(body.location(index), name)
     if position is None:
         return Finding(
-            "M112", f"the input '{printable(name)}' is defined nowhere", body.location(index),
+            "M112", f"the input {quoted(name)} is defined nowhere", body.location(index),
             help="name a graph input, an initializer or the output of an earlier node",
         )
     return Finding(
-        "M110", f"the input '{printable(name)}' is computed only by this node or a later one", body.location(index),
+        "M110", f"the input {quoted(name)} is computed only by this node or a later one", body.location(index),
         why="nodes must be sorted topologically, without cycles (IR specification, Nodes)",
         help="sort the nodes; if that is not possible, the graph has a cycle",
     )
@@ -338,7 +365,8 @@ def _shadowed(body: Body, index: int, name: str) -> Finding:
 
 
 def _not_utf8(location: str, name: Any) -> Finding:
-    return Finding("M106", f"the name {printable(name)} is not valid UTF-8", location, help="write names as UTF-8")
+    message = f"the name {brief(name)} is not valid UTF-8"
+    return Finding("M106", message, location, help="write names as UTF-8")
 
 
 class FreshNames:
@@ -387,7 +415,7 @@ def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
                 ready.append(target)
     if len(ordered) < len(functions):
         circle = sorted(".".join(map(printable, key[:2])) for key, count in waiting.items() if count)
-        raise ModelError(Finding("M114", "functions call each other in a cycle", ", ".join(circle)))
+        raise ModelError(Finding("M114", "functions call each other in a cycle", listing(circle)))
     return ordered
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from opset.errors import Finding, RunError, printable
+from opset.errors import Collected, Finding, RunError, printable
 from opset.inference.gradient_graphs import DOMAIN as TRAINING
 from opset.inference.gradient_graphs import gradient_graph, is_gradient
 from opset.model.attributes import attribute_type, attribute_value
@@ -61,7 +61,7 @@ class Compiler:
     def _gradient_graphs(self, found: Iterable[Body], bound: Mapping[str, Any]) -> dict[int, Body]:
         """Return the graph that each Gradient node differentiates, by the node's id. Raises RunError."""
         graphs: dict[int, Body] = {}
-        findings: list[Finding] = []
+        findings = Collected()
         for body in found:
             for index, node in enumerate(body.proto.node):
                 if is_gradient(node) and function_key(node) not in self.functions:
@@ -118,17 +118,20 @@ class _BodyCompiler:
             self._new_slot(each.name)
         if not self._body.function:
             self._add_constants()
-        findings: list[Finding] = []
+        findings, seen = Collected(), set[Finding]()  # what is wrong with more than the node is reported once
         for index in self._needed(results):
             try:
                 step = self._step(index)
             except RunError as error:
-                findings += error.findings
+                new = [each for each in error.findings if each not in seen]
+                findings += new
+                if not findings.omitted:
+                    seen.update(new)
                 continue
             self._connect(step)
             program.steps.append(step)
         if findings:
-            raise RunError(dict.fromkeys(findings))  # what is wrong with more than the node is reported once
+            raise RunError(findings)
         program.results = tuple(self._slot(name) for name in results)
         program.captured = tuple(self._captured)
         program.size = len(program.names)  # more than there are names where initializers are duplicates

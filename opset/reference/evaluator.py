@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opset.budget import Budget, Limits
-from opset.errors import Finding, RunError, printable
+from opset.errors import Collected, Finding, RunError, listing, quoted
 from opset.inference.binding import bind_dims, check_names, names_of_inputs
 from opset.model.container import ModelLike, load
 from opset.model.index import index_model
@@ -112,27 +112,26 @@ class ReferenceEvaluator:
     def _check_names(self, names: tuple[str, ...]) -> None:
         unknown = [name for name in names if name not in self._defined]
         if unknown:
-            help = f"its outputs are {', '.join(map(printable, self.output_names))}; outputs of nodes are possible, too"
-            raise RunError(
-                Finding("R104", f"the model computes no value '{printable(name)}'", help=help) for name in unknown
-            )
+            help = f"its outputs are {listing(self.output_names)}; outputs of nodes are possible, too"
+            messages = [f"the model computes no value {quoted(name)}" for name in unknown]
+            raise RunError(Finding("R104", message, help=help) for message in messages)
 
     def _feeds(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        findings = []
+        findings = Collected()
         declared = {each.name: each for each in self.inputs}
+        known = f"its inputs are {listing([*declared]) or 'none'}"
         feeds = {}
         for name, value in given.items():
             if name not in declared:
-                help = f"its inputs are {', '.join(map(printable, declared)) or 'none'}"
-                findings.append(Finding("R102", f"the model has no input '{printable(name)}'", help=help))
+                findings.append(Finding("R102", f"the model has no input {quoted(name)}", help=known))
                 continue
             feeds[name], why = fitted(value, declared[name])
             if why:
-                findings.append(Finding("R103", f"the input '{printable(name)}' does not fit its declaration", why=why))
+                findings.append(Finding("R103", f"the input {quoted(name)} does not fit its declaration", why=why))
         for each in self.inputs:
             optional = each.type is not None and each.type.startswith("optional(")
             if each.name not in given and not each.has_default and not optional:
-                message, help = f"the input '{printable(each.name)}' is missing", f"it has to be {each}"
+                message, help = f"the input {quoted(each.name)} is missing", f"it has to be {each}"
                 findings.append(Finding("R101", message, help=help))
         if findings:
             raise RunError(findings)

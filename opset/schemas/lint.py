@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from opset.errors import Finding, SchemaError
+from opset.errors import Collected, Finding, SchemaError
 from opset.schemas.diff import compact, signature_diff
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import TYPES_FILE, Operator, all_constraints, load_operator, load_sets, operator_files
@@ -74,13 +74,13 @@ def lint(
     written: Collection[Adapter] | None = None,
     kernels: Collection[Kernel] | None = None,
     inferred: Inferred | None = None,
-) -> list[Finding]:
-    """Return all findings about folders of operators; those of the loader stand first in each.
+) -> Collected:
+    """Return the findings about folders of operators; those of the loader stand first in each.
 
     `written` names the registered adapters, `kernels` the kernels, `inferred` what infers outputs;
     without them, the rules about them are left out.
     """
-    findings: list[Finding] = []
+    findings = Collected()
     for folder in map(Path, folders):
         findings += _lint_folder(folder, written, kernels, inferred)
     return findings
@@ -91,8 +91,8 @@ def _lint_folder(
     written: Collection[Adapter] | None,
     kernels: Collection[Kernel] | None,
     inferred: Inferred | None,
-) -> list[Finding]:
-    findings: list[Finding] = []
+) -> Collected:
+    findings = Collected()
     operators: list[Operator] = []
     standard = folder.resolve() == FOLDER.resolve()
     try:
@@ -101,7 +101,7 @@ def _lint_folder(
         sets = load_sets(own_sets, base) if own_sets.exists() else base
         lock, files = read_lock(folder), operator_files(folder)
     except SchemaError as error:
-        return list(error.findings)
+        return error.collected
     for path in files:
         try:
             operators.append(load_operator(path, sets))

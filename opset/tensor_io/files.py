@@ -268,7 +268,7 @@ def write_values(
                     raise ValueError(f"'{name}' is {type_of(value)}, and a .npz file holds tensors alone")
             files = {path: npz.npz_bytes(named)}
         else:
-            text = json.dumps({name: json_values.json_of(value) for name, value in named.items()})
+            text = json.dumps({name: json_values.json_of(value) for name, value in named.items()}, allow_nan=False)
             files = {path: f"{text}\n".encode()}
     except (ValueError, ModelError) as error:
         why = error.why if isinstance(error, ModelError) else str(error)

@@ -3,7 +3,8 @@
     {"x": [[1, 2.5], ["nan", "-inf"]], "names": ["a", "b"], "empty": {"shape": [0, 3], "data": []}}
 
 A tensor is nested lists of its elements, or its shape and a flat list of its elements, the only form of a shape without
-elements. A number that JSON lacks is text: "nan", "inf", "-inf"; a complex number is text as Python writes it, "1+2j".
+elements. A number that JSON lacks is text: "nan", "inf", "-inf" (or "NaN", "Infinity", "-Infinity"); a complex number
+is text as Python writes it, "1+2j".
 A sequence is a list, a map an object, an optional its value or null. Bytes that are not UTF-8 become lone surrogates,
 as with Python's error handler "surrogateescape".
 
@@ -23,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from opset.errors import ModelError, printable
+from opset.errors import ModelError, printable, quoted
 from opset.model.arrays import array_of, data_type_of, dtype_of_element
 from opset.model.tensor import make_tensor, text_of
 
@@ -36,7 +37,9 @@ _DEPTH: Final = 64
 _ENTRIES: Final = 1 << 20
 """Entries of all sequences in a value: each is an array of its own, which takes microseconds."""
 _INTEGER: Final = re.compile(r"-?[0-9]{1,20}")
-_NUMBERS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_NUMBERS: Final = {
+    "nan": math.nan, "inf": math.inf, "-inf": -math.inf, "NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf,
+}  # fmt: skip
 
 
 def parse(text: bytes | str) -> Any:
@@ -63,7 +66,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key '{printable(twice[:100])}' occurs twice")
+        raise ValueError(f"the key {quoted(twice)} occurs twice")
     return found
 
 
@@ -123,7 +126,7 @@ def _keys(texts: list[str], key: str) -> list[Any]:
         bounds = np.iinfo(dtype_of_element(key))
         for each in texts:
             if not _INTEGER.fullmatch(each) or not bounds.min <= int(each) <= bounds.max:
-                raise ValueError(f"the key '{printable(each[:60])}' is no {key}")
+                raise ValueError(f"the key {quoted(each)} is no {key}")
         keys = [*map(int, texts)]
     if len({*keys}) != len(keys):
         raise ValueError("a key occurs twice")
@@ -209,7 +212,7 @@ def _family(dtype: np.dtype[Any]) -> str:
 def _shown(data: Any) -> str:
     if isinstance(data, list | dict):
         return f"a{'n object' if isinstance(data, dict) else ' list'} of {len(data)}"
-    return printable(json.dumps(data)[:60])
+    return printable(json.dumps(data), 60)
 
 
 def json_of(value: Any) -> Any:

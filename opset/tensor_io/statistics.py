@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.errors import printable
+from opset.errors import brief
 from opset.reference.numerics.arrays import pieces
 from opset.reference.numerics.memory import nbytes
 from opset.reference.values import type_of
@@ -17,7 +17,6 @@ from opset.tensor_io import json_values
 SMALL = 24
 """Elements of the largest tensor, and entries of the longest list or map, whose values are shown."""
 _SMALL_BYTES = 1 << 13  # of a tensor whose values are shown: texts may be long
-_LINE = 200  # characters of a text in a line
 
 
 def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
@@ -89,7 +88,7 @@ def _known(number: Any) -> float | None:
 def lines(name: str, data: dict[str, Any]) -> list[str]:
     """Return a summary as lines of text: the first with name, type, shape and statistics, those below with values."""
     shape = str(data["shape"]) if "shape" in data else f" of {data['length']}" if "length" in data else ""
-    parts = [printable(name), f"{data['type']}{shape}"]
+    parts = [brief(name), f"{data['type']}{shape}"]
     parts += [f"{key} {_word(data[key])}" for key in ("min", "max", "mean", "std") if data.get(key) is not None]
     parts += [f"{data[key]} {key}" for key in ("nan", "inf") if data.get(key)]
     found = ["  ".join(parts)]
@@ -119,4 +118,4 @@ def _word(value: Any, quoted: bool = False) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = repr(value) if quoted and isinstance(value, str) else "nothing" if value is None else str(value)
-    return printable(text if len(text) <= _LINE else f"{text[:_LINE]}…")
+    return brief(text)

@@ -89,7 +89,8 @@ class BodyConversion:
                 try:
                     nodes = self._converted(index, route)
                 except Refusal as refusal:
-                    refused.append((index, refusal))
+                    # Not the exception itself: its traceback would keep what was made for the node.
+                    refused.append((index, Refusal(refusal.code, refusal.why, refusal.help)))
                     continue
                 if nodes is not None:
                     replaced[index] = nodes
@@ -103,6 +104,7 @@ class BodyConversion:
         for index, refusal in refused:
             # What computed only a value that became an attribute is removed, and need not be legal at the target.
             if index not in dead or refusal.code[:2] != "C2":
+                self._context.conversion.refused += 1
                 self._context.conversion.refusals.append(self._finding(index, refusal))
         if self._context.conversion.refusals:
             return

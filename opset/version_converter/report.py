@@ -2,37 +2,44 @@
 
     {"opsets": [{"domain", "before", "after"}], "ir_version": {"before", "after"},
      "operators": [{"domain", "operator", "before", "after", "nodes", "kept", "steps", "becomes", "places"}],
-     "passed": [{"domain", "operator", "nodes"}], "notes": […],
+     "graphs": [label], "passed": [{"domain", "operator", "nodes"}], "notes": […],
      "nodes": {"total", "converted", "kept", "passed", "refused"},
-     "errors": [{"code", "message", "place", "why", "help", "file"}]}
+     "errors": [{"code", "message", "place", "why", "help", "file"}], "omitted": number of further errors}
 
-Domains are named as people write them. Strings of the model are as they are in the model; the text has them escaped.
+Each of `places` is a converted node: {"graph": number in `graphs`, "node": index, "name"}. Domains are named as people
+write them. Strings of the model are as they are in the model; the text has them escaped and cut.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
-from opset.errors import Finding, printable
+from opset.errors import SHOWN, brief, listing, printable
+from opset.model.index import Labels
 from opset.schemas.names import shown
 from opset.text import columns
-from opset.version_converter.result import Conversion
+from opset.version_converter.result import Action, Conversion
 
 Data = Mapping[str, Any]
 
 
-def conversion_data(conversion: Conversion) -> dict[str, Any]:
-    """Return a conversion as plain data (see above); operators that change come first."""
-    groups: dict[tuple[Any, ...], list[str]] = {}
+def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str, Any]:
+    """Return a conversion as plain data (see above), if asked without places; operators that change come first."""
+    groups: dict[tuple[Any, ...], list[Action]] = {}
     for action in conversion.actions:
         key = (action.domain, action.op_type, action.since, action.until, action.steps, action.result)
-        groups.setdefault(key, []).append(action.location)
+        groups.setdefault(key, []).append(action)
+    labels = Labels()
     converted = [
-        _operator(domain, op_type, since, until, len(places), steps=list(steps), becomes=list(result), places=places)
-        for (domain, op_type, since, until, steps, result), places in sorted(groups.items())
-    ]
+        _operator(
+            domain, op_type, since, until, len(actions), steps=list(steps), becomes=list(result),
+            places=[_place(action, labels) for action in actions] if places else [],
+        )
+        for (domain, op_type, since, until, steps, result), actions in sorted(groups.items(), key=itemgetter(0))
+    ]  # fmt: skip
     kept = [_operator(*key, nodes) for key, nodes in sorted(conversion.kept.items())]
     passed = [
         {"domain": shown(domain), "operator": op_type, "nodes": nodes}
@@ -42,7 +49,7 @@ def conversion_data(conversion: Conversion) -> dict[str, Any]:
         "converted": len(conversion.actions),
         "kept": conversion.kept.total(),
         "passed": conversion.passed.total(),
-        "refused": len({finding.place for finding in conversion.refusals if not is_of_model(finding.code)}),
+        "refused": conversion.refused,
     }
     return {
         "opsets": [
@@ -51,22 +58,19 @@ def conversion_data(conversion: Conversion) -> dict[str, Any]:
         ],
         "ir_version": {"before": conversion.ir_version[0], "after": conversion.ir_version[1]},
         "operators": converted + kept,
+        "graphs": labels.found,
         "passed": passed,
         "notes": conversion.notes,
         "nodes": {"total": sum(nodes.values()), **nodes},
         "errors": [finding._asdict() for finding in conversion.refusals],
+        "omitted": conversion.refusals.omitted,
     }
-
-
-def is_of_model(code: str) -> bool:
-    """Return whether a refusal's code is about the model as a whole, not about one node."""
-    return code.startswith("C3")
 
 
 def head(data: Data) -> str:
     """Return the versions of a conversion's data on one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
-    versions = [f"{printable(each['domain'])} {_span(each)}" for each in data["opsets"]]
-    return ", ".join([*versions, f"IR version {_span(data['ir_version'])}"])
+    versions = [f"{each['domain']} {_span(each)}" for each in data["opsets"]]
+    return f"{listing(versions, SHOWN)}, IR version {_span(data['ir_version'])}"
 
 
 def body(data: Data) -> list[str]:
@@ -75,27 +79,25 @@ def body(data: Data) -> list[str]:
     for each in data["operators"]:
         name = each["operator"] if each["domain"] == "ai.onnx" else f"{each['domain']}.{each['operator']}"
         counts = Counter(each["becomes"])
-        made = ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
+        made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
         becomes = "kept" if each["kept"] else f"converted to {made}"
-        rows.append([printable(name), _span(each), str(each["nodes"]), printable(becomes)])
+        rows.append([brief(name), _span(each), str(each["nodes"]), becomes])
     lines = columns(rows, right=[2]) if len(rows) > 1 else []
     domains: dict[str, list[str]] = {}
     for each in data["passed"]:
         domains.setdefault(each["domain"], []).append(f"{each['operator']} ({each['nodes']})")
     for domain, names in domains.items():
-        lines.append(f"  passed through, as there are no schemas of {printable(domain)}: {printable(', '.join(names))}")
-    lines += [f"  note: {printable(note)}" for note in data["notes"]]
+        why = f"as there are no schemas of {brief(domain)}"
+        lines.append(f"  passed through, {why}: {listing(names, SHOWN)}")
+    lines += [f"  note: {printable(note)}" for note in data["notes"][:SHOWN]]
+    if len(data["notes"]) > SHOWN:
+        lines.append(f"  … and {len(data['notes']) - SHOWN:,} more notes")
     counts = data["nodes"]
     if counts["total"]:
         words = {"converted": "converted", "kept": "kept", "passed": "passed through", "refused": "refused"}
         parts = [f"{counts[key]} {word}" for key, word in words.items() if counts[key]]
         lines.append(f"  {_nodes(counts['total'])}: {', '.join(parts)}")
     return lines
-
-
-def findings(data: Data) -> list[Finding]:
-    """Return the refusals of a conversion's data."""
-    return [Finding(**error) for error in data["errors"]]
 
 
 def verdict(data: Data) -> str:
@@ -107,12 +109,17 @@ def verdict(data: Data) -> str:
 
 def _operator(
     domain: str, op_type: str, before: int, after: int, nodes: int, *,
-    steps: Sequence[str] = (), becomes: Sequence[str] = (), places: Sequence[str] = (),
+    steps: Sequence[str] = (), becomes: Sequence[str] = (), places: Sequence[Data] = (),
 ) -> dict[str, Any]:
     return {
         "domain": shown(domain), "operator": op_type, "before": before, "after": after, "nodes": nodes,
         "kept": not steps, "steps": steps, "becomes": becomes, "places": places,
     }
+
+
+def _place(action: Action, labels: Labels) -> dict[str, Any]:
+    body, index = action.body, action.node_index
+    return {"graph": labels.number(body), "node": index, "name": body.names[index]}
 
 
 def _span(each: Data) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from opset.errors import Finding
+from opset.errors import Collected
 from opset.model.container import Model
 from opset.model.index import Body
 
@@ -36,7 +36,8 @@ class Conversion:
     - `source`, `target`: opset version by domain; `ir_version`: before and after;
     - `actions`: the nodes that were converted; `kept`: how many stayed as they are, by domain, operator, since_version
       before and after; `passed`: how many are of domains without schemas, by domain and operator;
-    - `refusals`: everything that cannot be converted; `notes`: what a user should know;
+    - `refusals`: what cannot be converted, the first thousand, and how many more; `refused`: how many nodes that are;
+    - `notes`: what a user should know;
     - `changes`: whether the converted model differs from the given one;
     - `model`: the converted model, the given one where nothing changes; None where something is refused, and in what
       `plan` returns.
@@ -48,7 +49,8 @@ class Conversion:
     actions: list[Action] = field(default_factory=list)
     kept: Counter[tuple[str, str, int, int]] = field(default_factory=Counter)
     passed: Counter[tuple[str, str]] = field(default_factory=Counter)
-    refusals: list[Finding] = field(default_factory=list)
+    refusals: Collected = field(default_factory=Collected)
+    refused: int = 0
     notes: list[str] = field(default_factory=list)
     changes: bool = False
     model: Model | None = None

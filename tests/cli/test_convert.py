@@ -8,6 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from opset.cli import output
 from opset.version_converter import report
 from tests.cli.commands import SMALL, run, run_json, save, version
 
@@ -166,7 +167,7 @@ def test_json_holds_all_that_the_text_shows(name, to, more, small, refused):
     if text.stdout:
         shown = [f"{data['input']}: {report.head(data)}", *report.body(data)]
         assert text.stdout.splitlines()[: len(shown)] == shown
-    for finding in report.findings(data):
+    for finding in output.findings_of(data):
         assert str(finding) in text.stdout + text.stderr
     assert data["exit_status"] == text.exit_code
     assert (data["output"] == "b.onnx") == ("wrote a.onnx" in text.stdout)
@@ -184,8 +185,9 @@ def test_json_in_detail(small):
     assert model["operators"][0] == {
         "domain": "ai.onnx", "operator": "Squeeze", "before": 11, "after": 13, "nodes": 1, "kept": False,
         "steps": ["Squeeze 11 -> 13"], "becomes": ["Constant", "Squeeze"],
-        "places": ["graph 'main', node number 2 (Squeeze)"],
+        "places": [{"graph": 0, "node": 2, "name": ""}],
     }  # fmt: skip
+    assert model["graphs"] == ["graph 'main'"]
     assert (model["status"], model["output"], model["errors"]) == ("converted", "small-opset13.onnx", [])
 
 

@@ -37,16 +37,19 @@ def test_the_json_holds_what_the_text_shows(folder):
     save("m.onnx", GAP, folder)
     (model,) = run_json("infer", "m.onnx", "--report")["models"]
     assert model["coverage"] == {"known": 0, "symbolic": 1, "rank": 0, "type": 0, "nothing": 1}
-    assert model["values"][0] == {
-        "name": "a", "place": "graph 'main', node number 0 (Mix)", "operator": "Mix", "coverage": "nothing",
-        "type": None, "shape": None, "shown": None,
+    assert model["graphs"] == ["graph 'main'"]
+    mix, transpose = model["nodes"]
+    assert mix == {
+        "graph": 0, "node": 0, "name": "", "operator": "Mix",
+        "outputs": [{"name": "a", "coverage": "nothing", "type": None}],
     }  # fmt: skip
-    assert model["values"][1]["shape"] == ["y_d0", "y_d1"]
+    assert transpose["outputs"] == [{"name": "y", "coverage": "symbolic", "type": 0}]
+    assert model["types"] == [{"type": "tensor(float)", "shape": ["y_d0", "y_d1"], "shown": "float[y_d0, y_d1]"}]
     assert model["gaps"] == [
-        {"value": "a", "place": "graph 'main', node number 0 (Mix)", "known": "nothing",
+        {"value": "a", "graph": 0, "node": 0, "place": "node number 0 (Mix)", "known": "nothing",
          "reason": "the domain com.acme is not imported"}
     ]  # fmt: skip
-    assert "values" not in run_json("infer", "m.onnx")["models"][0]
+    assert "nodes" not in run_json("infer", "m.onnx")["models"][0]
 
 
 def test_gaps_are_told(folder):

@@ -227,7 +227,7 @@ def own(folder):
 def test_lint_of_a_good_folder(own):
     result = run("lint", "schemas")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "no findings\n", "")
-    assert run_json("lint", "schemas") == {"findings": [], "locked": []}
+    assert run_json("lint", "schemas") == {"findings": [], "omitted": 0, "locked": []}
 
 
 def test_lint_tells_every_finding(own):
@@ -361,7 +361,7 @@ def test_an_internal_error_is_one_line_and_a_request(monkeypatch, small, folder)
     import opset.cli.convert
     from opset.cli import cli
 
-    def broken(*_):
+    def broken(*_, **__):
         raise KeyError("such\x1b things")
 
     monkeypatch.setattr(opset.cli.convert.report, "conversion_data", broken)
@@ -372,7 +372,7 @@ def test_an_internal_error_is_one_line_and_a_request(monkeypatch, small, folder)
     (line,) = (line for line in result.stderr.splitlines() if "internal error" in line)
     assert line.startswith("small.onnx: opset: internal error: KeyError: 'such\\x1b things' (test_verbs.py:")
     assert "please report it" in line and "Traceback" not in result.stderr
-    monkeypatch.setattr(opset.cli.convert, "load", broken)
+    monkeypatch.setattr(opset.cli.convert, "opened", broken)
     monkeypatch.setenv("OPSET_DEBUG", "1")
     result = CliRunner().invoke(cli, ["convert", "small.onnx", "--to", "21"])
     assert result.exit_code == 70 and "Traceback" in result.stderr
