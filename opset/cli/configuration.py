@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ import click
 
 from opset.errors import Finding, UsageError, printable
 from opset.opsets.registry import Registry, entry_point_folders, files_named, registry_with
+from opset.schemas.files import file_bytes
 
 PROJECT = Path("pyproject.toml")
 TRUSTED = "OPSET_ALLOW_HOOKS"
@@ -130,18 +130,12 @@ def _project_folders() -> list[Path]:
 def _project_text() -> bytes:
     """Return ./pyproject.toml, b"" without one. Raises UsageError U103 where it is no regular file, or a large one."""
     try:
-        descriptor = os.open(PROJECT, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would let us wait
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _misconfigured("it is no regular file", "put a file in its place")
-            text = file.read(MAX_BYTES + 1)
+        return file_bytes(PROJECT, MAX_BYTES)
     except FileNotFoundError:
         return b""
-    except OSError as error:
-        raise _misconfigured(error.strerror or str(error), "put a file in its place that can be read") from error
-    if len(text) > MAX_BYTES:
-        raise _misconfigured(f"it has more than {MAX_BYTES:,} bytes", "make it smaller")
-    return text
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise _misconfigured(why or str(error), "put a file in its place that can be read") from error
 
 
 _TOML = re.compile(

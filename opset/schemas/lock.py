@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from opset.errors import Finding, SchemaError
 from opset.model.writing import write_below
+from opset.schemas.files import file_bytes
 from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import shown
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from opset.schemas.loader import Operator
 
 LOCK_FILE = "lock.json"
+MAX_LOCK = 16 << 20
 Lock = dict[str, dict[str, dict[str, str]]]
 """Hashes by domain, operator and since_version."""
 
@@ -46,14 +48,14 @@ def signature_hash(schema: OpSchema) -> str:
 def read_lock(folder: Path) -> Lock:
     """Return the lock of a folder of operators; it is empty where none was written. Raises SchemaError."""
     path = folder / LOCK_FILE
-    if not path.is_file():
-        return {}
     try:
-        lock: Lock = json.loads(path.read_bytes())
+        lock: Lock = json.loads(file_bytes(path, MAX_LOCK))
         for operators in lock.values():
             for versions in operators.values():
                 for since, digest in versions.items():
                     int(since), bytes.fromhex(digest)
+    except FileNotFoundError:
+        return {}
     except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=str(error))) from None
     return lock
