@@ -36,15 +36,20 @@ schemas_option = click.option(
     help="Folder of operator YAML, beside the standard's. Repeatable.",
 )  # fmt: skip
 hooks_option = click.option(
-    "--allow-hooks", is_flag=True, help="Run Python files beside operator YAML also where pyproject.toml names it."
-)
+    "--allow-hooks/--no-hooks", default=None,
+    help="Run Python files beside operator YAML also where pyproject.toml names it, or nowhere.",
+)  # fmt: skip
 
 
 class Folders(NamedTuple):
-    """The folders of operator YAML that a call uses: those whose Python files may run, and those of data alone."""
+    """The folders of operator YAML that a call uses: those whose Python files may run, and those of data alone.
+
+    `noted` are those of data alone whose Python files somebody may miss.
+    """
 
     trusted: tuple[Path, ...]
     data: tuple[Path, ...] = ()
+    noted: tuple[Path, ...] = ()
 
     def registry(self) -> Registry:
         """Return the standard's operators with those of the folders. Raises SchemaError for YAML that is wrong."""
@@ -52,7 +57,7 @@ class Folders(NamedTuple):
 
     def note_left_out(self, quiet: bool, *names: str) -> list[str]:
         """Return a note for each folder with files of these names that are not run, and write it to stderr."""
-        found = {folder: [each for name in names for each in files_named(folder, name)] for folder in self.data}
+        found = {folder: [each for name in names for each in files_named(folder, name)] for folder in self.noted}
         notes = [_left_out(folder, files) for folder, files in found.items() if files]
         if not quiet:
             sys.stderr.write("".join(f"note: {note}\n" for note in notes))
@@ -78,23 +83,27 @@ def registry_for(folders: tuple[Path, ...]) -> Registry:
     return folders_for(folders).registry()
 
 
-def folders_for(named: tuple[Path, ...], allow_hooks: bool = False) -> Folders:
+def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
     """Return the folders of `--schemas`, of ./pyproject.toml and of installed packages, each once.
 
-    Those of ./pyproject.toml are data alone unless `allow_hooks`, OPSET_ALLOW_HOOKS or `--schemas` trusts them. Raises
-    UsageError U103 for a pyproject.toml or a variable that cannot be used.
+    Those of ./pyproject.toml are data alone unless `hooks`, OPSET_ALLOW_HOOKS or `--schemas` trusts them; with `hooks`
+    False, all are. Raises UsageError U103 for a pyproject.toml or a variable that cannot be used.
     """
     project = {os.path.realpath(folder): folder for folder in _project_folders()}
-    if allow_hooks or not project:
-        allowed = [*project.values()]
-    else:
+    allowed = [*project.values()] if hooks else []
+    if project and hooks is None:
         # A folder is taken as it was when it was compared: a link could be exchanged afterwards.
         ours = _trusted()
         allowed = [Path(real) for real in project if real in ours]
     trusted = {os.path.realpath(each): each for each in reversed([*named, *allowed, *entry_point_folders()])}
     data = tuple(folder for real, folder in project.items() if real not in trusted)
     _check_contained(data)
-    return Folders(tuple(trusted.values())[::-1], data)
+    return folders_of((*trusted.values(),)[::-1], hooks, data)
+
+
+def folders_of(named: tuple[Path, ...], hooks: bool | None, data: tuple[Path, ...] = ()) -> Folders:
+    """Return folders that may run their Python files unless `hooks` is False, and those that are data alone."""
+    return Folders((), (*named, *data)) if hooks is False else Folders(named, data, noted=data)
 
 
 def _trusted() -> frozenset[str]:

@@ -59,7 +59,7 @@ class Settings(NamedTuple):
 def command(
     inputs: tuple[str, ...], to: tuple[str, ...], release: str | None, runtime: str | None, ir_version: int | None,
     dims: dict[str, int], limits: Limits, given: str | None, in_place: bool, force: bool, plan_only: bool,
-    external: str, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool, jobs: int, quiet: bool,
+    external: str, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool | None, jobs: int, quiet: bool,
     form: str,
 ) -> int:  # fmt: skip
     """Convert models to other operator set versions, all or nothing.

@@ -61,7 +61,7 @@ class Settings:
 @writing("Write the model with value_info to this path.")
 def command(
     inputs: tuple[str, ...], dims: dict[str, int], given: str | None, in_place: bool, folders: tuple[Path, ...],
-    allow_hooks: bool, jobs: int, quiet: bool, form: str, **asked: Any,
+    allow_hooks: bool | None, jobs: int, quiet: bool, form: str, **asked: Any,
 ) -> int:  # fmt: skip
     """Infer the types and shapes of a model's values.
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from opset.cli import output
-from opset.cli.configuration import Folders, folders_for, hooks_option
+from opset.cli.configuration import folders_for, folders_of, hooks_option
 from opset.errors import Collected, ConversionError, SchemaError, printable
 from opset.inference import registration as inference
 from opset.model.writing import write_below
@@ -33,13 +33,13 @@ ADAPTERS = adapters.LAYER.file
 @click.option("--fix", is_flag=True, help="First write what is computed in change blocks, and the layout, into files.")
 @hooks_option
 @output.format_option
-def command(folders: tuple[Path, ...], lock: bool, fix: bool, allow_hooks: bool, form: str) -> int:
+def command(folders: tuple[Path, ...], lock: bool, fix: bool, allow_hooks: bool | None, form: str) -> int:
     """Check operator YAML: that it can be read and follows every rule.
 
     DIR holds <domain>/<Operator>.yaml. Without one, the folders of [tool.opset] in ./pyproject.toml and of installed
     packages are checked, or the standard's operators where there are none.
     """
-    known = Folders(folders) if folders else folders_for((), allow_hooks)
+    known = folders_of(folders, allow_hooks) if folders else folders_for((), allow_hooks)
     folders = (*known.trusted, *known.data) or (FOLDER,)
     notes = known.note_left_out(False, ADAPTERS)
     fixed, commented = _fix(folders) if fix else ([], [])

@@ -98,8 +98,8 @@ Product = tuple[int, str, tuple[tuple[str, ...], ...], int]
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
 @output.format_option
 def command(
-    model: str, limits: Limits, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool, quiet: bool,
-    form: str, dims: dict[str, int], **options: Any,
+    model: str, limits: Limits, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool | None,
+    quiet: bool, form: str, dims: dict[str, int], **options: Any,
 ) -> int:  # fmt: skip
     """Evaluate a model with the reference kernels.
 

@@ -229,6 +229,15 @@ def test_lint_runs_the_adapters_of_a_folder_that_the_call_names(project, mark):
     assert mark.read_text() == "adapters.py\n"
 
 
+def test_no_hooks_runs_none_of_a_folder_that_the_call_names(project, mark):
+    environment = {"OPSET_ALLOW_HOOKS": f"{project}/schemas"}
+    for arguments in NEEDING.values():
+        found = own(attack(*arguments, "--schemas", "schemas", "--no-hooks", cwd=project, env=environment), 0, 1)
+        assert b"note" not in found.stderr
+    own(attack("lint", "schemas", "--no-hooks", cwd=project), 0, 1)
+    assert not mark.exists()
+
+
 @pytest.mark.parametrize("value", ["schemas", "/nowhere:."])
 def test_a_relative_folder_is_not_trusted(project, mark, value):
     found = own(attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value}), 2)
