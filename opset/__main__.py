@@ -12,6 +12,10 @@ import sys
 def main() -> None:
     """Run the command line."""
     leave_working_folder()
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback while modules are imported
     from opset.cli import main
 
     main()

@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from opset import __version__
+from opset.cli import signals
 from opset.cli.output import internal_error, write_errors
 from opset.errors import Collected, Finding, OpsetError, SchemaError, printable
 
@@ -33,7 +33,7 @@ VERBS = {
     "explain": "Explain an error code, with examples.",
     "completion": "Print a shell's completion script.",
 }
-USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE, TERMINATED = 2, 70, 130, 141, 143
+USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 70, 130, 141
 
 
 class Verbs(click.Group):
@@ -80,20 +80,12 @@ class Verbs(click.Group):
             write_errors(error)
             # Outside of lint, operator YAML is configuration.
             return USAGE if isinstance(error, SchemaError) else error.exit_status
-        except BrokenPipeError:
-            _close_stdout()
-            return BROKEN_PIPE
-        except KeyboardInterrupt:
-            sys.stderr.write("interrupted\n")
-            return INTERRUPTED
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
+        except OSError as error:
+            return _unwritten(error)
         except Exception as error:
-            if isinstance(error, OSError) and error.filename is None:
-                _close_stdout()
-                why = error.strerror or str(error)
-                write_errors(Collected([Finding("U104", "stdout cannot be written to", why=why)]))
-                return USAGE
+            signals.check()
             sys.stderr.write(internal_error(error) + "\n")
             return INTERNAL
 
@@ -122,12 +114,57 @@ def main() -> None:
     """Run the command line and leave the process with its exit status."""
     # A command makes many small objects and few cycles: looking for these took a tenth of its time.
     gc.set_threshold(200_000, 20, 20)
-    signal.signal(signal.SIGTERM, _terminated)
-    _open_closed_streams()
+    signals.heed()
     try:
-        cli(prog_name="opset")
+        _open_closed_streams()
+        status = _run()
+    except signals.Stopped as stopped:
+        status = stopped.code
+        if status == INTERRUPTED:
+            with contextlib.suppress(OSError):
+                sys.stderr.write("interrupted\n")
     finally:
+        signals.ignore()
         gc.freeze()  # the system takes the memory back at once; Python would look through all objects first
+    sys.exit(status)
+
+
+def _run() -> Any:
+    """Run the command line; return its exit status, also where not even help or an error can be written."""
+    stdout, stderr = sys.stdout, sys.stderr
+    try:
+        try:
+            status = cli.main(prog_name="opset", standalone_mode=False)
+        except click.ClickException as error:
+            error.show()
+            status = error.exit_code
+        except SystemExit:
+            if sys.stdout is stdout:
+                raise
+            sys.stdout, sys.stderr = stdout, stderr  # click wraps them where a pipe is broken
+            raise BrokenPipeError from None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return status
+    except OSError as error:
+        return _unwritten(error)
+
+
+def _unwritten(error: OSError) -> int:
+    """Report that stdout or stderr cannot be written to; return the exit status."""
+    if error.filename is not None:
+        sys.stderr.write(internal_error(error) + "\n")
+        return INTERNAL
+    _discard(sys.stdout)
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
+    if isinstance(error, BrokenPipeError):
+        return BROKEN_PIPE
+    with contextlib.suppress(OSError):
+        write_errors(Collected([Finding("U104", "stdout cannot be written to", why=error.strerror or str(error))]))
+    return USAGE
 
 
 def _open_closed_streams() -> None:
@@ -139,12 +176,7 @@ def _open_closed_streams() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, access), mode, encoding="utf-8"))
 
 
-def _close_stdout() -> None:
-    """Redirect stdout to the null device: what Python flushes at exit would fail once more."""
+def _discard(stream: IO[str]) -> None:
+    """Redirect a stream to the null device: what Python flushes at exit would fail once more."""
     with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _terminated(number: int, frame: Any) -> None:
-    """Leave by an exception, so that temporary files are removed on the way."""
-    sys.exit(TERMINATED)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -13,7 +13,7 @@ from typing import IO, Any, TypeVar
 
 import click
 
-from opset.cli import output
+from opset.cli import output, signals
 from opset.cli.configuration import schemas_option
 from opset.cli.inputs import STREAM, Input, Output
 from opset.errors import Collected, Finding, OpsetError, UsageError
@@ -95,9 +95,10 @@ def _guarded(work: Work, model: Input) -> dict[str, Any]:
         return work(model)
     except OpsetError as error:
         return _failed(model.path, error.collected.in_file(model.path), error.exit_status)
-    except (KeyboardInterrupt, BrokenPipeError):
+    except BrokenPipeError:
         raise
     except Exception as error:
+        signals.check()
         return {**_failed(model.path, Collected(), INTERNAL), "internal_error": output.internal_error(error)}
 
 

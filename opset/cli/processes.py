@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import sys
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import TypeVar
+
+from opset.cli import signals
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -65,13 +67,14 @@ def _received(
 def _begin(start: Start[Item, Result], workers: dict[Connection, multiprocessing.Process]) -> Connection:
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(target=_work, args=(start, theirs), daemon=True)
-    # An interrupt from the keyboard reaches all processes at once; this one ends the others.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    # Until the process is known, nothing may interrupt: it would be left alone. An interrupt from the keyboard reaches
+    # all processes at once; this one ends the others, which keep SIGINT blocked.
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals.STOPPING)
     try:
         process.start()
         workers[ours] = process
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.STOPPING)
     theirs.close()
     return ours
 
@@ -83,17 +86,11 @@ def _send(worker: Connection, item: object) -> None:
         return  # it died, which shows when its result is received
 
 
-def _leave(number: int, frame: object) -> None:
-    """Leave by an exception, so that temporary files are removed on the way."""
-    sys.exit(128 + number)
-
-
 def _work(start: Start[Item, Result], connection: Connection) -> None:
-    signal.signal(signal.SIGTERM, _leave)
+    signals.heed()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     function = start()
-    while True:
-        try:
-            item = connection.recv()
-        except EOFError:
-            return
-        connection.send(function(item))
+    with suppress(EOFError, BrokenPipeError):  # then nobody waits for more
+        while True:
+            connection.send(function(connection.recv()))
+    signals.ignore()

@@ -173,7 +173,8 @@ class Layer(NamedTuple):
         except BaseException as error:
             sys.modules.pop(name, None)
             _files.pop(name, None)
-            if isinstance(error, self.error) or not isinstance(error, Exception | SystemExit):
+            # An exit that the file asks for is its fault; an interrupt is of a class derived from SystemExit.
+            if isinstance(error, self.error) or not (isinstance(error, Exception) or type(error) is SystemExit):
                 raise
             raise self.error(self._unusable(path, error)) from error
         finally:

@@ -1,0 +1,151 @@
+"""Signals at any moment: no traceback, the right exit status, the old file or the new one."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+import opset
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+SMALL = """<ir_version: 6, opset_import: ["": 11]>
+    main (float[2, 3] x) => (float[2, 3] y) { r = Unsqueeze <axes = [0]> (x)  y = Squeeze <axes = [0]> (r) }"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.onnx").write_bytes(onnx.parser.parse_model(SMALL).SerializeToString())
+    return tmp_path
+
+
+def start(*command, cwd=None, stdout=subprocess.PIPE):
+    def heed():  # a shell starts background jobs with SIGINT ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    return subprocess.Popen(
+        [sys.executable, *map(str, command)], cwd=cwd, env=ENVIRONMENT, preexec_fn=heed, stdout=stdout,
+        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def ended(process, *statuses):
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode in statuses, (process.returncode, stderr)
+    assert b"Traceback" not in stderr and b"Exception ignored" not in stderr, stderr.decode()
+    return stderr
+
+
+LEAVING = """
+import atexit, sys, time
+def leave():
+    print("leaving", flush=True)
+    time.sleep(0.5)
+atexit.register(leave)
+sys.argv = ["opset", "convert", "a.onnx", "--to", "21", "-q"]
+from opset.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGPIPE])
+def test_a_signal_while_the_interpreter_leaves_changes_nothing(number, folder):
+    process = start("-c", LEAVING, cwd=folder)
+    process.stdout.readline()
+    process.send_signal(number)
+    assert ended(process, 0) == b""
+    assert (folder / "a-opset21.onnx").exists()
+
+
+FINALIZER = """
+import time
+from opset.cli import signals
+signals.heed()
+class Closing:
+    def __del__(self):
+        print("closing", flush=True)
+        time.sleep(0.3)
+each = Closing()
+del each
+try:
+    time.sleep(20)
+finally:
+    signals.ignore()
+"""
+
+
+@pytest.mark.parametrize("number", STATUS)
+def test_a_signal_within_a_finalizer_is_not_lost(number):
+    process = start("-c", FINALIZER)
+    process.stdout.readline()
+    process.send_signal(number)
+    assert ended(process, STATUS[number]) == b""
+
+
+def test_two_signals_end_a_command_at_once(folder):
+    os.mkfifo(folder / "pipe.onnx")
+    process = start("-m", "opset", "convert", "pipe.onnx", "--to", "21", cwd=folder)
+    with (folder / "pipe.onnx").open("wb"):  # opens when the other side does
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        ended(process, 130, -signal.SIGINT)
+
+
+STARTED = """
+import sys, threading, time
+print("started", flush=True)
+from opset.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", STATUS)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_signals_at_random_moments(number, jobs, folder):
+    rng = random.Random(f"{number} {jobs}")
+    command = ["-c", STARTED, "convert", "a.onnx", "b.onnx", "c.onnx", "--to", "21", "-o", "out", "--force", "-j", jobs]
+    ended(start("-m", "opset", "convert", "a.onnx", "--to", "21", "-o", "whole.onnx", cwd=folder), 0)
+    whole = (folder / "whole.onnx").read_bytes()
+    begun = time.monotonic()
+    ended(start(*command, cwd=folder), 0)
+    longest = time.monotonic() - begun
+    for _ in range(6):
+        process = start(*command, cwd=folder)
+        process.stdout.readline()
+        # SIGINT has its effect on Python until the first lines of ours have run.
+        time.sleep(0.02 + rng.random() * longest)
+        process.send_signal(number)
+        ended(process, 0, STATUS[number], -number)
+        written = [*(folder / "out").iterdir()] if (folder / "out").exists() else []
+        assert all(path.read_bytes() == whole for path in written if path.suffix == ".onnx")
+        assert process.returncode == -number or not [path for path in written if path.suffix == ".tmp"]
+
+
+COMMANDS = "--help|convert --help|--version|list|show Relu|explain C204|lint|diff Softmax 11 13|nonesuch|show nope.onnx"
+
+
+@pytest.mark.parametrize("command", COMMANDS.split("|"))
+def test_readers_that_go_away(command):
+    for stream in ("stdout", "stderr", "both"):
+        reader, writer = os.pipe()
+        os.close(reader)
+        environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": ""}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "opset", *command.split()], env=environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if stream == "stderr" else writer,
+            stderr=subprocess.PIPE if stream == "stdout" else writer,
+        )  # fmt: skip
+        os.close(writer)
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode in (0, 2, 3, 141), (stream, process.returncode, stderr)
+        assert b"Traceback" not in (stderr or b"") and b"Exception ignored" not in (stderr or b""), stderr
