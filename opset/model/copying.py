@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import IO, Final
 
 from opset.model import wire
@@ -23,6 +23,26 @@ def write_pieces(descriptor: int, pieces: Iterable[Piece]) -> None:
     with open(descriptor, "wb", CHUNK, closefd=False) as file:
         for piece in pieces:
             flushed = _write_piece(file, piece, flushed)
+        file.flush()
+        end = file.tell()
+        if os.fstat(descriptor).st_size < end:  # it ends with a hole
+            os.ftruncate(descriptor, end)
+
+
+def data_ranges(descriptor: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a file that are not holes, which read as zeros and take no space."""
+    while start < end:
+        stop = end
+        if hasattr(os, "SEEK_DATA"):
+            try:
+                start = os.lseek(descriptor, start, os.SEEK_DATA)
+                stop = min(os.lseek(descriptor, start, os.SEEK_HOLE), end)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # all that follows is a hole
+                    return
+        if start < stop:
+            yield start, stop
+        start = stop
 
 
 def _write_piece(file: IO[bytes], piece: Piece, flushed: int) -> int:
@@ -32,8 +52,12 @@ def _write_piece(file: IO[bytes], piece: Piece, flushed: int) -> int:
             if origin is not None:
                 file.write(piece.header)
                 file.flush()
-                count = piece.end - piece.start
-                return _copy(origin, piece.start, count, file.fileno(), piece.source.name, flushed)
+                base = os.lseek(file.fileno(), 0, os.SEEK_CUR) - piece.start
+                for start, end in data_ranges(origin, piece.start, piece.end):
+                    os.lseek(file.fileno(), base + start, os.SEEK_SET)
+                    flushed = _copy(origin, start, end - start, file.fileno(), piece.source.name, flushed)
+                file.seek(base + piece.end)
+                return flushed
     for chunk in chunks([piece]):
         file.write(chunk)
     return flushed

@@ -19,7 +19,7 @@ from opset.errors import Finding, ModelError, OpsetError, UsageError, quoted
 from opset.model import external as external_data
 from opset.model import proto, wire
 from opset.model import tensor as tensors
-from opset.model.copying import ALIGNMENT
+from opset.model.copying import ALIGNMENT, data_ranges
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.encoding import data_size
 from opset.model.files import TEMPORARY, Files, Place, exists
@@ -332,8 +332,15 @@ def _same_content(file: external_data.ExternalFile, target: Place) -> bool:
     status = target.status()
     if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != file.size or status.st_nlink > 1:
         return False
-    with open(target.folder.open(target.name, os.O_RDONLY | NO_WAIT), "rb") as other:
-        return all(other.read(len(chunk)) == chunk for chunk in chunks([wire.Segment(file, 0, file.size)]))
+    with open(target.folder.open(target.name, os.O_RDONLY | NO_WAIT), "rb") as other, file.descriptor() as one:
+        ranges = [*data_ranges(one, 0, file.size)]
+        if ranges != [*data_ranges(other.fileno(), 0, file.size)]:
+            return False  # or else both would have to be read, however large their holes are
+        for start, end in ranges:
+            other.seek(start)
+            if any(other.read(len(chunk)) != chunk for chunk in chunks([wire.Segment(file, start, end)])):
+                return False
+        return True
 
 
 def _moved(model: ModelParts, output: Place, files: Files) -> ModelParts:

@@ -350,3 +350,16 @@ def test_data_named_like_a_temporary_file_is_not_lost(tmp_path):
     own(attack("convert", path, "--to", "13"), 0)
     assert (tmp_path / name).exists()
     assert "U103" in own(attack("convert", path, "--to", "13", "-o", f"{tmp_path}/out/"), 2).text
+
+
+def test_holes_are_not_written(tmp_path):
+    path = with_data(tmp_path)
+    with (tmp_path / "weights.bin").open("wb") as file:
+        file.write(bytes(range(240)) * 10)
+        file.truncate(1 << 40)
+    for _ in range(2):  # the second time the data is there already
+        own(attack("convert", path, "--to", "13", "-o", f"{tmp_path}/out/", "--force"), 0)
+    copied = tmp_path / "out" / "weights.bin"
+    assert copied.stat().st_size == 1 << 40 and copied.stat().st_blocks < 100
+    with copied.open("rb") as file:
+        assert file.read(2400) == bytes(range(240)) * 10
