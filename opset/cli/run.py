@@ -30,7 +30,15 @@ from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
 from opset.tensor_io import json_values
-from opset.tensor_io.files import bytes_to_write, check_form, form_of, read_values, typed, values_in_json, write_values
+from opset.tensor_io.files import (
+    bytes_to_write,
+    check_form,
+    form_of,
+    read_values,
+    typed,
+    values_in_stream,
+    write_values,
+)
 from opset.tensor_io.random_inputs import random_inputs
 from opset.tensor_io.statistics import lines, summary
 from opset.text import styled
@@ -281,7 +289,7 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
             name = next((each.name for each in arrays if each.name not in found), "")
         try:
             if path == STREAM:
-                values = _stream(inputs, limit)
+                values = values_in_stream(sys.stdin.buffer, inputs, "input", limit)
             else:
                 values = read_values(path, inputs, limit, "input", name)
         except RunError as error:
@@ -325,13 +333,6 @@ def _named(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, str]:
         return argument, ""
     name = _prefix(argument, {each.name for each in declared})
     return argument[len(name) + 1 :], name
-
-
-def _stream(inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
-    try:
-        return values_in_json(sys.stdin.buffer.read(json_values.MOST + 1), inputs, "input", limit)
-    except ValueError as error:
-        raise RunError(Finding("R105", "the values cannot be read", why=str(error)[:1000], file="<stdin>")) from error
 
 
 def _compared(

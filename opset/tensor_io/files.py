@@ -104,6 +104,26 @@ def _chosen(names: Iterable[str], declared: Sequence[ValueInfo], role: str) -> d
     }
 
 
+def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
+    """Return the values of a JSON object that arrives in a stream, which may have no end. Raises RunError R105."""
+    try:
+        most = min(limit, json_values.MOST)
+        text = bytearray()
+        while len(text) <= most and (more := stream.read1(most + 1 - len(text))):  # type: ignore[attr-defined]
+            text += more
+            start = text[:64]
+            head = start.decode(json.detect_encoding(start), "replace").lstrip("\ufeff \t\r\n")
+            if len(start) >= 4 and head and head[0] != "{":
+                raise ValueError("it is no object of values by name")
+        if len(text) > most:
+            raise ValueError(f"it has more than {most:,} bytes")
+        return values_in_json(bytes(text), declared, role, limit)
+    except OSError as error:
+        raise _unread("<stdin>", error.strerror or str(error)) from error
+    except (ValueError, MemoryError) as error:
+        raise _unread("<stdin>", str(error) or "there is not enough memory") from error
+
+
 def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
     """Return the values in a JSON object by name; undeclared names are kept, and the evaluator refuses them.
 
