@@ -165,7 +165,7 @@ def test_a_deep_and_a_wide_folder(tmp_path):
     write(Path(deep, "m.onnx"))
     try:
         for what in (".", "**/*.onnx"):
-            assert "m.onnx" in own(attack("infer", what, cwd=tmp_path), 0).text
+            assert "2 values" in own(attack("infer", what, cwd=tmp_path), 0).text
     finally:
         subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)
     for number in range(5_000):
