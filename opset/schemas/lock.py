@@ -54,7 +54,7 @@ def read_lock(folder: Path) -> Lock:
             for versions in operators.values():
                 for since, digest in versions.items():
                     int(since), bytes.fromhex(digest)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=str(error))) from None
