@@ -28,7 +28,7 @@ from opset.model.index import ModelIndex, index_model
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
 
-_PROGRESS_STEP = 4096  # nodes between two reports of progress
+_SPAN = 512  # nodes that are charged at once; then the progress is reported
 
 InferenceTask = Generator["InferenceTask | Scope", Any, Any]
 """An inference that can wait: it yields a task to run first, or a scope whose body has to be inferred first."""
@@ -133,14 +133,14 @@ class Engine:
     def _body(self, scope: Scope) -> InferenceTask:
         """Infer the nodes of a body in order."""
         body, types, operators, functions = scope.body, scope.types, scope.operators, self.calls.functions
-        charge = self.budget.charge
-        progress = self._progress if body.parent is None else None
+        progress, budget = self._progress if body.parent is None else None, self.budget
         index = 0
         try:
             for index, (operator, reads) in enumerate(zip(body.operators, body.reads, strict=True)):
-                if progress is not None and not index % _PROGRESS_STEP:
-                    progress(index, len(body.operators))
-                charge(NODE + len(reads))
+                if not index % _SPAN:
+                    budget.charge(NODE * min(_SPAN, len(body.operators) - index))
+                    if progress is not None:
+                        progress(index, len(body.operators))
                 inputs = [types[name] if name in types else scope.type_of(name) if name else None for name in reads]
                 if functions and (key := body.function_key(index)) in functions:
                     outcome = yield self.calls.infer(scope, index, key, inputs)

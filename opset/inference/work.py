@@ -5,7 +5,7 @@
 
 A step is about a microsecond of work, or a hundred bytes that are kept:
 
-- a node that is visited: NODE and one for each input; NEW where no node of its signature was inferred before;
+- a node that is visited: NODE; NEW where no node of its signature was inferred before;
 - a body that is entered again, in a loop or for another call of a function: one for every BODY bytes of it, too;
 - an element that is read, computed or passed to a body; CHECKED where the operator has a condition for it;
 - a size with variables: its parts, whenever one is made, also where it becomes too complex;

@@ -130,7 +130,6 @@ class BodyConversion:
     def _converted(self, index: int, route: Route) -> list[Any] | None:
         """Return the nodes that replace one, None where it stays as it is."""
         self._index = index
-        self._context.budget.charge()
         if route.verdict is not Verdict.CHECK:
             return self._node(index, route.counted)
         signature = self._signature(index)

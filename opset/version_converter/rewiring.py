@@ -107,9 +107,11 @@ def remove(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: s
     replaced.update((index, []) for index in dead)
     # Before IR version 4 an initializer that was added is an input, too; inputs of the given model are never unused.
     for entries in (proto.value_info,) if function else (proto.initializer, proto.input, proto.value_info):
-        for index in reversed(range(len(entries))):
-            if entries[index].name in unused:
-                del entries[index]
+        kept = [entry for entry in entries if entry.name not in unused]
+        if len(kept) < len(entries):
+            # One by one, each would move all those behind it.
+            del entries[:]
+            entries.extend(kept)
 
 
 def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]) -> None:

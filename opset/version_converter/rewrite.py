@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from opset.errors import printable
+from opset.errors import LONGEST, printable
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_value
 from opset.model.elements import NUMBERS
@@ -18,6 +18,8 @@ from opset.schemas.model import OpSchema
 from opset.schemas.signature import type_misfits
 from opset.version_converter.facts import ValueFacts
 
+FEW = 8
+"""Elements of an attribute or a shape that cost nothing beside the transition."""
 Result = str | Sequence[str] | None
 
 
@@ -26,7 +28,8 @@ class Refusal(Exception):
 
     def __init__(self, code: str, why: str, help: str = "") -> None:
         super().__init__(why)
-        self.code, self.why, self.help = code, why, help
+        # Some reasons quote what a model states.
+        self.code, self.why, self.help = code, why if len(why) <= LONGEST else f"{why[: LONGEST - 1]}…", help
 
 
 def _value(attribute: Any) -> Any:
@@ -150,7 +153,7 @@ class Node:
     def shape(self, index: int) -> Shape | None:
         """Return what is known of an input's shape: ints, names, None for unknown dimensions; None without a rank."""
         shape = self.values.shape(self.input(index)) if self.input(index) else None
-        if shape is not None:
+        if shape is not None and len(shape) > FEW:
             self.charge(len(shape))
         return shape
 
@@ -284,7 +287,8 @@ class Builder:
         _trim(node.input)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{op_type}")
-        self._charge(attributes)
+        if attributes:
+            self._charge(attributes)
         for name, value in attributes.items():
             if value is not None:
                 set_attribute(node, name, schema.attributes[name].type, value)
@@ -295,7 +299,7 @@ class Builder:
     def _charge(self, attributes: Mapping[str, Any]) -> None:
         """Charge the elements of lists among attributes."""
         for value in attributes.values():
-            if isinstance(value, (list, tuple)):
+            if isinstance(value, (list, tuple)) and len(value) > FEW:
                 self._values.budget.charge(len(value))
 
     def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
@@ -370,7 +374,8 @@ class Builder:
         for index in reversed(range(len(proto.attribute))) if gone else ():
             if proto.attribute[index].name in gone:
                 del proto.attribute[index]
-        self._charge(attributes)
+        if attributes:
+            self._charge(attributes)
         for name, value in attributes.items():
             if value is not None:
                 set_attribute(proto, name, schema.attributes[name].type, value)
