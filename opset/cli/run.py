@@ -16,7 +16,7 @@ from typing import IO, Any
 import click
 
 from opset.budget import Budget, Exhausted, Limits
-from opset.cli import INTERNAL, output, supervision
+from opset.cli import BROKEN_PIPE, INTERNAL, output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.inputs import STREAM, dims_option
 from opset.cli.limits import limits_options
@@ -122,18 +122,23 @@ def command(
     report = Report(model, {"notes": notes} if notes else {})
 
     def work() -> Product:
-        _evaluate(report, settings, registry, dims, limits, roots, sys.stderr if form == "text" and not quiet else None)
-        return _product(report, form, quiet)
+        try:
+            trace = sys.stderr if form == "text" and not quiet else None
+            _evaluate(report, settings, registry, dims, limits, roots, trace)
+            return _product(report, form, quiet)
+        except MemoryError:
+            return failed(out_of_memory())
+
+    def failed(error: RunError) -> Product:
+        return _product(Report(model, report.notes, findings=error.collected.in_file(model), status=1), form, quiet)
 
     try:
         limited = limits.timeout is not None and supervision.POSSIBLE
         status, text, findings, omitted = supervision.supervised(work, limits.timeout or 0) if limited else work()
     except supervision.Ended as ended:
-        if ended.status == INTERNAL:
-            return INTERNAL
-        found = _ended(ended, limits).collected.in_file(model)
-        report = Report(model, report.notes, findings=found, status=1)
-        status, text, findings, omitted = _product(report, form, quiet)
+        if ended.status in (BROKEN_PIPE, INTERNAL):
+            return ended.status
+        status, text, findings, omitted = failed(_ended(ended, limits))
     sys.stdout.write(text)
     if findings:
         output.write_errors(Collected((Finding(*each) for each in findings), omitted))
@@ -173,8 +178,6 @@ def _evaluate(
         except Exhausted as error:
             report.data.clear()  # nothing is shown beyond a limit
             raise stopped(error) from error
-        except MemoryError as error:
-            raise out_of_memory() from error
         report.status = 1 if report.findings else 0
     except OpsetError as error:
         report.findings += error.collected if error.code[0] == "U" else error.collected.in_file(model)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from opset.cli import BROKEN_PIPE, INTERNAL, INTERRUPTED
 from opset.cli.output import internal_error
 
 POSSIBLE = hasattr(os, "fork") and sys.platform != "darwin"
@@ -37,8 +38,8 @@ def supervised(work: Callable[[], Any], seconds: float) -> Any:
     """Return what `work` returns in a child process: numbers, text, and tuples of these.
 
     The child has the streams of this process, and may read stdin. Raises Ended, and what interrupts this process, once
-    the child is gone; an exception that the child does not expect is written to stderr, and its status is 70.
-    Where the system allows no other process, the work is done in this one.
+    the child is gone; an unexpected exception in the child is written to stderr, and its status is that of a verb. Where
+    the system allows no other process, the work is done in this one.
     """
     seconds = min(seconds, _LONGEST)
     deadline = time.monotonic() + seconds + GRACE
@@ -124,11 +125,15 @@ def _work(work: Callable[[], Any], writer: int, seconds: float, mask: Iterable[i
         with open(writer, "wb") as pipe:
             pipe.write(result)
         status = 0
+    except MemoryError:
+        status = 1
+    except BrokenPipeError:
+        status = BROKEN_PIPE
     except (KeyboardInterrupt, SystemExit):
-        status = 130
+        status = INTERRUPTED
     except BaseException as error:
+        status = INTERNAL
         sys.stderr.write(internal_error(error) + "\n")
-        status = 70
     finally:
         with suppress(Exception):
             sys.stderr.flush()

@@ -33,6 +33,8 @@ def rounded_once(function: Function) -> Function:
         first = next((each.dtype for each in inputs if isinstance(each, np.ndarray)), None)
         if first not in SMALL_FLOATS:
             return function(*inputs, **attributes)
+        if (context := attributes.get("context")) is not None:
+            context.reserve(2 * sum(each.size for each in inputs if is_float(each)), np.float32)
         results = function(*map(_widened, inputs), **attributes)
         if isinstance(results, tuple):
             return tuple(_rounded(each, first) for each in results)
