@@ -38,8 +38,8 @@ def supervised(work: Callable[[], Any], seconds: float) -> Any:
     """Return what `work` returns in a child process: numbers, text, and tuples of these.
 
     The child has the streams of this process, and may read stdin. Raises Ended, and what interrupts this process, once
-    the child is gone; an unexpected exception in the child is written to stderr, and its status is that of a verb. Where
-    the system allows no other process, the work is done in this one.
+    the child is gone; an unexpected exception in the child is written to stderr, and its status is that of a verb.
+    Where the system allows no other process, the work is done in this one.
     """
     seconds = min(seconds, _LONGEST)
     deadline = time.monotonic() + seconds + GRACE
