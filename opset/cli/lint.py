@@ -19,7 +19,7 @@ from opset.reference import registration as kernels
 from opset.schemas import lint
 from opset.schemas.fix import fixes
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
+from opset.schemas.loader import folder_sets, load_folder, standard_sets
 from opset.schemas.lock import lock_released
 from opset.schemas.types import TypeSets
 from opset.version_converter import registration as adapters
@@ -81,8 +81,7 @@ def _fix(folders: tuple[Path, ...]) -> tuple[list[str], list[str]]:
     commented: list[str] = []
     for folder in folders:
         try:
-            own_sets, base = folder / TYPES_FILE, _base_sets(folder)
-            found = fixes(folder, load_sets(own_sets, base) if own_sets.exists() else base or {})
+            found = fixes(folder, folder_sets(folder, _base_sets(folder)))
         except SchemaError:  # lint reports it
             continue
         if found.texts:
@@ -94,7 +93,8 @@ def _fix(folders: tuple[Path, ...]) -> tuple[list[str], list[str]]:
 
 def _base_sets(folder: Path) -> TypeSets | None:
     """Return the type sets that a folder's own are added to; None for the standard's folder."""
-    return None if folder.resolve() == FOLDER.resolve() else load_sets(FOLDER / TYPES_FILE)
+    standard = os.path.realpath(folder) == os.path.realpath(FOLDER)
+    return None if standard else standard_sets()
 
 
 def _lock(folder: Path) -> list[str]:

@@ -160,9 +160,9 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
     folders = [*trusted, *data]
     if not folders:
         return default_registry()
-    from opset.schemas.loader import TYPES_FILE, load_folder, load_sets
+    from opset.schemas.loader import load_folder, standard_sets
 
-    sets = load_sets(FOLDER / TYPES_FILE)
+    sets = standard_sets()
     standard = default_registry()
     declared = {(domain, name): "the standard" for domain in standard.domains for name in standard.operators(domain)}
     added: list[Operator] = []

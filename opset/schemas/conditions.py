@@ -22,7 +22,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from opset.schemas.fields import Fields
+from opset.errors import SchemaError
+from opset.schemas.fields import MAX_ENTRIES, Fields
 from opset.schemas.model import Condition, OpSchema
 from opset.schemas.patterns import SUBJECT, Pattern, parse_tests
 from opset.schemas.reader import Findings, YamlNode
@@ -68,17 +69,18 @@ class Conditions(Fields):
         self._inputs = {each.name for each in schema.inputs}
         self._attributes = schema.attributes
         self._read: list[tuple[Condition, YamlNode]] = []
+        self._counted = 0
 
     def read(self, node: YamlNode | None) -> tuple[tuple[Condition, ...], dict[str, str]]:
         """Return the conditions in the order of their labels, and the texts that are stated, by label."""
         texts: dict[str, str] = {}
-        entries = {} if node is None else self.mapping(node)
+        entries = self.names(node, "constraints")
         for label, each in sorted(entries.items(), key=lambda entry: _number(entry[0])):
             assert node is not None
             if not LABEL.fullmatch(label):
                 self.findings.add("S103", f"{label!r} is no label of a constraint", node.keys[label], "C1, C2, …")
             if isinstance(each.value, str):
-                texts[label] = self.name(each)
+                texts[label] = self.phrase(each)
                 continue
             clauses = each.value if isinstance(each.value, list) else [each]
             for clause in clauses:
@@ -102,15 +104,24 @@ class Conditions(Fields):
         for kind in kinds:
             for subject, each in self.mapping(fields[kind]).items():
                 condition = Condition(label, kind, subject, self._form(each), where)
+                self._count(1 + len(where), each)
                 if self._is_legal(condition, fields[kind].keys[subject], each):
                     self._read.append((condition, each))
-        return self.name(fields.get("text"))
+        return self.phrase(fields.get("text"))
+
+    def _count(self, conditions: int, node: YamlNode) -> None:
+        """Count conditions, all of which may be checked for every node. Raises SchemaError where they are too many."""
+        self._counted += conditions
+        if self._counted > MAX_ENTRIES:
+            message = f"a version has at most {MAX_ENTRIES} conditions, those of 'where' included"
+            self.findings.add("S102", message, node)
+            raise SchemaError(self.findings)
 
     def _form(self, node: YamlNode) -> str:
         """Return a condition as text; a number and a truth value may stand without quotes."""
         if isinstance(node.value, int | float):
             return str(node.value).lower()
-        return self.name(node)
+        return self.phrase(node)
 
     def _where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
         stated: list[tuple[str, str]] = []

@@ -19,12 +19,42 @@ types: {T: [+tensor(bfloat16)], U: new, V: gone}
 from __future__ import annotations
 
 import contextlib
+import json
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.model import Attribute, Change, OpSchema, Parameter
 from opset.schemas.types import TypeSets, shortest
+
+
+@dataclass(frozen=True)
+class Transition:
+    """Two consecutive versions of an operator, and the change that the newer one declares."""
+
+    old: OpSchema
+    new: OpSchema
+    change: Change
+
+    @cached_property
+    def difference(self) -> dict[str, Any]:
+        """The computed signature difference."""
+        return signature_diff(self.old, self.new)
+
+    @cached_property
+    def undeclared(self) -> tuple[str, ...]:
+        """The keys in which the computed difference is not what the `change:` block declares."""
+        pairs = {key: [each.get(key) for each in (self.difference, self.change.diff)] for key in self._keys()}
+        return tuple([key for key, (computed, declared) in pairs.items() if _text(computed) != _text(declared)])
+
+    def _keys(self) -> list[str]:
+        return sorted(self.difference.keys() | self.change.diff.keys())
+
+
+def _text(difference: Any) -> str:
+    return json.dumps(difference, sort_keys=True)
 
 
 def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from opset.schemas.names import near_miss
-from opset.schemas.reader import Findings, YamlNode
+from opset.schemas.reader import MAX_KEY, Findings, YamlNode
 
 T = TypeVar("T")
+MAX_ENTRIES = 256
+"""Versions of an operator; inputs, outputs, attributes, types and conditions of a version; choices of an attribute."""
 
 
 def float32(value: float) -> float:
@@ -53,12 +56,40 @@ class Fields:
         self.wrong(node, "text", "quote it" if not isinstance(node.value, (list, dict)) else "")
         return ""
 
-    def name(self, node: YamlNode | None) -> str:
+    def phrase(self, node: YamlNode | None) -> str:
         """Return text that is not empty; none where nothing is said."""
         text = self.text(node)
         if node is not None and node.value == "":
-            self.findings.add("S105", "a name must not be empty", node)
+            self.findings.add("S105", "the text must not be empty", node)
         return text
+
+    def name(self, node: YamlNode | None) -> str:
+        """Return a short text that can be shown as it is; none where nothing is said, or something else."""
+        text = self.text(node)
+        if node is None or not isinstance(node.value, str):
+            return ""
+        if not text:
+            self.findings.add("S105", "a name must not be empty", node)
+        elif len(text) > MAX_KEY:
+            self.findings.add("S102", f"a name has at most {MAX_KEY} characters", node)
+        elif not text.isprintable():
+            self.findings.add("S105", "a name has no control characters", node)
+        else:
+            return text
+        return ""
+
+    def few(self, node: YamlNode, what: str) -> YamlNode:
+        """Return a list or mapping with its first entries alone, where it has too many."""
+        if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
+            self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)
+            first = islice(node.value.items() if isinstance(node.value, dict) else node.value, MAX_ENTRIES)
+            return YamlNode(type(node.value)(first), node.line, node.column, node.keys)
+        return node
+
+    def names(self, node: YamlNode | None, what: str) -> dict[str, YamlNode]:
+        """Return a mapping from a few names; none where nothing is said."""
+        entries = {} if node is None else self.mapping(self.few(node, what))
+        return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}
 
     def flag(self, node: YamlNode | None) -> bool:
         """Return true or false; false where nothing is said."""
@@ -77,12 +108,23 @@ class Fields:
         self.wrong(node, "a whole number")
         return default
 
+    def within(self, node: YamlNode | None, low: int, high: int, default: int) -> int:
+        """Return a whole number of a range; the default where nothing is said, or something else."""
+        number = self.number(node, default)
+        if node is None or low <= number <= high:
+            return number
+        self.wrong(node, f"a number from {low} to {high}")
+        return default
+
     def choice(self, node: YamlNode, choices: Sequence[str]) -> str:
-        """Return one of some words."""
+        """Return one of some words; none where it is something else."""
         text = self.text(node)
-        if text and text not in choices:
-            self.findings.add("S105", f"{text!r} is not one of {', '.join(choices)}", node, near_miss(text, choices))
-        return text
+        if text in choices:
+            return text
+        if isinstance(node.value, str):
+            shown = f"{text[:MAX_KEY]!r} is not one of {', '.join(choices)}"
+            self.findings.add("S105", shown, node, near_miss(text, choices))
+        return ""
 
     def wrong(self, node: YamlNode, wanted: str, help: str = "") -> None:
         """Note that something else has to stand here."""
@@ -90,22 +132,25 @@ class Fields:
 
     def undefined(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
         """Note that a name means nothing here."""
-        self.findings.add("S107", f"there is no {what} {name!r}", node, near_miss(name, known))
+        self.findings.add("S107", f"there is no {what} {name[:MAX_KEY]!r}", node, near_miss(name, known))
 
     def value(self, node: YamlNode, type_: str) -> Any:
-        """Return an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds."""
+        """Return an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds.
+
+        What is wrong becomes 0 or "", and None where the type has no values.
+        """
         if type_ in ("ints", "floats", "strings"):
-            return tuple(self.value(each, type_[:-1]) for each in self.items(node))
-        value = node.value
+            return tuple([self.value(each, type_[:-1]) for each in self.items(node)])
         if type_ == "string":
             return self.text(node)
         if type_ == "int":
-            if not -(2**63) <= self.number(node) < 2**63:
-                self.wrong(node, "an integer of 64 bits")
-            return value
-        if type_ == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
-            return self.rounded(node, value)
-        self.wrong(node, "a number" if type_ == "float" else f"no default (an attribute of type {type_} has none)")
+            return self.within(node, -(2**63), 2**63 - 1, 0)
+        if type_ == "float":
+            if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
+                return self.rounded(node, node.value)
+            self.wrong(node, "a number")
+            return 0.0
+        self.wrong(node, f"no default (an attribute of type {type_} has none)")
         return None
 
     def rounded(self, node: YamlNode, value: float) -> float:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opset.errors import SchemaError
-from opset.schemas.diff import compact, signature_diff
+from opset.schemas.diff import Transition, compact
+from opset.schemas.files import file_bytes
 from opset.schemas.layout import canonical_document
-from opset.schemas.lint import Transition, sets_for, transitions, undeclared
-from opset.schemas.loader import CHANGE_KEYS, FACETS, Operator, load_operator, operator_files
+from opset.schemas.lint import sets_for
+from opset.schemas.loader import CHANGE_KEYS, FACETS, Operator, load_operators
 from opset.schemas.printer import dump_document
+from opset.schemas.reader import MAX_SIZE
 from opset.schemas.types import TypeSets
 
 
@@ -26,18 +27,18 @@ class Fixes:
 def fixes(folder: Path, sets: TypeSets) -> Fixes:
     """Return what to write into a folder of operators; a file that cannot be loaded is left to `lint`."""
     found = Fixes({}, [])
-    for path in operator_files(folder):
+    for operator in load_operators(folder, sets)[0]:
+        text = fixed_text(operator, sets)
         try:
-            operator = load_operator(path, sets)
-        except SchemaError:
+            now = file_bytes(operator.path, MAX_SIZE).decode()
+        except (OSError, ValueError):  # it was another file a moment ago
             continue
-        text, now = fixed_text(operator, sets), path.read_text(encoding="utf-8")
-        if text == now:
+        if text == now or len(text.encode()) > MAX_SIZE:  # what is written has to be readable
             continue
         if now.count("#") > text.count("#"):
-            found.commented.append(str(path))
+            found.commented.append(operator.path)
         else:
-            found.texts[str(path)] = text
+            found.texts[operator.path] = text
     return found
 
 
@@ -45,7 +46,7 @@ def fixed_text(operator: Operator, sets: TypeSets) -> str:
     """Return an operator's file as it is printed, with the computed difference in each `change:` block."""
     document = canonical_document(operator)
     versions = {version["since"]: version for version in document["versions"]}
-    for step in transitions(operator):
+    for step in operator.transitions:
         version = versions[step.new.since_version]
         version["change"] = _change(version["change"], step, sets_for(operator.domain, sets))
     return dump_document(document)
@@ -53,15 +54,14 @@ def fixed_text(operator: Operator, sets: TypeSets) -> str:
 
 def _change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
     """Return a `change:` block with what S201 would report written into it; what only an author knows stays."""
-    computed = signature_diff(step.old, step.new)
-    wrong = [key for key in computed.keys() | step.change.diff.keys() if undeclared(step, key)]
+    computed = step.difference
     fixed = dict(change)
-    for key in wrong:
+    for key in step.undeclared:
         part = compact({key: computed[key]}, sets)[key] if key in computed else {}
         fixed[key] = _with_facets(part, change.get(key, {})) if key == "attributes" else part
         if fixed[key] == {}:
             del fixed[key]
-    return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if wrong else change
+    return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if step.undeclared else change
 
 
 def _with_facets(computed: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:

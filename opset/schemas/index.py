@@ -137,9 +137,8 @@ def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int]) -> dict[s
     data["types"] = {name: table.setdefault(types, len(table)) for name, types in schema.types.items()}
     data |= {key: getattr(schema, key) for key, default in _FLAGS.items() if getattr(schema, key) != default}
     data["conditions"] = [each if each.where else each[:-1] for each in schema.conditions]
-    if schema.change:
-        data["change"] = _change_data(schema.change)
-    return {key: value for key, value in data.items() if value not in ([], {})}
+    data = {key: value for key, value in data.items() if value not in ([], {})}
+    return data if schema.change is None else {**data, "change": _change_data(schema.change)}
 
 
 def _change_data(change: Change) -> dict[str, Any]:

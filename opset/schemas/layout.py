@@ -78,36 +78,34 @@ def _laid_out(text: str) -> str:
 
 def _alike(examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return examples that name another one above by `like` where that makes their attributes shorter by SAVED."""
-    attributes: dict[str, dict[str, Any]] = {}
+    texts: dict[str, dict[str, str]] = {}
     cost: dict[str, int] = {}
+    complete: dict[str, dict[str, Any]] = {}
     short = []
     for example in examples:
-        own = example.get("attributes") or {}
-        complete = attributes.get(example.get("like", ""), {}) | own
-        whole = {key: value for key, value in example.items() if key != "like"} | {"attributes": complete}
-        recent = itertools.islice(reversed(attributes.items()), RECENT)
-        candidates = [_like(whole, name, other) for name, other in recent if other.keys() <= complete.keys()]
-        best = min(candidates, key=lambda each: _length(each) + cost[each["like"]], default=whole)
-        short.append(best if _length(whole) - _length(best) >= SAVED else example)
-        if complete:
-            attributes[example["name"]] = complete
-            cost[example["name"]] = CHAINED if "like" in short[-1] else 0
+        name, attributes = example["name"], example.get("attributes") or {}
+        attributes = complete.get(example.get("like", ""), {}) | attributes
+        own = {key: flow(value) for key, value in attributes.items()}
+        recent = itertools.islice(reversed(texts.items()), RECENT)
+        lengths = {other: _length(own, held) for other, held in recent if held.keys() <= own.keys()}
+        best = min(lengths, key=lambda each: lengths[each] + cost[each], default="")
+        saved = _length(own, {}) - lengths[best] if best else 0
+        short.append(_like(example | {"attributes": attributes}, best, texts[best]) if saved >= SAVED else example)
+        if attributes:
+            complete[name], texts[name] = attributes, own
+            cost[name] = CHAINED if "like" in short[-1] else 0
     return short
 
 
-def _length(example: dict[str, Any]) -> int:
-    """Return how many characters the attributes of an example take."""
-    return len(flow(example["attributes"])) if "attributes" in example else 0
+def _length(own: dict[str, str], other: dict[str, str]) -> int:
+    """Return how many characters those attributes take that another example does not have, or has otherwise."""
+    return sum(len(key) + len(text) + 4 for key, text in own.items() if other.get(key) != text)
 
 
-def _like(example: dict[str, Any], name: str, other: dict[str, Any]) -> dict[str, Any]:
+def _like(example: dict[str, Any], name: str, other: dict[str, str]) -> dict[str, Any]:
     """Return an example with those attributes alone that another one does not have, or has otherwise."""
-    own = {
-        key: value
-        for key, value in example["attributes"].items()
-        if key not in other or flow(other[key]) != flow(value)
-    }
-    rest = {key: value for key, value in example.items() if key != "attributes"}
+    own = {key: value for key, value in example["attributes"].items() if other.get(key) != flow(value)}
+    rest = {key: value for key, value in example.items() if key not in ("attributes", "like")}
     return rest | {"like": name} | ({"attributes": own} if own else {})
 
 

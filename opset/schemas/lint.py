@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import itertools
-import json
+import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from opset.errors import Collected, Finding, SchemaError
-from opset.schemas.diff import compact, signature_diff
+from opset.schemas.diff import Transition, compact
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import TYPES_FILE, Operator, all_constraints, load_operator, load_sets, operator_files
+from opset.schemas.loader import (
+    MAX_FOLDER_FINDINGS,
+    TYPES_FILE,
+    Operator,
+    all_constraints,
+    folder_sets,
+    load_operators,
+    operator_files,
+    read_file,
+    standard_sets,
+)
 from opset.schemas.lock import Lock, read_lock, signature_hash
-from opset.schemas.model import AttributeChange, Change, Docs, Example, OpSchema, example_versions
+from opset.schemas.model import AttributeChange, Docs, Example, OpSchema, example_versions
 from opset.schemas.names import near_miss, shown
 from opset.schemas.printer import flow
-from opset.schemas.reader import MAX_FINDINGS, Findings, YamlNode, read
+from opset.schemas.reader import Findings, YamlNode
 from opset.schemas.types import TypeSets, expand
 
 FAMILIES = (
@@ -57,15 +68,6 @@ class LintContext:
     """Whether examples are required: in the standard, and in a folder where an operator has them."""
 
 
-@dataclass(frozen=True)
-class Transition:
-    """Two consecutive versions of an operator, and the change that the newer one declares."""
-
-    old: OpSchema
-    new: OpSchema
-    change: Change
-
-
 Rule = Callable[[Operator, LintContext], Iterator[Finding]]
 
 
@@ -75,7 +77,7 @@ def lint(
     kernels: Collection[Kernel] | None = None,
     inferred: Inferred | None = None,
 ) -> Collected:
-    """Return the findings about folders of operators; those of the loader stand first in each.
+    """Return the findings about folders of operators, of each as many as can be read; those of the loader come first.
 
     `written` names the registered adapters, `kernels` the kernels, `inferred` what infers outputs;
     without them, the rules about them are left out.
@@ -92,60 +94,35 @@ def _lint_folder(
     kernels: Collection[Kernel] | None,
     inferred: Inferred | None,
 ) -> Collected:
-    findings = Collected()
-    operators: list[Operator] = []
-    standard = folder.resolve() == FOLDER.resolve()
+    standard = os.path.realpath(folder) == os.path.realpath(FOLDER)
     try:
-        base = {} if standard else load_sets(FOLDER / TYPES_FILE)
-        own_sets = folder / TYPES_FILE
-        sets = load_sets(own_sets, base) if own_sets.exists() else base
-        lock, files = read_lock(folder), operator_files(folder)
+        base = {} if standard else standard_sets()
+        sets, lock = folder_sets(folder, base), read_lock(folder)
+        operators, findings = load_operators(folder, sets)
     except SchemaError as error:
         return error.collected
-    for path in files:
-        try:
-            operators.append(load_operator(path, sets))
-        except SchemaError as error:
-            findings += error.findings
     names = {(operator.domain, operator.name) for operator in operators}
     if not standard:
         names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
     exemplary = standard or any(operator.examples for operator in operators)
     context = LintContext(sets, lock, names, written, kernels, inferred, exemplary)
-    for operator in operators:
-        for check in RULES:
-            findings += itertools.islice(check(operator, context), MAX_FINDINGS)
-    if own_sets.exists():
-        findings += _lint_sets(own_sets, base, sets, operators)
-    findings += _lost_versions(folder, lock, operators)
-    findings += _undeclared_adapters(folder, operators, written)
-    findings += _lost_kernels(folder, operators, kernels)
-    findings += _lost_functions(folder, operators, inferred)
-    return findings
-
-
-def transitions(operator: Operator) -> Iterator[Transition]:
-    """Yield each pair of consecutive versions, oldest first."""
-    for old, new in itertools.pairwise(operator.schemas):
-        assert new.change is not None  # the loader sees to it
-        yield Transition(old, new, new.change)
-
-
-def undeclared(step: Transition, key: str) -> bool:
-    """Whether a key of the computed difference is not what the `change:` block declares."""
-    computed = signature_diff(step.old, step.new).get(key)
-    return json.dumps(computed, sort_keys=True) != json.dumps(step.change.diff.get(key), sort_keys=True)
+    found = itertools.chain(
+        (each for operator in operators for check in RULES for each in check(operator, context)),
+        _lint_sets(folder / TYPES_FILE, base, sets, operators) if sets.keys() > base.keys() else (),
+        _lost_versions(folder, lock, operators),
+        _undeclared_adapters(folder, operators, written),
+        _lost_kernels(folder, operators, kernels),
+        _lost_functions(folder, operators, inferred),
+    )
+    return Collected([*findings, *itertools.islice(found, MAX_FOLDER_FINDINGS)])
 
 
 def declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """The declared difference of a version is the computed one (S201)."""
-    for step in transitions(operator):
-        computed, declared = signature_diff(step.old, step.new), step.change.diff
-        for key in sorted(computed.keys() | declared.keys()):
-            if not undeclared(step, key):
-                continue
+    for step in operator.transitions:
+        for key in step.undeclared:
             sets = sets_for(operator.domain, context.sets)
-            difference = compact({key: computed[key]}, sets) if key in computed else {}
+            difference = compact({key: step.difference[key]}, sets) if key in step.difference else {}
             yield Finding(
                 "S201",
                 f"{operator.name} {step.new.since_version} does not declare what differs in {key}",
@@ -181,9 +158,9 @@ def released_signature(operator: Operator, context: LintContext) -> Iterator[Fin
 
 def meaning_of_equal_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A version whose signature is that of the one before says what it changed; one says one thing (S205)."""
-    for step in transitions(operator):
+    for step in operator.transitions:
         place = operator.place(step.new.since_version, "change")
-        if not step.change.meaning and not step.change.clarified and not signature_diff(step.old, step.new):
+        if not step.change.meaning and not step.change.clarified and not step.difference:
             message = f"{operator.name} {step.new.since_version} does not say what it changed"
             yield Finding("S205", message, place=place, help="add 'meaning' or 'clarified'")
         if step.change.meaning and step.change.clarified:
@@ -195,7 +172,7 @@ def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding
     """An adapter that is declared written is registered (S206), and only such a one is (S207)."""
     if context.written is None:
         return
-    for step in transitions(operator):
+    for step in operator.transitions:
         since = step.new.since_version
         for direction, declared in (("up", step.change.up), ("down", step.change.down)):
             registered = (operator.domain, operator.name, since, direction) in context.written
@@ -212,7 +189,7 @@ def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding
 def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Where the way up is derived, a removed attribute is ignored, renamed or becomes an input (S208)."""
     for name, declared, step in _changed_attributes(operator):
-        renamed = {each.renamed for each in step.change.attributes.values()}
+        renamed = (each.renamed for each in step.change.attributes.values())
         went = name in step.old.attributes and name not in step.new.attributes and name not in renamed
         if went and step.change.up == "derived" and not declared.ignored and not declared.input:
             yield Finding(
@@ -238,7 +215,7 @@ def added_attributes(operator: Operator, context: LintContext) -> Iterator[Findi
 
 def facets_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """The facets of a change fit what changed (S210)."""
-    for step in transitions(operator):
+    for step in operator.transitions:
         since = step.new.since_version
         for name, declared in step.change.attributes.items():
             place = operator.place(since, "change", "attributes", name)
@@ -287,7 +264,7 @@ def _unfit_facets(name: str, declared: AttributeChange, step: Transition) -> Ite
 
 def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A type that is emulated came with its version, and the other one was allowed before (S229)."""
-    for step in transitions(operator):
+    for step in operator.transitions:
         for element, wider in step.change.emulate.items():
             before = [step.old.allowed(each) for each in (*step.old.inputs, *step.old.outputs)]
             now = [step.new.allowed(each) for each in (*step.new.inputs, *step.new.outputs)]
@@ -302,8 +279,8 @@ def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Fin
 
 
 def _changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    for step in transitions(operator):
-        changed = signature_diff(step.old, step.new).get("attributes", {})
+    for step in operator.transitions:
+        changed = step.difference.get("attributes", {})
         for name in sorted(changed.keys() | step.change.attributes.keys()):
             yield name, step.change.attributes.get(name, AttributeChange()), step
 
@@ -386,8 +363,9 @@ def types_named_once(operator: Operator, context: LintContext) -> Iterator[Findi
     for version, constraint, node in _types_of(operator):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []
         types = [set(expand(part, context.sets)) for part in parts]
+        counts = Counter(itertools.chain.from_iterable(types))
         for index, part in enumerate(parts):
-            if types[index] <= set().union(*types[:index], *types[index + 1 :]):
+            if all(counts[each] > 1 for each in types[index]):
                 message = f"{constraint} lists {part}, which the rest of the list has already"
                 place = operator.place(version, "types", constraint)
                 yield Finding("S230", message, place=place, help=f"leave {part} out")
@@ -396,9 +374,10 @@ def types_named_once(operator: Operator, context: LintContext) -> Iterator[Findi
 
 def sets_of_the_domain(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A set that is named after a domain, such as `ml_labels`, is used there alone (S231)."""
+    foreign = context.sets.keys() - sets_for(operator.domain, context.sets).keys()
     for version, constraint, node in _types_of(operator):
         for word in _words([node]):
-            if word in context.sets and word not in sets_for(operator.domain, context.sets):
+            if word in foreign:
                 message = f"{word} is a set for the domain {SETS_OF_DOMAINS[word.partition('_')[0]]}"
                 place = operator.place(version, "types", constraint)
                 yield Finding("S231", message, place=place, help="list the types, or name another set")
@@ -562,7 +541,7 @@ RULES: tuple[Rule, ...] = (
 
 def _lint_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Operator]) -> Iterator[Finding]:
     """Every set of a folder is used (S217), and no two stand for the same types (S218)."""
-    root = read(path.read_bytes(), Findings(str(path)))
+    root = read_file(path, Findings(str(path)))
     used = set(_words([root]))
     for version in (node.value for operator in operators for node in operator.root.value["versions"].value):
         parts = (version, version["change"].value if "change" in version else {})
@@ -604,7 +583,7 @@ def _undeclared_adapters(
 ) -> Iterator[Finding]:
     """Every written adapter belongs to a transition (S207), in the domains of this folder."""
     domains = {operator.domain for operator in operators}
-    steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in transitions(o)}
+    steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}
     for domain, name, since, direction in sorted(written or ()):
         if domain in domains and (domain, name, since) not in steps:
             message = f"an adapter {direction} is written for {name} {since}, which is no transition"

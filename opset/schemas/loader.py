@@ -47,20 +47,27 @@ examples: ...                          see examples.py
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from opset.budget import Budget
 from opset.errors import Finding, SchemaError
 from opset.model.elements import NUMBERS
 from opset.schemas.conditions import LABEL, Conditions, in_order
+from opset.schemas.diff import Transition
 from opset.schemas.examples import Examples
 from opset.schemas.fields import Fields
+from opset.schemas.files import TooLarge, file_bytes
+from opset.schemas.index import FOLDER
 from opset.schemas.model import (
     OPTIONAL,
     SINGLE,
+    UNBOUNDED,
     VARIADIC,
     Attribute,
     AttributeChange,
@@ -72,7 +79,7 @@ from opset.schemas.model import (
 )
 from opset.schemas.names import normalised
 from opset.schemas.ranges import Comparison, parse_range, ranks_of
-from opset.schemas.reader import MAX_SIZE, Findings, YamlNode, read
+from opset.schemas.reader import MAX_FINDINGS, MAX_SIZE, Findings, YamlNode, read, reading_budget
 from opset.schemas.shapes import conditions_text, single_names
 from opset.schemas.signature import ANY_CASE, AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
 from opset.schemas.types import TypeSets, expand, is_type
@@ -81,8 +88,10 @@ _SINGLE_TYPES = ("float", "int", "string", "tensor", "graph", "sparse_tensor", "
 ATTRIBUTE_TYPES = (*_SINGLE_TYPES, *(f"{each}s" for each in _SINGLE_TYPES))
 DETERMINISM = ("deterministic", "nondeterministic", "unknown")
 TYPES_FILE = "types.yaml"
-MAX_TYPES = 2**20  # all lists of a file together, since a set of sets grows without end
-MAX_SHARED = 2**18  # values of all keys of a file that are shared, since a few words stand for many
+MAX_VERSION = 2**31 - 1
+MAX_TYPES = 2**10  # of one list, since a set of sets grows without end
+MAX_FILES = 2**12
+MAX_FOLDER_FINDINGS = 5 * MAX_FINDINGS
 
 # Keys, in the order in which they are printed.
 OPERATOR_KEYS = ("operator", "family", "versions", "examples")
@@ -123,12 +132,19 @@ class Operator:
     path: str
     root: YamlNode
 
+    @cached_property
+    def transitions(self) -> tuple[Transition, ...]:
+        """Each pair of consecutive versions, oldest first."""
+        pairs = itertools.pairwise(self.schemas)
+        return tuple([Transition(old, new, new.change) for old, new in pairs if new.change is not None])
+
+    @cached_property
+    def _nodes(self) -> dict[int, YamlNode]:
+        return {version.value["since"].value: version for version in self.root.value["versions"].value}
+
     def place(self, since: int, *keys: str) -> str:
         """Return path:line:column of a key of one version, or of a parameter's name; of the innermost that is there."""
-        at = self.root
-        for version in self.root.value["versions"].value:
-            if version.value["since"].value == since:
-                at = version
+        at = self._nodes[since]
         for key in keys:
             inner = at.value
             if isinstance(inner, list):
@@ -149,15 +165,39 @@ class _Version:
     """The constraints that state their text."""
 
 
-def load_operator(path: Path | str, sets: TypeSets) -> Operator:
-    """Return the operator that a file `<domain>/<Operator>.yaml` declares. Raises SchemaError with all findings."""
+def load_operator(path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
+    """Return the operator that a file `<domain>/<Operator>.yaml` declares; `budget` is that of its folder.
+
+    Raises SchemaError with all findings.
+    """
     path = Path(path)
-    findings = Findings(str(path))
-    root = read(_bytes(path, findings), findings)
+    findings = Findings(str(path), budget)
+    root = read_file(path, findings)
+    if not path.parent.name.isprintable():
+        findings.add("S215", "the name of the folder, which is the domain, has control characters")
     operator = _Reading(findings, sets, normalised(path.parent.name)).operator(root)
     if findings:
         raise SchemaError(findings)
     return operator
+
+
+def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[Finding]]:
+    """Return the operators below a folder, by path, and what is wrong with those that cannot be read.
+
+    After MAX_FOLDER_FINDINGS, or where the budget is used up, no more files are read. Raises SchemaError where the
+    folder cannot be.
+    """
+    operators: list[Operator] = []
+    findings: list[Finding] = []
+    budget = reading_budget()
+    for path in operator_files(folder):
+        try:
+            operators.append(load_operator(path, sets, budget))
+        except SchemaError as error:
+            findings += error.findings
+            if budget.steps > budget.max_steps or len(findings) >= MAX_FOLDER_FINDINGS:
+                break
+    return operators, findings
 
 
 def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[Operator], dict[str, tuple[str, ...]]]:
@@ -166,14 +206,8 @@ def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[
     Raises SchemaError with the findings of all files.
     """
     folder = Path(folder)
-    sets = load_sets(folder / TYPES_FILE, base) if (folder / TYPES_FILE).exists() else dict(base or {})
-    operators: list[Operator] = []
-    findings: list[Finding] = []
-    for path in operator_files(folder):
-        try:
-            operators.append(load_operator(path, sets))
-        except SchemaError as error:
-            findings += error.findings
+    sets = folder_sets(folder, base)
+    operators, findings = load_operators(folder, sets)
     if findings:
         raise SchemaError(findings)
     return operators, sets
@@ -181,22 +215,61 @@ def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[
 
 def operator_files(folder: Path) -> list[Path]:
     """Return the operator files `<domain>/<Operator>.yaml` below a folder, in order. Raises SchemaError."""
-    if not folder.is_dir():
-        findings = Findings(str(folder))
-        findings.add("S101", "this is not a folder of operator files")
-        raise SchemaError(findings)
-    return sorted(folder.glob("*/*.yaml"))
+    files: list[Path] = []
+    try:
+        for domain in _listed(folder):
+            if domain.is_dir():
+                files += [path for path in _listed(domain) if path.suffix == ".yaml"]
+            if len(files) > MAX_FILES:
+                raise ValueError(f"it holds more than {MAX_FILES:,} operator files")
+    except (OSError, ValueError) as error:
+        why = str(error)
+        if isinstance(error, NotADirectoryError | FileNotFoundError):
+            why = "this is not a folder of operator files"
+        raise _unread(folder, why) from error
+    return sorted(files)
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Return what is in a folder. Raises OSError, and ValueError where that is too much."""
+    with os.scandir(folder) as entries:
+        found = [folder / entry.name for entry in itertools.islice(entries, MAX_FILES + 1)]
+    if len(found) > MAX_FILES:
+        raise ValueError(f"{folder} holds more than {MAX_FILES:,} files")
+    return found
+
+
+def _unread(path: Path, why: str) -> SchemaError:
+    findings = Findings(str(path))
+    findings.add("S101", why)
+    return SchemaError(findings)
 
 
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
     """Return the constraints that are stated, and those that are declared alone, with the text of what is declared."""
     made: dict[str, list[str]] = {}
+    single = single_names(schema)
     for attribute in schema.attributes.values():
         if attribute.constraint:
             made.setdefault(attribute.constraint, []).append(declared_text(schema.inputs, attribute))
     for label, conditions in itertools.groupby(schema.conditions, key=lambda each: each.label):
-        made.setdefault(label, []).append(conditions_text(conditions, single_names(schema)))
+        made.setdefault(label, []).append(conditions_text(conditions, single))
     return in_order({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
+
+
+@lru_cache(maxsize=1)
+def standard_sets() -> TypeSets:
+    """Return the type sets of the standard, which operators of every folder may name."""
+    return load_sets(FOLDER / TYPES_FILE)
+
+
+def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the type sets that operators of a folder may name: its own, if it has any, added to those of `base`.
+
+    Raises SchemaError.
+    """
+    path = folder / TYPES_FILE
+    return load_sets(path, base) if os.path.lexists(path) else dict(base or {})
 
 
 def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
@@ -204,15 +277,14 @@ def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple
 
     Raises SchemaError.
     """
-    path = Path(path)
     findings = Findings(str(path))
-    root = read(_bytes(path, findings), findings)
+    root = read_file(path, findings)
     sets = dict(base or {})
     if not isinstance(root.value, dict):
         findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
         raise SchemaError(findings)
     reading = _Reading(findings, sets)
-    for name, node in root.value.items():
+    for name, node in reading.names(root, "type sets").items():
         if name in sets or name in NUMBERS:
             findings.add("S106", f"{name!r} is the name of a type or of another set", root.keys[name])
         else:
@@ -228,15 +300,17 @@ def _newest(version: YamlNode) -> int:
     return -since.value if since is not None and isinstance(since.value, int) else 0
 
 
-def _bytes(path: Path, findings: Findings) -> bytes:
+def read_file(path: Path | str, findings: Findings) -> YamlNode:
+    """Return the document of a file. Raises SchemaError with its findings where it cannot be read."""
     try:
-        if path.is_file():  # a pipe would let the reader wait
-            with path.open("rb") as file:
-                return file.read(MAX_SIZE + 1)
-        why = "it is not there, or not a regular file"
-    except (OSError, ValueError) as error:
-        why = str(error)
-    findings.add("S101", f"the file cannot be read: {why}")
+        data = file_bytes(path, MAX_SIZE)
+    except OSError as error:
+        findings.add("S101", f"the file cannot be read: {error.strerror or error}")
+    except ValueError as error:
+        code = "S102" if isinstance(error, TooLarge) else "S101"
+        findings.add(code, f"the file cannot be read: {error}")
+    else:
+        return read(data, findings)
     raise SchemaError(findings)
 
 
@@ -246,7 +320,6 @@ class _Reading(Fields):
     def __init__(self, findings: Findings, sets: TypeSets, domain: str = "") -> None:
         super().__init__(findings)
         self.sets, self.domain = sets, domain
-        self.expansions = self.shared_values = 0
         self.constraints: dict[int, YamlNode | None] = {}
         """What each version states, or the newer one that `same_as` names."""
 
@@ -260,18 +333,21 @@ class _Reading(Fields):
             types |= self.expanded(each, self.name(each))
         if not nodes:
             self.wrong(node, "at least one type")
+        if len(types) > MAX_TYPES:
+            self.findings.add("S102", f"a list stands for at most {MAX_TYPES:,} types", node)
+            return ()
         return tuple(sorted(types))
 
     def expanded(self, node: YamlNode, expression: str) -> set[str]:
+        """Return the types that one expression stands for."""
+        if not expression:
+            return set()
         try:
-            types = set(expand(expression, self.sets)) if expression else set()
+            types = set(expand(expression, self.sets))
         except KeyError:
             self.undefined(node, "type or type set", expression, [*self.sets, *NUMBERS])
             return set()
-        self.expansions += len(types)
-        if self.expansions > MAX_TYPES:
-            self.findings.add("S102", f"the types of this file's lists are more than {MAX_TYPES}", node)
-            raise SchemaError(self.findings)
+        self.findings.charge(len(types), node)
         return types
 
     # The operator, from the outside in.
@@ -279,7 +355,7 @@ class _Reading(Fields):
     def operator(self, root: YamlNode) -> Operator:
         fields = self.mapping(root, OPERATOR_KEYS, OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
-        nodes = self.items(fields["versions"]) if "versions" in fields else []
+        nodes = self.items(self.few(fields["versions"], "versions")) if "versions" in fields else []
         complete: dict[int, dict[str, YamlNode]] = {}
         read_versions = [self.version(node, name, family, complete) for node in sorted(nodes, key=_newest)]
         versions = sorted((v for v in read_versions if v is not None), key=lambda v: v.schema.since_version)
@@ -307,14 +383,12 @@ class _Reading(Fields):
     ) -> _Version | None:
         """Return one version; `newer` has the complete keys of the newer ones, and gets those of this one."""
         fields = self.mapping(node, VERSION_KEYS, ("since",))
-        since = self.number(fields.get("since"), 1)
-        if since < 1:
-            self.wrong(fields["since"], "a version, which is 1 or more,")
+        since = self.within(fields.get("since"), 1, MAX_VERSION, 1)
         if not isinstance(node.value, dict):
             return None
         fields |= self.shared(fields, newer)
         newer[since] = fields
-        types = self.named(fields.get("types"), self.types)
+        types = {key: self.types(each) for key, each in self.names(fields.get("types"), "types").items()}
         docs: dict[str, dict[str, str]] = {}
         parameters = {
             side: self.parameters(fields.get(side), types, docs.setdefault(side, {})) for side in ("inputs", "outputs")
@@ -322,7 +396,7 @@ class _Reading(Fields):
         docs["attributes"] = {}
         attributes = {
             key: self.attribute(key, each, docs["attributes"], parameters["inputs"], types)
-            for key, each in sorted(self.mapping(fields["attributes"]).items() if "attributes" in fields else ())
+            for key, each in sorted(self.names(fields.get("attributes"), "attributes").items())
         }
         schema = OpSchema(
             domain=self.domain,
@@ -334,7 +408,7 @@ class _Reading(Fields):
             attributes=attributes,
             types=types,
             deprecated=self.flag(fields.get("deprecated")),
-            replacement=self.text(fields.get("replacement")),
+            replacement=self.name(fields.get("replacement")),
             experimental=self.flag(fields.get("experimental")),
             determinism=self.choice(fields["determinism"], DETERMINISM) if "determinism" in fields else DETERMINISM[0],
             shape=self.name(fields.get("shape")),
@@ -375,10 +449,7 @@ class _Reading(Fields):
 
     def merged(self, shared: YamlNode, own: YamlNode | None, at: YamlNode) -> YamlNode:
         """Return a key that is shared with what a version writes itself added or put in its place."""
-        self.shared_values += shared.size()
-        if self.shared_values > MAX_SHARED:
-            self.findings.add("S102", f"the keys that versions share have more than {MAX_SHARED} values", at)
-            raise SchemaError(self.findings)
+        self.findings.charge(shared.size(), at)
         if own is None or not isinstance(own.value, dict) or not isinstance(shared.value, dict):
             return own or shared
         return YamlNode(shared.value | own.value, own.line, own.column, shared.keys | own.keys)
@@ -413,10 +484,10 @@ class _Reading(Fields):
         self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]
     ) -> tuple[Parameter, ...]:
         parameters: dict[str, Parameter] = {}
-        for each in self.items(node) if node is not None else ():
+        for each in self.items(self.few(node, "inputs, and outputs")) if node is not None else ():
             fields = self.mapping(each, PARAMETER_KEYS, ("name", "type"))
             name, type_ = self.name(fields.get("name")), self.name(fields.get("type"))
-            if name in parameters:
+            if name and name in parameters:
                 self.findings.add("S106", f"the parameter {name!r} is duplicate", fields["name"])
             if type_ and type_ not in types and not is_type(type_):
                 self.undefined(fields["type"], "type constraint", type_, types)
@@ -425,9 +496,7 @@ class _Reading(Fields):
                 self.findings.add("S103", "a parameter is not both optional and variadic", fields["optional"])
             if "min_arity" in fields and not variadic:
                 self.findings.add("S103", "'min_arity' belongs to a variadic parameter", each.keys["min_arity"])
-            least = self.number(fields.get("min_arity"), 1)
-            if least < 0:
-                self.wrong(fields["min_arity"], "a number that is not negative")
+            least = self.within(fields.get("min_arity"), 0, UNBOUNDED, 1)
             docs[name] = self.text(fields.get("doc"))
             parameters[name] = Parameter(
                 name,
@@ -471,9 +540,9 @@ class _Reading(Fields):
             self.wrong(fields["kind"], f"a kind for the type {attribute.type}")
         choices: tuple[Any, ...] = ()
         if "choices" in fields:
-            choices = self.choices(fields["choices"], attribute, kind, types)
-        range_ = self.name(fields.get("range"))
+            choices = self.choices(self.few(fields["choices"], "choices"), attribute, kind, types)
         comparisons = self.range(fields["range"], attribute, inputs) if "range" in fields else ()
+        range_ = self.name(fields["range"]) if comparisons else ""
         if (choices and (range_ or kind in (BOOL, AXIS, AXES))) or (range_ and kind in (BOOL, DATA_TYPE, ANY_CASE)):
             self.findings.add("S103", "one of 'choices', 'range' and 'kind' says all", node, "leave out the other one")
         label = self.name(fields.get("constraint"))
@@ -539,8 +608,7 @@ class _Reading(Fields):
         diff = {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
         declared: dict[str, AttributeChange] = {}
         for name, each in self.mapping(fields["attributes"]).items() if "attributes" in fields else ():
-            default = attributes[name].default if name in attributes else None
-            if difference := self.attribute_change(name, each, default, declared):
+            if difference := self.attribute_change(name, each, attributes.get(name), declared):
                 diff.setdefault("attributes", {})[name] = difference
         adapters = self.mapping(fields["adapters"], ("up", "down"), ("up", "down")) if "adapters" in fields else {}
         return Change(
@@ -577,7 +645,7 @@ class _Reading(Fields):
         return {key: readers[key](each) for key, each in self.mapping(node, list(readers)).items()}
 
     def attribute_change(
-        self, name: str, node: YamlNode, default: Any, declared: dict[str, AttributeChange]
+        self, name: str, node: YamlNode, attribute: Attribute | None, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
         """Return the part that a diff shows, and note in `declared` the part that it does not."""
         fields = self.mapping(node, _ATTRIBUTE_CHANGE_KEYS)
@@ -590,7 +658,9 @@ class _Reading(Fields):
             "required": self.flag if came else self.pair(self.flag),
         }
         if came or not fields.keys().isdisjoint(FACETS):
-            old = self.any_value(fields["old"]) if "old" in fields else default if came else None
+            old = self.old_value(fields["old"], attribute) if "old" in fields else None
+            if came and "old" not in fields and attribute is not None:
+                old = attribute.default
             declared[name] = AttributeChange(
                 old,
                 self.flag(fields.get("ignored")),
@@ -598,10 +668,21 @@ class _Reading(Fields):
                 self.flag(fields.get("negative")),
                 self.elements(fields["only_for"]) if "only_for" in fields else (),
                 self.name(fields.get("renamed")),
-                self.named(fields.get("values"), self.any_value),
+                self.named(fields.get("values"), self.text),
                 self.any_value(fields["undefined"]) if "undefined" in fields else None,
             )
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
+
+    def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
+        """Return a value of an attribute, or the element that all are of one that is a list."""
+        if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
+            return self.any_value(node)
+        if not isinstance(node.value, dict):
+            return self.value(node, attribute.type)
+        entries = self.mapping(node, ("all",), ("all",))
+        if not attribute.type.endswith("s"):
+            self.wrong(node, "one value")
+        return {key: self.value(each, attribute.type.removesuffix("s")) for key, each in entries.items()} or None
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
         """Return element types with those that stand for them; a key may be the name of a type set."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
+
+MOST = 100
+"""Characters of a wrong name that are compared."""
+_WORK = 50_000
+"""Pairs of characters that are compared: those of a name of ten letters with 400 names of twelve."""
 
 
 def normalised(domain: str) -> str:
@@ -20,5 +24,11 @@ def near_miss(name: str, known: Iterable[str]) -> str:
     """Return a question that suggests the known names nearest to this one; empty when none is near."""
     import difflib  # slow to import, and needed for errors alone
 
-    near = difflib.get_close_matches(name[:100], list(islice(known, 1000)), 3)
+    name, compared, left = name[:MOST], list[str](), _WORK
+    for each in known:
+        left -= len(each) * len(name)  # long names take long to compare, and whoever wrote them chose both
+        if left < 0:
+            break
+        compared.append(each)
+    near = difflib.get_close_matches(name, compared, 3)
     return f"did you mean {' or '.join(near)}?" if near else ""

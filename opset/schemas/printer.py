@@ -117,9 +117,10 @@ def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
 
 def _is_literal(value: Any) -> bool:
     """Whether this is text of several lines that a literal block holds as it is: `|`, which has a line's end last."""
-    if not isinstance(value, str) or not re.fullmatch(r"\S.*\n.*\S\n", value, re.DOTALL):
+    if not isinstance(value, str) or value[-1:] != "\n" or value[0].isspace() or value[-2:-1].isspace():
         return False
-    return all(line.isprintable() and line == line.rstrip() for line in value[:-1].split("\n"))
+    lines = value[:-1].split("\n")
+    return len(lines) > 1 and all(line.isprintable() and line == line.rstrip() for line in lines)
 
 
 def _change(key: str, value: dict[str, Any]) -> list[str]:

@@ -1,11 +1,12 @@
 """YAML read strictly: YAML 1.2 scalars, one document, no aliases, tags or duplicate keys, and the place of every value.
 
 The events of PyYAML's parser are taken one by one, so depth is limited before anything recurses and a mapping is seen
-before it forgets what stood twice.
+before it forgets duplicate keys. One budget is charged for all that a file makes costly, or all files of a folder.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,10 +14,14 @@ from typing import Any
 
 import yaml
 
+from opset.budget import Budget, Exhausted, Limits
 from opset.errors import Finding, SchemaError
 
 MAX_SIZE = 2**20
 MAX_DEPTH = 32
+MAX_KEY = 256
+MAX_STEPS = 2**18
+"""Steps of reading the files of a folder: their values, and what a few words stand for. The standard takes 130,000."""
 MAX_FINDINGS = 100
 MAX_MESSAGE = 500
 
@@ -73,17 +78,32 @@ class YamlNode:
         return self.value
 
 
-class Findings(list[Finding]):
-    """The findings about one file; reported together, up to a limit."""
+def reading_budget() -> Budget:
+    """Return the budget for reading the files of a folder."""
+    return Budget(Limits(), max_steps=MAX_STEPS)
 
-    def __init__(self, file: str) -> None:
+
+class Findings(list[Finding]):
+    """The findings about one file; reported together, up to a limit. `budget` is that of its folder."""
+
+    def __init__(self, file: str, budget: Budget | None = None) -> None:
         super().__init__()
         self.file = file
+        self._budget = budget or reading_budget()
+
+    def charge(self, steps: int, at: YamlNode | None = None) -> None:
+        """Count steps. Raises SchemaError where those of the file, or of its folder, are too many."""
+        try:
+            self._budget.charge(steps)
+        except Exhausted:
+            help = "values count, those that are shared once more, and types, elements and versions of examples"
+            self.add("S102", f"reading the files of this folder takes more than {MAX_STEPS:,} steps", at, help)
+            raise SchemaError(self) from None
 
     def add(self, code: str, message: str, at: YamlNode | None = None, help: str = "") -> None:
         """Note one finding at a node, once. Raises SchemaError with all of them once there are MAX_FINDINGS."""
         place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
-        finding = Finding(code, message[:MAX_MESSAGE], place=place, help=help)
+        finding = Finding(code, message[:MAX_MESSAGE], place=place, help=help[:MAX_MESSAGE])
         if finding not in self:  # versions that share a key read it more than once
             self.append(finding)
         if len(self) >= MAX_FINDINGS:
@@ -96,7 +116,7 @@ def read(data: bytes, findings: Findings, loader: Any = None) -> YamlNode:
     Raises SchemaError where reading cannot go on: size, depth, encoding, syntax, no document.
     """
     if len(data) > MAX_SIZE:
-        findings.add("S102", f"the file has {len(data)} bytes; at most {MAX_SIZE} are accepted")
+        findings.add("S102", f"the file has {len(data):,} bytes; at most {MAX_SIZE:,} are accepted")
         raise SchemaError(findings)
     try:
         text = data.decode("utf-8")
@@ -144,6 +164,7 @@ def _build(events: Iterator[Any], findings: Findings) -> YamlNode | None:
         if not isinstance(event, yaml.NodeEvent):
             continue
         node = _node(event, findings)
+        findings.charge(1, node)
         if not stack:
             root = node
         else:
@@ -167,6 +188,8 @@ def _node(event: Any, findings: Findings | None = None) -> YamlNode:
         if isinstance(node.value, str) and not node.value.isascii() and re.search("[\ud800-\udfff]", node.value):
             assert findings is not None
             findings.add("S101", "a lone surrogate is not a character", node)
+        if findings is not None and node.value in (math.inf, -math.inf) and _FLOAT.fullmatch(event.value):
+            findings.add("S105", "the number is larger than a float can be", node, "write .inf for infinity")
     if findings is not None:
         if isinstance(event, yaml.AliasEvent) or event.anchor:
             findings.add("S101", "anchors and aliases are not accepted", node, "write the value out")
@@ -185,6 +208,8 @@ def _attach(
     if key is None:
         if not isinstance(node.value, str):
             findings.add("S105", "a key has to be text", node, "quote it")
+        elif len(node.value) > MAX_KEY:
+            findings.add("S102", f"a key has at most {MAX_KEY} characters", node)
         elif node.value in parent.keys:
             findings.add("S106", f"the key {node.value!r} is duplicate in this mapping", node)
         return parent, node

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from opset.model.elements import NUMBERS
 
@@ -54,17 +55,23 @@ def expand(expression: str, sets: TypeSets) -> Iterable[str]:
     return types
 
 
+@lru_cache(maxsize=2)
+def _candidates(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str, frozenset[str]]]:
+    """Return the expressions that name a set with the types that each stands for, those of most types first."""
+    candidates = [
+        (wrapper.format(name), frozenset(map(wrapper.format, members)))
+        for name, members in sets
+        for wrapper in ("{}", "seq({})", "optional({})", "optional(seq({}))")
+    ]
+    return sorted(candidates, key=lambda each: (-len(each[1]), each[0]))
+
+
 def shortest(types: Iterable[str], sets: TypeSets) -> list[str]:
     """Return a short list of expressions that stands for exactly these types: largest sets first, then what is left."""
     left = set(types)
     wanted = frozenset(left)
     chosen: list[str] = []
-    candidates = [
-        (name if not wrapper else wrapper.format(name), frozenset(wrapper.format(t) if wrapper else t for t in members))
-        for name, members in sets.items()
-        for wrapper in ("", "seq({})", "optional({})", "optional(seq({}))")
-    ]
-    for expression, members in sorted(candidates, key=lambda each: (-len(each[1]), each[0])):
+    for expression, members in _candidates(tuple(sets.items())):
         if members <= wanted and len(members & left) > 1:
             chosen.append(expression)
             left -= members
