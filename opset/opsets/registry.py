@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from opset.errors import Finding, SchemaError, UsageError
 from opset.opsets.releases import RELEASES
 from opset.schemas.index import (
-    FOLDER,
     compile_operators,
     make_docs,
     make_examples,

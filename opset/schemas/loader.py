@@ -63,7 +63,6 @@ from opset.schemas.diff import Transition
 from opset.schemas.examples import Examples
 from opset.schemas.fields import Fields
 from opset.schemas.files import TooLarge, file_bytes
-from opset.schemas.index import FOLDER
 from opset.schemas.model import (
     OPTIONAL,
     SINGLE,
@@ -260,7 +259,7 @@ def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, st
 @lru_cache(maxsize=1)
 def standard_sets() -> TypeSets:
     """Return the type sets of the standard, which operators of every folder may name."""
-    return load_sets(FOLDER / TYPES_FILE)
+    return load_sets(Path(__file__).with_name(TYPES_FILE))
 
 
 def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:

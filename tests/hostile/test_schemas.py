@@ -133,7 +133,8 @@ def test_what_grows_is_bounded(name, tmp_path):
 
 def test_sets_of_sets_are_bounded(tmp_path):
     written(tmp_path, ONE)
-    sets = "a0: [float, double]\n" + "".join(f"a{n}: [a{n - 1}, seq(a{n - 1})]\n" for n in range(1, 40))
+    nested = (f"a{n}: [a{n - 1}, seq(a{n - 1}), optional(a{n - 1})]\n" for n in range(1, 40))
+    sets = "a0: [float, double]\n" + "".join(nested)
     (tmp_path / "types.yaml").write_text(sets)
     assert "S102" in linted(tmp_path)
 

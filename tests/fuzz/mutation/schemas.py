@@ -14,7 +14,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -55,33 +55,49 @@ class Pairs(list):  # type: ignore[type-arg]
 # Values that have broken readers of YAML, of numbers, of expressions.
 NASTY = [
     *("", "~", "null", "true", "false", "no", "on", "0", "-0", "1", "-1", "2", "7", "13", "31", "63", "64", "127"),
-    *("255", "2147483647", "2147483648", "4294967296", "9223372036854775807", "9223372036854775808", "-9223372036854775809"),
+    *("255", "2147483647", "2147483648", "4294967296", "9223372036854775807", "9223372036854775808"),
+    *("-9223372036854775809",),
     *(str(2**70), str(-(2**70)), "9" * 39, "9" * 400, "9" * 5000, "0x" + "f" * 40, "0o" + "7" * 40, "0b1", "1_000"),
     *("1e400", "-1e400", "1e999999999", "1e-999999999", "3.5e38", "1e39", "1e-46", "0.1", ".5", "1.", "-0.0", "1e5"),
     *(".inf", "-.inf", ".nan", "inf", "nan", "190:20:30", "12:30:45", "2001-12-14", "2001-12-14t21:59:43.10-05:00"),
-    *("!!binary aGk=", "!!int 3", "!!python/object/apply:os.system [ls]", "!x y", "&a 1", "*a", "<<", "=", "? a", "|", ">"),
+    *("!!binary aGk=", "!!int 3", "!!python/object/apply:os.system [ls]", "!x y", "&a 1", "*a", "<<", "="),
+    *("? a", "|", ">"),
     *("[]", "{}", "[[]]", "[{}]", "{a: }", "[1, [2]]", "[null]", "{1: 2}", "{null: 1}", "{[a]: b}", "{? {a: b} : c}"),
-    *('"\\0"', '"\\x1b[31m"', '"\\ud800"', '"\\uFEFF"', '"\\u202e"', '"\\n\\n"', '"\\U0010ffff"', '"\u2028"', '" "', "'it''s'"),
-    *("%s", "{}".format("{{0.__class__}}").join("''"), "'{{ 7 * 7 }}'", "'<script>'", "../../x", "/dev/zero", "a" * 3000),
+    *('"\\0"', '"\\x1b[31m"', '"\\ud800"', '"\\uFEFF"', '"\\u202e"', '"\\n\\n"', '"\\U0010ffff"', '"\u2028"'),
+    *('" "', "'it''s'"),
+    *("%s", "{}".format("{{0.__class__}}").join("''"), "'{{ 7 * 7 }}'", "'<script>'", "../../x", "/dev/zero"),
+    *("a" * 3000,),
 ]
 WORDS = [
-    *("X", "Y", "T", "x", "rank", "rank(X)", "size(X)", "dim(X, 0)", "dim(X, rank(X))", "len(axes)", "-rank(X) <= x < rank(X)"),
-    *("()", "(N)", "(N, C, ...)", "(...)", "(...D)", "(..., N)", "(N, N, N)", "(C * group, k - 1)", "(_ , 1 or 2)", "(N, C = 1, ...)"),
-    *("() or (1)", "(N // 0)", "(N * N * N * N)", "(1e999)", "multiple of 0", "multiple of group", "3 or 4", ">= 2", ">= 1e999"),
-    *("> 0 and < 0", "x < x", "0 <= x <= 1e400", "!= 0", "-1", "0..5", "-5..5", "5..0", "0..99999999", "0..9999999999999999999"),
+    *("X", "Y", "T", "x", "rank", "rank(X)", "size(X)", "dim(X, 0)", "dim(X, rank(X))", "len(axes)"),
+    *("-rank(X) <= x < rank(X)",),
+    *("()", "(N)", "(N, C, ...)", "(...)", "(...D)", "(..., N)", "(N, N, N)", "(C * group, k - 1)"),
+    *("(_ , 1 or 2)", "(N, C = 1, ...)"),
+    *("() or (1)", "(N // 0)", "(N * N * N * N)", "(1e999)", "multiple of 0", "multiple of group", "3 or 4"),
+    *(">= 2", ">= 1e999"),
+    *("> 0 and < 0", "x < x", "0 <= x <= 1e400", "!= 0", "-1", "0..5", "-5..5", "5..0", "0..99999999"),
+    *("0..9999999999999999999",),
     *("(" * 200, "-" * 200, "1 + " * 70 + "1", "9" * 290, "9" * 290 + " * " + "9", "N" * 299, "(" + "N, " * 90 + ")"),
-    *(" * ".join(["99999"] * 40), "not X", "given", "absent", "true", "false", "C1", "C2", "C9999", "C0", "c1", "C10000"),
-    *("same(X)", "same(X); same(X)", "same(Nonesuch)", "same()", "same", "scalar", "broadcast(X, Y)", "same(X)" * 50, "same(("),
-    *("float", "int64", "tensor(float)", "seq(tensor(float))", "optional(float)", "seq(" * 9 + "float" + ")" * 9, "all", "numeric"),
-    *("map(string, float)", "map(int64, map(int64, float))", "sparse_tensor(float)", "floats", "integers", "+float", "-float"),
-    *("seq(" * 500 + "float" + ")" * 500, "optional(seq(all))", "tensor(Float)", "tensor()", "type_proto", "graph", "ints", "tensors"),
-    *("derived", "written", "impossible: no", "impossible:", "deterministic", "unknown", "single", "variadic", "bool", "axis", "axes"),
-    *("data_type", "any_case", "new", "gone", "Stretch", "Relu", "ai.onnx", "com.example", "1+2j", "nan", "inf", "1e3", "j"),
-    *("g () => (y) { y = Relu (x) }", "g (float[N] x) => (float[N] y) { y = Relu (x) }", "g () => () {" + "}" * 100, "{" * 2000),
+    *(" * ".join(["99999"] * 40), "not X", "given", "absent", "true", "false", "C1", "C2", "C9999", "C0", "c1"),
+    *("C10000",),
+    *("same(X)", "same(X); same(X)", "same(Nonesuch)", "same()", "same", "scalar", "broadcast(X, Y)"),
+    *("same(X)" * 50, "same(("),
+    *("float", "int64", "tensor(float)", "seq(tensor(float))", "optional(float)"),
+    *("seq(" * 9 + "float" + ")" * 9, "all", "numeric"),
+    *("map(string, float)", "map(int64, map(int64, float))", "sparse_tensor(float)", "floats", "integers"),
+    *("+float", "-float"),
+    *("seq(" * 500 + "float" + ")" * 500, "optional(seq(all))", "tensor(Float)", "tensor()", "type_proto"),
+    *("graph", "ints", "tensors"),
+    *("derived", "written", "impossible: no", "impossible:", "deterministic", "unknown", "single", "variadic"),
+    *("bool", "axis", "axes"),
+    *("data_type", "any_case", "new", "gone", "Stretch", "Relu", "ai.onnx", "com.example", "1+2j", "nan"),
+    *("inf", "1e3", "j"),
+    *("g () => (y) { y = Relu (x) }", "g (float[N] x) => (float[N] y) { y = Relu (x) }"),
+    *("g () => () {" + "}" * 100, "{" * 2000),
 ]
 
 
-@lru_cache(maxsize=1)
+@cache
 def sources() -> dict[str, bytes]:
     """Return the text of operator files by name: the standard's, and those of a domain of one's own several times."""
     files = [*sorted(FOLDER.glob("*/*.yaml"))]
@@ -89,7 +105,7 @@ def sources() -> dict[str, bytes]:
     return texts | {f"{DOMAIN}/{file.name}": file.read_bytes() for file in sorted(OWN.glob("*.yaml"))}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _tree(name: str) -> Any:
     return _of_node(read(sources()[name], Findings(name)))
 
@@ -286,9 +302,12 @@ CHANGES = (
 # Changes of bytes.
 
 PIECES = [
-    *(b"\0", b"\xff", b"\xef\xbb\xbf", b"\r\n", b"\r", b"\t", b"\x1b[31m", b"\xc2\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\x7f"),
-    *(b"&a ", b"*a", b"<<: ", b"<<: *a\n", b"!!binary ", b"!!str ", b"%YAML 1.1\n---\n", b"\n---\n", b"\n...\n", b"# ", b": ", b"- "),
-    *(b"{", b"}", b"[", b"]", b"'", b'"', b"? ", b"| \n", b">-\n", b"@", b"`", b",", b"\n", b"    ", b"[" * 3000, b"{a: " * 500),
+    *(b"\0", b"\xff", b"\xef\xbb\xbf", b"\r\n", b"\r", b"\t", b"\x1b[31m", b"\xc2\x85", b"\xe2\x80\xa8"),
+    *(b"\xed\xa0\x80", b"\x7f"),
+    *(b"&a ", b"*a", b"<<: ", b"<<: *a\n", b"!!binary ", b"!!str ", b"%YAML 1.1\n---\n", b"\n---\n"),
+    *(b"\n...\n", b"# ", b": ", b"- "),
+    *(b"{", b"}", b"[", b"]", b"'", b'"', b"? ", b"| \n", b">-\n", b"@", b"`", b",", b"\n", b"    "),
+    *(b"[" * 3000, b"{a: " * 500),
     *(b"\n" * 5000, b" " * 5000, b"x" * 70000, b"? " * 300, b"- " * 300, b"0" * 5000, b"- [" * 200),
 ]
 
