@@ -276,6 +276,8 @@ def verify(found: Iterable[Body]) -> None:
     findings = Collected()
     for body in found:
         findings += _misnamed(body)
+        if len(body.subgraphs) < len(body.inside):
+            findings += _alike(body)
     for body in found:
         here = body.definitions
         for index, names in enumerate(body.reads):
@@ -325,6 +327,14 @@ def _misnamed(body: Body) -> Iterator[Finding]:
             elif not _are_text([name]):
                 yield _not_utf8(body.location(index), name)
             seen.add(name)
+
+
+def _alike(body: Body) -> Iterator[Finding]:
+    """Yield the subgraphs whose node has another one in an attribute of the same name."""
+    for each in body.inside:
+        if body.subgraphs[each.index, each.name] is not each:
+            message = f"the attribute {quoted(each.name)} is defined twice"
+            yield Finding("M113", message, body.location(each.index), help="keep the graph that is meant")
 
 
 def _are_text(names: Iterable[Any]) -> bool:

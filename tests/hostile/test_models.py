@@ -100,3 +100,16 @@ def test_a_subgraph_defines_a_name_again_after_it_used_that_of_the_graph_around(
         z = Upsample (r, r)
         s = Identity (z) }> (x) }"""
     refused(tmp_path, model_of(text, opset=9), "M113", "convert", "--to", "13")
+
+
+@pytest.mark.parametrize("verb", ["infer", "run", "convert"])
+def test_a_node_has_two_graphs_in_attributes_of_one_name(tmp_path, verb):
+    text = """main (bool c, float[2] x) => (y) { y = If (c) <then_branch = t () => (a) { a = Relu (x) },
+        else_branch = e () => (b) { q = If (c) <then_branch = u () => (a) { a = Relu (x) },
+            else_branch = f () => (b) { b = Neg (x) }>  b = Neg (x) }> }"""
+    model = model_of(text)
+    node = model.graph.node[0]
+    node.attribute.add().CopyFrom(node.attribute[1])
+    del node.attribute[1].g.node[1:], node.attribute[2].g.node[0].attribute[:]
+    options = {"infer": ("-o", tmp_path / "out.onnx"), "run": ("--random",), "convert": ("--to", "9", "--plan")}[verb]
+    refused(tmp_path, model, "M113", verb, *options)
