@@ -11,7 +11,7 @@ import click
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.operators import change_lines, changes, difference_words, version_at, versions_of, worst
-from opset.errors import printable
+from opset.errors import escaped, printable
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import shown
 from opset.text import styled, wrapped
@@ -51,7 +51,7 @@ def _lines(data: dict[str, Any]) -> list[str]:
     if not data["transitions"]:
         return [f"{title}: the same, version {data['since_before']}"]
     lines = [f"{title}: version {data['since_before']} -> {data['since_after']}"]
-    lines += [line for words in data["words"] for line in wrapped(words, 100, "  ")]
+    lines += [line for words in data["words"] for line in wrapped(escaped(words), 100, "  ")]
     lines += ["", "transitions"]
     lines += [line for each in data["transitions"] for line in change_lines(each)]
     return [*lines, "", printable(f"up: {data['up']}"), printable(f"down: {data['down']}")]

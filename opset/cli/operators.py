@@ -94,7 +94,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     lines = []
     if data["deprecated"]:
         use = f"; use {data['replacement']}" if data["replacement"] else ""
-        lines += wrapped(f"withdrawn{use}", WIDTH, "  ")
+        lines += wrapped(escaped(f"withdrawn{use}"), WIDTH, "  ")
     lines += ["  experimental"] if data["experimental"] else []
     lines += wrapped(data["determinism"], WIDTH, "  ") if data["determinism"] != "deterministic" else []
     lines += ["", *wrapped(data["doc"], WIDTH, "  ")]
@@ -105,7 +105,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     if data["types"]:
         lines += ["", "types"]
         for name, types in data["types"].items():
-            lines += wrapped(f"{name}: {', '.join(types)}", WIDTH, "  ")
+            lines += wrapped(escaped(f"{name}: {', '.join(types)}"), WIDTH, "  ")
     if data["constraints"]:
         lines += ["", "constraints"]
         for label, text in data["constraints"].items():
@@ -120,7 +120,7 @@ def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) 
         return []
     lines = ["", title]
     for line, entry in zip(columns(cells), entries, strict=True):
-        lines += [line, *wrapped(_declared(entry), WIDTH, "      "), *wrapped(entry["doc"], WIDTH, "      ")]
+        lines += [line, *wrapped(escaped(_declared(entry)), WIDTH, "      "), *wrapped(entry["doc"], WIDTH, "      ")]
     return lines
 
 
@@ -179,11 +179,11 @@ def _work(declared: str, touches: bool, withdrawn: bool) -> str:
 def change_lines(change: dict[str, Any]) -> list[str]:
     """Return the text of one of `changes`."""
     lines = [f"  {change['before']} -> {change['since']}"]
-    lines += [line for words in change["words"] for line in wrapped(words, WIDTH, "    ")]
+    lines += [line for words in change["words"] for line in wrapped(escaped(words), WIDTH, "    ")]
     lines += wrapped(change["meaning"], WIDTH, "    ")
     if change["clarified"]:
         lines += wrapped(f"clarified: {change['clarified']}", WIDTH, "    ")
-    return [*lines, *wrapped(f"up: {change['up']}; down: {change['down']}", WIDTH, "    ")]
+    return [*lines, *wrapped(escaped(f"up: {change['up']}; down: {change['down']}"), WIDTH, "    ")]
 
 
 def worst(works: list[str]) -> str:

@@ -50,6 +50,9 @@ class Context:
     facts: dict[Body, ValueFacts] = field(default_factory=dict)
     valid: set[tuple[Any, ...]] = field(default_factory=set)
     passing: set[tuple[Any, ...]] = field(default_factory=set)
+    outcomes: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = field(
+        default_factory=dict
+    )
 
 
 class BodyConversion:
@@ -179,8 +182,10 @@ class BodyConversion:
                 pending.extend(reversed(made))
         if not crossed:
             return None
-        names = tuple([made.op_type for made in done])
-        context.conversion.actions.append(Action(self._body, index, *counted, tuple(crossed), names))
+        # Most nodes of an operator become the same: what happened to them is kept once.
+        what = tuple(crossed), tuple([made.op_type for made in done])
+        what = context.outcomes.setdefault(what, what)
+        context.conversion.actions.append(Action(self._body, index, *counted, *what))
         return done
 
     def _validate(self, index: int) -> None:

@@ -138,13 +138,30 @@ OPERATOR = """
 operator: {name}
 family: {name}
 versions:
-- since: 1
+- since: 2
+  change:
+    attributes: {{{name}: {{default: [{name}, b]}}}}
+    meaning: {name}
+    adapters: {{up: 'impossible: x', down: {impossible}}}
   doc: {name}
   inputs: [{{name: {name}, type: T, doc: {name}}}]
-  outputs: [{{name: {name}2, type: T, doc: {name}}}]
-  attributes: {{{name}: {{type: string, default: {name}, doc: {name}}}, f: {{type: float, default: .nan, doc: x}}}}
+  outputs: [{{name: y, type: T, doc: {name}}}]
+  attributes: {{{name}: {{type: string, default: b, doc: {name}}}, f: {{type: float, default: .nan, doc: x}}}}
+  types: {{T: [float]}}
+- since: 1
+  same_as: 2
+  inputs: [{{name: {name}, type: T}}]
+  outputs: [{{name: y, type: T}}]
+  attributes: {{{name}: {{type: string, default: {name}}}, f: {{type: float, default: .nan}}}}
   types: {{T: [float]}}
 """
+
+
+def operator(name, text):
+    """The YAML of an operator with a text in every place."""
+    impossible = json.dumps(f"impossible: {text}")
+    made = OPERATOR.format(name=json.dumps(text), impossible=impossible)
+    return made.replace(f"operator: {json.dumps(text)}", f"operator: {json.dumps(name)}")
 
 
 @pytest.fixture
@@ -169,9 +186,7 @@ def evil(tmp_path):
     for domain in (f"com.{EVIL}", "com.example"):
         (tmp_path / "schemas" / domain).mkdir(parents=True)
         for name in (EVIL, "Fine"):
-            evil_text = json.dumps(EVIL)
-            text = OPERATOR.format(name=evil_text).replace(f"operator: {evil_text}", f"operator: {json.dumps(name)}")
-            (tmp_path / "schemas" / domain / f"{name}.yaml").write_text(text)
+            (tmp_path / "schemas" / domain / f"{name}.yaml").write_text(operator(name, EVIL))
     return tmp_path, path
 
 
@@ -191,7 +206,7 @@ def commands(path):
         yield from (["show", name, *more] for name in (EVIL, f"com.example.{EVIL}", "com.example.Fine"))
         yield from (["list", *each, *more] for each in ([], ["domains"], [EVIL]))
         yield from (["list", option, EVIL, *more] for option in ("--domain", "--family"))
-        yield from (["diff", name, "1", "1", *more] for name in (EVIL, "com.example.Fine"))
+        yield from (["diff", name, "1", "2", *more] for name in (EVIL, "com.example.Fine"))
         yield [*convert, *there, *more]
     yield from (["lint", *each] for each in (["schemas"], [EVIL], ["--lock", "schemas"], ["--fix", "schemas"]))
     yield from ([EVIL], ["--" + EVIL], ["show", "--" + EVIL, "x"], ["list", "--opset", EVIL], ["explain", EVIL])
@@ -221,10 +236,10 @@ def test_no_text_controls_the_terminal(evil, monkeypatch):
 def test_what_json_lacks_is_text(tmp_path):
     folder = tmp_path / "com.example"
     folder.mkdir()
-    (folder / "Fine.yaml").write_text(OPERATOR.format(name="Fine"))
+    (folder / "Fine.yaml").write_text(operator("Fine", "a"))
     outcome = own(attack("show", "com.example.Fine", "--schemas", tmp_path, "--format", "json"), 0)
     data = json.loads(outcome.stdout, parse_constant=pytest.fail)
-    assert [each["default"] for each in data["attributes"]] == ["Fine", "nan"]
+    assert [each["default"] for each in data["attributes"]] == ["b", "nan"]
     written(tmp_path, model(("Identity", ["x"], ["y"]), outputs=["y"]))
     given = ["run", "model.onnx", "--set", 'x=["NaN", "Infinity", "-Infinity", "nan"]']
     data = json.loads(own(attack(*given, "-o", "y.json", "--format", "json", cwd=tmp_path), 0).stdout)
