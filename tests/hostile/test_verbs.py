@@ -1,0 +1,340 @@
+"""Every class of hostile input on every verb that reads such a thing: soon an end, a status of ours, clean text.
+
+FORMS lists the ways to call each verb; a verb without an entry fails. Commands that take little share a process, in
+which one after the other runs as `python -m opset` would; each process has 2 GB of address space and 10 s.
+"""
+
+import json
+import os
+import re
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+
+from opset.cli import VERBS, cli
+from tests.hostile import attacks
+from tests.hostile.attacks import ESCAPES, files
+from tests.hostile.attacks.models import SAMPLE, external, weighty
+from tests.hostile.processes import OURS, attack, own, python
+
+pytestmark = pytest.mark.clock
+
+TOGETHER = 8
+"""Commands that share a process."""
+BOUNDED = ["--max-steps", "300000", "--max-bytes", "400M", "--timeout", "1"]
+SMALL = ["--max-bytes", "10M"]
+
+# The forms of each verb, by what they read. IT stands for the attack, FOLDER for what it is in, SAMPLE for a harmless
+# model, OUT for a path at which nothing is yet. Words in the name of a form choose its exit statuses, where an attack
+# declares its own. An attack that is `alone` runs on the first form only.
+FORMS = {
+    "load": {"MODELS": {"": ["IT"]}},
+    "convert": {
+        "MODELS": {
+            "up": ["FOLDER", "--to", "21", "--force"],
+            "down": ["IT", "--to", "7", "-o", "OUT", "--format", "json"],
+            "plan up": ["-", "--to", "26", "--plan"],
+        },
+        "SCHEMAS": {"": ["SAMPLE", "--to", "21", "--plan", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["SAMPLE", "--to", "21", "--plan"]},
+        "STREAMS": {"": ["-", "--to", "21", "-o", "OUT"]},
+        "FOLDERS": {"": ["FOLDER", "--to", "21"], "plan": ["FOLDER", "--to", "21", "--plan", "--format", "json"]},
+        "ARGUMENTS": {
+            "input": ["IT", "--to", "21"], "to": ["SAMPLE", "--to", "IT"], "for": ["SAMPLE", "--for", "IT"],
+            "release": ["SAMPLE", "--release", "IT"], "dim": ["SAMPLE", "--to", "21", "--dim", "IT"],
+        },
+    },
+    "infer": {
+        "MODELS": {
+            "": ["-", "--check-types"],
+            "report": ["IT", "--report", "--format", "json"],
+            "written": ["IT", "--report", "-o", "OUT", "--overwrite", "--strict"],
+        },
+        "SCHEMAS": {"": ["SAMPLE", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["SAMPLE"]},
+        "STREAMS": {"": ["-"]},
+        "FOLDERS": {"": ["FOLDER"]},
+        "ARGUMENTS": {"input": ["IT"], "dim": ["SAMPLE", "--dim", "IT"]},
+    },
+    "run": {
+        "MODELS": {
+            "": ["IT", "--random", *BOUNDED],
+            "json": ["-", "--random", "--trace", "--format", "json", *BOUNDED],
+        },
+        "VALUES": {
+            "": ["SAMPLE", "IT", *SMALL], "named": ["SAMPLE", "x=IT", "--format", "json", *SMALL],
+            "compared": ["SAMPLE", "--random", "--compare", "IT", *SMALL], "folder": ["SAMPLE", "FOLDER", *SMALL],
+        },
+        "SCHEMAS": {"": ["SAMPLE", "--random", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["SAMPLE", "--random"]},
+        "STREAMS": {"": ["-", "--random"], "values": ["SAMPLE", "-"]},
+        "ARGUMENTS": {
+            "model": ["IT"], "values": ["SAMPLE", "IT"],
+            "set": ["SAMPLE", "--set", "IT"], "json": ["SAMPLE", "--set", "x=IT"],
+            "value": ["SAMPLE", "--random", "--value", "IT"], "compare": ["SAMPLE", "--random", "--compare", "IT"],
+        },
+    },
+    "show": {
+        "MODELS": {"": ["IT"], "stream": ["-", "--format", "json"]},
+        "SCHEMAS": {"": ["com.acme.Scale", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["Relu"], "model": ["SAMPLE"]},
+        "STREAMS": {"": ["-"]},
+        "ARGUMENTS": {"": ["IT"], "domain": ["Relu", "--domain", "IT"]},
+    },
+    "list": {
+        "SCHEMAS": {"": ["--schemas", "FOLDER/schemas", "--format", "json"]},
+        "CONFIGURATIONS": {"": []},
+        "ARGUMENTS": {"things": ["IT"], "domain": ["--domain", "IT"], "family": ["--family", "IT"]},
+    },
+    "diff": {
+        "SCHEMAS": {"": ["com.acme.Scale", "1", "2", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["Relu", "1", "14"]},
+        "ARGUMENTS": {"": ["IT", "1", "2"], "domain": ["Relu", "1", "14", "--domain", "IT"]},
+    },
+    "lint": {
+        "SCHEMAS": {
+            "": ["FOLDER/schemas", "--format", "json"], "fix": ["FOLDER/schemas", "--fix", "--lock"],
+        },
+        "CONFIGURATIONS": {"": []},
+        "FOLDERS": {"": ["FOLDER"]},
+        "ARGUMENTS": {"": ["IT"]},
+    },
+    "explain": {"CONFIGURATIONS": {"": ["C204"]}, "ARGUMENTS": {"": ["IT"]}},
+    "completion": {"CONFIGURATIONS": {"": ["bash"]}, "ARGUMENTS": {"": ["IT"]}},
+}  # fmt: skip
+# Reads commands from stdin and runs each as the command line would; behind each is a line with the exit status.
+RUNNER = r"""
+import json, os, sys
+import opset
+from opset.cli import main
+
+def load(path):
+    try:
+        opset.load(path).SerializeToString()
+    except opset.OpsetError as error:
+        sys.exit(error.exit_status)
+
+def exchange(event, arguments):
+    # Just before the file is opened, it becomes something else.
+    global racing
+    if event == "open" and racing and str(arguments[0]).endswith(racing[0]):
+        (path, change), racing = racing, None
+        os.rename(path, path + ".before")
+        {"link": lambda: os.symlink(path, path), "pipe": lambda: os.mkfifo(path), "folder": lambda: os.mkdir(path),
+         "nothing": lambda: None}[change]()
+
+commands, racing = json.load(sys.stdin), None
+sys.addaudithook(exchange)
+for arguments, stdin, folder, race in commands:
+    os.chdir(folder)
+    with open(stdin, "rb") as file:
+        os.dup2(file.fileno(), 0)
+    sys.stdin = open(0, closefd=False)
+    sys.argv, status, racing = ["opset", *arguments], 0, race
+    try:
+        load(arguments[1]) if arguments[0] == "load" else main()
+    except SystemExit as end:
+        status = end.code or 0
+    for stream in (sys.stdout, sys.stderr):
+        stream.write(f"\n\x1e{status}\n")
+        stream.flush()
+"""
+STATUS = re.compile(r"\n\x1e(\d+)\n")
+
+
+class Command(NamedTuple):
+    """The arguments of `opset`, the statuses that it may end with, the file on stdin, and the working folder.
+
+    `race` is a file that becomes something else before it is opened: a link to itself, a pipe, a folder, nothing.
+    """
+
+    arguments: list[str]
+    statuses: tuple[int, ...]
+    stdin: str
+    folder: str
+    race: tuple[str, str] | None = None
+
+
+def performed(commands, together=TOGETHER):
+    """Return what is wrong with the way in which commands end."""
+    wrong, left = {}, list(commands)
+    while left:
+        some = left[:together]
+        plain = [(each.arguments, each.stdin, each.folder, each.race) for each in some]
+        outcome = python("-c", RUNNER, stdin=json.dumps(plain).encode())
+        texts = [STATUS.split(text.decode("utf-8", "surrogateescape")) for text in (outcome.stdout, outcome.stderr)]
+        ended = len(texts[0]) // 2
+        faults = [fault(*each) for each in zip(some, texts[0][1::2], texts[0][::2], texts[1][::2], strict=False)]
+        if ended < len(some):
+            faults.append(f"died with {outcome.status} after {outcome.seconds:.1f} s and {outcome.megabytes:.0f} MB")
+        for command, why in zip(some, faults, strict=False):
+            if why:
+                wrong[" ".join(part if len(part) < 120 else f"{part[:40]}…" for part in command.arguments)] = why
+        left = left[len(faults) :]
+    return wrong
+
+
+def fault(command, status, stdout, stderr):
+    """Return what is wrong with an outcome, or ""."""
+    text = stdout + stderr
+    late = "R303" in text and "--timeout" in command.arguments
+    if int(status) not in command.statuses and not (int(status) == 1 and late):
+        return f"{status} instead of {command.statuses}: {text[-600:]!r}"
+    if "Traceback" in text or "internal error" in text:
+        return text[-600:]
+    if dirty := [line[:80] for line in text.split("\n") if not line.isprintable()]:
+        return f"unprintable: {dirty}"
+    if "json" in command.arguments and stdout.strip():
+        json.loads(stdout, parse_constant=pytest.fail)
+    return ""
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """A function that returns a folder with an attack in it."""
+
+    @cache
+    def build(table, name):
+        folder = tmp_path_factory.mktemp("attack")
+        getattr(attacks, table)[name].build(folder)
+        return folder
+
+    return build
+
+
+@pytest.fixture
+def commands(built, tmp_path):
+    """A function that returns the commands of a form for all attacks of a table."""
+    sample = tmp_path / "sample.onnx"
+    sample.write_bytes(SAMPLE)
+
+    def of(table, verb, form):
+        arguments = FORMS[verb][table][form]
+        first = form == next(iter(FORMS[verb][table]))
+        for name, each in getattr(attacks, table).items():
+            if first or not each.alone:
+                folder = built(table, name)
+                it = folder / each.file
+                places = {"FOLDER": folder, "IT": it, "SAMPLE": sample, "OUT": tmp_path / name}
+                filled = [replaced(argument, places) for argument in arguments]
+                statuses, stdin = each.ends(*reversed(form.split()), verb), it if "-" in arguments else os.devnull
+                yield name, Command([verb, *filled], statuses, str(stdin), str(folder))
+
+    return of
+
+
+def replaced(argument, places):
+    """Return an argument with the names of places replaced by their paths."""
+    return re.sub("|".join(places), lambda match: str(places[match[0]]), argument)
+
+
+CASES = [
+    (table, verb, form)
+    for verb, tables in FORMS.items() for table, forms in tables.items() if table != "ARGUMENTS" for form in forms
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "verb", "form"), CASES, ids=[" ".join(each).lower().strip() for each in CASES])
+def test_attacks_end_soon_and_with_a_status_of_ours(table, verb, form, commands):
+    attacking = getattr(attacks, table)
+    made = dict(commands(table, verb, form))
+    together = [made[name] for name in made if not attacking[name].alone]
+    alone = [made[name] for name in made if attacking[name].alone]
+    assert performed(together) | performed(alone, 1) == {}
+
+
+def reads(command):
+    """Return the tables of what a verb reads, by the names of its parameters."""
+    names = {name for each in command.params for name in [each.name, *each.opts, each.metavar or ""]}
+    tables = {
+        "MODELS": {"INPUT...", "model", "OPERATOR|MODEL"}, "STREAMS": {"INPUT...", "model", "OPERATOR|MODEL"},
+        "SCHEMAS": {"--schemas", "[DIR]..."}, "FOLDERS": {"INPUT...", "[DIR]..."}, "VALUES": {"[VALUES]..."},
+    }  # fmt: skip
+    return {table for table, words in tables.items() if names & words} | {"CONFIGURATIONS", "ARGUMENTS"}
+
+
+def test_every_verb_is_attacked_by_all_that_it_reads():
+    assert FORMS.keys() == VERBS.keys() | {"load"}
+    for verb in VERBS:
+        assert FORMS[verb].keys() >= reads(cli.get_command(None, verb)), verb
+
+
+WORDS = {
+    "escapes": ESCAPES.replace("\0", ""), "no text": "\udcff\udcfe.onnx", "long": "x" * 100_000,
+    "up": "../" * 2000 + "etc/passwd",
+    "brackets": "[*" * 20, "stars": "**/" * 300 + "x", "number": "9" * 10_000, "nothing": "",
+    "equals": "=" * 1000, "json": "[" * 4000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", [verb for verb in FORMS if "ARGUMENTS" in FORMS[verb]])
+def test_arguments_are_data(verb, tmp_path):
+    sample = tmp_path / "sample.onnx"
+    sample.write_bytes(SAMPLE)
+    filled = [
+        [replaced(argument, {"SAMPLE": sample, "IT": word}) for argument in arguments]
+        for arguments in FORMS[verb]["ARGUMENTS"].values() for word in WORDS.values()
+    ]  # fmt: skip
+    assert performed([Command([verb, *each], tuple(OURS), os.devnull, str(tmp_path)) for each in filled], 40) == {}
+
+
+RACES = {
+    "model.onnx": [["convert", "model.onnx", "--to", "21", "--plan"], ["infer", "model.onnx"], ["show", "model.onnx"],
+                   ["convert", ".", "--to", "21"], ["run", "model.onnx"], ["load", "model.onnx"]],
+    "weights": [["run", "model.onnx"], ["convert", "model.onnx", "--to", "21", "-o", "other/", "--force"]],
+    "x.npy": [["run", "sample.onnx", "x.npy"], ["run", "sample.onnx", "--random", "--compare", "x.npy"]],
+    "x.json": [["run", "sample.onnx", "x.json"]],
+    "x.npz": [["run", "sample.onnx", "x.npz"]],
+    "x.pb": [["run", "sample.onnx", "x.pb"]],
+    "Scale.yaml": [["lint", "schemas"], ["list", "--schemas", "schemas"], ["show", "Relu", "--schemas", "schemas"],
+                   ["diff", "Relu", "1", "14", "--schemas", "schemas"]],
+    "pyproject.toml": [["list"], ["lint"]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", ["link", "pipe", "folder", "nothing"])
+def test_files_that_are_exchanged_before_they_are_opened(change, tmp_path):
+    commands = []
+    for name, verbs in RACES.items():
+        for number, arguments in enumerate(verbs):
+            folder = tmp_path / f"{name}{number}"
+            (folder / "schemas" / "com.acme").mkdir(parents=True)
+            (folder / "sample.onnx").write_bytes(SAMPLE)
+            (folder / "model.onnx").write_bytes(external(folder, "weights"))
+            (folder / "pyproject.toml").write_text('[tool.opset]\nschemas = ["schemas"]\n')
+            (folder / "schemas" / "com.acme" / "Scale.yaml").write_text(files.scale())
+            for form in ("npy", "npz", "json", "pb"):
+                (folder / f"x.{form}").write_bytes(files.harmless(form))
+            path = next(folder.rglob(name))
+            commands.append(Command(arguments, tuple(OURS), os.devnull, str(folder), (str(path), change)))
+    assert performed(commands) == {}
+
+
+# Before the first piece of a file is read, the file becomes shorter.
+SHRINKING = r"""
+import os, sys
+from opset.cli import main
+def shrinking(real):
+    def read(*arguments):
+        os.truncate("model.onnx", 100)
+        return real(*arguments)
+    return read
+os.pread, os.preadv = shrinking(os.pread), shrinking(os.preadv)
+main()
+"""
+
+
+@pytest.mark.parametrize("size", [1000, 4 << 20])
+@pytest.mark.parametrize("verb", ["convert", "infer", "run", "show"])
+def test_a_file_that_shrinks_while_it_is_read(verb, size, tmp_path):
+    (tmp_path / "model.onnx").write_bytes(weighty(size))
+    more = ["--to", "21"] if verb == "convert" else []
+    assert "M105" in own(python("-c", SHRINKING, verb, "model.onnx", *more, cwd=tmp_path), 3).text
+
+
+def test_attacks_in_several_processes(built):
+    folders = [built("MODELS", name) for name in attacks.MODELS if name.startswith(("random", "data_", "nodes_in"))]
+    outcome = attack("convert", *folders, "--to", "21", "--plan", "-j", "3", "--format", "json")
+    reports = json.loads(own(outcome, 3).stdout)["models"]
+    assert len(reports) == len(folders) and {each["exit_status"] for each in reports} == {0, 3}
