@@ -25,7 +25,7 @@ from opset.model.index import Body
 
 NODE, NEW, NAMED, CHECKED, BODY = 8, 48, 8, 16, 8
 NAME_BYTES, ELEMENT_BYTES, PART_BYTES, SCOPE_BYTES = 640, 40, 100, 4
-BASE, PER_BYTE = 1 << 20, 8
+BASE, PER_BYTE = 1 << 20, 4
 """Steps that any model may take, and those for each of its bytes, weights aside."""
 _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
