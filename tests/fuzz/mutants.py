@@ -51,6 +51,8 @@ CPU_SECONDS, SECONDS = 10, 120
 FAULTS = ("foreign", "memory", "hang", "crash")
 COLUMNS = ("fine", *"USMGICR", "exit", *FAULTS)
 SHARED = Path("/dev/shm")
+DRAWING = "draw"
+"""The stage before the first verb: what fails there is a fault of the mutations."""
 
 
 @dataclass(frozen=True, order=True)
@@ -85,7 +87,7 @@ def attempt(job: Job) -> Generator[str, None, list[Outcome]]:
     os.environ["OPSET_DEBUG"] = "1"
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, whatever it is busy with
     signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
-    yield "draw"
+    yield DRAWING
     case = drawn(job)
     outcomes = []
     with tempfile.TemporaryDirectory(dir=SHARED if SHARED.is_dir() else None) as folder:
@@ -177,7 +179,7 @@ def run_all(options: argparse.Namespace) -> int:
                 counts[job.kind, outcome.verb, outcome.kind] += 1
                 if outcome.kind in FAULTS:
                     faults[job.kind, outcome.verb, outcome.kind, outcome.where].append(job)
-            if options.keep and any(outcome.kind in FAULTS for outcome in outcomes):
+            if options.keep and any(each.kind in FAULTS and each.verb != DRAWING for each in outcomes):
                 keep(job, drawn(job), options.keep)
     print("\n".join(table(counts)))
     for (_, verb, kind, where), found in sorted(faults.items(), key=lambda item: (-len(item[1]), item[0])):

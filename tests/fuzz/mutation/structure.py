@@ -540,7 +540,8 @@ def change_tensor(rng: random.Random, model: Any) -> str | None:
         del tensor.dims[:]
         tensor.dims.extend(rng.choice((0, 1, 2, 3, *INTS)) for _ in range(rng.choice((0, 1, 2, 3, 70))))
     elif did == "dim" and tensor.dims:
-        tensor.dims[rng.randrange(len(tensor.dims))] += rng.choice((-1, 1))
+        index = rng.randrange(len(tensor.dims))
+        tensor.dims[index] = nearby(rng, tensor.DESCRIPTOR.fields_by_name["dims"], tensor.dims[index])
     elif did == "type":
         tensor.data_type = rng.choice((*range(27), 99, -1))
     elif did == "cut" and (tensor.raw_data or filled):
