@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from opset.text import columns, styled
 SUFFIX = "inferred"
 WORDS = {"inferred": "inferred", "contradicted": "with contradictions", "failed": "failed"}
 FEW = 10
-"""Number of gaps reported without --report."""
+"""Number of nodes with gaps that are reported without --report."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ def report_data(found: Inference, everything: bool) -> dict[str, Any]:
     labels, data = Labels(), dict[str, Any]()
     data["coverage"] = found.coverage
     data["gaps"] = [
-        {"value": gap.value, "graph": labels.number(gap.body), "node": gap.index,
-         "place": gap.body.node_label(gap.index), "known": gap.known, "reason": gap.reason}
-        for gap in found.gaps
+        {"graph": labels.number(body), "node": index, "place": body.node_label(index), "reason": reason,
+         "values": [{"name": gap.value, "known": gap.known} for gap in gaps]}
+        for (body, index, reason), gaps in groupby(found.gaps, attrgetter("body", "index", "reason"))
     ]  # fmt: skip
     if everything:
         data |= _node_data(found, labels)
@@ -191,10 +191,10 @@ def _body(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
     gaps = data["gaps"] if everything else data["gaps"][:FEW]
     if gaps:
         yield "  not known:"
-        for (graph, place, reason), alike in groupby(gaps, itemgetter("graph", "place", "reason")):
-            names = listing([gap["value"] for gap in alike], show=quoted)
-            why = printable(reason) or "no reason is known"
-            yield f"    {names} of {data['graphs'][graph]}, {place}: {why}"
+        for gap in gaps:
+            names = listing([value["name"] for value in gap["values"]], show=quoted)
+            why = printable(gap["reason"]) or "no reason is known"
+            yield f"    {names} of {data['graphs'][gap['graph']]}, {gap['place']}: {why}"
         if len(gaps) < len(data["gaps"]):
             yield f"    and {len(data['gaps']) - len(gaps):,} more: --report"
     yield from (f"  {note}" for note in data["notes"])

@@ -46,8 +46,8 @@ def test_the_json_holds_what_the_text_shows(folder):
     assert transpose["outputs"] == [{"name": "y", "coverage": "symbolic", "type": 0}]
     assert model["types"] == [{"type": "tensor(float)", "shape": ["y_d0", "y_d1"], "shown": "float[y_d0, y_d1]"}]
     assert model["gaps"] == [
-        {"value": "a", "graph": 0, "node": 0, "place": "node number 0 (Mix)", "known": "nothing",
-         "reason": "the domain com.acme is not imported"}
+        {"graph": 0, "node": 0, "place": "node number 0 (Mix)", "reason": "the domain com.acme is not imported",
+         "values": [{"name": "a", "known": "nothing"}]}
     ]  # fmt: skip
     assert "nodes" not in run_json("infer", "m.onnx")["models"][0]
 
