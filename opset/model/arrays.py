@@ -131,7 +131,7 @@ def value_of(message: Any, limit: int | None = None, kind: str | None = None) ->
     Raises ModelError M206 where the arrays would take more than `limit` bytes together, where the message holds
     something else than `kind`, where a map's keys do not fit its values, and as `array_of` does.
     """
-    if limit is not None and (needed := _needed(message)) > limit:
+    if limit is not None and (needed := bytes_needed(message)) > limit:
         raise _unfit(f"it takes {needed:,} bytes, and no more than {limit:,} were to be read")
     return _value(message, kind or "")
 
@@ -140,7 +140,7 @@ def _unfit(why: str) -> ModelError:
     return ModelError(Finding("M206", "a message does not hold the value that is required", why=why))
 
 
-def _needed(message: Any) -> int:
+def bytes_needed(message: Any) -> int:
     """Return how many bytes the arrays of a message take together, a sparse tensor with its zeros."""
     needed, pending = 0, [message]
     while pending:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opset.model.arrays import array_of, dense_of
+from opset.model.arrays import array_of, bytes_needed, dense_of
 from opset.model.container import Model
 from opset.reference.limits import out_of_memory
 from opset.reference.numerics.memory import nbytes
@@ -27,11 +27,11 @@ class Constants:
 
     def array(self, tensor: Any) -> Any:
         """Return the array of a TensorProto, or the dense array of a SparseTensorProto. Raises RunError R302."""
+        if (needed := self.held + bytes_needed(tensor)) > self._most:
+            why = f"the model's own tensors have {needed:,} bytes and more, and {self._most:,} are allowed in all"
+            raise out_of_memory("", why)
         sparse = tensor.DESCRIPTOR.name == "SparseTensorProto"
         array = (dense_of if sparse else array_of)(self._model, tensor, self._most)
         array.flags.writeable = False
         self.held += nbytes(array)
-        if self.held > self._most:
-            why = f"the model's own tensors have {self.held:,} bytes and more, and {self._most:,} are allowed in all"
-            raise out_of_memory("", why)
         return array
