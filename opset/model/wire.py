@@ -55,6 +55,9 @@ class WireError(Exception):
         self.code, self.offset, self.why = code, offset, why
         self.path = ""
 
+    def __str__(self) -> str:
+        return self.why
+
 
 class Field(NamedTuple):
     """One field of a message: its number and wire type, where it starts, and where its content starts and ends."""
@@ -137,7 +140,7 @@ def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0)
     """Yield the fields of the message between `start` and `end`, in order; raise WireError where it is malformed.
 
     A group is given as one field. Contents are not read. `depth` is how many messages the message is nested in.
-    Length-delimited fields whose content has fewer than `least` bytes need not be yielded.
+    With `least`, numbers and length-delimited fields whose content has fewer bytes need not be yielded.
     """
     window, base, position = b"", start, start
     groups: list[int] = []
@@ -204,7 +207,7 @@ def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0)
 
 
 def _after_small(window: bytes, index: int, limit: int, least: int) -> int:
-    """Return the index behind the length-delimited fields of fewer than `least` bytes that follow each other.
+    """Return the index behind the numbers and length-delimited fields of fewer than `least` bytes that follow.
 
     It stops before anything else, and before fields that do not end within `limit`.
     """
@@ -212,7 +215,11 @@ def _after_small(window: bytes, index: int, limit: int, least: int) -> int:
     while index <= last:
         tag = window[index]
         if tag & 0x87 != LENGTH or tag <= 0x07:
-            return index
+            numbers = _NUMBERS.match(window, index)
+            if numbers is None:
+                return index
+            index = numbers.end()
+            continue
         length, start = window[index + 1], index + 2
         if length > 0x7F:
             if window[start] > 0x7F:
@@ -222,6 +229,19 @@ def _after_small(window: bytes, index: int, limit: int, least: int) -> int:
             return index
         index = start + length
     return index
+
+
+def _tags(wire: int) -> bytes:
+    """Return a pattern for the tags of fields of a wire type, of the numbers up to 2047."""
+    short = b"".join(b"\\x%02x" % (number << 3 | wire) for number in range(1, 16))
+    long = b"".join(b"\\x%02x" % (number << 3 | wire | 0x80) for number in range(16))
+    return rb"(?:[%b]|[%b][\x01-\x7f])" % (short, long)
+
+
+# What a file holds is its author's choice: many small numbers are skipped by the regular expression's loop.
+_NUMBERS: Final = re.compile(
+    rb"(?:%b[\x80-\xff]{0,9}[\x00-\x7f]|%b.{4}|%b.{8})+" % (_tags(VARINT), _tags(FIXED32), _tags(FIXED64)), re.DOTALL
+)
 
 
 def _varint_at(window: bytes, index: int, base: int) -> tuple[int, int]:
@@ -428,14 +448,25 @@ def too_large(size: int, name: str) -> ModelError:
     )
 
 
+MOST_DIAGNOSED: Final = 1 << 20
+"""How many fields of a damaged model are searched for the location of the damage."""
+
+
 def diagnose(source: Source) -> WireError | None:
-    """Walk every message of a model; return the first reason for which protobuf refuses it, with its path, if any."""
+    """Walk the messages of a model; return the first reason for which protobuf refuses it, with its path, if any.
+
+    After MOST_DIAGNOSED fields there is none.
+    """
     known = sub_messages()
     stack = [("onnx.ModelProto", fields(source, 0, source.size), "", dict[int, int]())]
+    walked = 0
     try:
         while stack:
             kind, items, _, counts = stack[-1]
             for item in items:
+                walked += 1
+                if walked > MOST_DIAGNOSED:
+                    return None
                 if item.wire != LENGTH or (child := known[kind].get(item.number)) is None:
                     _check_numbers(source, kind, item)
                     continue
