@@ -94,12 +94,12 @@ def test_a_constant_has_two_outputs(tmp_path):
     own(attack("convert", path, "--plan", "--to", "13"))
 
 
-def test_a_subgraph_defines_a_name_again_after_it_used_that_of_the_graph_around(tmp_path):
-    text = """main (float[2] x, bool c, float[2] z) => (y) { y = local.Map <body = b () => (s) {
-        r = Relu (z)
-        z = Upsample (r, r)
-        s = Identity (z) }> (x) }"""
-    refused(tmp_path, model_of(text, opset=9), "M113", "convert", "--to", "13")
+@pytest.mark.parametrize(("verb", "options"), [("convert", ("--to", "13", "--plan")), ("run", ("--random",))])
+def test_an_output_of_a_subgraph_is_named_as_the_outer_value_that_it_reads(tmp_path, verb, options):
+    held = "m = local.Map <body = b () => (s) { r = Relu (z)  z = Upsample (r, r)  s = Identity (z) }> (x)"
+    branch = "y = If (c) <then_branch = t () => (z) { z = Relu (z) }, else_branch = e () => (z) { z = Neg (z) }>"
+    text = f"main (float[2] x, bool c, float[2] z) => (y) {{ {branch} {held if verb == 'convert' else ''} }}"
+    refused(tmp_path, model_of(text, opset=9), "M113", verb, *options)
 
 
 @pytest.mark.parametrize("verb", ["infer", "run", "convert"])
