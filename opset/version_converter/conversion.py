@@ -89,10 +89,13 @@ def _is_there(index: ModelIndex, target: Target) -> bool:
 
 
 def _versions(index: ModelIndex) -> dict[Body, dict[str, int]]:
-    """Return the versions that bodies are written in: one mapping for a body and those inside it."""
-    versions: dict[Body, dict[str, int]] = {}
+    """Return the versions that bodies are written in: one mapping for each function, and one for all graphs."""
+    versions = {index.main: dict(index.opsets)}
     for body in index.bodies:
-        versions[body] = dict(index.imports(body)) if body.root is body else versions[body.root]
+        if body.function:
+            versions[body] = dict(index.imports(body))
+        else:
+            versions[body] = versions[body.root if body.root.function else index.main]
     return versions
 
 
@@ -101,7 +104,7 @@ def _too_new(
 ) -> Iterator[Finding]:
     """Yield what is imported in a newer version than the schemas know: nothing says what its operators mean there."""
     for body in index.bodies:
-        for domain, version in versions[body].items() if body.root is body else ():
+        for domain, version in versions[body].items() if body is index.main or body.function else ():
             newest = registry.domains.get(domain, version)
             if version > newest and domain in target.opsets:
                 yield Finding(
