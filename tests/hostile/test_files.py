@@ -247,6 +247,28 @@ def test_a_folder_that_is_exchanged_for_a_link_leads_nowhere(tmp_path, exchangin
     assert codes <= {"", "U102", "U103", "U104"} and "" in codes
 
 
+def test_a_folder_that_is_exchanged_after_the_look_at_it_leads_nowhere(tmp_path, monkeypatch):
+    """The same at the worst moment: when the name of the temporary file is drawn."""
+    path = with_data(tmp_path / "in", "sub/weights.bin")
+    for name in ("in", "out"):
+        (tmp_path / name / "sub").mkdir(parents=True)
+    (tmp_path / "in" / "sub" / "weights.bin").write_bytes(bytes(2400))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    model = opset.load(path)
+    urandom = os.urandom
+
+    def exchange(count):
+        if not (tmp_path / "out" / "away").exists():
+            (tmp_path / "out" / "sub").rename(tmp_path / "out" / "away")
+            (tmp_path / "out" / "sub").symlink_to(outside)
+        return urandom(count)
+
+    monkeypatch.setattr(os, "urandom", exchange)
+    model.save(tmp_path / "out" / "m.onnx")
+    assert os.listdir(outside) == [] and os.listdir(tmp_path / "out" / "away") == ["weights.bin"]
+
+
 def test_a_folder_of_models_that_is_exchanged_for_a_link_replaces_nothing_elsewhere(tmp_path, exchanging):
     write(tmp_path / "models" / "sub" / "m.onnx")
     victim = write(tmp_path / "outside" / "m.onnx")
