@@ -45,7 +45,7 @@ class Calls:
         passed = [self._constants.passed(scope, name, type_) for name, type_ in zip(names, inputs, strict=True)]
         signature, own_names = renamed(inputs, passed)
         memo = (
-            key, signature, tuple(sorted((name, each.SerializeToString()) for name, each in attributes.items())),
+            key, signature, frozenset((name, each.SerializeToString()) for name, each in attributes.items()),
             tuple(map(bool, names)), scope.unused, scope.guarded,
         )  # fmt: skip
         if memo not in self._outputs:

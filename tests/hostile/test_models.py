@@ -85,6 +85,14 @@ def test_the_name_of_an_attribute_is_not_utf8(tmp_path, name, code):
     refused(tmp_path, renamed(model_of(FUNCTION), name, b"\x80" * 5), code, "run", "--random")
 
 
+def test_an_attribute_of_a_call_is_named_by_no_text(tmp_path):
+    model = model_of(FUNCTION)
+    model.graph.node[0].attribute.add(name="other", type=2, i=1)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(renamed(model, b"other", b"\x80" * 5).SerializeToString())
+    own(attack("infer", path, "--report"), 0)
+
+
 def test_a_constant_has_two_outputs(tmp_path):
     text = """main (float[1, 1, 2, 2] x) => (y) { y = local.Map <body = b () => (z) {
         k, l = Constant <value = float[4] {1, 1, 2, 2}> ()
