@@ -44,7 +44,10 @@ class Algebra(NamedTuple):
 
 
 def _combined(function: Callable[..., Any], *sizes: Any) -> Any:
-    return None if None in sizes else function(*sizes)
+    try:
+        return None if None in sizes else function(*sizes)
+    except OverflowError:  # of a product of many sizes and a fraction
+        return None
 
 
 NUMBERS = Algebra(operator.eq, operator.le, operator.lt, _combined)

@@ -27,6 +27,8 @@ Array = NDArray[Any]
 
 _HEADER: Final = 8192
 """Bytes of the longest header that is read; numpy writes about a hundred."""
+_DIRECTORY: Final = 1 << 22
+"""Bytes of the longest directory of an archive that is read: that of 70,000 arrays."""
 _READERS: Final = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _NUMBERS: Final = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
@@ -119,7 +121,7 @@ def read_npz(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[
     `wanted` is called with the names in it, and returns those to read, with the names that the result has for them.
     """
     try:
-        with zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(_Pieces(file)) as archive:
             members: dict[str, zipfile.ZipInfo] = {}
             for info in archive.infolist():
                 if not info.filename.endswith(".npy"):
@@ -138,6 +140,20 @@ def read_npz(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[
             return found
     except _DAMAGED as error:
         raise ValueError(f"it is no archive as numpy writes them, or damaged: {error}") from error
+
+
+class _Pieces:
+    """An open file that is read in pieces: the directory of an archive, which zipfile reads as one, is bounded."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+
+    def read(self, count: int = -1) -> bytes:
+        """Return bytes. Raises ValueError where they are too many."""
+        if count > _DIRECTORY:
+            raise ValueError(f"its directory has {count:,} bytes, and at most {_DIRECTORY:,} are read")
+        return self._file.read(_DIRECTORY if count < 0 else count)
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Array:

@@ -133,7 +133,11 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
     facets = {name: change.attributes.get(name, AttributeChange()) for name in older.attributes | newer.attributes}
     counterparts = [_counterpart(before, after, facets[after.name], upwards) for before, after in pairs]
     positions = {parameter.name: index for index, parameter in enumerate(newer.inputs)}
-    inputs = {each.name: positions[facets[each.name].input] for each in removed if facets[each.name].input in positions}
+    inputs = {
+        each.name: positions[facets[each.name].input]
+        for each in removed
+        if facets[each.name].input in positions and each.type.removesuffix("s") in ("int", "float")
+    }
     drop: list[str] = []
     unsupported = [each.here.name for each in counterparts if not _is_convertible(each)]
     for each in removed:
@@ -149,7 +153,8 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
             for each in added
             if old[each.name] != each.default and not isinstance(old[each.name], dict)
         ]
-    from_front = () if upwards else tuple(name for name, facet in change.attributes.items() if facet.negative)
+    axes = [name for name, each in source.attributes.items() if facets[name].negative and each.type in ("int", "ints")]
+    from_front = () if upwards or not source.inputs else tuple(axes)
     return Derived(
         target,
         renamed=source.name != target.name,
@@ -196,7 +201,8 @@ def _is_convertible(pair: Counterpart) -> bool:
     """Whether an attribute's type stays, or its values are numbers, or element types, in both types."""
     here, there = pair.here, pair.there
     types = {here.type, there.type}
-    convertible = len(types) == 1 or types == {"int", "float"} or here.kind == there.kind == DATA_TYPE
+    convertible = len(types) == 1 or types == {"int", "float"}
+    convertible = convertible or (types == {"int", "string"} and here.kind == there.kind == DATA_TYPE)
     return convertible and (here.default is None or pair.value(here.default) is not None)
 
 
