@@ -403,7 +403,8 @@ class Match:
         """Return the size that an entry of a pattern stands for, None where it is not known; a size as it is."""
         if not isinstance(wanted, Size):
             return wanted
-        return self._value(wanted.choices[0]) if len(wanted.choices) == 1 else None
+        size = self._value(wanted.choices[0]) if len(wanted.choices) == 1 else None
+        return None if isinstance(size, float) else size  # no shape has a fraction
 
     def _shown(self, pattern: Pattern) -> str:
         """Return a pattern as a message shows it, with the sizes that are known."""

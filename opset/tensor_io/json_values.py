@@ -19,6 +19,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -202,6 +203,7 @@ def _element(value: Any, dtype: np.dtype[Any]) -> Any:
     raise ValueError(f"{_shown(value)} is no element of {'text' if kind == 'O' else dtype.name}")
 
 
+@lru_cache(maxsize=64)
 def _family(dtype: np.dtype[Any]) -> str:
     """Return "O" for text, "b", "i" for all integers, "f" for all floats."""
     if dtype.kind in "Ob":
