@@ -132,7 +132,10 @@ def _unshared(key: str, said: Any, own: tuple[OpSchema, Docs], named: tuple[OpSc
     entries, others = _entries(key, *own), _entries(key, *named)
     if entries and list(entries.items()) == list(others.items()):
         return {}
-    if not entries or key not in NAMED_KEYS or list(others | entries) != list(entries):
+    together = list(others | entries)
+    if key == "attributes":  # those of a version are in the order of their names
+        together.sort()
+    if not entries or key not in NAMED_KEYS or together != list(entries):
         return None
     same = {name for name in others if entries[name] == others[name]}
     return {name: each for name, each in said.items() if name not in same} if same else None

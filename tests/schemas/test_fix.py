@@ -57,3 +57,26 @@ def test_files_that_cannot_be_loaded_or_have_comments_are_left_alone(tmp_path):
 def test_nothing_of_the_standard_changes():
     found = fixes(FOLDER, SETS)
     assert (found.texts, found.commented) == ({}, [])
+
+
+def test_an_attribute_before_the_shared_ones_leaves_them_shared(tmp_path):
+    path = tmp_path / "com.acme" / "A.yaml"
+    path.parent.mkdir()
+    text = """operator: A
+family: f
+versions:
+- since: 2
+  change:
+    attributes: {a: {removed: int}}
+    adapters: {up: written, down: derived}
+  doc: d
+  attributes:
+    b: {type: int, doc: d}
+- since: 1
+  same_as: 2
+  shares: [attributes]
+  attributes:
+    a: {type: int, doc: d}
+"""
+    path.write_text(text)
+    assert fixed_text(load_operator(path, SETS), SETS) == text
