@@ -121,7 +121,7 @@ CODES: dict[str, str] = {
     "I202": "an input has a type that its operator does not take",
     "I203": "the node is malformed for its operator",
     "I301": "inference functions cannot be loaded",
-    "I302": "the inference rule that an operator names cannot be used",
+    "I302": "the inference rule of an operator cannot be used",
     "I401": "the inference was stopped: it takes more than it may",
     "C101": "the operator is not known",
     "C102": "the operator does not exist at the model's own version",

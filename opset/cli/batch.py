@@ -165,6 +165,8 @@ def save(
         if external != "inline" and any(map(is_external, tensors(model.proto))):
             notes.append("external data is not part of the stream; it stays where it is")
         return STREAM
+    if external == "link":
+        notes.append("data files that were linked have two names: give --allow-external-root to read either model")
     if where.file:
         model.save(where.file, external=external, force=force)
         return where.file

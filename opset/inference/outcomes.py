@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import copysign
+from operator import index as index_of
 from typing import Any, NamedTuple
 
 from opset.errors import printable
 from opset.inference.call import MAX_DATA, Call, Constant, Element, Unknown
-from opset.inference.dimensions import TooComplex, upper
+from opset.inference.dimensions import Dim, Size, TooComplex, upper
 from opset.inference.types import MAX_RANK, Shape, Type, mapped, of_text
 from opset.inference.types import shown as shown_shape
 from opset.opsets.hooks import Hook
@@ -136,19 +137,34 @@ def complete(
         if result is None:
             found.append(base)
             continue
-        type_, problem = _bounded(_as_type(result, base), index, call)
+        try:
+            type_, problem = _bounded(_as_type(result, base), index, call)
+        except TypeError as error:  # only functions of a user-defined domain return such
+            found.append(base)
+            problems.append(_no_shape(call.schema, index, error))
+            continue
         found.append(type_)
         problems += problem
     return tuple(found), tuple(problems)
 
 
 def _as_type(result: Any, base: Type | None) -> Type:
-    """Return one result of a rule, a shape or a type, as a type; what it leaves out comes from the signature's."""
+    """Return one result of a rule, a shape or a type, as a type; what it leaves out comes from the signature's.
+
+    Raises TypeError where a size is none.
+    """
     if not isinstance(result, Type):
-        return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, tuple(result))
-    if base is None or base.kind != result.kind:
-        return result
-    return Type(result.kind, result.element or base.element, result.shape, result.inner or base.inner)
+        shape = tuple(map(_as_size, result))
+        return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, shape)
+    found = result if result.shape is None else result._replace(shape=tuple(map(_as_size, result.shape)))
+    if base is None or base.kind != found.kind:
+        return found
+    return Type(found.kind, found.element or base.element, found.shape, found.inner or base.inner)
+
+
+def _as_size(size: Any) -> Size | None:
+    """Return a size of a rule's result, whole numbers of numpy as plain ones. Raises TypeError for anything else."""
+    return size if size is None or size.__class__ is int or isinstance(size, Dim) else index_of(size)
 
 
 def _bounded(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
@@ -166,6 +182,11 @@ def _bounded(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
         kept = [None if isinstance(size, int) and size >= 2**63 else size for size in shape]
         return type_._replace(shape=tuple(kept)), []
     return type_, []
+
+
+def _no_shape(schema: OpSchema, index: int, error: TypeError) -> Problem:
+    message = f"the inference function of {schema.name} {schema.since_version} returns no shape for output {index}"
+    return Problem("I302", message, printable(str(error)))
 
 
 def _unfit(schema: OpSchema, why: str) -> Problem:

@@ -220,6 +220,21 @@ class Files:
         finally:
             os.close(descriptor)
 
+    def link(self, place: Place, path: str, descriptor: int) -> None:
+        """Make another name for an open file at a path, to be renamed to its place. Raises UsageError U104."""
+        temporary = f".opset-{os.urandom(8).hex()}.tmp"
+        self._waiting.append((temporary, place))
+        folder = place.folder
+        try:
+            os.link(path, folder.at(temporary), dst_dir_fd=folder.descriptor, follow_symlinks=False)
+            made = folder.status(temporary)
+            if made is None or not os.path.samestat(made, os.fstat(descriptor)):
+                raise OSError(errno.ESTALE, "the file was exchanged meanwhile")
+        except OSError as error:
+            why, help = error.strerror or str(error), "copy the data instead: external='copy'"
+            finding = Finding("U104", "a hard link cannot be made", why=why, help=help, file=place.path)
+            raise UsageError(finding) from error
+
     def commit(self) -> None:
         """Rename every file to its place, the last one when the others are safe on the disk."""
         *before, last = self._waiting

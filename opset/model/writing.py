@@ -26,7 +26,7 @@ from opset.model.files import TEMPORARY, Files, Place, exists
 from opset.model.parts import ModelParts, Piece, chunks
 from opset.model.source import NO_WAIT, OPEN, Source, resolved
 
-MODES: Final = ("auto", "keep", "copy", "inline", "move")
+MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 
 
 def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
@@ -38,6 +38,8 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
     - "keep": locations stay as they are, and the files are not opened;
     - "copy": the files are copied beside the output, under the same relative locations (a file system that can share
       blocks between files does so);
+    - "link": the same, by hard links, which need no space; from then on a folder that holds one of the two names has to
+      be allowed (`allow_external_roots`), and the onnx package reads neither;
     - "inline": the data goes into the model;
     - "move": this and the large data of all other dense tensors goes into one new file beside the output,
       `<output's name>.data` (few readers take sparse tensors from there).
@@ -87,7 +89,7 @@ def save_in_place(
     path = os.path.join(folder, relative)
     if os.path.islink(path):
         folder, relative = _target_of_link(path, roots)
-        if external in ("copy", "move") and os.path.dirname(relative):
+        if external in ("copy", "link", "move") and os.path.dirname(relative):
             why = "its data would be in another folder than the link"
             raise UsageError(Finding("U103", f"external='{external}' does not fit a link", why=why, file=path))
         external = "keep" if external == "auto" else external
@@ -132,8 +134,8 @@ def _write(model: ModelParts, place: Place, external: str, files: Files) -> None
     if external == "auto":
         kept = model.folder is None or model.folder.holds(place.folder.path)
         external = "keep" if kept else "copy"
-    if external == "copy":
-        _bring(model, place, files)
+    if external in ("copy", "link"):
+        _bring(model, place, files, link=external == "link")
     elif external == "move":
         model = _moved(model, place, files)
     elif external == "inline":
@@ -266,8 +268,8 @@ def _folder(model: ModelParts) -> external_data.Folder | None:
     return model.folder
 
 
-def _bring(model: ModelParts, output: Place, files: Files) -> None:
-    """Copy every data file of the model beside the output, under its relative location."""
+def _bring(model: ModelParts, output: Place, files: Files, *, link: bool) -> None:
+    """Copy or link every data file of the model beside the output, under its relative location."""
     folder = _folder(model)
     if folder is None:
         return
@@ -280,7 +282,12 @@ def _bring(model: ModelParts, output: Place, files: Files) -> None:
             if brought.setdefault(parts, location) != location:
                 continue  # two ways to write one path, such as ./data and data
             target = Place(files.inside(output.folder, parts[:-1]), parts[-1])
-            if _needs_copy(file, target, files.force):
+            if not _needs_copy(file, target, files.force):
+                continue
+            if link:
+                with file.descriptor() as descriptor:
+                    files.link(target, file.real, descriptor)
+            else:
                 files.write(target, [wire.Segment(file, 0, file.size)], [file])
         except NotADirectoryError as error:
             problems += _misplaced(location, str(error.strerror)).findings

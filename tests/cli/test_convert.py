@@ -420,6 +420,7 @@ def external(folder):
     [
         ("auto", ["out/m-opset13.onnx", "out/weights.bin"]),
         ("copy", ["out/m-opset13.onnx", "out/weights.bin"]),
+        ("link", ["out/m-opset13.onnx", "out/weights.bin"]),
         ("keep", ["out/m-opset13.onnx"]),
         ("inline", ["out/m-opset13.onnx"]),
         ("move", ["out/m-opset13.onnx", "out/m-opset13.onnx.data"]),
@@ -429,7 +430,10 @@ def test_external_data_goes_where_it_is_asked_to(mode, expected, external):
     result = run("convert", "model/m.onnx", "--to", 13, "-o", "out/", "--external-data", mode)
     assert result.exit_code == 0, result.output
     assert [name for name in files(external) if name.startswith("out")] == expected
-    if mode != "keep":
+    if mode == "link":
+        assert (external / "out/weights.bin").samefile(external / "model/weights.bin")
+        assert "note: data files that were linked have two names" in result.output
+    elif mode != "keep":
         assert numpy_helper.to_array(onnx.load("out/m-opset13.onnx").graph.initializer[0]).sum() == sum(range(600))
 
 

@@ -86,3 +86,19 @@ def test_the_standards_operators_have_their_rules():
     with pytest.raises(InferenceError) as caught:
         inference.infer("Add")(lambda call: ())
     assert caught.value.code == "I301"
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [("(2.5,)", "float"), ("3", "not iterable"), ("'N'", "str"), ("Type('tensor', 'float', (2.5,))", "float")],
+)
+def test_a_result_that_is_no_shape_is_told(tmp_path, value, why):
+    functions = FUNCTIONS.replace("(first * times, *others)", value).replace(", infer", ", Type, infer")
+    (finding,) = result(tmp_path, functions=functions).findings
+    assert finding.code == "I302" and "node number 0 (Scale)" in finding.place and why in finding.why
+    assert finding.message == "the inference function of Scale 1 returns no shape for output 0"
+
+
+def test_whole_numbers_of_numpy_are_sizes(tmp_path):
+    functions = f"import numpy\n{FUNCTIONS}".replace("first * times", "numpy.int64(6)")
+    assert str(result(tmp_path, functions=functions).type("y")) == "float[6, 2]"

@@ -278,12 +278,12 @@ def test_a_model_without_a_folder(tmp_path):
     for mode in ("auto", "keep"):
         loaded.save(tmp_path / f"{mode}.onnx", external=mode)
         assert (tmp_path / f"{mode}.onnx").read_bytes() == path.read_bytes()
-    for mode in ("copy", "inline", "move"):
+    for mode in ("copy", "link", "inline", "move"):
         with pytest.raises(UsageError) as refused:
             loaded.save(tmp_path / "out.onnx", external=mode)
         assert refused.value.code == "U103"
     plain = load(model_of().SerializeToString())
-    for mode in ("copy", "inline", "move"):
+    for mode in ("copy", "link", "inline", "move"):
         plain.save(tmp_path / f"{mode}.onnx", external=mode)
     assert not list(tmp_path.glob("*.data"))
 
@@ -350,6 +350,32 @@ def test_elsewhere_it_is_copied(path, tmp_path):
     assert (tmp_path / "out" / "sub" / "more").stat().st_nlink == 1
     load(path).save(out, force=True, external="copy")
     assert out.read_bytes() == path.read_bytes()
+
+
+def test_it_may_be_linked(path, tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    out, roots = tmp_path / "out" / "out.onnx", [path.parent]
+    before = payloads(load(path))
+    changed(path).save(out, external="link")
+    assert os.path.samefile(tmp_path / "out" / "sub" / "more", path.parent / "sub" / "more")
+    assert listing(tmp_path / "out") == ["out.onnx", "sub/more", "weights"]
+    assert payloads(load(out, allow_external_roots=[tmp_path / "out"])) == before
+    with pytest.raises(ModelError, match="M209"):
+        payloads(load(path))
+    again = load(path, allow_external_roots=roots)
+    again.save(out, external="link", force=True)  # the links are there already
+    assert payloads(again) == before
+    os.unlink(tmp_path / "out" / "weights")
+
+    def across_devices(*_, **__):
+        raise OSError(18, "Invalid cross-device link")
+
+    with monkeypatch.context() as patch, pytest.raises(UsageError) as caught:
+        patch.setattr(os, "link", across_devices)
+        load(path, allow_external_roots=roots).save(tmp_path / "out" / "other.onnx", external="link")
+    assert caught.value.code == "U104"
+    assert caught.value.help == "copy the data instead: external='copy'"
+    assert listing(tmp_path / "out") == ["out.onnx", "sub/more"]
 
 
 def test_one_file_by_two_names_is_copied_once(tmp_path):
@@ -515,7 +541,7 @@ def test_the_output_never_replaces_data_that_the_model_uses(path, tmp_path):
     assert caught.value.code == "U103"
 
 
-@pytest.mark.parametrize("mode", ["copy", "inline", "move"])
+@pytest.mark.parametrize("mode", ["copy", "link", "inline", "move"])
 def test_a_save_is_all_or_nothing(path, tmp_path, mode):
     (tmp_path / "out").mkdir()
     for break_it, code in [
@@ -524,7 +550,7 @@ def test_a_save_is_all_or_nothing(path, tmp_path, mode):
         (lambda: (path.parent / "sub" / "more").symlink_to("/etc/hostname"), "M201"),
     ]:
         break_it()
-        if code == "M205" and mode == "copy":
+        if code == "M205" and mode in ("copy", "link"):
             continue  # files are taken as they are
         with pytest.raises(ModelError) as caught:
             changed(path).save(tmp_path / "out" / "out.onnx", external=mode)
@@ -532,7 +558,7 @@ def test_a_save_is_all_or_nothing(path, tmp_path, mode):
         assert os.listdir(tmp_path / "out") == []
 
 
-@pytest.mark.parametrize("mode", ["copy", "move"])
+@pytest.mark.parametrize("mode", ["copy", "link", "move"])
 def test_a_failure_at_the_last_step_takes_the_data_back(path, tmp_path, monkeypatch, mode):
     (tmp_path / "out").mkdir()
     renamed = []
