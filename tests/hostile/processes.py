@@ -6,13 +6,13 @@ The seconds are CPU time, so that they hold on a loaded machine; what waits with
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,10 +48,13 @@ def python(
     """Return how Python with these arguments ends; `stdin` is bytes, or an open file."""
     environment = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1]), "OPENBLAS_NUM_THREADS": "1"}
     begun = time.monotonic()
+    told, tells = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, *map(str, arguments)], cwd=cwd, env=environment | dict(env or {}), preexec_fn=_limit,
+        [sys.executable, "-I", "-S", "-c", LAUNCHER, str(tells), sys.executable, *map(str, arguments)],
+        cwd=cwd, env=environment | dict(env or {}), pass_fds=(tells,), start_new_session=True,
         stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
+    os.close(tells)
     kept: list[bytes] = [b"", b""]
     threads = [
         threading.Thread(target=_keep, args=(stream, kept, number, process))
@@ -61,19 +64,36 @@ def python(
         threads.append(threading.Thread(target=_feed, args=(process, stdin)))
     for thread in threads:
         thread.start()
-    timer = threading.Timer(PATIENCE, process.kill)
+    timer = threading.Timer(PATIENCE, _end, [process])
     timer.start()
     try:
-        _, status, usage = os.wait4(process.pid, 0)
+        process.wait()
     finally:
         timer.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
+    with open(told, encoding="ascii") as report:
+        status, peak = map(int, report.read().split() or (-signal.SIGKILL, 0))
     for thread in threads:
         thread.join()
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
-    return Outcome(process.returncode, kept[0], kept[1], time.monotonic() - begun, usage.ru_maxrss / 1024)
+    return Outcome(status, kept[0], kept[1], time.monotonic() - begun, peak / 1024)
+
+
+LAUNCHER = f"""
+import os, resource, signal, sys
+child = os.fork()
+if not child:
+    os.close(int(sys.argv[1]))
+    resource.setrlimit(resource.RLIMIT_AS, ({ADDRESS_SPACE}, {ADDRESS_SPACE}))
+    resource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS + 1}))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    os.execv(sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(child, 0)
+os.write(int(sys.argv[1]), b"%d %d" % (os.waitstatus_to_exitcode(status), usage.ru_maxrss))
+"""
+"""Sets the limits and starts the attack, from a small process: of the one that forks, the memory counts too."""
 
 
 def attack(*arguments: str | Path, **options: Any) -> Outcome:
@@ -89,11 +109,10 @@ def own(outcome: Outcome, *statuses: int) -> Outcome:
     return outcome
 
 
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a launcher and what it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _keep(stream: Any, kept: list[bytes], number: int, process: subprocess.Popen[bytes]) -> None:
@@ -102,7 +121,7 @@ def _keep(stream: Any, kept: list[bytes], number: int, process: subprocess.Popen
         size += len(part)
         parts.append(part)
         if size > KEPT:
-            process.kill()
+            _end(process)
             break
     kept[number] = b"".join(parts)
 
