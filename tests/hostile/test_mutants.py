@@ -7,7 +7,7 @@ import pytest
 
 from tests.fuzz.mutants import FAULTS, Job, drawn, outcomes_of
 
-COUNTS = {"models": 250, "nodes": 250}
+COUNTS = {"models": 250, "nodes": 250, "schemas": 60, "values": 250}
 
 
 @pytest.mark.parametrize("kind", COUNTS)
