@@ -219,6 +219,9 @@ def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
     Raises ModelError where the model is malformed.
     """
     index = ModelIndex(proto, known_domains)
+    for body in index.bodies:
+        if body.function:
+            index.imports(body)
     verify(index.bodies)
     return index
 

@@ -45,6 +45,7 @@ def converted(
     if dims:
         model = _with_sizes(model, dims)
     index = index_model(model.proto, registry.domains)
+    index.call_order()
     target = within(target, index.opsets)
     reached = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     before = index.proto.ir_version

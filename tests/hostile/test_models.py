@@ -1,6 +1,7 @@
 """Malformed models, each the smallest of a class that once ended with an internal error."""
 
 import numpy as np
+import onnx.parser
 import pytest
 
 from opset.model import proto as pb
@@ -121,3 +122,17 @@ def test_a_node_has_two_graphs_in_attributes_of_one_name(tmp_path, verb):
     del node.attribute[1].g.node[1:], node.attribute[2].g.node[0].attribute[:]
     options = {"infer": ("-o", tmp_path / "out.onnx"), "run": ("--random",), "convert": ("--to", "9", "--plan")}[verb]
     refused(tmp_path, model, "M113", verb, *options)
+
+
+FUNCTIONS = """<ir_version: 10, opset_import: ["": 21, "d": 1]> main (float[2] x) => (float[2] y) { y = Relu (x) }
+    <opset_import: ["": 21, "d": 1], domain: "d"> f (v) => (w) { w = d.g (v) }
+    <opset_import: ["": 21, "d": 1], domain: "d"> g (v) => (w) { w = d.f (v) }"""
+
+
+@pytest.mark.parametrize("verb", ["infer", "run", "convert"])
+@pytest.mark.parametrize(("code", "calls", "version"), [("M114", "d.g", 21), ("M107", "Relu", 0)])
+def test_a_function_that_nothing_calls_is_malformed(tmp_path, verb, code, calls, version):
+    model = onnx.parser.parse_model(FUNCTIONS.replace("d.g", calls))
+    model.functions[0].opset_import[0].version = version
+    options = {"infer": ("-o", tmp_path / "out.onnx"), "run": ("--random",), "convert": ("--to", "17")}[verb]
+    refused(tmp_path, model, code, verb, *options)
