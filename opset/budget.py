@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["steps", "bytes", "seconds"]
+ALLOW_MORE = "allow more: --max-steps, --max-bytes, --timeout, or Limits(max_steps=…, max_bytes=…, timeout=…)"
+"""What helps where a conversion or an inference has used up its budget."""
 _NEVER = float("inf")
 _NO_LIMIT = 1 << 62
 
@@ -25,6 +27,7 @@ class Limits:
     - `max_steps`: in an evaluation, nodes that are run, counted each time they run, and calls of functions and graphs;
       elsewhere, nodes and elements that are worked on;
     - `max_bytes`: in an evaluation, bytes of all values that are live at once; in a conversion, bytes that it adds;
+      in an inference, those that it keeps, estimated;
     - `timeout`: seconds.
     """
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opset.budget import Exhausted, Limits
+from opset.budget import ALLOW_MORE, Exhausted, Limits
 from opset.errors import Collected, Finding, InferenceError, quoted
 from opset.inference.binding import bind_dims, check_names, names_of_inputs
 from opset.inference.dimensions import Dim, Size
@@ -25,7 +25,6 @@ from opset.opsets.registry import Schemas, registry_with
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
 
-ALLOW_MORE = "allow more: --max-steps, --max-bytes, --timeout, or Limits(max_steps=…, max_bytes=…, timeout=…)"
 KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "nothing"
 """How much is known of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
 

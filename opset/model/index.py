@@ -189,6 +189,7 @@ class ModelIndex:
         self.bodies = bodies(proto)
         self.functions = {function_key(body.proto): body for body in self.bodies if body.function}
         self._imports: dict[Body, dict[str, int]] = {}
+        self._call_order: list[Body] | None = None
 
     @property
     def main(self) -> Body:
@@ -211,7 +212,9 @@ class ModelIndex:
 
     def call_order(self) -> list[Body]:
         """The functions, callers before those that they call. Raises ModelError M114 where they call in a cycle."""
-        return _call_order(self.functions)
+        if self._call_order is None:
+            self._call_order = _call_order(self.functions)
+        return self._call_order
 
 def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
     """Return the index of a ModelProto whose names are verified; `known_domains` are those that have schemas.

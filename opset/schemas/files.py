@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Final
 
-_OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+from opset.model.source import NO_WAIT, OPEN
 
 
 class TooLarge(ValueError):
@@ -20,7 +19,7 @@ def file_bytes(path: Path | str, most: int) -> bytes:
     Raises OSError where it cannot be read, TooLarge, and ValueError with the reason where it is no such file: a pipe
     would wait for a writer, and a device never ends.
     """
-    with open(os.open(path, _OPEN), "rb") as file:
+    with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is no regular file")

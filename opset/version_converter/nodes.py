@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opset.budget import Budget, Exhausted
+from opset.budget import ALLOW_MORE, Budget, Exhausted
 from opset.errors import Finding, printable
 from opset.model.attributes import attribute_type
 from opset.model.elements import element_name
@@ -25,7 +25,6 @@ from opset.version_converter.routes import Counted, Route, Routes, Step, Verdict
 
 # What versions 1 to 8 of Constant can hold; a constant of another type is then an initializer.
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
-ALLOW_MORE = "allow more: --max-steps, --max-bytes, --timeout, or Limits(max_steps=…, max_bytes=…, timeout=…)"
 TRANSITION = 16
 """Steps of a node's transition, beside the elements that its adapter reads, computes and writes."""
 
