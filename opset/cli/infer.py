@@ -13,14 +13,14 @@ from typing import Any
 
 import click
 
-from opset.budget import Limits
+from opset.budget import ALLOW_MORE, Limits
 from opset.cli import output
 from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
 from opset.cli.configuration import Folders, folders_for, hooks_option
 from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for
 from opset.cli.limits import limits_options
 from opset.errors import LONGEST, Collected, brief, listing, printable, quoted
-from opset.inference.result import ALLOW_MORE, Inference, infer
+from opset.inference.result import Inference, infer
 from opset.inference.types import Type
 from opset.model.index import Labels, node_label
 from opset.opsets.registry import Registry
