@@ -1,0 +1,113 @@
+"""Nodes of a function in place of a call: names, attributes, metadata, subgraphs."""
+
+import pytest
+
+from opset.model.index import FreshNames, bodies
+from opset.model.splicing import Unfit, spliced
+from opset.model.syntax import parse_function, parse_model, parse_node
+
+HEAD = '<domain: "d", opset_import: ["": 18]> '
+
+
+def splice(function, call, around="y = Relu (x)"):
+    model = parse_model(f'<ir_version: 10, opset_import: ["": 18]> g (float x, float c) => (float y) {{ {around} }}')
+    return spliced(parse_function(HEAD + function), parse_node(call), FreshNames(bodies(model)))
+
+
+def shown(nodes):
+    return [(node.op_type, list(node.input), list(node.output), node.name) for node in nodes]
+
+
+def test_values_get_the_names_of_the_call_and_names_of_their_own():
+    function = "F (a, b) => (o) { t = Add (a, b)  [in] o = Mul (t, t) }"
+    made = splice(function, "[call] y = d.F (x, x)", "call__t = Relu (x)")
+    assert shown(made.nodes) == [
+        ("Add", ["x", "x"], ["call__t_1"], "call__Add"), ("Mul", ["call__t_1", "call__t_1"], ["y"], "call__in"),
+    ]  # fmt: skip
+
+
+def test_inputs_and_outputs_that_the_call_omits():
+    made = splice("F (a, lo, hi) => (o, p) { o = Clip (a, lo, hi)  p = Clip (a, , hi) }", "y = d.F (x, , c)")
+    assert shown(made.nodes) == [("Clip", ["x", "", "c"], ["y"], ""), ("Clip", ["x", "", "c"], ["y__p"], "")]
+    made = splice("F (a, lo, hi) => (o) { o = Clip (a, lo, hi) }", "y = d.F (x)")
+    assert shown(made.nodes) == [("Clip", ["x"], ["y"], "")]
+
+
+def test_attributes_come_from_the_call_else_the_default_else_are_absent():
+    function = "F <k, axis: int = 3, m> (a) => (o) { o = Op <p: int = @k, axis: int = @axis, q: int = @m> (a) }"
+    (node,) = splice(function, "y = d.F <k = 7, unused = 1> (x)").nodes
+    assert [(each.name, each.i, each.ref_attr_name) for each in node.attribute] == [("p", 7, ""), ("axis", 3, "")]
+    (node,) = splice(function, "y = d.F <k: int = @outer, axis = 1> (x)").nodes
+    assert [(each.name, each.i, each.ref_attr_name) for each in node.attribute] == [("p", 0, "outer"), ("axis", 1, "")]
+
+
+def test_a_reference_that_may_be_missing_does_not_hide_a_default():
+    function, call = "F <axis: int = 3> (a) => (o) { o = Op <axis: int = @axis> (a) }", "y = d.F <axis: int = @k> (x)"
+    with pytest.raises(Unfit, match="'k'"):
+        splice(function, call)
+    function = parse_function(HEAD + function)
+    (node,) = spliced(function, parse_node(call), FreshNames([]), certain={"k"}).nodes
+    assert node.attribute[0].ref_attr_name == "k"
+
+
+def test_values_of_subgraphs_get_new_names_and_capture_by_the_new_names():
+    function = """F <k> (a, n) => (o) {
+        t = Neg (a)
+        o = If (n) <then_branch = g () => (float[N] u) <float[N] t2> { x = Op <p: int = @k> (t)  t2 = Abs (x)
+                                                                      u = Add (t2, a) },
+                    else_branch = h () => (t) <float w = {1}> { v = Identity (w) }>
+    }"""
+    made = splice(function, "y = d.F <k = 5> (x, c)", "t = Neg (x)  y = Relu (t)").nodes
+    assert shown(made) == [("Neg", ["x"], ["y__t"], ""), ("If", ["c"], ["y"], "")]
+    then, other = (attribute.g for attribute in made[1].attribute)
+    assert shown(then.node) == [
+        ("Op", ["y__t"], ["y__x"], ""), ("Abs", ["y__x"], ["y__t2"], ""), ("Add", ["y__t2", "x"], ["y__u"], ""),
+    ]  # fmt: skip
+    assert then.node[0].attribute[0].i == 5
+    assert then.output[0].name == "y__u" and not then.output[0].type.tensor_type.shape.dim[0].dim_param
+    assert then.value_info[0].name == "y__t2"
+    assert other.output[0].name == "y__t" and other.initializer[0].name == other.node[0].input[0] == "y__w"
+
+
+def test_a_graph_that_the_call_gives_must_be_closed():
+    function = "F <body> (n) => (o) { o = If <then_branch: graph = @body, else_branch: graph = @body> (n) }"
+    call = "y = d.F <body = g () => (u) <float k = {1}> { u = Neg (k) }> (c)"
+    (node,) = splice(function, call).nodes
+    names = [attribute.g.node[0].output[0] for attribute in node.attribute]
+    assert names == ["y__u", "y__u_1"]
+    with pytest.raises(Unfit, match="'x'"):
+        splice(function, "y = d.F <body = g () => (u) { u = Neg (x) }> (c)")
+
+
+def test_outputs_that_are_inputs_or_other_outputs():
+    made = splice("F (a) => (a, o, o) { o = Neg (a) }", "p, q, r = d.F (x)").nodes
+    assert shown(made) == [("Neg", ["x"], ["q"], ""), ("Identity", ["x"], ["p"], ""), ("Identity", ["q"], ["r"], "")]
+    with pytest.raises(Unfit, match="'p'"):
+        splice("F (a, b) => (b) { o = Neg (a) }", "p = d.F (x)")
+
+
+def test_metadata_and_device_configurations_of_the_call_stay():
+    call = parse_node("[n] y = d.F (x)")
+    call.metadata_props.add(key="layer", value="1")
+    call.metadata_props.add(key="own", value="call")
+    configuration = call.device_configurations.add(configuration_id="c", pipeline_stage=2)
+    configuration.sharding_spec.add(tensor_name="y", device=[1])
+    function = parse_function(HEAD + "F (a) => (o) { t = Neg (a) o = Abs (t) }")
+    function.node[0].metadata_props.add(key="own", value="node")
+    first, last = spliced(function, call, FreshNames([])).nodes
+    assert [(each.key, each.value) for each in first.metadata_props] == [("own", "node"), ("layer", "1")]
+    assert [(each.key, each.value) for each in last.metadata_props] == [("layer", "1"), ("own", "call")]
+    assert [len(node.device_configurations[0].sharding_spec) for node in (first, last)] == [0, 1]
+    assert first.device_configurations[0].pipeline_stage == 2
+
+
+def test_types_of_values_are_kept_without_names_of_dimensions():
+    made = splice("F (a) => (o) <float[N, 3] t, float[2] o> { t = Neg (a) o = Abs (t) }", "y = d.F (x)")
+    (value,) = made.value_info
+    assert value.name == "y__t"
+    assert [dim.WhichOneof("value") for dim in value.type.tensor_type.shape.dim] == [None, "dim_value"]
+
+
+def test_calls_with_more_than_the_function_has():
+    with pytest.raises(Unfit, match="2 inputs and 1 outputs, and the function takes 1"):
+        splice("F (a) => (o) { o = Abs (a) }", "y = d.F (x, x)")
