@@ -133,7 +133,7 @@ class _Splice:
         return made
 
     def _bind(self, node: Any) -> set[str]:
-        """Give a node's attributes the values that they refer to; return the names of those that the call gave."""
+        """Set the attributes of a node that refer to the function's; return the names of those that have a value now."""
         absent, given = [], set()
         for index, attribute in enumerate(node.attribute):
             if not attribute.ref_attr_name:
