@@ -133,7 +133,7 @@ class _Splice:
         return made
 
     def _bind(self, node: Any) -> set[str]:
-        """Set the attributes of a node that refer to the function's; return the names of those that have a value now."""
+        """Set a node's attributes that refer to the function's; return the names of those that have a value now."""
         absent, given = [], set()
         for index, attribute in enumerate(node.attribute):
             if not attribute.ref_attr_name:
