@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from opset.reference.registration import KernelContext, kernel
     from opset.schemas.constraints import Violation
     from opset.schemas.model import example_versions
-    from opset.version_converter.registration import down, up
+    from opset.version_converter.registration import down, lower, up
     from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 _NAMES = {
@@ -54,7 +54,7 @@ _NAMES = {
     "opset.reference.registration": "KernelContext kernel",
     "opset.schemas.constraints": "Violation",
     "opset.schemas.model": "example_versions",
-    "opset.version_converter.registration": "down up",
+    "opset.version_converter.registration": "down lower up",
     "opset.version_converter.rewrite": "Builder Node Refusal Result",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -86,6 +86,7 @@ __all__ = [
     "infer",
     "kernel",
     "less",
+    "lower",
     "maximum",
     "minimum",
     "model_of",

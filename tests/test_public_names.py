@@ -40,7 +40,7 @@ def test_other_names_are_not():
 
 FOR_AUTHORS = """
     Builder Call Constant Dim KernelContext NUMBERS Node Refusal Result Shape Size Type Unknown Violation broadcast
-    ceil_div data differences down element_name equal example_versions feeds_of infer kernel less maximum minimum
+    ceil_div data differences down element_name equal example_versions feeds_of infer kernel less lower maximum minimum
     model_of optional parse_model product registry_with rounded_once sequence tensor up value_of variable
 """.split()
 

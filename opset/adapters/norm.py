@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opset.model.elements import NUMBERS
+from opset.model.elements import NUMBERS, element_name
 from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 IN_TRAINING = "convert a model that was exported for inference"
@@ -257,3 +257,26 @@ def instance_normalization_6_down(op: Builder, node: Node) -> Result:
     if node.need_rank(0) != 4:
         raise Refusal("C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four")
     return None
+
+
+@lower("LayerNormalization", since=17)
+def layer_normalization_lowered(op: Builder, node: Node) -> Result:
+    """Write the formula, up to the scale in the type of `stash_type`, as the operator is defined."""
+    element, stash = node.need_element(0), element_name(node.attr("stash_type"))
+    if stash is None:
+        raise Refusal("C103", "'stash_type' is no element type")
+    axis = node.attr("axis")
+    # Axes from a negative one on are the same ones for every rank.
+    axes = list(range(axis, 0 if axis < 0 else node.need_rank(0)))
+    x = node.input(0) if element == stash else op.Cast(node.input(0), to=NUMBERS[stash])
+    mean = op.ReduceMean(x, axes=axes)
+    centred = op.Sub(x, mean)
+    variance = op.ReduceMean(op.Mul(centred, centred), axes=axes)
+    deviation = op.Sqrt(op.Add(variance, op.const(node.attr("epsilon"), stash, [])))
+    y = op.Div(centred, deviation)
+    if element != stash:
+        y = op.Cast(y, to=NUMBERS[element])
+    y = op.Mul(y, node.input(1))
+    if node.input(2):
+        y = op.Add(y, node.input(2))
+    return y, mean, op.Reciprocal(deviation) if node.output(2) else ""

@@ -581,12 +581,15 @@ def _lost_versions(folder: Path, lock: Lock, operators: list[Operator]) -> Itera
 def _undeclared_adapters(
     folder: Path, operators: list[Operator], written: Collection[Adapter] | None
 ) -> Iterator[Finding]:
-    """Every written adapter belongs to a transition (S207), in the domains of this folder."""
+    """Every written adapter belongs to a transition, every lowering to a first version (S207), in these domains."""
     domains = {operator.domain for operator in operators}
     steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}
+    first = {(o.domain, o.name, o.schemas[0].since_version) for o in operators}
     for domain, name, since, direction in sorted(written or ()):
-        if domain in domains and (domain, name, since) not in steps:
-            message = f"an adapter {direction} is written for {name} {since}, which is no transition"
+        if domain in domains and (domain, name, since) not in (first if direction == "lower" else steps):
+            what = "a lowering" if direction == "lower" else f"an adapter {direction}"
+            why = "not its first version" if direction == "lower" else "no transition"
+            message = f"{what} is written for {name} {since}, which is {why}"
             yield Finding("S207", message, place=str(folder / shown(domain) / f"{name}.yaml"))
 
 

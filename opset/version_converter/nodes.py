@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,8 @@ class Context:
     conversion: Conversion
     names: FreshNames
     budget: Budget
+    lowered: Collection[tuple[str, str]] = ()
+    """Domain and name of the operators that are expressed by others, whatever the target has."""
     facts: dict[Body, ValueFacts] = field(default_factory=dict)
     valid: set[tuple[Any, ...]] = field(default_factory=set)
     passing: set[tuple[Any, ...]] = field(default_factory=set)
@@ -162,22 +164,17 @@ class BodyConversion:
         crossed: list[str] = []
         while pending:
             current, version = pending.pop()
-            domain = "" if current.domain == "ai.onnx" else current.domain
-            final = context.opsets.get(domain, version)
-            made = None
-            while made is None and (step := context.routes.step(domain, current.op_type, version, final)) is not None:
-                if isinstance(step, Refusal):
-                    raise Refusal(step.code, step.why, step.help)
-                if step.impossible:
-                    raise Refusal("C208", step.impossible)
-                if step.touches:
-                    made = self._cross(step, current, final)
-                version = step.version
+            try:
+                made = self._moved(current, version, crossed)
+            except Refusal as refusal:
+                if current is node:
+                    raise
+                # The operator that stands in the model is to blame, not one that nobody wrote.
+                why = f"it is expressed by {current.op_type}, and {refusal.why}"
+                raise Refusal(refusal.code, why, refusal.help) from None
             if made is None:
                 done.append(current)
             else:
-                assert isinstance(step, Step)
-                crossed.append(f"{current.op_type} {step.source.since_version} -> {step.target.since_version}")
                 pending.extend(reversed(made))
         if not crossed:
             return None
@@ -186,6 +183,29 @@ class BodyConversion:
         what = context.outcomes.setdefault(what, what)
         context.conversion.actions.append(Action(self._body, index, *counted, *what))
         return done
+
+    def _moved(self, current: Any, version: int, crossed: list[str]) -> list[tuple[Any, int]] | None:
+        """Take a node across its transitions up to the first that changes it: what it becomes, with versions.
+
+        None where it may stay as it is at the target. What is crossed is added to `crossed`.
+        """
+        context = self._context
+        domain = "" if current.domain == "ai.onnx" else current.domain
+        final = context.opsets.get(domain, self._versions.get(domain, version))
+        # What is lowered at an unchanged opset goes below the operator's first version, and from there to the target.
+        towards = 0 if (domain, current.op_type) in context.lowered else final
+        while (step := context.routes.step(domain, current.op_type, version, towards)) is not None:
+            if isinstance(step, Refusal):
+                raise Refusal(step.code, step.why, step.help)
+            if step.impossible:
+                raise Refusal("C208", step.impossible)
+            made = self._cross(step, current, final) if step.touches else None
+            if made is not None:
+                after = "lowered" if step.lowers else f"-> {step.target.since_version}"
+                crossed.append(f"{current.op_type} {step.source.since_version} {after}")
+                return made
+            version = step.version
+        return None
 
     def _validate(self, index: int) -> None:
         """Refuse (C103) a node that does not fit its operator's signature, asked once for nodes of one form."""
@@ -222,6 +242,8 @@ class BodyConversion:
             result = step.adapter(op, node)
             if result is not None:
                 self._check_types([(current, step.source.since_version)], "C103")
+            elif step.lowers:
+                raise RuntimeError(f"the lowering of {current.op_type} returns nothing")
         if result is None:
             result = run(step.derived, op, node, context.valid)
         if result is None:

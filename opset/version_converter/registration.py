@@ -1,9 +1,12 @@
 """Where meaning moved between two versions of an operator: one plain function a transition and direction.
 
-`opset/adapters/<family>.py` holds the adapters of the operators of that family. A function is found by its decorator:
+`opset/adapters/<family>.py` holds the adapters and lowerings of the operators of that family. A function is found by
+its decorator:
 
     @up("Softmax", since=13)          # a node as before version 13 -> one that is right at version 13
     @down("Softmax", since=13)        # a node of version 13 -> one that is right at the version before
+
+    @lower("Gelu", since=20)          # a node of version 20, the first -> nodes that are right at the version before
 
 It takes (op, node): a `Builder` that makes nodes, and a `Node` with what is known of the node to convert. It returns
 the values that replace the node's outputs, or None to leave the node as it is. It raises `Refusal` where meaning would
@@ -44,10 +47,19 @@ def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], A
     return LAYER.register("down", operators, since, domain)
 
 
+def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
+    """Register the lowering of the operators, which came with version `since`: it expresses a node by others.
+
+    What it makes is written in the version before `since`, and taken on from there. It returns values for all outputs
+    that are in use, or raises Refusal. Raises ConversionError C105 as `down` does.
+    """
+    return LAYER.register("lower", operators, since, domain)
+
+
 def written(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
-    """Return the (domain, operator, since, direction) of every adapter of the families, and of `own`."""
+    """Return the (domain, operator, since, direction) of every adapter and lowering of the families, and of `own`."""
     return frozenset(
         (*key, direction)
-        for direction in ("up", "down")
+        for direction in ("up", "down", "lower")
         for key in LAYER.registered(direction, families) | versions_of(direction, own or {})
     )

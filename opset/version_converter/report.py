@@ -6,8 +6,9 @@
      "nodes": {"total", "converted", "kept", "passed", "refused"},
      "errors": [{"code", "message", "place", "why", "help", "file"}], "omitted": number of further errors}
 
-Each of `places` is a converted node: {"graph": number in `graphs`, "node": index, "name"}. Domains are named as people
-write them. Strings of the model are as they are in the model; the text has them escaped and cut.
+`after` is 0 where the target lacks the operator, which is then lowered. Each of `places` is a converted node:
+{"graph": number in `graphs`, "node": index, "name"}. Domains are named as people write them. Strings of the model are
+as they are in the model; the text has them escaped and cut.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from opset.text import columns
 from opset.version_converter.result import Action, Conversion
 
 Data = Mapping[str, Any]
+FEW = 4
+"""Nodes in place of one that are not counted for the reader."""
 
 
 def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str, Any]:
@@ -81,6 +84,9 @@ def body(data: Data) -> list[str]:
         counts = Counter(each["becomes"])
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
         becomes = "kept" if each["kept"] else f"converted to {made}"
+        if not each["after"]:
+            size = len(each["becomes"])
+            becomes = f"lowered to {made}" if size <= FEW else f"lowered to {size} nodes: {made}"
         rows.append([brief(name), _span(each), str(each["nodes"]), becomes])
     lines = columns(rows, right=[2]) if len(rows) > 1 else []
     domains: dict[str, list[str]] = {}
@@ -124,7 +130,7 @@ def _place(action: Action, labels: Labels) -> dict[str, Any]:
 
 def _span(each: Data) -> str:
     same = each["before"] == each["after"]
-    return f"{each['before']}" if same else f"{each['before']} -> {each['after']}"
+    return f"{each['before']}" if same or not each["after"] else f"{each['before']} -> {each['after']}"
 
 
 def _nodes(count: int) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry, default_registry
-from opset.schemas.model import OpSchema
+from opset.schemas.model import Change, OpSchema
 from opset.schemas.names import shown
 from opset.version_converter.derive import Derived, derive
 from opset.version_converter.registration import LAYER, Adapter
@@ -34,6 +34,8 @@ class Step(NamedTuple):
     impossible: str
     touches: bool
     """Whether any node can need more than to be left alone."""
+    lowers: bool = False
+    """Whether the adapter is a lowering: the operator does not exist on the other side."""
 
 
 class Verdict(Enum):
@@ -120,11 +122,7 @@ class Routes:
         elif final >= source.since_version:
             return None
         elif position == 0:
-            return Refusal(
-                "C201",
-                f"{op_type} came with version {source.since_version}",
-                f"convert to {source.since_version} or newer",
-            )
+            return self._lowering(domain, op_type, source)
         else:
             newer, target = source, known[position - 1]
             written_in, direction = source.since_version - 1, "down"
@@ -149,6 +147,16 @@ class Routes:
         derived = derive(source, target, change)
         touches = bool(adapter or impossible or derived.touches)
         return Step(source, target, written_in, derived, adapter, impossible, touches)
+
+    def _lowering(self, domain: str, op_type: str, source: OpSchema) -> Step | Refusal:
+        """Return the step that expresses an operator's first version by operators that are older."""
+        since = source.since_version
+        hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
+        if hook is None:
+            if since > 1 and (why := self._adapters.left_out(domain)):
+                return Refusal("C105", why, TRUST)
+            return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
+        return Step(source, source, since - 1, derive(source, source, Change()), hook.function, "", True, lowers=True)
 
 
 def routes_of(registry: Registry) -> Routes:

@@ -248,3 +248,28 @@ def test_bfloat16_is_computed_in_a_wider_type(check):
     normal = (x - x.mean((2, 3), keepdims=True)) / np.sqrt(x.var((2, 3), keepdims=True) + np.float32(1e-5))
     expect = [normal * s.reshape(1, 3, 1, 1) + b.reshape(1, 3, 1, 1)]
     check([*as_bfloat16, instance, back], 22, 17, feeds, expect=expect, rtol=1e-2, atol=1e-2)
+
+
+def layer(axis=-1, outputs=("y",), **attributes):
+    return node("LayerNormalization", ["x", "s", "b"], list(outputs), axis=axis, **attributes)
+
+
+@pytest.mark.parametrize("axis", [0, 2, -1, -3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_layer_normalization_by_its_formula(check, axis, dtype):
+    x = (RNG.random((2, 3, 4, 5)) * 8 - 4).astype(dtype)
+    weights = {name: RNG.random(x.shape[axis:]).astype(dtype) for name in "sb"}
+    for to in (16, 13, 9, 7):
+        check(layer(axis, epsilon=1e-3), 17, to, {"x": x}, weights, rtol=1e-5, atol=1e-6)
+
+
+def test_statistics_of_layer_normalization(check):
+    x = RNG.random((2, 3, 4), np.float32)
+    weights = {name: RNG.random(4, np.float32) for name in "sb"}
+    check(layer(-1, ["y", "m", "d"]), 17, 11, {"x": x}, weights, outputs=["y", "m", "d"], rtol=1e-5, atol=1e-6)
+
+
+def test_layer_normalization_of_an_unknown_rank(check):
+    x = RNG.random((2, 3, 4), np.float32)
+    weights = {name: RNG.random(4, np.float32) for name in "sb"}
+    check(layer(-1), 17, 11, {"x": x}, weights, shapes={"x": None}, rtol=1e-5, atol=1e-6)
