@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opset.budget import Budget, Exhausted, Limits
+from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
 from opset.errors import Finding
 from opset.model import proto as pb
 from opset.model.container import Model
@@ -20,9 +20,10 @@ from opset.schemas.names import shown
 from opset.version_converter.facts import Inferred, ValueFacts
 from opset.version_converter.ir_version import set_ir_version
 from opset.version_converter.nodes import BodyConversion, Context
+from opset.version_converter.omitted import without_omitted
 from opset.version_converter.result import Conversion
 from opset.version_converter.rewiring import set_imports
-from opset.version_converter.routes import routes_of
+from opset.version_converter.routes import Verdict, routes_of
 from opset.version_converter.targets import Target, within
 
 BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
@@ -64,9 +65,20 @@ def converted(
     conversion.refusals += _too_new(index, versions, target, registry)
     if conversion.refusals:
         return conversion
+    limits, size = limits or Limits(), model.proto.ByteSize()
+    budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
+    if index.functions:
+        try:
+            model, index = _without_omitted(model, index, versions, conversion, target, registry, budget)
+        except Exhausted as exhausted:
+            conversion.refusals.append(
+                Finding("C401", "the conversion was stopped", "functions", exhausted.why, ALLOW_MORE)
+            )
+            return conversion
+        versions = _versions(index)
     proto = pb.ModelProto()
     proto.CopyFrom(model.proto)
-    _convert(model, index, proto, versions, conversion, target, registry, limits or Limits())
+    _convert(model, index, proto, versions, conversion, target, registry, budget, bool(limits.given()))
     if not conversion.refusals:
         conversion.changes = True
         conversion.model = model.with_proto(proto, changed=True)
@@ -114,15 +126,30 @@ def _too_new(
                 )  # fmt: skip
 
 
+def _without_omitted(
+    model: Model, index: ModelIndex, versions: Mapping[Body, dict[str, int]], conversion: Conversion, target: Target,
+    registry: Registry, budget: Budget,
+) -> tuple[Model, ModelIndex]:  # fmt: skip
+    """Return the model and its index with functions in which absent parameters look absent."""
+    routes = routes_of(registry)
+
+    def keeps(body: Body, position: int) -> bool:
+        verdict = routes.route(*body.operators[position], versions[body], target.opsets).verdict
+        return verdict in (Verdict.KEEP, Verdict.PASS)
+
+    proto, added = without_omitted(index, keeps, budget)
+    if proto is None:
+        return model, index
+    if added:
+        conversion.notes.append(f"functions added, since calls of one omit different parameters: {added}")
+    return model.with_proto(proto, changed=True), index_model(proto, registry.domains)
+
+
 def _convert(
     model: Model, index: ModelIndex, proto: Any, versions: Mapping[Body, dict[str, int]], conversion: Conversion,
-    target: Target, registry: Registry, limits: Limits,
+    target: Target, registry: Registry, budget: Budget, limited: bool,
 ) -> None:  # fmt: skip
     """Convert the copy of an indexed model."""
-    size = proto.ByteSize()
-    budget = Budget(
-        limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size
-    )
     messages = _messages(index, proto)
     context = Context(
         index, proto, messages, registry, routes_of(registry), target.opsets, conversion, FreshNames(index.bodies),
@@ -132,7 +159,7 @@ def _convert(
     def read(tensor: Any, limit: int) -> list[Any]:
         return tensor_values(model, tensor, limit)
 
-    inferred = Inferred(model, index, registry, budget if limits.given() else None)
+    inferred = Inferred(model, index, registry, budget if limited else None)
     for body in index.bodies:
         outer = context.facts.get(body.parent) if body.parent is not None else None
         context.facts[body] = ValueFacts(

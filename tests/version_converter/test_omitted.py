@@ -1,0 +1,202 @@
+"""Functions of which calls omit inputs or attributes: what is omitted looks absent to adapters."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+
+import opset
+from opset.errors import ConversionError
+
+node = helper.make_node
+RNG = np.random.default_rng(11)
+IMAGE = RNG.standard_normal((1, 2, 4, 6)).astype(np.float32)
+OURS = "local"
+
+
+def function(name, inputs, nodes, version, outputs=("b",), attributes=(), defaults=(), domains=()):
+    imports = [helper.make_opsetid("", version), *(helper.make_opsetid(each, 1) for each in domains)]
+    return helper.make_function(OURS, name, inputs, list(outputs), nodes, imports, list(attributes), list(defaults))
+
+
+def model(calls, functions, version, feeds, outputs=("y",), constants=()):
+    values = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in feeds.items()
+    ]
+    kind = onnx.TensorProto.FLOAT
+    results = [helper.make_tensor_value_info(name, kind, None) for name in outputs]
+    weights = [onnx.numpy_helper.from_array(value, name) for name, value in dict(constants).items()]
+    graph = helper.make_graph(calls, "g", values, results, weights)
+    imports = [helper.make_opsetid("", version), helper.make_opsetid(OURS, 1)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8, functions=functions)
+
+
+def call(inputs, outputs=("y",), name="F", **attributes):
+    return node(name, inputs, list(outputs), domain=OURS, **attributes)
+
+
+def ran(proto, feeds):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(proto.SerializeToString(), options, ["CPUExecutionProvider"]).run(None, feeds)
+
+
+def same(before, to, feeds):
+    after = opset.convert(before, to)
+    wanted, found = ran(before, feeds), ran(after, feeds)
+    valid = onnx.ModelProto.FromString(after.SerializeToString())
+    for value, output in zip(valid.graph.output, found, strict=True):
+        value.type.tensor_type.shape.dim.extend([onnx.TensorShapeProto.Dimension()] * output.ndim)
+    onnx.checker.check_model(valid)
+    for want, have in zip(wanted, found, strict=True):
+        assert (want.dtype, want.shape) == (have.dtype, have.shape)
+        np.testing.assert_allclose(have, want, rtol=1e-6, atol=1e-6)
+    return after
+
+
+def floats(*values):
+    return np.array(values, np.float32)
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+HIDDEN = 3
+WEIGHTS = {
+    kind: {
+        "x": RNG.standard_normal((5, 2, 4)).astype(np.float32),
+        "w": RNG.standard_normal((1, gates * HIDDEN, 4)).astype(np.float32),
+        "r": RNG.standard_normal((1, gates * HIDDEN, HIDDEN)).astype(np.float32),
+    }
+    for kind, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4))
+}
+HEADS = {name: RNG.standard_normal((1, 2, 3, 4)).astype(np.float32) for name in "qkv"}
+FORMS = [
+    # name, versions, formal inputs, actual inputs, feeds, constants, attributes
+    ("Clip", 11, 10, "abc", ["x"], {"x": IMAGE}, {}, {}),
+    ("Clip", 11, 10, "abc", ["x", "l"], {"x": IMAGE}, {"l": np.float32(-0.5)}, {}),
+    ("Clip", 11, 10, "abc", ["x", "", "l"], {"x": IMAGE}, {"l": np.float32(0.5)}, {}),
+    ("Split", 13, 18, "as", ["x"], {"x": IMAGE}, {}, {"axis": 2}),
+    ("Resize", 13, 11, "arsz", ["x", "", "s"], {"x": IMAGE}, {"s": floats(1, 1, 2, 2)}, {}),
+    ("Resize", 11, 13, "arsz", ["x", "r", "s"], {"x": IMAGE}, {"r": floats(), "s": floats(1, 1, 2, 2)}, {}),
+    ("Resize", 13, 11, "arsz", ["x", "", "", "z"], {"x": IMAGE}, {"z": ints(1, 2, 8, 12)}, {}),
+    ("Gemm", 11, 10, "abc", ["x", "w"], {"x": IMAGE[0, 0], "w": IMAGE[0, 1].T.copy()}, {}, {}),
+    ("DequantizeLinear", 13, 12, "asz", ["x", "s"], {"x": np.arange(6, dtype=np.uint8)}, {"s": np.float32(0.5)}, {}),
+    ("DequantizeLinear", 21, 20, "asz", ["x", "s"], {"x": np.arange(6, dtype=np.uint8)}, {"s": np.float32(0.5)}, {}),
+    ("RNN", 14, 13, "xwrbsi", "xwr", WEIGHTS["RNN"], {}, {"hidden_size": HIDDEN}),
+    ("GRU", 14, 13, "xwrbsi", "xwr", WEIGHTS["GRU"], {}, {"hidden_size": HIDDEN}),
+    ("LSTM", 14, 13, "xwrbsicp", "xwr", WEIGHTS["LSTM"], {}, {"hidden_size": HIDDEN}),
+    ("Attention", 23, 25, "qkvmpt", "qkv", HEADS, {}, {}),
+    ("Attention", 24, 23, "qkvmptn", "qkv", HEADS, {}, {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form[0]}-{form[1]}-{form[2]}-{len(form[4])}")
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+def test_inputs_that_all_calls_omit_are_absent(form, padded, nested):
+    operator, version, to, formals, actuals, feeds, constants, attributes = form
+    formals, actuals = list(formals), list(actuals)
+    outputs = ["one", "two"] if operator == "Split" else ["one"]
+    body = node(operator, formals, outputs, **attributes)
+    functions = [function("F", formals, [body], version, outputs)]
+    calls = [call(actuals + [""] * padded * (len(formals) - len(actuals)), ["y", "z"][: len(outputs)])]
+    if nested:
+        inner = node("F", formals, outputs, domain=OURS)
+        functions.append(function("Outer", formals, [inner], version, outputs, domains=[OURS]))
+        calls[0].op_type = "Outer"
+    before = model(calls, functions, version, feeds, ["y", "z"][: len(outputs)], constants)
+    after = same(before, to, feeds)
+    assert len(after.functions) == len(functions)
+
+
+def test_where_calls_differ_the_function_is_specialised():
+    body = [node("Clip", ["a", "l", "h"], ["b"])]
+    before = model(
+        [call(["x", *given], [y]) for y, given in (("y", "lh"), ("z", "l"), ("u", ["", "h"]), ("v", ["l", ""]))],
+        [function("F", ["a", "l", "h"], body, 11)], 11, {"x": IMAGE}, ["y", "z", "u", "v"],
+        {"l": np.float32(-0.5), "h": np.float32(0.5)},
+    )  # fmt: skip
+    assert len(same(before, 13, {"x": IMAGE}).functions) == 1
+    after = same(before, 10, {"x": IMAGE})
+    assert [each.name for each in after.functions] == ["F", "F_1", "F_2"]
+    assert [each.op_type for each in after.graph.node] == ["F", "F_1", "F_2", "F_1"]
+    bounds = [{name for each in made.node for name in each.input} & {"l", "h"} for made in after.functions]
+    assert bounds == [{"l", "h"}, {"l"}, {"h"}]
+
+
+def test_a_subgraph_reads_the_omitted_input_and_another_value_of_its_name():
+    clip = node("Clip", ["a", "l"], ["c"])
+    shadowing = [node("Constant", [], ["l"], value_float=0.25), node("Clip", ["a", "l"], ["c"])]
+    value = helper.make_tensor_value_info("c", 1, IMAGE.shape)
+    branches = {
+        "then_branch": helper.make_graph([clip], "then", [], [value]),
+        "else_branch": helper.make_graph(shadowing, "else", [], [value]),
+    }
+    body = [node("If", ["k"], ["b"], **branches)]
+    functions = [function("F", ["a", "k", "l"], body, 12)]
+    for condition, expected in ((True, IMAGE), (False, np.maximum(IMAGE, np.float32(0.25)))):
+        # onnxruntime crashes on the model as it was.
+        before = model([call(["x", "k"])], functions, 12, {"x": IMAGE}, constants={"k": np.array(condition)})
+        after = opset.convert(before, 10)
+        np.testing.assert_array_equal(ran(after, {"x": IMAGE})[0], expected)
+        clips = [each for branch in after.functions[0].node[0].attribute for each in branch.g.node]
+        assert sorted(len(each.attribute) for each in clips if each.op_type == "Clip") == [0, 1]
+
+
+def test_attributes_that_calls_omit_are_absent():
+    def refers(made, name, to):
+        made.attribute.add(name=name, ref_attr_name=to, type=onnx.AttributeProto.INT)
+        return made
+
+    softmax = refers(node("Softmax", ["a"], ["b"]), "axis", "k")
+    functions = [function("F", ["a"], [softmax], 11, attributes=["k"])]
+    outer = refers(node("F", ["a"], ["b"], domain=OURS), "k", "n")
+    functions.append(function("Outer", ["a"], [outer], 11, attributes=["n"], domains=[OURS]))
+    for name, some in (("F", functions[:1]), ("Outer", functions)):
+        same(model([call(["x"], name=name)], some, 11, {"x": IMAGE}), 13, {"x": IMAGE})
+    split = refers(node("Split", ["a"], ["b", "c"]), "axis", "k")
+    functions = [function("F", ["a"], [split], 2, ["b", "c"], attributes=["k"])]
+    outer = refers(node("F", ["a"], ["b", "c"], domain=OURS), "k", "n")
+    functions.append(function("Outer", ["a"], [outer], 2, ["b", "c"], attributes=["n"], domains=[OURS]))
+    x = {"x": RNG.random((2, 4)).astype(np.float32)}
+    both = [call(["x"], ["y", "z"], "Outer", n=1), call(["x"], ["u", "v"], "Outer")]
+    after = same(model(both, functions, 2, x, "yzuv"), 18, x)
+    assert [each.name for each in after.functions] == ["F", "F_1", "Outer", "Outer_1"]
+
+
+def test_a_model_without_omissions_keeps_its_functions_and_names_stay_free():
+    clip = function("F", ["a", "l"], [node("Clip", ["a", "l"], ["b"])], 11)
+    taken = function("F_1", ["a"], [node("Neg", ["a"], ["b"])], 11)
+    calls = [call(["x", "l"]), call(["y"], ["z"]), call(["z"], ["u"], "F_1"), call(["u"], ["w"], "F_2")]
+    before = model(
+        calls, [clip, taken, function("F_2", ["a"], [node("Abs", ["a"], ["b"])], 11)], 11, {"x": IMAGE}, ["w"],
+        {"l": np.float32(-0.5)},
+    )  # fmt: skip
+    after = same(before, 10, {"x": IMAGE})
+    assert [each.name for each in after.functions] == ["F", "F_3", "F_1", "F_2"]
+
+
+def test_a_required_input_that_a_call_omits_is_refused():
+    upsample = function("F", ["a", "s"], [node("Upsample", ["a", "s"], ["b"])], 9)
+    with pytest.raises(ConversionError, match="C103"):
+        opset.convert(model([call(["x"])], [upsample], 9, {"x": IMAGE}), 13)
+
+
+def test_combinations_of_omissions_are_bounded():
+    formals = [f"i{number}" for number in range(40)]
+    functions = [function("F40", formals, [node("Concat", formals, ["b"], axis=0)], 11)]
+    for level in range(40):
+        without = [*formals[:level], "", *formals[level + 1 :]]
+        calls = [
+            node(f"F{level + 1}", formals, ["p"], domain=OURS), node(f"F{level + 1}", without, ["q"], domain=OURS),
+            node("Add", ["p", "q"], ["b"]),
+        ]  # fmt: skip
+        functions.append(function(f"F{level}", formals, calls, 11, domains=[OURS]))
+    before = model([call(["x"] * 40, name="F0")], functions, 11, {"x": IMAGE})
+    with pytest.raises(ConversionError, match="C401"):
+        opset.convert(before, 10)
