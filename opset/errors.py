@@ -15,6 +15,7 @@ caller never parses a message.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -45,6 +46,8 @@ MOST = 4096
 """Characters of one part of a finding that is kept: a path may be that long."""
 KEPT, SHOWN = 1000, 100
 """Findings that an exception and JSON hold, and those that text shows; the others are counted."""
+PLACES = 3
+"""Places that text shows of refusals of one kind; the others are counted."""
 
 CODES: dict[str, str] = {
     "U101": "the target is not known",
@@ -192,6 +195,9 @@ def listing(names: Sequence[str], most: int = 20, show: Callable[[str], str] = b
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
+_QUOTED = re.compile(r"'[^']*'")
+
+
 class Finding(NamedTuple):
     """One thing that is wrong: a stable code, what, where, why and what would help.
 
@@ -217,18 +223,38 @@ class Finding(NamedTuple):
         """Return the same finding with its file named, unless it names one already."""
         return self if self.file else self._replace(file=file)
 
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """What it has in common with other refusals of a conversion, whatever names of values they quote; else ()."""
+        if self.code[:1] != "C":
+            return ()
+        return self.code, self.message, _QUOTED.sub("''", self.why), _QUOTED.sub("''", self.help), self.file
+
+
+def _places(findings: Sequence[Finding]) -> str:
+    places = [printable(finding.place) for finding in findings[:PLACES]]
+    more = len(findings) - len(places)
+    return "; ".join(places) + (f"; and {more:,} more" if more else "")
+
 
 class Collected(list[Finding]):
-    """Findings in order: the first are kept, the others are counted in `omitted`. A file may cause any number."""
+    """Findings in order: the first are kept, the others are counted in `omitted`. A file may cause any number.
+
+    Of a further kind, the first one is kept all the same, as long as there are not too many kinds.
+    """
 
     def __init__(self, findings: Iterable[Finding] = (), omitted: int = 0) -> None:
         super().__init__()
         self.omitted = omitted
+        self._kinds: set[tuple[str, ...]] = set()
         self.extend(findings)
 
     def append(self, finding: Finding) -> None:
         """Add a finding, its parts cut where they are very long, or count it."""
-        if len(self) < KEPT:
+        known = len(self._kinds)
+        if known < KEPT and (kind := finding.kind):
+            self._kinds.add(kind)
+        if len(self) < KEPT or len(self._kinds) > known:
             if max(map(len, finding)) > MOST:
                 finding = Finding(*[part if len(part) <= MOST else f"{part[:MOST]}…" for part in finding])
             super().append(finding)
@@ -244,6 +270,13 @@ class Collected(list[Finding]):
     def __iadd__(self, findings: Iterable[Finding]) -> Collected:  # type: ignore[misc, override]
         self.extend(findings)
         return self
+
+    def grouped(self) -> list[Finding]:
+        """Return the findings, refusals of one kind as one, with the first places and the number of the others."""
+        kinds: dict[object, list[Finding]] = {}
+        for index, finding in enumerate(self):
+            kinds.setdefault(finding.kind or index, []).append(finding)
+        return [found[0] if len(found) == 1 else found[0]._replace(place=_places(found)) for found in kinds.values()]
 
     def in_file(self, file: str) -> Collected:
         """Return the same with the file named in every finding that does not name one."""
@@ -268,8 +301,9 @@ class OpsetError(Exception):
         super().__init__()
 
     def __str__(self) -> str:
-        more = len(self.findings) - SHOWN + self.omitted
-        lines = [str(finding) for finding in self.findings[:SHOWN]]
+        kinds = self.collected.grouped()
+        more = max(len(kinds) - SHOWN, 0) + self.omitted
+        lines = [str(finding) for finding in kinds[:SHOWN]]
         return "\n".join([*lines, f"… and {more:,} more"] if more > 0 else lines)
 
     @property

@@ -58,17 +58,19 @@ def findings_of(data: Mapping[str, Any]) -> Collected:
 def write_errors(findings: Collected | OpsetError, stream: IO[str] | None = None) -> None:
     """Write findings in the layout of errors, on stderr or another stream, and where to read about their codes.
 
-    Only the first are written; of the others, how many there are.
+    Nodes that are refused for the same reason are one entry with their number. Only the first entries are written; of
+    the others, how many there are.
     """
     found = findings.collected if isinstance(findings, OpsetError) else findings
     stream = stream or sys.stderr
     if stream is sys.stderr:
         sys.stdout.flush()
-    for finding in found[:SHOWN]:
+    kinds = found.grouped()
+    for finding in kinds[:SHOWN]:
         head, newline, rest = str(finding).partition("\n")
         label, bracket, message = head.partition("] ")
         stream.write(f"{styled(label + bracket.rstrip(), 'red', stream)} {message}{newline}{rest}\n")
-    if (more := len(found) + found.omitted - SHOWN) > 0:
+    if (more := max(len(kinds) - SHOWN, 0) + found.omitted) > 0:
         stream.write(f"… and {more:,} more\n")
     codes = " ".join(dict.fromkeys(finding.code for finding in found))
     stream.write(styled(f"more: opset explain {codes}", "dim", stream) + "\n")
