@@ -13,7 +13,7 @@ from opset.budget import Limits
 from opset.cli import output
 from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
 from opset.cli.configuration import Folders, folders_for, hooks_option
-from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for, suffix
+from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, freeze_option, output_for, suffix
 from opset.cli.limits import limits_options
 from opset.errors import printable
 from opset.model.external import odd_keys
@@ -36,6 +36,7 @@ class Settings(NamedTuple):
 
     target: Target
     dims: dict[str, int]
+    freeze: tuple[str, ...]
     output: Output
     external: str
     roots: tuple[Path, ...]
@@ -53,14 +54,15 @@ class Settings(NamedTuple):
 @click.option("--ir-version", type=int, metavar="N", help="IR version; without it, as high as needed and no higher.")
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @dims_option
+@freeze_option
 @hooks_option
 @limits_options
 @writing("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...], to: tuple[str, ...], release: str | None, runtime: str | None, ir_version: int | None,
-    dims: dict[str, int], limits: Limits, given: str | None, in_place: bool, force: bool, plan_only: bool,
-    external: str, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool | None, jobs: int, quiet: bool,
-    form: str,
+    dims: dict[str, int], freeze: tuple[str, ...], limits: Limits, given: str | None, in_place: bool, force: bool,
+    plan_only: bool, external: str, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool | None,
+    jobs: int, quiet: bool, form: str,
 ) -> int:  # fmt: skip
     """Convert models to other operator set versions, all or nothing.
 
@@ -77,7 +79,7 @@ def command(
     where = output_for(given, in_place, models)
     if not plan_only:
         refuse_terminal(where)
-    settings = Settings(target, dims, where, external, roots, plan_only, force, form == "json", limits)
+    settings = Settings(target, dims, freeze, where, external, roots, plan_only, force, form == "json", limits)
     # The report goes where the model does not.
     stream = sys.stderr if where.stream and not plan_only else sys.stdout
 
@@ -98,7 +100,7 @@ def _start(settings: Settings, folders: Folders) -> Work:
 
 def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
     loaded = opened(model, settings.roots)
-    made = converted(loaded, settings.target, registry, settings.dims, settings.limits)
+    made = converted(loaded, settings.target, registry, settings.dims, settings.limits, settings.freeze)
     made.refusals = made.refusals.in_file(model.path)
     odd = odd_keys(loaded.proto)
     made.notes += [f"{each.place}: {each.why} (opset explain {each.code})" for each in odd]

@@ -17,7 +17,7 @@ from opset.budget import ALLOW_MORE, Limits
 from opset.cli import output
 from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
 from opset.cli.configuration import Folders, folders_for, hooks_option
-from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, output_for
+from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, freeze_option, output_for
 from opset.cli.limits import limits_options
 from opset.errors import LONGEST, Collected, brief, listing, printable, quoted
 from opset.inference.result import Inference, infer
@@ -38,6 +38,7 @@ class Settings:
 
     output: Output | None
     dims: dict[str, int]
+    freeze: tuple[str, ...]
     overwrite: bool
     strict: bool
     check_types: bool
@@ -52,6 +53,7 @@ class Settings:
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @dims_option
+@freeze_option
 @click.option("--report", is_flag=True, help="Report the type of every value, node by node, and every gap.")
 @click.option("--check-types", is_flag=True, help="Check inputs of nodes against the types that operators accept.")
 @click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
@@ -60,8 +62,8 @@ class Settings:
 @limits_options
 @writing("Write the model with value_info to this path.")
 def command(
-    inputs: tuple[str, ...], dims: dict[str, int], given: str | None, in_place: bool, folders: tuple[Path, ...],
-    allow_hooks: bool | None, jobs: int, quiet: bool, form: str, **asked: Any,
+    inputs: tuple[str, ...], dims: dict[str, int], freeze: tuple[str, ...], given: str | None, in_place: bool,
+    folders: tuple[Path, ...], allow_hooks: bool | None, jobs: int, quiet: bool, form: str, **asked: Any,
 ) -> int:  # fmt: skip
     """Infer the types and shapes of a model's values.
 
@@ -77,7 +79,7 @@ def command(
         refuse_terminal(where)
     stream = sys.stderr if where is not None and where.stream else sys.stdout
     progress = len(models) == 1 and sys.stderr.isatty() and not quiet
-    settings = Settings(where, dims, **asked, progress=progress)
+    settings = Settings(where, dims, freeze, **asked, progress=progress)
 
     def show(data: dict[str, Any]) -> None:
         if form == "text":
@@ -98,10 +100,11 @@ def _infer(model: Input, settings: Settings, registry: Registry) -> dict[str, An
     loaded = opened(model, settings.roots)
     found = infer(
         loaded, dims=settings.dims, check_type=settings.check_types, overwrite=settings.overwrite,
-        schemas=registry, limits=settings.limits, progress=_progress() if settings.progress else None,
+        schemas=registry, limits=settings.limits, freeze=settings.freeze,
+        progress=_progress() if settings.progress else None,
     )  # fmt: skip
     findings = Collected(found.findings, found.omitted).in_file(model.path)
-    data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": []}
+    data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": [*found.notes]}
     if found.stopped:
         data["notes"].append(f"inference stopped at {found.stopped}; {ALLOW_MORE}")
     data |= output.findings_data(findings)
@@ -197,7 +200,7 @@ def _body(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
             yield f"    {names} of {data['graphs'][gap['graph']]}, {gap['place']}: {why}"
         if len(gaps) < len(data["gaps"]):
             yield f"    and {len(data['gaps']) - len(gaps):,} more: --report"
-    yield from (f"  {note}" for note in data["notes"])
+    yield from (f"  {printable(note)}" for note in data["notes"])
     if data["output"] not in (None, STREAM):
         yield f"  wrote {printable(data['output'])}"
 

@@ -18,7 +18,7 @@ import click
 from opset.budget import Budget, Exhausted, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
-from opset.cli.inputs import STREAM, dims_option
+from opset.cli.inputs import STREAM, dims_option, freeze_option
 from opset.cli.limits import limits_options
 from opset.errors import MOST, Collected, Finding, OpsetError, RunError, UsageError, brief, listing, printable, quoted
 from opset.model import load
@@ -76,6 +76,7 @@ class Report:
     findings: Collected = field(default_factory=Collected)
     trace: dict[str, Any] = field(default_factory=dict)
     status: int = 0
+    mended: list[str] = field(default_factory=list)
 
 
 Product = tuple[int, str, tuple[tuple[str, ...], ...], int]
@@ -88,6 +89,7 @@ Product = tuple[int, str, tuple[tuple[str, ...], ...], int]
 @click.option("--set", "values", multiple=True, metavar="NAME=JSON", help="The value of an input. Repeatable.")
 @click.option("--random", is_flag=True, help="Draw random values for inputs that are not given.")
 @dims_option
+@freeze_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
               help="Seed of all random numbers.")
 @click.option("--value", "names", multiple=True, metavar="NAME", help="Compute this value of the graph. Repeatable.")
@@ -107,7 +109,7 @@ Product = tuple[int, str, tuple[tuple[str, ...], ...], int]
 @output.format_option
 def command(
     model: str, limits: Limits, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool | None,
-    quiet: bool, form: str, dims: dict[str, int], **options: Any,
+    quiet: bool, form: str, dims: dict[str, int], freeze: tuple[str, ...], **options: Any,
 ) -> int:  # fmt: skip
     """Evaluate a model with the reference kernels.
 
@@ -124,7 +126,7 @@ def command(
     def work() -> Product:
         try:
             trace = sys.stderr if form == "text" and not quiet else None
-            _evaluate(report, settings, registry, dims, limits, roots, trace)
+            _evaluate(report, settings, registry, dims, freeze, limits, roots, trace)
             return _product(report, form, quiet)
         except MemoryError:
             return failed(out_of_memory())
@@ -160,8 +162,8 @@ def _ended(ended: supervision.Ended, limits: Limits) -> RunError:
 
 
 def _evaluate(
-    report: Report, settings: Settings, registry: Registry, dims: dict[str, int], limits: Limits,
-    roots: tuple[Path, ...], stream: IO[str] | None,
+    report: Report, settings: Settings, registry: Registry, dims: dict[str, int],
+    freeze: tuple[str, ...], limits: Limits, roots: tuple[Path, ...], stream: IO[str] | None,
 ) -> None:  # fmt: skip
     """Fill in a report: what the evaluation gave, or what is wrong, and the exit status."""
     model, budget = report.model, Budget(Limits(timeout=limits.timeout))
@@ -170,8 +172,9 @@ def _evaluate(
         try:
             loaded = load(sys.stdin.buffer if model == STREAM else model, allow_external_roots=roots)
             evaluator = ReferenceEvaluator(
-                loaded, schemas=registry, dims=dims, limits=limits, seed=settings.seed, trace=trace
+                loaded, schemas=registry, dims=dims, limits=limits, freeze=freeze, seed=settings.seed, trace=trace
             )
+            report.mended = evaluator.notes
             budget.max_bytes = evaluator.max_bytes
             _run(evaluator, settings, report, budget)
             budget.check_time()
@@ -189,6 +192,8 @@ def _product(report: Report, form: str, quiet: bool) -> Product:
     if form == "json" and not quiet:
         errors = output.findings_data(report.findings)
         data = {"model": report.model, **report.data, **report.trace, **report.notes}
+        if report.mended:
+            data["notes"] = [*data.get("notes", ()), *report.mended]
         text = io.StringIO()
         output.write_product({**data, **errors, "exit_status": report.status}, list, form, text)
         return report.status, text.getvalue(), (), 0
@@ -393,6 +398,7 @@ def _text(report: Report) -> list[str]:
     name = "stdin" if report.model == STREAM else printable(report.model)
     head = f"{styled(name, 'bold', sys.stdout)}:"
     found = [f"{head} inputs drawn with --seed {data['seed']}"] if "seed" in data else [head]
+    found += [f"  note: {printable(note)}" for note in report.mended]
     for each, value in data["outputs"].items():
         found += [f"  {line}" for line in lines(each, value)]
     for each, verdict in data.get("comparison", {}).items():

@@ -21,6 +21,7 @@ from opset.inference.writing import with_types
 from opset.model import load
 from opset.model.container import Model
 from opset.model.index import Body
+from opset.opsets.reading import Freeze, read
 from opset.opsets.registry import Schemas, registry_with
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
@@ -83,6 +84,8 @@ class Inference:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.model = engine.model
+        self.notes = engine.index.notes
+        """What was put right before the model was read, as nodes that were not sorted."""
         found = Collected(_findings(engine))
         self.findings, self.omitted = tuple(found), found.omitted
         self.stopped = "" if engine.stopped is None else f"{engine.stopped[0]}: {engine.stopped[1].why}"
@@ -155,12 +158,14 @@ def infer(
     schemas: Schemas = (),
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
+    freeze: Freeze = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Inference:
     """Return the types and shapes of a model's values as far as they are known, and the reasons where they are not.
 
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` are numbers for sizes that the
     model leaves open: by dim_param, "x.0" for the first size of input x, or a name that an inference shows;
+    `freeze` are the names of initializers that a caller may override and that count as constants, or "all";
     `data_prop` follows elements through shape arithmetic; `check_type` checks inputs of nodes against the signatures
     of their operators; `overwrite` ignores the types that the model states of computed values; `progress` is called at
     times with the number of nodes done and the number of all nodes of the main graph.
@@ -168,15 +173,17 @@ def infer(
     The work is limited in proportion to the model; where that does not suffice, the rest is not known, and `stopped`
     says so. With `limits`, it raises instead.
 
-    Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` that the model does not have,
-    InferenceError I401 where `limits` do not suffice. Contradictions are in the `findings` of the result.
+    Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` or `freeze` that the
+    model does not have, InferenceError I401 where `limits` do not suffice. Contradictions are in the `findings` of the
+    result.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     dims, limits = dict(dims or {}), limits or Limits()
+    registry = registry_with(schemas)
+    bound, index = read(bind_dims(loaded, dims), registry, freeze)
     engine = Engine(
-        bind_dims(loaded, dims), registry_with(schemas), dims, budget_of(loaded.proto.ByteSize(), limits),
-        data_prop=data_prop, check_type=check_type, use_stated=not overwrite, limited=bool(limits.given()),
-        progress=progress,
+        bound, registry, dims, budget_of(loaded.proto.ByteSize(), limits), data_prop=data_prop, check_type=check_type,
+        use_stated=not overwrite, limited=bool(limits.given()), index=index, progress=progress,
     )  # fmt: skip
     try:
         engine.run()

@@ -178,7 +178,8 @@ class ModelIndex:
 
     - `proto`: the ModelProto; `bodies`: all bodies, each before those inside it, the main graph first;
     - `functions`: the bodies of functions by domain, name and overload;
-    - `opsets`: the versions that the model imports, by domain; 1 where IR version 1 or 2 imports none.
+    - `opsets`: the versions that the model imports, by domain; 1 where IR version 1 or 2 imports none;
+    - `notes`: what was put right before the model was indexed.
     """
 
     def __init__(self, proto: Any, known_domains: Collection[str]) -> None:
@@ -188,6 +189,7 @@ class ModelIndex:
         self.opsets = imports_of(proto, "opset_import", known_domains) if proto.opset_import else {"": 1}
         self.bodies = bodies(proto)
         self.functions = {function_key(body.proto): body for body in self.bodies if body.function}
+        self.notes: list[str] = []
         self._imports: dict[Body, dict[str, int]] = {}
         self._call_order: list[Body] | None = None
 
@@ -216,6 +218,22 @@ class ModelIndex:
             self._call_order = _call_order(self.functions)
         return self._call_order
 
+
+def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
+    """Return the graphs and functions of an equal ModelProto, by the bodies that are indexed."""
+    found = {index.main: proto.graph}
+    training = (getattr(each, part) for each in proto.training_info for part in ("initialization", "algorithm")
+                if each.HasField(part))  # fmt: skip
+    found.update(zip(index.graphs[1:], training, strict=True))
+    functions = [body for body in index.bodies if body.function and body.root is body]
+    found.update(zip(functions, proto.functions, strict=True))
+    for body in index.bodies:
+        holders = dict.fromkeys(inner.index for inner in body.inside)
+        graphs = (graph for holder in holders for _, graph in subgraphs(found[body].node[holder]))
+        found.update(zip(body.inside, graphs, strict=True))
+    return found
+
+
 def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
     """Return the index of a ModelProto whose names are verified; `known_domains` are those that have schemas.
 
@@ -243,18 +261,24 @@ def check_head(proto: Any) -> None:
         )
 
 
+def normalised_domain(domain: Any) -> Any:
+    """Return a domain as messages name it, but "ai.onnx" as ""; one that is not valid UTF-8 is bytes."""
+    return "" if domain == "ai.onnx" else domain
+
+
 def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dict[str, int]:
     """Return the domains that a ModelProto or FunctionProto imports, "ai.onnx" as "".
 
-    Raises ModelError M107 where there is none, M108 for a duplicate domain (IR specification, Operator Sets).
+    Equal entries count as one. Raises ModelError M107 where a domain has no version, M108 where it has two (IR
+    specification, Operator Sets).
     """
     found: dict[str, int] = {}
     findings = Collected()
     for entry in proto.opset_import:
-        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        domain = normalised_domain(entry.domain)
         if domain.__class__ is bytes:
             findings.append(Finding("M106", f"the domain {brief(domain)} is not valid UTF-8", location))
-        elif domain in found:
+        elif found.get(domain, entry.version) != entry.version:
             shown = quoted(domain or "ai.onnx")
             findings.append(
                 Finding(

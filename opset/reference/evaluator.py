@@ -15,7 +15,7 @@ from opset.budget import Budget, Limits
 from opset.errors import Collected, Finding, RunError, listing, quoted
 from opset.inference.binding import bind_dims, check_names, names_of_inputs
 from opset.model.container import ModelLike, load
-from opset.model.index import index_model
+from opset.opsets.reading import Freeze, read
 from opset.opsets.registry import Schemas, registry_with
 from opset.reference.compilation import Compiler
 from opset.reference.constants import Constants
@@ -37,6 +37,7 @@ class ReferenceEvaluator:
         schemas: Schemas = (),
         dims: Mapping[str, int] | None = None,
         limits: Limits | None = None,
+        freeze: Freeze = (),
         seed: int | None = None,
         trace: Trace | None = None,
         allow_external_roots: Iterable[str | Path] = (),
@@ -46,11 +47,12 @@ class ReferenceEvaluator:
         - `schemas`: folders of operator YAML beside the standard's;
         - `dims`: numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x;
           inputs of other sizes are refused;
+        - `freeze`: names of initializers that a caller may override and that are no inputs here, or "all";
         - `seed`: of the random numbers of nodes without a `seed` of their own; without it, they differ in each run;
         - `trace`: called with (path of the node, name, value) for each computed value, in order.
 
         Raises ModelError where the model cannot be read or is malformed, UsageError U103 for a name in `dims` that no
-        input has.
+        input has, or in `freeze` that no initializer has.
         """
         self.model = load(model, allow_external_roots=tuple(allow_external_roots))
         if dims:
@@ -59,9 +61,11 @@ class ReferenceEvaluator:
         self.registry = registry_with(schemas)
         self.limits = limits or Limits()
         self._seed, self._trace = seed, trace
+        self.model, index = read(self.model, self.registry, freeze)
         proto = self.model.proto
-        index = index_model(proto, self.registry.domains)
         index.call_order()
+        self.notes = index.notes
+        """What was put right before the model was read, as nodes that were not sorted."""
         self._defined = index.main.definitions
         graph = proto.graph
         defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}

@@ -9,6 +9,7 @@ from typing import Any
 from opset.budget import Limits
 from opset.errors import ConversionError, Finding, UsageError
 from opset.model import load
+from opset.opsets.reading import Freeze
 from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
 from opset.version_converter.conversion import converted
 from opset.version_converter.result import Conversion
@@ -51,6 +52,7 @@ def plan(
     ir_version: int | None = None,
     schemas: Schemas = (),
     dims: Mapping[str, int] | None = None,
+    freeze: Freeze = (),
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> Conversion:
@@ -61,7 +63,7 @@ def plan(
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    conversion = converted(loaded, target, registry, dims, limits)
+    conversion = converted(loaded, target, registry, dims, limits, freeze)
     conversion.model = None
     return conversion
 
@@ -75,6 +77,7 @@ def convert(
     ir_version: int | None = None,
     schemas: Schemas = (),
     dims: Mapping[str, int] | None = None,
+    freeze: Freeze = (),
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> Any:
@@ -84,14 +87,16 @@ def convert(
     `to` is an opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}.
     `dims` are numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
     help where the conversion depends on a size; the inputs of the result state them, as it is right for them alone.
+    `freeze` are the names of initializers that a caller may override, as inputs list them, and that become constants;
+    "all" stands for all of them. They are no inputs of the result.
     `limits` are how much the conversion may do and add; without them, that is in proportion to the model.
     Raises ConversionError with all refusals, ModelError for a malformed model, UsageError for an unknown target or a
-    name in `dims` that no input has.
+    name in `dims` that no input has or in `freeze` that no initializer has.
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    conversion = converted(loaded, target, registry, dims, limits)
+    conversion = converted(loaded, target, registry, dims, limits, freeze)
     if conversion.model is None:
         raise ConversionError(conversion.refusals)
     return conversion.model.as_given()

@@ -12,9 +12,9 @@ from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
 from opset.errors import Finding
 from opset.model import proto as pb
 from opset.model.container import Model
-from opset.model.graph import subgraphs
-from opset.model.index import Body, FreshNames, ModelIndex, index_model
+from opset.model.index import Body, FreshNames, ModelIndex, messages_of
 from opset.model.tensor import tensor_values
+from opset.opsets.reading import Freeze, read
 from opset.opsets.registry import Registry
 from opset.schemas.names import shown
 from opset.version_converter.facts import Inferred, ValueFacts
@@ -33,24 +33,25 @@ BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 
 def converted(
     model: Model, target: Target, registry: Registry, dims: Mapping[str, int] | None = None,
-    limits: Limits | None = None,
+    limits: Limits | None = None, freeze: Freeze = (),
 ) -> Conversion:  # fmt: skip
     """Return the conversion of a model to a target; the model itself is not touched.
 
-    With `dims`, it is the conversion of the model with these sizes alone, which the inputs of the result state. Without
-    `limits`, what it may take is in proportion to the model.
+    With `dims`, it is the conversion of the model with these sizes alone, which the inputs of the result state. The
+    initializers that `freeze` names become constants. Without `limits`, what it may take is in proportion to the model.
 
-    Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` that no input has. Whatever
-    cannot be converted is in the conversion's `refusals`.
+    Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` that no input has, or one in
+    `freeze` that no initializer has. Whatever cannot be converted is in the conversion's `refusals`.
     """
+    given = model
     if dims:
         model = _with_sizes(model, dims)
-    index = index_model(model.proto, registry.domains)
+    model, index = read(model, registry, freeze)
     index.call_order()
     target = within(target, index.opsets)
     reached = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     before = index.proto.ir_version
-    conversion = Conversion(dict(index.opsets), reached, (before, before))
+    conversion = Conversion(dict(index.opsets), reached, (before, before), notes=index.notes)
     if target.max_ir is None:
         missing = [domain for domain in target.opsets if domain not in index.opsets]
         conversion.notes += [f"the model does not import {shown(domain)}" for domain in missing]
@@ -58,7 +59,7 @@ def converted(
         sizes = ", ".join(f"{name} = {size}" for name, size in dims.items())
         conversion.notes.append(f"valid for {sizes} alone, which the inputs state")
     if _is_there(index, target):
-        conversion.changes = bool(dims)
+        conversion.changes = model is not given
         conversion.model = model
         return conversion
     versions = _versions(index)
@@ -150,7 +151,7 @@ def _convert(
     target: Target, registry: Registry, budget: Budget, limited: bool,
 ) -> None:  # fmt: skip
     """Convert the copy of an indexed model."""
-    messages = _messages(index, proto)
+    messages = messages_of(index, proto)
     context = Context(
         index, proto, messages, registry, routes_of(registry), target.opsets, conversion, FreshNames(index.bodies),
         budget,
@@ -179,21 +180,6 @@ def _convert(
         set_imports(messages[body], target.opsets, versions[body])
     conversion.refusals += set_ir_version(proto, target, conversion.notes)
     conversion.ir_version = (index.proto.ir_version, proto.ir_version)
-
-
-def _messages(index: ModelIndex, proto: Any) -> dict[Body, Any]:
-    """Return the graphs and functions of an equal ModelProto, by the bodies that are indexed."""
-    found = {index.main: proto.graph}
-    training = (getattr(each, part) for each in proto.training_info for part in ("initialization", "algorithm")
-                if each.HasField(part))  # fmt: skip
-    found.update(zip(index.graphs[1:], training, strict=True))
-    functions = [body for body in index.bodies if body.function and body.root is body]
-    found.update(zip(functions, proto.functions, strict=True))
-    for body in index.bodies:
-        holders = dict.fromkeys(inner.index for inner in body.inside)
-        graphs = (graph for holder in holders for _, graph in subgraphs(found[body].node[holder]))
-        found.update(zip(body.inside, graphs, strict=True))
-    return found
 
 
 def _read_in_training(index: ModelIndex) -> frozenset[str]:

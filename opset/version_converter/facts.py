@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from opset.budget import Budget, Limits
 from opset.model.container import Model
 from opset.model.elements import element_name
-from opset.model.graph import function_key, names_read
+from opset.model.graph import function_key, names_read, subgraphs
 from opset.model.index import Body, ModelIndex
 from opset.model.types import MAX_CONSTANT, Constant, Shape, shape_of, type_string
 from opset.schemas.names import normalised
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from opset.inference.scopes import Scope
     from opset.inference.types import Type
     from opset.opsets.registry import Registry
+
+_FEW_PRODUCERS = 64
+"""Values that are looked at to find what a value follows from: shape arithmetic takes a handful."""
 
 
 class Inferred:
@@ -201,6 +204,31 @@ class ValueFacts:
         if tensor is None or (self._overridable and name in self._inputs):
             return None
         return tensor
+
+    def overridable(self, name: str) -> list[str]:
+        """Return the initializers that a caller may override and that a value follows from, if from constants alone."""
+        found: dict[str, None] = {}
+        seen, pending = {name}, [name]
+        while pending:
+            if len(seen) > _FEW_PRODUCERS:
+                return []
+            each = pending.pop()
+            home = self._home(each)
+            if home is None:
+                return []
+            node, _ = home._producer(each)
+            if node is not None:
+                if home.body.subgraphs and any(True for _ in subgraphs(node)):
+                    return []
+                new = {read for read in node.input if read} - seen
+                seen |= new
+                pending += new
+            elif each in home._tensors:
+                if home._overridable and each in home._inputs:
+                    found[each] = None
+            else:
+                return []
+        return [*found]
 
     def is_read(self, name: str) -> bool:
         """Whether anything reads an output of a node that the body had from the start; True for any other value."""

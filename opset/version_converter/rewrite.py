@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from opset.errors import LONGEST, printable
+from opset.errors import LONGEST, brief, listing, printable, quoted
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_value
 from opset.model.elements import NUMBERS
@@ -196,14 +196,24 @@ class Node:
         """Return an input's value; raises Refusal C205 where it is known only when the model runs."""
         constant = self.constant(index)
         if constant is None:
+            if frozen := self.values.overridable(self.input(index)):
+                raise can_be_overridden(self.input(index), frozen)
             name = self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
             raise Refusal(
                 "C205",
-                f"the input '{name}' ('{printable(self.input(index))}') is computed at run time or can be overridden",
-                "make it an initializer that is no graph input; if it follows from dynamic dimensions, fix these: "
-                "opset infer --dim NAME=N -o FILE",
+                f"the input '{name}' ('{printable(self.input(index))}') is computed at run time",
+                "make it an initializer; if it follows from dynamic dimensions, fix these: opset infer --dim NAME=N -o FILE",
             )
         return constant
+
+
+def can_be_overridden(value: str, initializers: Sequence[str]) -> Refusal:
+    """Return the refusal for a value that would be constant, if a caller could not override these initializers."""
+    if [value] == [*initializers]:
+        why = f"a caller may override {quoted(value)}"
+    else:
+        why = f"{quoted(value)} follows from what a caller may override: {listing(initializers)}"
+    return Refusal("C205", why, f"make it a constant: {' '.join(f'--freeze {brief(each)}' for each in initializers)}")
 
 
 def unknown_type(value: str) -> Refusal:
