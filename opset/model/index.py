@@ -393,7 +393,7 @@ def _undefined(body: Body, index: int, name: Any, position: int | None) -> Findi
     return Finding(
         "M110", f"the input {quoted(name)} is computed only by this node or a later one", body.location(index),
         why="nodes must be sorted topologically, without cycles (IR specification, Nodes)",
-        help="sort the nodes; if that is not possible, the graph has a cycle",
+        help="break the cycle; what is only unsorted is sorted, once nothing else is wrong",
     )
 
 

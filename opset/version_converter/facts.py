@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from opset.opsets.registry import Registry
 
 _FEW_PRODUCERS = 64
-"""Values that are looked at to find what a value follows from: shape arithmetic takes a handful."""
+"""Most values that are followed to find what one is computed from: shape arithmetic takes a handful."""
 
 
 class Inferred:

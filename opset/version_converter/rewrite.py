@@ -202,7 +202,8 @@ class Node:
             raise Refusal(
                 "C205",
                 f"the input '{name}' ('{printable(self.input(index))}') is computed at run time",
-                "make it an initializer; if it follows from dynamic dimensions, fix these: opset infer --dim NAME=N -o FILE",
+                "make it an initializer; if it follows from dynamic dimensions, fix these: "
+                "opset infer --dim NAME=N -o FILE",
             )
         return constant
 

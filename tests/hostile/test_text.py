@@ -99,7 +99,7 @@ def test_subgraphs_in_one_another_are_cut_in_locations(tmp_path):
 
 
 FINDINGS = {
-    "imports": (lambda: model(("Relu", ["x"], ["y"]), imports=[("", 11)] * 100_000), "M108", 99_999),
+    "imports": (lambda: model(("Relu", ["x"], ["y"]), imports=[("", 11 + n) for n in range(100_000)]), "M108", 99_999),
     "undefined values": (lambda: model(*((("Relu", [f"q{n}"], [f"{n}"])) for n in range(30_000))), "M112", 30_000),
     "duplicates": (lambda: model(*[("Relu", ["x"], ["y"])] * 30_000, name=LONG), "M113", 29_999),
     "refusals": (lambda: model(*chain("Q", 20_000), name=LONG), "C101", 20_000),

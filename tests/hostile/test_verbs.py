@@ -43,6 +43,7 @@ FORMS = {
         "ARGUMENTS": {
             "input": ["IT", "--to", "21"], "to": ["SAMPLE", "--to", "IT"], "for": ["SAMPLE", "--for", "IT"],
             "release": ["SAMPLE", "--release", "IT"], "dim": ["SAMPLE", "--to", "21", "--dim", "IT"],
+            "freeze": ["SAMPLE", "--to", "21", "--freeze", "IT"],
         },
     },
     "infer": {
@@ -55,7 +56,9 @@ FORMS = {
         "CONFIGURATIONS": {"": ["SAMPLE"]},
         "STREAMS": {"": ["-"]},
         "FOLDERS": {"": ["FOLDER"]},
-        "ARGUMENTS": {"input": ["IT"], "dim": ["SAMPLE", "--dim", "IT"]},
+        "ARGUMENTS": {
+            "input": ["IT"], "dim": ["SAMPLE", "--dim", "IT"], "freeze": ["SAMPLE", "--freeze", "IT"],
+        },
     },
     "run": {
         "MODELS": {

@@ -643,9 +643,38 @@ def loops_18_deep() -> bytes:
 # Graphs that are put together wrongly
 
 
-@model(3, load=0, show=0)
+@model(0)
 def nodes_in_no_order() -> bytes:
     return written([node("Abs", "mid", "y"), node("Relu", "x", "mid")])
+
+
+@model(0)
+def nodes_20_000_in_reverse_order() -> bytes:
+    nodes = [node("Relu", f"v{number + 1}", f"v{number}") for number in range(20_000)]
+    return written([node("Abs", "v0", "y"), *nodes, node("Abs", "x", "v20000")])
+
+
+@model(3, load=0, show=0)
+def a_cycle_of_20_000_nodes() -> bytes:
+    nodes = [node("Relu", f"v{number + 1}", f"v{number}") for number in range(20_000)]
+    return written([node("Abs", "v0", "y"), *nodes, node("Abs", "v0", "v20000")])
+
+
+@model(0)
+def a_domain_that_is_imported_200_000_times() -> bytes:
+    return SAMPLE + field(8, field(1, b"d") + b"\x10\x01") * 200_000
+
+
+@model(0, down=1)
+def unsorted_graphs_in_one_another() -> bytes:
+    nodes = [node("Abs", "mid", "out0"), node("Relu", "x", "mid")]
+    for level in range(1, 25):
+        other = branch("else_branch", [node("Neg", f"late{level}", "other")], "other")
+        inner = branch("then_branch", nodes, f"out{level - 1}")
+        holder = node("If", "yes", f"out{level}", then_branch=inner, else_branch=other)
+        nodes = [holder, node("Exp", "x", f"late{level}")]
+    yes = helper.make_tensor("yes", BOOL, [], [True])
+    return written([node("Identity", "out24", "y"), *nodes], constants=[yes])
 
 
 @model(3, load=0, show=0)
