@@ -21,7 +21,7 @@ from opset.inference.writing import with_types
 from opset.model import load
 from opset.model.container import Model
 from opset.model.index import Body
-from opset.opsets.reading import Freeze, read
+from opset.opsets.reading import Freeze, read_model
 from opset.opsets.registry import Schemas, registry_with
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
@@ -180,7 +180,7 @@ def infer(
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     dims, limits = dict(dims or {}), limits or Limits()
     registry = registry_with(schemas)
-    bound, index = read(bind_dims(loaded, dims), registry, freeze)
+    bound, index = read_model(bind_dims(loaded, dims), registry, freeze)
     engine = Engine(
         bound, registry, dims, budget_of(loaded.proto.ByteSize(), limits), data_prop=data_prop, check_type=check_type,
         use_stated=not overwrite, limited=bool(limits.given()), index=index, progress=progress,

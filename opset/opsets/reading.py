@@ -1,6 +1,6 @@
 """Models as runtimes take them: what exporters write against the standard, with one plain meaning, is put right.
 
-    model, index = read(model, registry, freeze=["size"])
+    model, index = read_model(model, registry, freeze=["size"])
 
 Conversion, inference and evaluation read a model by this. The given model is not touched: what has to change is changed
 in a copy, and `index.notes` says what that is. Of a model that needs nothing, nothing is copied.
@@ -24,7 +24,7 @@ Freeze: TypeAlias = "str | Iterable[str]"
 _UNSORTED = ("M110", "M112")  # a graph in a node does not see the values that are computed after it
 
 
-def read(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[Model, ModelIndex]:
+def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[Model, ModelIndex]:
     """Return a model that means the same and follows the standard, the given one where that does, and its index.
 
     - Equal imports of one domain become one; nodes that are not sorted are sorted.

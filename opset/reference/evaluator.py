@@ -15,7 +15,7 @@ from opset.budget import Budget, Limits
 from opset.errors import Collected, Finding, RunError, listing, quoted
 from opset.inference.binding import bind_dims, check_names, names_of_inputs
 from opset.model.container import ModelLike, load
-from opset.opsets.reading import Freeze, read
+from opset.opsets.reading import Freeze, read_model
 from opset.opsets.registry import Schemas, registry_with
 from opset.reference.compilation import Compiler
 from opset.reference.constants import Constants
@@ -61,7 +61,7 @@ class ReferenceEvaluator:
         self.registry = registry_with(schemas)
         self.limits = limits or Limits()
         self._seed, self._trace = seed, trace
-        self.model, index = read(self.model, self.registry, freeze)
+        self.model, index = read_model(self.model, self.registry, freeze)
         proto = self.model.proto
         index.call_order()
         self.notes = index.notes

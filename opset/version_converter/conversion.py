@@ -12,9 +12,9 @@ from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
 from opset.errors import Finding
 from opset.model import proto as pb
 from opset.model.container import Model
-from opset.model.index import Body, FreshNames, ModelIndex, messages_of
+from opset.model.index import Body, FreshNames, ModelIndex, index_model, messages_of
 from opset.model.tensor import tensor_values
-from opset.opsets.reading import Freeze, read
+from opset.opsets.reading import Freeze, read_model
 from opset.opsets.registry import Registry
 from opset.schemas.names import shown
 from opset.version_converter.facts import Inferred, ValueFacts
@@ -46,7 +46,7 @@ def converted(
     given = model
     if dims:
         model = _with_sizes(model, dims)
-    model, index = read(model, registry, freeze)
+    model, index = read_model(model, registry, freeze)
     index.call_order()
     target = within(target, index.opsets)
     reached = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 import opset
 from opset.errors import ConversionError, ModelError, UsageError
 from opset.inference.result import infer
-from opset.opsets.reading import read
+from opset.opsets.reading import read_model
 from opset.opsets.registry import default_registry
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
@@ -192,7 +192,7 @@ def test_the_order_is_found_in_linear_time():
     count = 30_000
     nodes = [node("Neg", f"v{n + 1}", f"v{n}") for n in range(count)]
     proto = model([*nodes, node("Abs", "x", f"v{count}")], outputs=["v0"])
-    _, index = read(opset.load(proto), default_registry())
+    _, index = read_model(opset.load(proto), default_registry())
     assert index.main.names == [f"v{n}" for n in range(count, -1, -1)]
 
 
