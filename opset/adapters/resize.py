@@ -75,7 +75,15 @@ def _scales(constant: Constant) -> list[float]:
 
 def _surely_grows(scale: float, size: int | str | None) -> bool:
     """Whether an axis certainly becomes longer."""
-    return scale >= 2 or (isinstance(size, int) and math.floor(size * scale) > size)
+    return scale >= 2 or (isinstance(size, int) and _output_size(size, Fraction(scale)) > size)
+
+
+def _output_size(size: int, scale: Fraction) -> int:
+    """Return the size of an axis that is resized: the product in FLOAT, the type of scales, rounded down.
+
+    The standard writes floor(size * scale); runtimes multiply in FLOAT, where 20 times 1.05 is 21 and not below it.
+    """
+    return math.floor(float32(float(size * scale)))
 
 
 def _asymmetric(
@@ -98,16 +106,15 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
         raise Refusal("C204", f"mode {printable(mode)} with coordinates {printable(coordinates)} has no equivalent")
-    if sized:
-        scales = [Fraction(wanted, present) for wanted, present in _sizes(node, None)]
-    else:
-        scales = [Fraction(scale) for scale in _scales(node.need_constant(SCALES))]
+    scales = _exact_scales(node, bool(sized))
     same = coordinates == "asymmetric" if mode == "linear" else all(_same_nearest(node, scale) for scale in scales)
     if (same or set(scales) <= {1}) and all(scale and float32(float(scale)) == scale for scale in scales):
         constants = op.const([float(scale) for scale in scales], "float") if sized else node.input(SCALES)
         return op.copy(node, inputs=[node.input(X), constants], drop=SINCE_11)
     if mode == "linear":
         raise Refusal("C204", f"mode linear with coordinates {printable(coordinates)} has no equivalent")
+    if coordinates == "tf_half_pixel_for_nn":
+        raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
     if len(scales) != node.need_rank(X):
         raise Refusal("C103", f"there are {len(scales)} scales for {node.rank(X)} dimensions")
     y = node.input(X)
@@ -117,6 +124,13 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         if indices != tuple(range(size)):
             y = op.Gather(y, op.const(indices), axis=axis)
     return y
+
+
+def _exact_scales(node: Node, sized: bool) -> list[Fraction]:
+    """Return the scale of each axis. Raises Refusal where it is not known."""
+    if sized:
+        return [Fraction(wanted, present) for wanted, present in _sizes(node, None)]
+    return [Fraction(scale) for scale in _scales(node.need_constant(SCALES))]
 
 
 def _same_nearest(node: Node, scale: Fraction) -> bool:
@@ -139,18 +153,20 @@ def _nearest_indices(node: Node, size: int, scale: Fraction) -> tuple[int, ...]:
     Raises Refusal C204 where that depends on the rounding of coordinates, or on whether the scale is the given one or
     the ratio of the sizes, which differ where the output size is rounded.
     """
-    rounding, out = node.attr("nearest_mode"), math.floor(size * scale)
-    if not size or out > LONGEST:
-        raise Refusal("C204", f"{size} elements cannot be resized to {out} by {printable(rounding)}")
-    node.charge(2 * out)
-    found = {
-        _nearest(node.attr("coordinate_transformation_mode"), rounding, ratio, size, out)
-        for ratio in {scale, Fraction(out, size)}
-        if out
-    }
+    out = _output_size(size, scale)
+    found = {_selected(node, ratio, size, out) for ratio in {scale, Fraction(out, size or 1)} if out or not size}
     if len(found) > 1:
         raise Refusal("C204", f"the size {float(size * scale)} is rounded, and the nearest element depends on that")
     return found.pop() if found else ()
+
+
+def _selected(node: Node, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:
+    """Return the nearest input elements by a scale. Raises Refusal C204 where the last bit of a coordinate decides."""
+    rounding = node.attr("nearest_mode")
+    if not size or out > LONGEST:
+        raise Refusal("C204", f"{size} elements cannot be resized to {out} by {printable(rounding)}")
+    node.charge(out)
+    return _nearest(node.attr("coordinate_transformation_mode"), rounding, ratio, size, out)
 
 
 @lru_cache(maxsize=64)
@@ -187,6 +203,8 @@ def _coordinate(mode: str, position: int, scale: Fraction, size: int, out: int) 
             return Fraction(position * (size - 1), out - 1) if out > 1 else Fraction(0)
         case "asymmetric":
             return position / scale
+        case "tf_half_pixel_for_nn":
+            return (position + half) / scale
     raise Refusal("C204", f"mode nearest with coordinates {printable(mode)} has no equivalent")
 
 
@@ -218,6 +236,11 @@ def resize_13_up(op: Builder, node: Node) -> Result:
                 "version 13 has no tf_half_pixel_for_nn, and other coordinates are equal to it only in mode nearest "
                 "with nearest_mode floor or round_prefer_floor",
             )
+        for axis, scale in enumerate(_exact_scales(node, bool(inputs[SIZES]))):
+            if not _exact(scale):
+                # At an edge between two elements, runtimes differ in the last bit of the two forms.
+                size = need_size(node, X, axis)
+                _selected(node, scale, size, _output_size(size, scale))
         changes = {"coordinate_transformation_mode": "half_pixel", "nearest_mode": rounding}
     return op.copy(node, inputs=inputs, **changes)
 

@@ -8,6 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
+import opset
 from opset.errors import ConversionError
 
 node = helper.make_node
@@ -179,7 +180,7 @@ def test_empty_inputs_of_resize(check, coordinates):
 
 
 @pytest.mark.parametrize("rounding", ["floor", "round_prefer_floor"])
-@pytest.mark.parametrize("scales", [GROW, SHRINK, BOTH, WHOLE])
+@pytest.mark.parametrize("scales", [floats(1, 1, 1.75, 2.25), floats(1, 1, 0.5, 0.375), floats(1, 1, 1.75, 0.5), WHOLE])
 def test_a_mode_of_coordinates_that_is_gone(check, refused, scales, rounding):
     gone = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "nearest_mode": rounding}
     check(resize(["x", "r", "s"], **gone), 11, 13, {"x": IMAGE}, {"r": NOTHING, "s": scales}, operators=["Resize"])
@@ -187,6 +188,56 @@ def test_a_mode_of_coordinates_that_is_gone(check, refused, scales, rounding):
         refused(
             resize(["x", "r", "s"], **{**gone, **change}), 11, 13, {"x": IMAGE}, "C204", {"r": NOTHING, "s": scales}
         )
+
+
+def test_nearest_elements_stay_where_a_mode_is_gone_or_it_refuses(converted, evaluate):
+    ends = Counter()
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        rounding=st.sampled_from(["floor", "round_prefer_floor"]), size=st.integers(1, 70),
+        wanted=st.integers(1, 150) | st.floats(0.25, 4, width=32) | st.sampled_from([0.5, 2.0, 3.0]),
+    )  # fmt: skip
+    @example(rounding="floor", size=28, wanted=2)
+    @example(rounding="round_prefer_floor", size=29, wanted=float(np.float32(7 / 3)))
+    def law(rounding, size, wanted):
+        x = np.arange(2 * size, dtype=np.float32).reshape(2, size)
+        constants = {"r": NOTHING, "e": NOTHING, "s": floats(1, wanted), "z": ints(2, wanted)}
+        how = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "nearest_mode": rounding}
+        given_inputs = ["x", "r", "e", "z"] if isinstance(wanted, int) else ["x", "r", "s"]
+        old = converted(resize(given_inputs, **how), 11, 11, {"x": x}, constants)
+        try:
+            new = converted(resize(given_inputs, **how), 11, 13, {"x": x}, constants)
+        except ConversionError as error:
+            ends[error.findings[0].code] += 1
+            return
+        assume(isinstance(wanted, int) or size * wanted >= 1)
+        ends["converted"] += 1
+        np.testing.assert_array_equal(evaluate(old, {"x": x})[0], evaluate(new, {"x": x})[0])
+
+    law()
+    assert {*ends} == {"C204", "converted"}
+    assert ends["converted"] > ends["C204"]
+
+
+@pytest.mark.parametrize(("size", "scale", "out"), [(20, 1.05, 21), (10, 0.7, 7), (20, 0.35, 7), (20, 1.15, 23)])
+def test_an_output_size_is_the_product_in_single_precision(check, build, evaluate, size, scale, out):
+    """The exact product is below the whole number, and rounded to it."""
+    x, constants = np.arange(2 * size, dtype=np.float32).reshape(2, size), {"r": NOTHING, "s": floats(1, scale)}
+    rounding = "ceil" if scale > 1 else "floor"
+    how = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": rounding}
+    upsample = node("Upsample", ["x"], ["y"], scales=[1.0, max(scale, 1.0)])
+    for made, version in (
+        (resize(["x", "s"]), 10), (resize(["x", "r", "s"], **how), 11), (resize(["x", "", "s"], **how), 13),
+        (node("Upsample", ["x", "s"], ["y"]), 9), (upsample, 7),
+    ):  # fmt: skip
+        if scale > 1 or made.op_type == "Resize":
+            model = build(made, version, {"x": x}, constants)
+            assert evaluate(model, {"x": x})[0].shape == (2, out)
+            assert opset.ReferenceEvaluator(model).run(None, {"x": x})[0].shape == (2, out)
+            assert opset.infer(model).shape("y") == (2, out)
+    check(resize(["x", "s"]), 10, 13, {"x": x}, constants)
+    check(resize(["x", "r", "s"], **how), 11, 10, {"x": x}, constants, operators=["Gather"])
 
 
 def test_one_of_scales_and_sizes(refused):
