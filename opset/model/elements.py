@@ -23,7 +23,8 @@ class Element(NamedTuple):
     - `dtype`: the name in numpy, or in ml_dtypes;
     - `ir_version`: the one that introduced the type;
     - `code`: the format character of the struct module, "" where it has none;
-    - `small_float`: the layout of a float of at most 8 bits.
+    - `small_float`: the layout of a float of at most 8 bits;
+    - `opset`: the first one of the standard's operator set whose operators take the type.
     """
 
     number: int
@@ -34,6 +35,7 @@ class Element(NamedTuple):
     ir_version: int = 1
     code: str = ""
     small_float: SmallFloat | None = None
+    opset: int = 1
 
 
 POWER: Final = "power of two without a sign, last is nan"
@@ -56,25 +58,34 @@ _TABLE: Final = (
     Element(13, "uint64", 64, "uint64_data", "uint64", code="Q"),
     Element(14, "complex64", 64, "float_data", "complex64", code="f"),
     Element(15, "complex128", 128, "double_data", "complex128", code="d"),
-    Element(16, "bfloat16", 16, "int32_data", "bfloat16", 4),
-    Element(17, "float8e4m3fn", 8, "int32_data", "float8_e4m3fn", 9, small_float=SmallFloat(4, 3, 7, "last is nan")),
+    Element(16, "bfloat16", 16, "int32_data", "bfloat16", 4, opset=13),
+    Element(
+        17, "float8e4m3fn", 8, "int32_data", "float8_e4m3fn", 9,
+        small_float=SmallFloat(4, 3, 7, "last is nan"), opset=19,
+    ),
     Element(
         18, "float8e4m3fnuz", 8, "int32_data", "float8_e4m3fnuz", 9,
-        small_float=SmallFloat(4, 3, 8, "negative zero is nan"),
+        small_float=SmallFloat(4, 3, 8, "negative zero is nan"), opset=19,
     ),
-    Element(19, "float8e5m2", 8, "int32_data", "float8_e5m2", 9, small_float=SmallFloat(5, 2, 15, "ieee")),
+    Element(
+        19, "float8e5m2", 8, "int32_data", "float8_e5m2", 9,
+        small_float=SmallFloat(5, 2, 15, "ieee"), opset=19,
+    ),
     Element(
         20, "float8e5m2fnuz", 8, "int32_data", "float8_e5m2fnuz", 9,
-        small_float=SmallFloat(5, 2, 16, "negative zero is nan"),
+        small_float=SmallFloat(5, 2, 16, "negative zero is nan"), opset=19,
     ),
-    Element(21, "uint4", 4, "int32_data", "uint4", 10),
-    Element(22, "int4", 4, "int32_data", "int4", 10),
-    Element(23, "float4e2m1", 4, "int32_data", "float4_e2m1fn", 11, small_float=SmallFloat(2, 1, 1)),
-    Element(24, "float8e8m0", 8, "int32_data", "float8_e8m0fnu", 12, small_float=SmallFloat(8, 0, 127, POWER)),
-    Element(25, "uint2", 2, "int32_data", "uint2", 13),
-    Element(26, "int2", 2, "int32_data", "int2", 13),
-    Element(27, "float6e2m3", 6, "int32_data", "float6_e2m3fn", 14, small_float=SmallFloat(2, 3, 1)),
-    Element(28, "float6e3m2", 6, "int32_data", "float6_e3m2fn", 14, small_float=SmallFloat(3, 2, 3)),
+    Element(21, "uint4", 4, "int32_data", "uint4", 10, opset=21),
+    Element(22, "int4", 4, "int32_data", "int4", 10, opset=21),
+    Element(23, "float4e2m1", 4, "int32_data", "float4_e2m1fn", 11, small_float=SmallFloat(2, 1, 1), opset=23),
+    Element(
+        24, "float8e8m0", 8, "int32_data", "float8_e8m0fnu", 12,
+        small_float=SmallFloat(8, 0, 127, POWER), opset=24,
+    ),
+    Element(25, "uint2", 2, "int32_data", "uint2", 13, opset=25),
+    Element(26, "int2", 2, "int32_data", "int2", 13, opset=25),
+    Element(27, "float6e2m3", 6, "int32_data", "float6_e2m3fn", 14, small_float=SmallFloat(2, 3, 1), opset=28),
+    Element(28, "float6e3m2", 6, "int32_data", "float6_e3m2fn", 14, small_float=SmallFloat(3, 2, 3), opset=28),
 )  # fmt: skip
 
 ELEMENTS: Final = {element.number: element for element in _TABLE}

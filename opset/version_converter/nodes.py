@@ -9,7 +9,7 @@ from typing import Any
 from opset.budget import ALLOW_MORE, Budget, Exhausted
 from opset.errors import Finding, printable
 from opset.model.attributes import attribute_type
-from opset.model.elements import element_name
+from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph import list_as_input
 from opset.model.index import Body, FreshNames, ModelIndex
 from opset.opsets import releases
@@ -167,6 +167,7 @@ class BodyConversion:
             try:
                 made = self._moved(current, version, crossed)
             except Refusal as refusal:
+                self._check_elements(index)
                 if current is node:
                     raise
                 # The operator that stands in the model is to blame, not one that nobody wrote.
@@ -282,6 +283,15 @@ class BodyConversion:
         if early:
             list_as_input(message, made)
         return name
+
+    def _check_elements(self, index: int) -> None:
+        """Refuse (C202) a node of an element type that no operator of the target takes: no other reason counts then."""
+        final = self._context.opsets.get("", self._versions.get("", 0))
+        for name in filter(None, (*self._body.reads[index], *self._body.computes[index])):
+            element = ELEMENTS.get(NUMBERS.get(self._facts.element(name) or "", 0))
+            if element is not None and element.opset > final:
+                why = f"there is no element type {element.name} at opset {final}; it came with {element.opset}"
+                raise Refusal("C202", why, f"convert to {element.opset} or newer")
 
     def _check_constraints(self, node: Node) -> None:
         """Refuse (C103) attributes that break a constraint which they declare, asked once for nodes of one form."""

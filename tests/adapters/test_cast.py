@@ -69,3 +69,42 @@ def test_rounding_to_powers_of_two_is_refused(refused):
     number = TensorProto.FLOAT8E8M0
     node = make_node("Cast", ["x"], ["y"], to=number, round_mode="down")
     refused(node, 24, 23, {"x": np.float32([1])}, "C202", kinds={"y": number})
+
+
+KINDS_OF_LIKE = [np.float32, np.float64, np.float16, np.int8, np.uint8, np.int32, np.int64, np.uint64, np.bool_]
+
+
+@pytest.mark.parametrize("to", [14, 7])
+@pytest.mark.parametrize("kind", KINDS_OF_LIKE)
+def test_a_cast_like_another_is_a_cast_to_its_type(check, kind, to):
+    x = np.float32([[0, -0.0, 1.5], [3.25, 100, 2]])
+    node = make_node("CastLike", ["x", "like"], ["y"])
+    for shape in ((), (2,), (0, 3)):
+        check(node, 15, to, {"x": x, "like": np.zeros(shape, kind)}, operators=["Cast"])
+        check(node, 25, to, {"x": x[:, :0], "like": np.zeros(shape, kind)}, operators=["Cast"])
+    back = np.array(3).astype(kind)
+    check(node, 19, to, {"x": back, "like": np.float32([1])}, operators=["Cast"])
+
+
+def test_a_cast_like_strings(check, refused):
+    text, number = np.array(["1.5", "NaN", "-INF"], object), np.float32([1])
+    read = make_node("CastLike", ["x", "like"], ["y"])
+    check(read, 15, 9, {"x": text, "like": number}, operators=["Cast"], kinds={"y": 1})
+    write = check(read, 15, 9, {"x": np.int64([-3, 42]), "like": text}, operators=["Cast"], kinds={"y": 8})
+    assert write.graph.node[0].attribute[0].i == TensorProto.STRING
+    refused(read, 15, 8, {"x": text, "like": number}, "C202", kinds={"y": 1})
+
+
+def test_a_cast_like_a_value_of_unknown_type_is_refused(refused):
+    unknown = make_node("Foreign", ["x"], ["like"], domain="com.example")
+    node = make_node("CastLike", ["x", "like"], ["y"])
+    refused([unknown, node], 15, 14, {"x": np.float32([1])}, "C203", kinds={"y": 1})
+
+
+@pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "INT4", "FLOAT4E2M1", "BFLOAT16"])
+def test_the_reason_is_that_the_type_does_not_exist(refused, kind):
+    number = getattr(TensorProto, kind)
+    cast = make_node("Cast", ["x"], ["like"], to=number)
+    node = make_node("CastLike", ["x", "like"], ["y"])
+    error = refused([cast, node], 23, 12, {"x": np.float32([1])}, "C202", kinds={"y": number})
+    assert all(f"there is no element type {kind.lower()} at opset 12" in each.why for each in error.findings)

@@ -3,7 +3,9 @@
 import pytest
 from onnx import helper
 
+from opset.model.elements import ELEMENTS
 from opset.model.types import type_string
+from opset.opsets.registry import default_registry
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,14 @@ from opset.model.types import type_string
 )  # fmt: skip
 def test_types_as_text(text, build):
     assert type_string(build()) == text
+
+
+def test_the_first_opset_of_each_element_type_is_that_of_the_first_operator_that_takes_it():
+    registry = default_registry()
+    first = {}
+    for schema in (schema for name in registry.operators() for schema in registry.versions(name)):
+        for text in (each for types in schema.types.values() for each in types):
+            first[text] = min(first.get(text, schema.since_version), schema.since_version)
+    assert {each.name: each.opset for each in ELEMENTS.values()} == {
+        each.name: first[f"tensor({each.name})"] for each in ELEMENTS.values()
+    }
