@@ -18,20 +18,34 @@ def softmax_11_up(op: Builder, node: Node) -> Result:
 @up("Softmax", "LogSoftmax", "Hardmax", since=13)
 def softmax_13_up(op: Builder, node: Node) -> Result:
     """Flatten to a matrix at `axis`, as versions before 13 did; along the last axis both are the same."""
-    x, axis = node.input(0), node.attr("axis")
-    if axis == -1 or ((rank := node.rank(0)) is not None and positive_axis(axis, rank) == rank - 1):
+    x, axis, sizes = node.input(0), node.attr("axis"), node.shape(0)
+    if sizes is not None:
+        axis = positive_axis(axis, len(sizes))
+    if axis == (-1 if sizes is None else len(sizes) - 1):
         return None
-    sizes = node.shape(0)
     if sizes is not None and 0 in sizes:
         # There is nothing to normalise, and Reshape could not restore such a shape.
         return op.Identity(x)
     shape = op.Shape(x)
-    rows = op.Flatten(x, axis=axis)
-    (y,) = op.copy(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1)
-    back = op.Reshape(y, shape)
-    # Where two sizes are 0, Reshape would copy the leading 1 that Flatten adds.
-    known = sizes is not None and all(isinstance(size, int) for size in sizes)
-    return back if known or axis > 0 else op.Expand(back, shape)
+    # Where Reshape takes a size of 0 from the matrix, it has to be the one that was there.
+    plain = sizes is not None and all(
+        isinstance(size, int) or position == 0 < axis or position == 1 >= axis for position, size in enumerate(sizes)
+    )
+    rows = op.Flatten(x, axis=axis) if plain else _merged(op, x, shape, axis)
+    (y,) = op.copy(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1 if plain else axis)
+    return op.Reshape(y, shape)
+
+
+def _merged(op: Builder, x: str, shape: str, axis: int) -> str:
+    """Return x with its dimensions from `axis` on merged into that one, and behind it a 0 for each 0 and a 1 for others.
+
+    Reshape takes a size of 0 from its input, at the same position: there, in both directions, is one.
+    """
+    start, end = op.const([axis]), op.const([(1 << 31) - 1])
+    before = [op.Slice(shape, op.const([0]), start)] if axis else []
+    product = op.ReduceProd(op.Slice(shape, start, end))
+    behind = op.Min(op.Slice(shape, op.const([axis + 1]), end), op.const([1]))
+    return op.Reshape(x, op.Concat(*before, product, behind, axis=0))
 
 
 @down("Softmax", "LogSoftmax", "Hardmax", since=13)

@@ -80,11 +80,6 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "onnxruntime's Gather copies only the first of each row of strings",
     ),
     (
-        "Softmax|LogSoftmax|Hardmax",
-        "running Reshape node|reshape_helper",
-        "for an empty input of unknown shape, Reshape takes a size of 0 for one to copy, and fails",
-    ),
-    (
         "Resize|Upsample",
         r"wrong: ((9|10)->|\d+->(9|10) back)",
         "onnxruntime copies where scales above 1 change no size, and computed scales may come to that after shrinking",
