@@ -37,7 +37,7 @@ def softmax_13_up(op: Builder, node: Node) -> Result:
 
 
 def _merged(op: Builder, x: str, shape: str, axis: int) -> str:
-    """Return x with its dimensions from `axis` on merged into that one, and behind it a 0 for each 0 and a 1 for others.
+    """Return x with its dimensions from `axis` on merged into that one, a 0 behind it for each 0, else a 1.
 
     Reshape takes a size of 0 from its input, at the same position: there, in both directions, is one.
     """

@@ -113,7 +113,8 @@ def test_every_refusal_is_told_and_nothing_is_written(refused, folder):
     ]  # fmt: skip
     assert lines[:4] == [
         "error[C201] StringConcat cannot go from 20 to 12",
-        "  where   graph 'main', node number 0 (StringConcat); graph 'main', node number 1 (StringConcat), refused.onnx",
+        "  where   graph 'main', node number 0 (StringConcat); graph 'main', node number 1 (StringConcat), "
+        "refused.onnx",
         "  why     StringConcat came with version 20",
         "  help    convert to 20 or newer",
     ]
