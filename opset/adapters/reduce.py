@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import dimension, unsqueeze
-from opset.model.elements import NUMBERS
+import math
+from itertools import product
+
+from opset.adapters.shared import INTEGERS, dimension, unsqueeze
+from opset.model.elements import ELEMENTS, NUMBERS
+from opset.model.tensor import make_tensor
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Result
 
@@ -12,6 +16,10 @@ LATER = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSq
 OTHERS = tuple(f"Reduce{name}" for name in LATER)
 PLAIN = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 """Reductions that return a single element unchanged."""
+INTEGRAL = ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare")
+"""Reductions of integers that are the same along one axis after the other."""
+MAX_TABLE = 1 << 12
+"""Numbers in a table of shapes."""
 LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
 
 
@@ -32,13 +40,90 @@ def reduce_sum_13_down(op: Builder, node: Node) -> Result:
     if count == 0 and not node.input(1):
         return None
     constant = node.constant(1)
-    if count == 0 or (count == 1 and constant is None and node.rank(0) == 1):
+    if count == 0 or (count is not None and constant is None and node.rank(0) == count):
         node.need_element(0)
         return op.copy(node, inputs=[x], drop=dropped)
     if constant is not None and node.attr("noop_with_empty_axes"):
         node.need_element(0)
         return op.copy(node, inputs=[x], drop=dropped, axes=list(constant.values))
+    if constant is None and count is not None:
+        return _along_computed_axes(op, node, count)
     return None
+
+
+def _along_computed_axes(op: Builder, node: Node, count: int) -> Result:
+    """Return a reduction along axes that are known when the model runs, one after the other.
+
+    The input is reshaped to three dimensions: all those before the axis, the axis, and all those after it. Their sizes
+    are read from a table with a row for each choice of axes.
+    """
+    shape = tuple([dim for dim in node.shape(0) or () if isinstance(dim, int)])
+    rank, element = len(shape), node.need_element(0)
+    if rank != node.rank(0):
+        node.need_constant(1)
+    rows = list(product(range(-rank, rank), repeat=count)) if (2 * rank) ** count * max(rank, 3) <= MAX_TABLE else []
+    apart = count == 1 or element not in INTEGERS or node.op_type in INTEGRAL
+    identity = _identity(node.op_type, element) if 0 in shape else 0
+    if not rows or not apart or identity is None:
+        node.need_constant(1)
+    numbers = op.Add(node.input(1), op.const([rank]))
+    if count > 1:
+        numbers = op.Mul(numbers, op.const([(2 * rank) ** step for step in reversed(range(count))]))
+    row = op.ReduceSum(numbers, keepdims=0)
+    kept = [_reduced_shape(shape, axes, node.attr("keepdims")) for axes in rows]
+    result = op.Gather(op.const([dim for dims in kept for dim in dims], dims=[len(rows), len(kept[0])]), row, axis=0)
+    if 0 in shape:
+        return op.ConstantOfShape(result, value=make_tensor("", NUMBERS[element], [1], [identity]))
+    rounds = count > 1 and element in ("float16", "bfloat16")
+    x = op.Cast(node.input(0), to=NUMBERS["float"]) if rounds else node.input(0)
+    for step, operator in enumerate(_steps(node.op_type, count)):
+        sizes = [size for axes in rows for size in _around(_reduced_shape(shape, axes[:step], True), axes[step])]
+        x = op.Reshape(x, op.Gather(op.const(sizes, dims=[len(rows), 3]), row, axis=0))
+        if operator == "ReduceSum" and op.version >= 13:
+            x = op.ReduceSum(x, op.const([1]))
+        else:
+            x = getattr(op, operator)(x, axes=[1])
+    x = op.Cast(x, to=NUMBERS[element]) if rounds else x
+    return op.Reshape(x, result)
+
+
+def _steps(operator: str, count: int) -> list[str]:
+    """Return reductions along one axis each that compute one along several axes."""
+    if operator == "ReduceSumSquare":
+        return [operator] + ["ReduceSum"] * (count - 1)
+    if operator == "ReduceLogSum":
+        return ["ReduceSum"] * (count - 1) + [operator]
+    return [operator] * count
+
+
+def _identity(operator: str, element: str) -> float | None:
+    """Return what no elements are reduced to, None where that is not defined."""
+    if operator in ("ReduceSum", "ReduceL1", "ReduceSumSquare", "ReduceProd"):
+        return int(operator == "ReduceProd")
+    lowest, highest = -math.inf, math.inf
+    if element in INTEGERS:
+        if operator not in ("ReduceMax", "ReduceMin"):
+            return None
+        bits = ELEMENTS[NUMBERS[element]].bits
+        lowest, highest = (0, 2**bits - 1) if element.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    floats = {"ReduceL2": 0.0, "ReduceMin": highest, "ReduceMean": math.nan}
+    return floats.get(operator, lowest)
+
+
+def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """Return what a shape is reduced to; of axes with duplicates, which are not legal, only the number counts."""
+    gone = {axis % len(shape) for axis in axes}
+    if len(gone) < len(axes):
+        gone = set(range(len(axes)))
+    if keepdims:
+        return tuple([1 if axis in gone else dim for axis, dim in enumerate(shape)])
+    return tuple([dim for axis, dim in enumerate(shape) if axis not in gone])
+
+
+def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
+    """Return the numbers of elements before an axis, along it and after it."""
+    axis %= len(shape)
+    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
 
 
 def _axis_count(node: Node) -> int | None:

@@ -63,14 +63,67 @@ def test_no_axes_are_all_or_none(check, operator, keepdims, axes, noop):
     assert after.graph.node[-1].op_type == ("Identity" if noop and plain else operator)
 
 
-@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMax"])
-def test_axes_of_a_run(check, refused, operator):
-    feeds = {"x": X[0, 0], "axes": np.array([-1])}
+@pytest.mark.parametrize("operator", REDUCTIONS)
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_axes_of_a_run(check, operator, keepdims):
+    node = make_node(operator, ["x", "axes"], ["y"], keepdims=keepdims)
+    for axes in ([0], [1], [-1], [0, 2], [-2, 0], [2, 1], [1, -1], [0, 1, 2]):
+        expect = REDUCTIONS[operator](X, axis=tuple(axes), keepdims=bool(keepdims))
+        for to in (since(operator) - 1, 7):
+            after = check(node, since(operator), to, {"x": X, "axes": np.array(axes)}, expect=[expect], rtol=1e-5)
+            if len(axes) == X.ndim:
+                assert [made.op_type for made in after.graph.node] == [operator]
+    vector = {"x": X[0, 0], "axes": np.array([-1])}
+    expect = REDUCTIONS[operator](X[0, 0], keepdims=bool(keepdims))
+    check(node, since(operator), 7, vector, expect=[expect], rtol=1e-5, operators=[operator])
+
+
+@pytest.mark.parametrize("operator", REDUCTIONS)
+@pytest.mark.parametrize("axes", [[1], [0, 1], [-1, 1], [2]])
+def test_axes_of_a_run_without_elements(check, operator, axes):
     node = make_node(operator, ["x", "axes"], ["y"])
-    check(node, since(operator), 12, feeds, expect=[REDUCTIONS[operator](X[0, 0], keepdims=True)], operators=[operator])
+    identity = {"ReduceProd": 1, "ReduceMin": np.inf, "ReduceMean": np.nan}.get(operator, 0)
+    identity = -np.inf if operator in ("ReduceMax", "ReduceLogSum", "ReduceLogSumExp") else identity
+    x = np.zeros((2, 0, 3), np.float32)
+    shape = [1 if axis in axes or axis - 3 in axes else dim for axis, dim in enumerate(x.shape)]
+    expect = np.full(shape, identity, np.float32)
+    check(node, since(operator), since(operator) - 1, {"x": x, "axes": np.array(axes)}, expect=[expect])
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float16, np.uint8, np.int8])
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"])
+def test_axes_of_a_run_in_other_types(check, refused, kind, operator):
+    bytes_ = kind in (np.uint8, np.int8)
+    if bytes_ and operator in ("ReduceSum", "ReduceProd"):
+        return
+    x = (np.arange(24).reshape(2, 3, 4) % 5 - (0 if kind is np.uint8 else 2)).astype(kind)
+    node = make_node(operator, ["x", "axes"], ["y"], keepdims=0)
+    for axes in ([1], [0, 2]):
+        feeds = {"x": x, "axes": np.array(axes)}
+        expect = REDUCTIONS[operator](x, axis=tuple(axes), dtype=kind) if operator[6:] in ("Sum", "Prod") else None
+        expect = REDUCTIONS[operator](x, axis=tuple(axes)) if expect is None else expect
+        check(node, since(operator), 12, feeds, expect=[expect])
+    if not bytes_ and kind is not np.float16:
+        mean = make_node("ReduceMean", ["x", "axes"], ["y"], keepdims=0)
+        check(mean, 18, 17, {"x": np.abs(x), "axes": np.array([1])}, operators=None)
+        refused(mean, 18, 17, {"x": x, "axes": np.array([0, 1])}, "C205")
+
+
+def test_no_elements_of_integers_are_the_limits(check):
+    for operator, index in (("ReduceMax", 0), ("ReduceMin", 1)):
+        for kind in (np.int8, np.uint8, np.int32, np.int64):
+            limits = np.iinfo(kind)
+            feeds = {"x": np.zeros((0, 2), kind), "axes": np.array([0])}
+            expect = np.full((1, 2), (limits.min, limits.max)[index], kind)
+            check(make_node(operator, ["x", "axes"], ["y"]), 18, 12, feeds, expect=[expect])
+
+
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMax"])
+def test_axes_of_a_run_that_are_refused(refused, operator):
+    node = make_node(operator, ["x", "axes"], ["y"])
     feeds = {"x": X, "axes": np.array([1])}
-    refused(node, since(operator), 12, feeds, "C205")
     refused(node, since(operator), 12, feeds, "C205", shapes={"axes": [None]})
+    refused(node, since(operator), 12, feeds, "C205", shapes={"x": [2, "N", 4]})
     refused(node, since(operator), 12, {**feeds, "x": X[0, 0]}, "C205", shapes={"x": None})
 
 
