@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from opset.opsets.registry import Registry, get_schema
     from opset.reference.evaluator import ReferenceEvaluator
     from opset.schemas.model import OpSchema
-    from opset.version_converter import Conversion, convert, plan
+    from opset.version_converter import Conversion, convert, lower, plan
 
 __version__ = "0.1.0"
 
@@ -50,6 +50,7 @@ _HOMES = {
     "infer": "opset.inference.result",
     "infer_shapes": "opset.inference.result",
     "load": "opset.model",
+    "lower": "opset.version_converter",
     "plan": "opset.version_converter",
 }
 
@@ -75,6 +76,7 @@ __all__ = [
     "infer",
     "infer_shapes",
     "load",
+    "lower",
     "plan",
 ]
 

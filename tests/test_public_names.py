@@ -17,7 +17,7 @@ from opset import errors, extend
 NAMES = [
     "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
     "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError", "SchemaError", "UsageError",
-    "convert", "get_schema", "infer", "infer_shapes", "load", "plan",
+    "convert", "get_schema", "infer", "infer_shapes", "load", "lower", "plan",
 ]  # fmt: skip
 
 
@@ -84,9 +84,10 @@ def test_a_package_has_what_it_lists(package):
 def test_an_error_carries_its_parts_and_survives_pickling(name):
     kind = getattr(opset, name)
     finding = opset.Finding("C204", "it would", "node 'a'", "because", "do so", "m.onnx")
-    error = pickle.loads(pickle.dumps(kind([finding, finding])))
+    other = finding._replace(message="it would not")
+    error = pickle.loads(pickle.dumps(kind([finding, other])))
     assert type(error) is kind and isinstance(error, opset.OpsetError)
-    assert error.findings == (finding, finding)
+    assert error.findings == (finding, other)
     assert (error.code, error.message, error.place, error.why, error.help, error.file) == (
         "C204", "it would", "node 'a'", "because", "do so", "m.onnx",
     )  # fmt: skip

@@ -24,6 +24,7 @@ from opset.errors import Collected, Finding, OpsetError, SchemaError, printable
 # Once the verb `list` is imported, that name is its module here.
 VERBS = {
     "convert": "Convert models to other operator set versions.",
+    "lower": "Express operators that a runtime lacks by others.",
     "infer": "Infer the types and shapes of a model's values.",
     "run": "Evaluate a model with the reference kernels.",
     "show": "Show what an operator is, or what a model contains.",

@@ -22,6 +22,7 @@ from opset.text import styled
 from opset.version_converter import Target, converted, report, target_of
 from opset.version_converter.targets import parse_versions
 
+LOWERED = "lowered"
 WORDS = {
     "converted": "converted",
     "unchanged": "already there",
@@ -37,13 +38,14 @@ class Settings(NamedTuple):
     target: Target
     dims: dict[str, int]
     freeze: tuple[str, ...]
-    output: Output
+    limits: Limits
     external: str
     roots: tuple[Path, ...]
     plan_only: bool
     force: bool
-    places: bool
-    limits: Limits
+    form: str
+    quiet: bool
+    output: Output = Output()
 
 
 @click.command(no_args_is_help=True)
@@ -75,11 +77,20 @@ def command(
     target = target_of(
         parse_versions(to) if to else None, release=release, runtime=runtime, ir_version=ir_version, registry=registry
     )
+    settings = Settings(target, dims, freeze, limits, external, roots, plan_only, force, form, quiet)
+    return run(inputs, settings, known, given, in_place, jobs)
+
+
+def run(
+    inputs: tuple[str, ...], settings: Settings, known: Folders, given: str | None, in_place: bool, jobs: int
+) -> int:
+    """Convert the inputs of a verb, report, and return the exit status."""
+    quiet, form, plan_only = settings.quiet, settings.form, settings.plan_only
     models = expand(inputs, products=in_place or given is not None)
     where = output_for(given, in_place, models)
     if not plan_only:
         refuse_terminal(where)
-    settings = Settings(target, dims, freeze, where, external, roots, plan_only, force, form == "json", limits)
+    settings = settings._replace(output=where)
     # The report goes where the model does not.
     stream = sys.stderr if where.stream and not plan_only else sys.stdout
 
@@ -105,7 +116,7 @@ def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, 
     odd = odd_keys(loaded.proto)
     made.notes += [f"{each.place}: {each.why} (opset explain {each.code})" for each in odd]
     made.notes += [f"{odd.omitted:,} more tensors have such keys"] if odd.omitted else []
-    data = {"input": model.path, "output": None, **report.conversion_data(made, places=settings.places)}
+    data = {"input": model.path, "output": None, **report.conversion_data(made, places=settings.form == "json")}
     if made.model is None:
         return {**data, "status": "refused", "exit_status": 1}
     if settings.plan_only:
@@ -114,8 +125,9 @@ def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, 
     if settings.output.in_place and not made.changes and settings.external in ("auto", "keep"):
         return {**data, "status": status, "exit_status": 0}
     reached = {domain: made.target.get(domain, version) for domain, version in settings.target.opsets.items()}
+    name = suffix(reached) if reached else LOWERED
     path = save(
-        made.model, model, suffix(reached), settings.output, settings.roots, settings.external, settings.force,
+        made.model, model, name, settings.output, settings.roots, settings.external, settings.force,
         data["notes"],
     )  # fmt: skip
     return {**data, "output": path, "status": status, "exit_status": 0}

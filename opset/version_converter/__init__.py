@@ -13,9 +13,9 @@ from opset.opsets.reading import Freeze
 from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
 from opset.version_converter.conversion import converted
 from opset.version_converter.result import Conversion
-from opset.version_converter.targets import Target, of_release, of_runtime, of_version
+from opset.version_converter.targets import Target, of_release, of_runtime, of_version, without
 
-__all__ = ["Conversion", "Target", "convert", "converted", "plan", "target_of"]
+__all__ = ["Conversion", "Target", "convert", "converted", "lower", "plan", "target_of", "without"]
 
 
 def target_of(
@@ -95,6 +95,30 @@ def convert(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
+    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    conversion = converted(loaded, target, registry, dims, limits, freeze)
+    if conversion.model is None:
+        raise ConversionError(conversion.refusals)
+    return conversion.model.as_given()
+
+
+def lower(
+    model: Any,
+    operators: Iterable[str],
+    *,
+    schemas: Schemas = (),
+    dims: Mapping[str, int] | None = None,
+    freeze: Freeze = (),
+    allow_external_roots: Iterable[str | Path] = (),
+    limits: Limits | None = None,
+) -> Any:
+    """Return the model without these operators ("Gelu", "com.example.Scale"), at its own opsets, computing the same.
+
+    Each is expressed by operators that came before it, for a runtime that lacks it. Takes and raises what `convert`
+    does; UsageError for an operator that is not known.
+    """
+    registry = registry_with(schemas)
+    target = without(operators, registry)
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     conversion = converted(loaded, target, registry, dims, limits, freeze)
     if conversion.model is None:

@@ -98,6 +98,8 @@ def _is_there(index: ModelIndex, target: Target) -> bool:
     before = index.proto.ir_version
     if (target.max_ir is not None and before > target.max_ir) or target.ir_version not in (None, before):
         return False
+    if target.lowered and any(not target.lowered.isdisjoint(body.operators) for body in index.bodies):
+        return False
     imports = [index.opsets, *map(index.imports, index.functions.values())]
     return all(version == target.opsets.get(domain, version) for each in imports for domain, version in each.items())
 
@@ -154,7 +156,7 @@ def _convert(
     messages = messages_of(index, proto)
     context = Context(
         index, proto, messages, registry, routes_of(registry), target.opsets, conversion, FreshNames(index.bodies),
-        budget,
+        budget, target.lowered,
     )  # fmt: skip
 
     def read(tensor: Any, limit: int) -> list[Any]:

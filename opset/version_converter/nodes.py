@@ -25,6 +25,8 @@ from opset.version_converter.routes import Counted, Route, Routes, Step, Verdict
 
 # What versions 1 to 8 of Constant can hold; a constant of another type is then an initializer.
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
+LOWERED = " lowered"
+"""How the step of a node ends that is expressed by others."""
 TRANSITION = 16
 """Steps of a node's transition, beside the elements that its adapter reads, computes and writes."""
 
@@ -33,8 +35,9 @@ TRANSITION = 16
 class Context:
     """What the conversions of a model's bodies share.
 
-    `proto` is the copy that is changed, `messages` its graphs and functions by the bodies of the given model; `valid`
-    holds forms of nodes that fit their operators, `passing` signatures of nodes that stay as they are.
+    `proto` is the copy that is changed, `messages` its graphs and functions by the bodies of the given model; `lowered`
+    are the operators that are expressed by others, whatever the target has; `valid` holds forms of nodes that fit their
+    operators, `passing` signatures of nodes that stay as they are.
     """
 
     index: ModelIndex
@@ -47,7 +50,6 @@ class Context:
     names: FreshNames
     budget: Budget
     lowered: Collection[tuple[str, str]] = ()
-    """Domain and name of the operators that are expressed by others, whatever the target has."""
     facts: dict[Body, ValueFacts] = field(default_factory=dict)
     valid: set[tuple[Any, ...]] = field(default_factory=set)
     passing: set[tuple[Any, ...]] = field(default_factory=set)
@@ -80,7 +82,7 @@ class BodyConversion:
         for index, operator in enumerate(body.operators):
             route = routes.get(operator)
             if route is None:
-                route = routes[operator] = context.routes.route(*operator, self._versions, context.opsets)
+                route = routes[operator] = self._route(operator)
             if functions and body.function_key(index) in functions:
                 continue
             if route.verdict is Verdict.KEEP:
@@ -101,6 +103,13 @@ class BodyConversion:
                 else:
                     conversion.kept[route.counted] += 1
         self._finish(replaced, refused)
+
+    def _route(self, operator: tuple[str, str]) -> Route:
+        context = self._context
+        route = context.routes.route(*operator, self._versions, context.opsets)
+        if operator in context.lowered and route.refusal is None:
+            return Route(Verdict.CONVERT, (*route.counted[:3], 0))
+        return route
 
     def _finish(self, replaced: dict[int, list[Any]], refused: list[tuple[int, Refusal]]) -> None:
         body, message = self._body, self._message
@@ -127,6 +136,8 @@ class BodyConversion:
         version = self._versions.get(domain, 0)
         if refusal.code in ("C101", "C102", "C103"):
             message = f"{printable(op_type)} is not valid at version {version}"
+        elif (op_type, domain) in self._context.lowered:
+            message = f"{printable(op_type)} cannot be expressed by other operators of version {version}"
         else:
             message = f"{printable(op_type)} cannot go from {version} to {self._context.opsets.get(domain, version)}"
         return Finding(refusal.code, message, self._body.location(index), refusal.why, refusal.help)
@@ -159,16 +170,16 @@ class BodyConversion:
         context, versions = self._context, self._versions
         self._validate(index)
         node = self._message.node[index]
-        pending = [(node, versions[counted[0]])]
+        pending: list[tuple[Any, int, tuple[str, ...]]] = [(node, versions[counted[0]], ())]
         done: list[Any] = []
         crossed: list[str] = []
         while pending:
-            current, version = pending.pop()
+            current, version, inside = pending.pop()
             try:
-                made = self._moved(current, version, crossed)
+                made = self._moved(current, version, crossed, inside)
             except Refusal as refusal:
                 self._check_elements(index)
-                if current is node:
+                if (current.op_type, current.domain) == (node.op_type, node.domain):
                     raise
                 # The operator that stands in the model is to blame, not one that nobody wrote.
                 why = f"it is expressed by {current.op_type}, and {refusal.why}"
@@ -176,7 +187,9 @@ class BodyConversion:
             if made is None:
                 done.append(current)
             else:
-                pending.extend(reversed(made))
+                if crossed[-1].endswith(LOWERED):
+                    inside = (*inside, current.op_type)
+                pending.extend([(*each, inside) for each in reversed(made)])
         if not crossed:
             return None
         # Most nodes of an operator become the same: what happened to them is kept once.
@@ -185,25 +198,33 @@ class BodyConversion:
         context.conversion.actions.append(Action(self._body, index, *counted, *what))
         return done
 
-    def _moved(self, current: Any, version: int, crossed: list[str]) -> list[tuple[Any, int]] | None:
+    def _moved(
+        self, current: Any, version: int, crossed: list[str], inside: tuple[str, ...]
+    ) -> list[tuple[Any, int]] | None:
         """Take a node across its transitions up to the first that changes it: what it becomes, with versions.
 
-        None where it may stay as it is at the target. What is crossed is added to `crossed`.
+        None where it may stay as it is at the target. What is crossed is added to `crossed`; `inside` are the operators
+        whose lowerings have made the node.
         """
         context = self._context
         domain = "" if current.domain == "ai.onnx" else current.domain
         final = context.opsets.get(domain, self._versions.get(domain, version))
+        lowered = (current.op_type, domain) in context.lowered
+        if lowered and current.op_type in inside:
+            raise Refusal("C204", f"at version {final} it needs {current.op_type} itself")
         # What is lowered at an unchanged opset goes below the operator's first version, and from there to the target.
-        towards = 0 if (domain, current.op_type) in context.lowered else final
+        towards = 0 if lowered else final
         while (step := context.routes.step(domain, current.op_type, version, towards)) is not None:
             if isinstance(step, Refusal):
+                if lowered:
+                    raise Refusal("C201", f"there is no lowering of {current.op_type}")
                 raise Refusal(step.code, step.why, step.help)
             if step.impossible:
                 raise Refusal("C208", step.impossible)
             made = self._cross(step, current, final) if step.touches else None
             if made is not None:
-                after = "lowered" if step.lowers else f"-> {step.target.since_version}"
-                crossed.append(f"{current.op_type} {step.source.since_version} {after}")
+                after = LOWERED if step.lowers else f" -> {step.target.since_version}"
+                crossed.append(f"{current.op_type} {step.source.since_version}{after}")
                 return made
             version = step.version
         return None

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from opset.errors import Finding, UsageError
+from opset.errors import Finding, UsageError, quoted
 from opset.opsets import releases, runtimes
 from opset.opsets.registry import Registry
+from opset.schemas.names import normalised
 
 
 class Target(NamedTuple):
     """Opset version by domain ("" is ai.onnx); an IR version, or the highest one that the runtime takes.
 
-    `least` is given for a runtime: versions from there up to `opsets` need no conversion.
+    `least` is given for a runtime: versions from there up to `opsets` need no conversion. `lowered` are operators, by
+    name and domain, that are expressed by others even where the opset has them.
     """
 
     opsets: Mapping[str, int]
     ir_version: int | None = None
     max_ir: int | None = None
     least: Mapping[str, int] | None = None
+    lowered: frozenset[tuple[str, str]] = frozenset()
 
 
 def of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
@@ -61,6 +64,24 @@ def of_runtime(spec: str, registry: Registry, ir_version: int | None = None) -> 
     return Target(opsets, _ir(ir_version), found.max_ir, least)
 
 
+def without(operators: Iterable[str], registry: Registry) -> Target:
+    """Return the target with the opsets that a model has already, and without operators: "Gelu", "com.example.Scale".
+
+    Raises UsageError U101 for an operator that the registry does not have, U103 where none is given.
+    """
+    lowered = set()
+    for name in operators:
+        domain, _, op_type = name.rpartition(".")
+        domain = normalised(domain)
+        if not registry.versions(op_type, domain):
+            help = "write Gelu, or an operator of another domain as com.example.Scale"
+            raise UsageError(Finding("U101", f"there is no operator {quoted(name)}", help=help))
+        lowered.add((op_type, domain))
+    if not lowered:
+        raise UsageError(Finding("U103", "no operator is given", help="name those that the runtime lacks"))
+    return Target({}, lowered=frozenset(lowered))
+
+
 def within(target: Target, source: Mapping[str, int]) -> Target:
     """Return a runtime's target for one model: versions that the runtime takes already stay as they are."""
     if target.least is None:
@@ -71,7 +92,7 @@ def within(target: Target, source: Mapping[str, int]) -> Target:
         else version
         for domain, version in target.opsets.items()
     }
-    return Target(opsets, target.ir_version, target.max_ir)
+    return target._replace(opsets=opsets, least=None)
 
 
 def _parse(text: str) -> tuple[str, int]:

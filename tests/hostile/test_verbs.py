@@ -46,6 +46,12 @@ FORMS = {
             "freeze": ["SAMPLE", "--to", "21", "--freeze", "IT"],
         },
     },
+    "lower": {
+        "MODELS": {"": ["IT", "--ops", "LayerNormalization,Gelu", "-o", "OUT"]},
+        "SCHEMAS": {"": ["SAMPLE", "--ops", "Gelu", "--plan", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["SAMPLE", "--ops", "Gelu", "--plan"]},
+        "ARGUMENTS": {"ops": ["SAMPLE", "--ops", "IT"]},
+    },
     "infer": {
         "MODELS": {
             "": ["-", "--check-types"],

@@ -1,0 +1,134 @@
+"""Operators that are expressed by others: on the way to a target that lacks them, and at a model's own opset."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import parser
+
+import opset
+from opset.errors import ConversionError, UsageError
+from opset.extend import lower
+from opset.opsets.hooks import forget
+
+LAYER = """<ir_version: 8, opset_import: ["": 17]>
+m (float[2, 3, 4] x, float[4] s) => (float[2, 3, 4] y) {
+    [n] y = LayerNormalization (x, s)
+}"""
+X = {"x": np.random.default_rng(0).random((2, 3, 4), np.float32), "s": np.arange(4, dtype=np.float32)}
+
+
+def run(model):
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, X)
+
+
+def operators(model):
+    return {node.op_type for node in model.graph.node}
+
+
+def test_an_operator_is_expressed_at_the_opset_of_the_model():
+    model = parser.parse_model(LAYER)
+    lowered = opset.lower(model, ["LayerNormalization"])
+    assert operators(lowered) == {"ReduceMean", "Sub", "Mul", "Constant", "Add", "Sqrt", "Div"}
+    assert lowered.opset_import == model.opset_import and lowered.ir_version == model.ir_version
+    onnx.checker.check_model(lowered, full_check=True)
+    np.testing.assert_allclose(run(lowered)[0], run(model)[0], rtol=1e-5, atol=1e-6)
+    assert opset.lower(lowered, ["LayerNormalization"]) == lowered
+
+
+def test_what_a_lowering_makes_is_taken_up_to_the_opset_of_the_model():
+    model = parser.parse_model(LAYER.replace('"": 17', '"": 20'))
+    lowered = opset.lower(model, ["ai.onnx.LayerNormalization"])
+    # Axes are an input of ReduceMean since version 18.
+    assert all(len(node.input) == 2 for node in lowered.graph.node if node.op_type == "ReduceMean")
+    np.testing.assert_allclose(run(lowered)[0], run(model)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_operators_in_functions_and_subgraphs_are_expressed():
+    text = """<ir_version: 8, opset_import: ["": 17, "f": 1]>
+    m (float[2, 3, 4] x, float[4] s, bool c) => (float[2, 3, 4] y) {
+        y = If (c) <then_branch = t () => (float[2, 3, 4] a) { a = LayerNormalization (x, s) },
+                    else_branch = e () => (float[2, 3, 4] b) { b = f.g (x, s) }>
+    }
+    <domain: "f", opset_import: ["": 17]> g (p, q) => (r) { r = LayerNormalization (p, q) }"""
+    model = parser.parse_model(text)
+    lowered = opset.lower(model, ["LayerNormalization"])
+    for given in (True, False):
+        feeds = {**X, "c": np.array(given)}
+        before, after = (
+            onnxruntime.InferenceSession(each.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
+            for each in (model, lowered)
+        )
+        np.testing.assert_allclose(after[0], before[0], rtol=1e-5, atol=1e-6)
+    assert b"LayerNormalization" not in b"".join(
+        node.op_type.encode() for graph in (lowered.functions[0], lowered.graph) for node in graph.node
+    )
+
+
+def test_an_operator_without_a_lowering_is_refused():
+    model = parser.parse_model(LAYER.replace("LayerNormalization (x, s)", "Mul (x, s)"))
+    with pytest.raises(ConversionError, match="Mul cannot be expressed by other operators of version 17") as caught:
+        opset.lower(model, ["Mul"])
+    assert (caught.value.code, caught.value.why) == ("C201", "there is no lowering of Mul")
+
+
+def test_unknown_operators_and_none_are_usage_errors():
+    for names in (["Nope"], ["com.example.Mul"], [""], []):
+        with pytest.raises(UsageError):
+            opset.lower(parser.parse_model(LAYER), names)
+
+
+SCALE = """
+operator: Scale
+family: own
+versions:
+- since: 2
+  doc: Multiplies by a factor.
+  inputs: [{name: x, type: T, doc: values}]
+  outputs: [{name: y, type: T, doc: results}]
+  attributes: {factor: {type: float, default: 2.0, doc: the factor}}
+  types: {T: [float]}
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    folder = tmp_path / "com.example"
+    folder.mkdir()
+    (folder / "Scale.yaml").write_text(SCALE)
+    yield tmp_path
+    forget("lower", "com.example", "Scale")
+
+
+def scaled(version):
+    text = f"""<ir_version: 8, opset_import: ["": 17, "com.example": {version}]>
+    m (float[2, 3, 4] x) => (float[2, 3, 4] y) {{ y = com.example.Scale <factor: float = 3> (x) }}"""
+    return parser.parse_model(text)
+
+
+def test_an_operator_of_ones_own_is_lowered(own):
+    with pytest.raises(ConversionError, match="came with version 2"):
+        opset.convert(scaled(2), "com.example=1", schemas=[own])
+
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        return op.Mul(node.input(0), op.const(node.attr("factor"), "float", []), domain="")
+
+    for lowered in (
+        opset.convert(scaled(2), "com.example=1", schemas=[own]),
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own]),
+    ):
+        assert operators(lowered) == {"Mul", "Constant"}
+        session = onnxruntime.InferenceSession(lowered.SerializeToString(), providers=["CPUExecutionProvider"])
+        np.testing.assert_array_equal(session.run(None, {"x": X["x"]})[0], X["x"] * 3)
+
+
+def test_a_refusal_names_the_operator_of_the_model_and_the_first_cause(own):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        return op.StringNormalizer(node.input(0), domain="")
+
+    model = scaled(2)
+    with pytest.raises(ConversionError, match=r"com.example|Scale cannot go from 2 to 1") as caught:
+        opset.convert(model, {"com.example": 1, "": 9}, schemas=[own])
+    assert "StringNormalizer" in caught.value.why
