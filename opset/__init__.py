@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from opset.reference.evaluator import ReferenceEvaluator
     from opset.schemas.model import OpSchema
     from opset.version_converter import Conversion, convert, lower, plan
+    from opset.version_converter.inlining import inline_functions
 
 __version__ = "0.1.0"
 
@@ -49,6 +50,7 @@ _HOMES = {
     "get_schema": "opset.opsets.registry",
     "infer": "opset.inference.result",
     "infer_shapes": "opset.inference.result",
+    "inline_functions": "opset.version_converter.inlining",
     "load": "opset.model",
     "lower": "opset.version_converter",
     "plan": "opset.version_converter",
@@ -75,6 +77,7 @@ __all__ = [
     "get_schema",
     "infer",
     "infer_shapes",
+    "inline_functions",
     "load",
     "lower",
     "plan",

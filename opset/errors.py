@@ -142,6 +142,7 @@ CODES: dict[str, str] = {
     "C301": "the IR version cannot be that low",
     "C302": "the model uses a feature that its IR version lacks",
     "C401": "the conversion was stopped: it takes more than it may",
+    "C501": "the function cannot be inlined",
     "R101": "an input is missing",
     "R102": "the model has no such input",
     "R103": "an input does not fit its declaration",

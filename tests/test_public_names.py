@@ -1,4 +1,4 @@
-"""What `import opset` offers: exactly the names of `__all__`, each imported when it is first asked for."""
+"""What `import opset` offers: exactly the names of `__all__`, each imported when it is first used."""
 
 import importlib
 import inspect
@@ -17,7 +17,7 @@ from opset import errors, extend
 NAMES = [
     "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
     "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError", "SchemaError", "UsageError",
-    "convert", "get_schema", "infer", "infer_shapes", "load", "lower", "plan",
+    "convert", "get_schema", "infer", "infer_shapes", "inline_functions", "load", "lower", "plan",
 ]  # fmt: skip
 
 

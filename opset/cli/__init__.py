@@ -25,6 +25,7 @@ from opset.errors import Collected, Finding, OpsetError, SchemaError, printable
 VERBS = {
     "convert": "Convert models to other operator set versions.",
     "lower": "Express operators that a runtime lacks by others.",
+    "inline": "Put the nodes of functions in place of their calls.",
     "infer": "Infer the types and shapes of a model's values.",
     "run": "Evaluate a model with the reference kernels.",
     "show": "Show what an operator is, or what a model contains.",

@@ -16,7 +16,7 @@ from opset.errors import Finding, ModelError, UsageError
 STREAM = "-"
 MOST_ENTRIES = 1_000_000
 """Files and folders that are listed for one command."""
-_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred)\.onnx")
+_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined)\.onnx")
 _SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
 

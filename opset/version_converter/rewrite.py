@@ -101,7 +101,7 @@ class Node:
             raise Refusal(
                 "C206",
                 f"'{name}' takes the value of the function's attribute '{printable(attribute.ref_attr_name)}'",
-                "inline the function, then convert",
+                "inline the function, then convert: opset inline MODEL -o FILE",
             )
         return _value(attribute)
 

@@ -66,6 +66,16 @@ FORMS = {
             "input": ["IT"], "dim": ["SAMPLE", "--dim", "IT"], "freeze": ["SAMPLE", "--freeze", "IT"],
         },
     },
+    "inline": {
+        "MODELS": {"": ["FOLDER", "--force"], "written json": ["IT", "-o", "OUT", "--format", "json"]},
+        "SCHEMAS": {"": ["SAMPLE", "-o", "OUT", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["SAMPLE", "-o", "OUT"]},
+        "STREAMS": {"": ["-", "-o", "OUT"]},
+        "FOLDERS": {"": ["FOLDER"]},
+        "ARGUMENTS": {
+            "input": ["IT"], "only": ["SAMPLE", "--only", "IT"], "except": ["SAMPLE", "--except", "IT"],
+        },
+    },
     "run": {
         "MODELS": {
             "": ["IT", "--random", *BOUNDED],

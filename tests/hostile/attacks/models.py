@@ -231,7 +231,7 @@ def a_chain_of_3_000_functions() -> bytes:
     return written([call("f2999")], functions=made, d=1)
 
 
-@model(0, run=1)
+@model(0, run=1, inline=1)
 def functions_that_double_25_times() -> bytes:
     made = [function("f0", [node("Relu", "x", "y")])]
     made += [
@@ -241,7 +241,7 @@ def functions_that_double_25_times() -> bytes:
     return written([call("f25")], functions=made, d=1)
 
 
-@model(0, run=1)
+@model(0, run=1, inline=1)
 def functions_whose_sizes_double_25_times() -> bytes:
     made = [function("f0", [node("Concat", "x x", "y", axis=0)])]
     for number in range(1, 26):
@@ -277,7 +277,7 @@ def a_range_of_2_to_the_63() -> bytes:
     return written([node("Range", "a b c", "r"), node("ConstantOfShape", "r", "y")], [], constants=constants)
 
 
-@model(3, load=0, show=0, up=(0, 3), down=(0, 3), infer=(0, 1))
+@model(3, load=0, show=0, up=(0, 3), down=(0, 3), infer=(0, 1), inline=0)
 def initializers_that_are_larger_than_their_data() -> bytes:
     weights = [whole(name, [2, 3]) for name in ("s", "t", "u")]
     weights[0].dims[:] = [2**40, 2**40]
@@ -338,7 +338,9 @@ def data(moved: int | Statuses = 3, run: int | Statuses = 3) -> Any:
 
     What needs no weights does not notice; where the result is in another folder, the data is `moved` there.
     """
-    return attack(MODELS, "model/model.onnx", 3, load=0, show=0, up=0, infer=0, down=moved, written=moved, run=run)
+    return attack(
+        MODELS, "model/model.onnx", 3, load=0, show=0, up=0, inline=0, infer=0, down=moved, written=moved, run=run
+    )
 
 
 def below(folder: Path) -> Path:
@@ -431,7 +433,7 @@ def data_whose_length_has_100_000_digits(folder: Path) -> bytes:
 # Names and text
 
 
-@model(1, load=0, show=0, infer=(0, 1), run=(1, 2))
+@model(1, load=0, show=0, infer=(0, 1), run=(1, 2), inline=0)
 def escape_sequences_in_every_name() -> bytes:
     opsets = {f"com.{ESCAPES}": 1}
     nodes = [
@@ -488,14 +490,14 @@ def a_megabyte_of_name_above_4_000_nodes() -> bytes:
     return written([outside], [X, value("c", [], BOOL)], d=1)
 
 
-@model(1, load=0, show=0, up=0, infer=(0, 1))
+@model(1, load=0, show=0, up=0, infer=(0, 1), inline=0)
 def a_megabyte_of_name_above_4_000_wrong_nodes() -> bytes:
     inside = branch("b", [node("Squeeze", "x x x x x", f"z{number}" if number else "z") for number in range(4000)], "z")
     outside = node("If", "c", "y", name="n" * 2**20, then_branch=inside, else_branch=inside)
     return written([outside], [X, value("c", [], BOOL)])
 
 
-@model(1, load=0, show=0, up=1, infer=(0, 1))
+@model(1, load=0, show=0, up=1, infer=(0, 1), inline=0)
 def a_megabyte_of_domain_in_1_000_nodes_of_a_function() -> bytes:
     name = "f" * 2**20
     made = function(name, [*chain("Nonesuch", 1000)])
@@ -704,7 +706,7 @@ def one_domain_by_two_names() -> bytes:
     return written([node("Relu", "x", "y")], **{"ai.onnx": 12})
 
 
-@model(1, load=0, show=0, infer=0)
+@model(1, load=0, show=0, infer=0, inline=0)
 def an_operator_that_there_is_not() -> bytes:
     return written([node("Relo", "x", "y")])
 

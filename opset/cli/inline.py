@@ -1,0 +1,129 @@
+"""`opset inline`: puts the nodes of model-local functions in place of their calls."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from opset.budget import Limits
+from opset.cli import output
+from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
+from opset.cli.configuration import Folders, folders_for, hooks_option
+from opset.cli.inputs import STREAM, Input, Output, expand, output_for
+from opset.cli.limits import limits_options
+from opset.errors import SHOWN, brief, printable
+from opset.model.index import FunctionKey
+from opset.opsets.registry import Registry
+from opset.schemas.names import shown
+from opset.text import styled
+from opset.version_converter.inlining import inlined
+
+SUFFIX = "inlined"
+WORDS = {"inlined": "inlined", "unchanged": "without such functions", "refused": "refused", "failed": "failed"}
+
+
+class Settings(NamedTuple):
+    """The settings for every model."""
+
+    only: tuple[str, ...]
+    exclude: tuple[str, ...]
+    output: Output
+    external: str
+    roots: tuple[Path, ...]
+    force: bool
+    limits: Limits
+
+
+@click.command(no_args_is_help=True)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("--only", multiple=True, metavar="NAME", help="Inline this function alone. Repeatable.")
+@click.option("--except", "exclude", multiple=True, metavar="NAME", help="Leave this function as it is. Repeatable.")
+@hooks_option
+@limits_options
+@writing("Output file or folder; by default beside the input.")
+def command(
+    inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, ...], limits: Limits, given: str | None,
+    in_place: bool, force: bool, external: str, roots: tuple[Path, ...], folders: tuple[Path, ...],
+    allow_hooks: bool | None, jobs: int, quiet: bool, form: str,
+) -> int:  # fmt: skip
+    """Put the nodes of a model's functions in place of the nodes that call them.
+
+    INPUT is a file, a folder (all *.onnx below it), a pattern, or - for stdin. The result is written beside the input
+    as <name>-inlined.onnx unless -o or --in-place says otherwise. NAME is a function's name, with or without its
+    domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. A function that nothing calls any
+    more is removed.
+    """
+    known = folders_for(folders, allow_hooks)
+    known.registry()  # what is wrong with the folders is reported once, before any model
+    models = expand(inputs, products=in_place or given is not None)
+    where = output_for(given, in_place, models)
+    refuse_terminal(where)
+    settings = Settings(only, exclude, where, external, roots, force, limits)
+    # The report goes where the model does not.
+    stream = sys.stderr if where.stream else sys.stdout
+
+    def show(data: dict[str, Any]) -> None:
+        if form == "text":
+            _write(data, stream, quiet)
+        elif quiet and data["errors"]:
+            output.write_errors(output.findings_of(data))
+
+    notes = known.note_left_out(quiet, "adapters.py", "inference.py")
+    reports = reports_of(models, partial(_start, settings, known), jobs, "the model was not inlined", show)
+    return conclude(reports, WORDS, form, quiet, stream, notes)
+
+
+def _start(settings: Settings, folders: Folders) -> Work:
+    return partial(_inline, settings=settings, registry=folders.registry())
+
+
+def _inline(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
+    loaded = opened(model, settings.roots)
+    made = inlined(loaded, settings.only or None, settings.exclude, registry, settings.limits)
+    findings = made.refusals.in_file(model.path)
+    data = {
+        "input": model.path, "output": None,
+        "functions": [{**_named(key), "calls": calls} for key, calls in made.calls.items()],
+        "removed": [_named(key) for key in made.removed], "notes": made.notes, **output.findings_data(findings),
+    }  # fmt: skip
+    if made.model is None:
+        return {**data, "status": "refused", "exit_status": 1}
+    status = "inlined" if made.changes else "unchanged"
+    if not (settings.output.in_place and not made.changes and settings.external in ("auto", "keep")):
+        data["output"] = save(
+            made.model, model, SUFFIX, settings.output, settings.roots, settings.external, settings.force, made.notes
+        )
+    return {**data, "status": status, "exit_status": 0}
+
+
+def _named(key: FunctionKey) -> dict[str, str]:
+    domain, name, overload = key
+    return {"domain": shown(domain), "name": name, "overload": overload}
+
+
+def _label(named: dict[str, Any]) -> str:
+    return brief(f"{named['domain']}.{named['name']}{named['overload'] and ':' + named['overload']}")
+
+
+def _write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
+    """Write the report of one model as text: what was inlined to `stream`, errors to stderr."""
+    name = "stdin" if data["input"] == STREAM else printable(data["input"])
+    if not quiet and data["status"] in ("inlined", "unchanged"):
+        calls = sum(each["calls"] for each in data["functions"])
+        what = f"{calls:,} calls of {len(data['functions']):,} functions inlined" if calls else "nothing to inline"
+        stream.write(f"{styled(name, 'bold', stream)}: {what}\n")
+        lines = [f"{_label(each)}: {each['calls']:,} calls" for each in data["functions"]]
+        removed = len(data["removed"])
+        lines += [f"{removed:,} functions removed, as nothing calls them"] if removed else []
+        lines = lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"… and {len(lines) - SHOWN:,} more"]
+        lines += [f"note: {printable(note)}" for note in data["notes"]]
+        lines += [f"wrote {printable(data['output'])}"] if data["output"] not in (None, STREAM) else []
+        stream.write("".join(f"  {line}\n" for line in lines))
+    if "internal_error" in data:
+        sys.stderr.write(f"{name}: {data['internal_error']}\n")
+    elif data["errors"]:
+        output.write_errors(output.findings_of(data))
