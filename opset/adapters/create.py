@@ -8,7 +8,7 @@ from opset.adapters.shared import BFLOAT16, SMALL_FLOATS
 from opset.model.elements import NUMBERS, element_name
 from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT, Constant
-from opset.version_converter.registration import down
+from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 PLAIN_FORMS = {
@@ -19,6 +19,8 @@ PLAIN_FORMS = {
     "value_string": "string",
     "value_strings": "string",
 }
+FEW = 64
+"""Elements of a tensor that is written out."""
 STASH_TYPES = (NUMBERS["float"], NUMBERS["double"])
 
 
@@ -100,6 +102,21 @@ def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
     tensor = make_tensor("", NUMBERS["float"], [1], constant.values)
     (wide,) = op.copy(node, outputs=[op.fresh("wide")], value=tensor)
     return op.Cast(wide, to=NUMBERS[constant.element])
+
+
+@lower("ConstantOfShape", since=9)
+def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
+    """Expand a scalar to the shape, or write out the constant where the shape is one and small."""
+    element, fill = "float", 0.0
+    if node.has("value"):
+        found = node.values.elements(node.attr("value"))
+        if found is None or len(found.values) != 1:
+            raise Refusal("C103", "'value' is no tensor with one element")
+        element, (fill,) = found.element, found.values
+    shape = node.constant(0)
+    if shape is not None and all(dim >= 0 for dim in shape.values) and math.prod(shape.values) <= FEW:
+        return op.const([fill] * math.prod(shape.values), element, shape.values)
+    return op.Expand(op.const(fill, element, []), node.input(0))
 
 
 @down("EyeLike", since=22)

@@ -108,3 +108,36 @@ def test_the_reason_is_that_the_type_does_not_exist(refused, kind):
     node = make_node("CastLike", ["x", "like"], ["y"])
     error = refused([cast, node], 23, 12, {"x": np.float32([1])}, "C202", kinds={"y": number})
     assert all(f"there is no element type {kind.lower()} at opset 12" in each.why for each in error.findings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "to"),
+    [("int8", "uint8"), ("uint16", "int16"), ("int32", "uint32"), ("uint32", "int32"), ("uint64", "int64"),
+     ("int64", "uint64"), ("bool", "uint8"), ("uint8", "bool"), ("int8", "bool"), ("bool", "int8"), ("int16", "int16")],
+)  # fmt: skip
+def test_bits_of_integers_are_cast(check, kind, to):
+    number = getattr(TensorProto, to.upper())
+    limits = (0, 1) if kind == "bool" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    x = np.array([0, 1, *limits], kind)
+    expect = x.astype(bool) if to == "bool" else x.view(to)
+    node = make_node("BitCast", ["x"], ["y"], to=number)
+    forms = ((4,), (2, 1, 2)) if kind != "bool" else ((4,),)
+    for shape in (*forms, (), (0, 3)):
+        size = int(np.prod(shape))
+        values, result = x[:size].reshape(shape), expect[:size].reshape(shape)
+        made = ["Identity"] if kind == to else ["Cast"]
+        for target in (25, 7):
+            check(node, 26, target, {"x": values}, expect=[result], operators=made, kinds={"y": number})
+
+
+@pytest.mark.parametrize(("kind", "to"), [(np.float32, "INT32"), (np.int64, "DOUBLE"), (np.float16, "BFLOAT16")])
+def test_bits_of_floats_are_refused(refused, kind, to):
+    number = getattr(TensorProto, to)
+    node = make_node("BitCast", ["x"], ["y"], to=number)
+    refused(node, 26, 25, {"x": np.zeros(2, kind)}, "C204", kinds={"y": number})
+
+
+def test_bits_of_another_width_are_refused(refused):
+    for number in (TensorProto.INT64, 99):
+        node = make_node("BitCast", ["x"], ["y"], to=number)
+        refused(node, 26, 25, {"x": np.zeros(2, np.float32)}, "C103", kinds={"y": 7})

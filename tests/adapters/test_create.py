@@ -217,6 +217,20 @@ def test_other_constants_of_a_shape(check, refused):
     refused(node, 20, 19, feeds, "C103", kinds={"y": TensorProto.BFLOAT16})
 
 
+@pytest.mark.parametrize("kind", [None, np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_, np.float16])
+@pytest.mark.parametrize("shape", [[2, 3], [], [0, 2], [5, 40]])
+@pytest.mark.parametrize("constant", [True, False])
+def test_constants_of_a_shape_before_there_were_any(check, kind, shape, constant):
+    value, given = {}, np.array(shape, np.int64)
+    if kind is not None:
+        value["value"] = numpy_helper.from_array(np.array([-1.5 if np.dtype(kind).kind == "f" else 1], kind))
+    node = make_node("ConstantOfShape", ["s"], ["y"], **value)
+    number = helper.np_dtype_to_tensor_dtype(np.dtype(kind or np.float32))
+    expect = [np.full(shape, 0 if kind is None else -1.5 if np.dtype(kind).kind == "f" else 1, kind or np.float32)]
+    feeds, constants = ({}, {"s": given}) if constant else ({"s": given}, {})
+    check(node, 9, 8, feeds, constants, expect=expect, kinds={"y": number})
+
+
 @pytest.mark.parametrize("given", [TensorProto.FLOAT, TensorProto.BFLOAT16])
 @pytest.mark.parametrize("made", [None, TensorProto.DOUBLE, TensorProto.BFLOAT16])
 def test_eyes_of_bfloat16(check, given, made):
