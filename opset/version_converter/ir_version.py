@@ -105,6 +105,8 @@ def _features(proto: Any, found: list[Body], above: int) -> Iterator[Feature]:
 
 
 def _model_features(proto: Any) -> Iterator[Feature]:
+    if proto.opset_import:
+        yield 3, "imports of operator sets", False
     if proto.training_info:
         yield 7, "training_info", False
     if proto.functions:

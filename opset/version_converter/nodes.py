@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +11,8 @@ from opset.budget import ALLOW_MORE, Budget, Exhausted
 from opset.errors import Finding, printable
 from opset.model.attributes import attribute_type
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
-from opset.model.graph import list_as_input
-from opset.model.index import Body, FreshNames, ModelIndex
+from opset.model.graph import function_key, list_as_input, subgraphs
+from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex
 from opset.opsets import releases
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
@@ -251,7 +252,8 @@ class BodyConversion:
         context.budget.charge(TRANSITION)
         if "" not in self._versions:
             # An adapter of another domain may need standard operators, which the model then has to import.
-            self._versions[""] = context.opsets.get("") or releases.opset_beside(context.opsets)
+            given = context.opsets.get("") or context.index.opsets.get("")
+            self._versions[""] = given or releases.opset_beside(context.opsets)
         node = Node(current, step.source, facts, final)
         op = Builder(
             node, step.target, step.version, self._versions, context.registry, facts, context.names,
@@ -271,6 +273,8 @@ class BodyConversion:
         if result is None:
             return None
         made = bind(node, (result,) if isinstance(result, str) else tuple(result), op, facts)
+        if context.index.functions:
+            self._check_names(current, made)
         # The node is replaced; so are, perhaps, the new ones by a later transition.
         context.budget.release(current.ByteSize())
         self._released.update(op.released)
@@ -281,6 +285,14 @@ class BodyConversion:
             same = None if step.derived.type_restrictions else step.source.name
             self._check_types([entry for entry in made if entry[0].op_type != same])
         return made
+
+    def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
+        """Refuse (C204) new nodes, those in new graphs included, that would call functions of the model."""
+        functions = self._context.index.functions
+        for key in _operators([node for node, _ in made]) - _operators([old]):
+            if key in functions:
+                why = f"it needs the operator {key[1]}, and the model has a function of that name in its domain"
+                raise Refusal("C204", why, "rename the function")
 
     def _initializer(self, tensor: Any, name: str) -> str:
         """Add a constant as an initializer where the target's Constant cannot hold its type; return its name."""
@@ -341,6 +353,17 @@ class BodyConversion:
                 help = "cast the value to a type that version takes, or choose another target"
                 raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
             self._context.valid.add(form)
+
+
+def _operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
+    """Return how many nodes of each operator there are, those in graphs of nodes included."""
+    found: Counter[FunctionKey] = Counter()
+    pending = [*nodes]
+    while pending:
+        node = pending.pop()
+        found[function_key(node)] += 1
+        pending.extend(inner for _, graph in subgraphs(node) for inner in graph.node)
+    return found
 
 
 def _validate(schema: OpSchema, reads: list[str], computes: list[str], attributes: Any) -> None:
