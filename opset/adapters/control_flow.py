@@ -9,7 +9,7 @@ from opset.adapters.shared import positive_axis
 from opset.errors import printable
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS
-from opset.model.types import shape_of
+from opset.model.types import Shape, shape_of
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_attribute
 
@@ -18,23 +18,36 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_
 def if_11_down(op: Builder, node: Node) -> Result:
     """Before 11, the outputs of both branches had to have the same shapes.
 
-    The inferred shape of an output is that of both branches, unless the condition is constant.
+    What is inferred of the branches decides, for each run of the graph around; else numbers that both branches state.
     """
-    open_ended = node.constant(0) is None and not node.values.body.root.function
-    branches = [node.attr(name).output for name in ("then_branch", "else_branch")]
+    names = ("then_branch", "else_branch")
+    branches = [node.attr(name).output for name in names]
     if len({len(outputs) for outputs in branches}) > 1:
         raise Refusal("C103", "the branches have different numbers of outputs")
+    value = next(filter(None, node.outputs), "")
+    runs = list(zip(*[node.values.graph_shapes(value, name) for name in names], strict=False))
     for number, values in enumerate(zip(*branches, strict=True)):
-        shapes = [shape_of(value.type) for value in values]
-        if any(shape is None or None in shape for shape in shapes):
-            inferred = node.values.shape(node.output(number)) if open_ended and node.output(number) else None
-            if inferred is not None and all(isinstance(size, int) for size in inferred):
-                continue
-            why = f"the shape of output {number} is not known in both branches; before version 11 they had to agree"
-            raise Refusal("C207", why, "declare the shapes of the outputs of both branches")
-        if shapes[0] != shapes[1]:
+        stated = [shape_of(each.type) for each in values]
+        equal = _equal(*stated) and all(isinstance(size, int) for size in stated[0] or ())
+        inferred = [_equal(*[shapes[number] for shapes in run]) for run in runs]
+        if _equal(*stated) is False or False in inferred:
             raise Refusal("C204", f"output {number} has different shapes in the branches; before 11 they had to agree")
+        if not equal and (None in inferred or not inferred):
+            why = f"the shape of output {number} is not known in both branches; before version 11 they had to agree"
+            raise Refusal("C207", why, "declare the shapes of the outputs of both branches as numbers")
     return None
+
+
+def _equal(here: Shape | None, there: Shape | None) -> bool | None:
+    """Whether two shapes are the same, None where that is not known; different names may be of one size."""
+    if here is None or there is None:
+        return None
+    if len(here) != len(there):
+        return False
+    numbers = [each for each in zip(here, there, strict=True) if all(isinstance(size, int) for size in each)]
+    if any(one != other for one, other in numbers):
+        return False
+    return True if here == there and None not in here else None
 
 
 @down("Loop", since=11)

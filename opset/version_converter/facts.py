@@ -20,6 +20,7 @@ from opset.model.types import MAX_CONSTANT, Constant, Shape, shape_of, type_stri
 from opset.schemas.names import normalised
 
 if TYPE_CHECKING:
+    from opset.inference.dimensions import Size
     from opset.inference.engine import Engine
     from opset.inference.scopes import Scope
     from opset.inference.types import Type
@@ -69,6 +70,10 @@ class Inferred:
         from opset.inference.types import join
 
         return reduce(join, found)
+
+    def outputs(self, body: Body) -> list[list[Type | None]]:
+        """What is known of the outputs of a body of the given model, for each run that is certain."""
+        return [[scope.type_of(name) for name in body.output_names()] for scope in self._run[1][body]]
 
     def reaches(self, body: Body) -> bool:
         """Return whether it is known how a body of the given model runs."""
@@ -125,6 +130,13 @@ def _scopes_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[S
                 called = {function_key(node) for node in body.proto.node}
                 doubtful += [functions[key] for key in called if key in functions]
     return found, seen
+
+
+def _plain(shape: Sequence[Size | None] | None) -> Shape | None:
+    """Return a shape with sizes that have variables as texts."""
+    if shape is None:
+        return None
+    return tuple([each if each is None or isinstance(each, int) else str(each) for each in shape])
 
 
 class ValueFacts:
@@ -334,6 +346,15 @@ class ValueFacts:
             home._shapes[name] = home._find_shape(name)
         return home._shapes[name]
 
+    def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
+        """Return the shapes of the outputs of a graph in the node that computes a value, for each run that is certain.
+
+        Runs of graphs in one node are in the same order; there are none where nothing is certain.
+        """
+        inner = self.body.subgraphs.get((self.body.definitions.get(name, -1), attribute))
+        runs = self._inferred.outputs(inner) if inner is not None else []
+        return [[None if type_ is None else _plain(type_.shape) for type_ in types] for types in runs]
+
     def stated_rank(self, name: str) -> int | None:
         """Return a tensor's rank where the model states it or it has been inferred; nothing is inferred for it."""
         home = self._home(name)
@@ -355,7 +376,7 @@ class ValueFacts:
             return stated
         found = self._inferred_type(name)
         if found is not None and found.shape is not None:
-            return tuple([each if each is None or isinstance(each, int) else str(each) for each in found.shape])
+            return _plain(found.shape)
         return None if stated is None or self.body.root.function else (None,) * len(stated)
 
     def _inferred_type(self, name: str) -> Type | None:

@@ -50,7 +50,7 @@ def test_a_function_gets_the_standard_at_the_version_of_the_model(standard):
 
 def hiding(name, body, version):
     """A function of the standard's domain that has the name of an operator, and means something else."""
-    return helper.make_function("", name, ["a"], ["b"], body, imports(local=1) + [helper.make_opsetid("", version)])
+    return helper.make_function("", name, ["a"], ["b"], body, [*imports(local=1), helper.make_opsetid("", version)])
 
 
 def test_an_operator_that_a_function_hides_is_not_written():
