@@ -48,6 +48,8 @@ FORMS = {
     },
     "lower": {
         "MODELS": {"": ["IT", "--ops", "LayerNormalization,Gelu", "-o", "OUT"]},
+        "STREAMS": {"": ["-", "--ops", "Gelu", "-o", "OUT"]},
+        "FOLDERS": {"": ["FOLDER", "--ops", "Gelu", "--plan"]},
         "SCHEMAS": {"": ["SAMPLE", "--ops", "Gelu", "--plan", "--schemas", "FOLDER/schemas"]},
         "CONFIGURATIONS": {"": ["SAMPLE", "--ops", "Gelu", "--plan"]},
         "ARGUMENTS": {"ops": ["SAMPLE", "--ops", "IT"]},
@@ -238,6 +240,8 @@ def commands(built, tmp_path):
                 places = {"FOLDER": folder, "IT": it, "SAMPLE": sample, "OUT": tmp_path / name}
                 filled = [replaced(argument, places) for argument in arguments]
                 statuses, stdin = each.ends(*reversed(form.split()), verb), it if "-" in arguments else os.devnull
+                if verb == "lower":
+                    statuses = *statuses, 0  # where none of the operators is in the model, it is left as it is
                 yield name, Command([verb, *filled], statuses, str(stdin), str(folder))
 
     return of
