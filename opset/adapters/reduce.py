@@ -46,7 +46,7 @@ def reduce_sum_13_down(op: Builder, node: Node) -> Result:
     if constant is not None and node.attr("noop_with_empty_axes"):
         node.need_element(0)
         return op.copy(node, inputs=[x], drop=dropped, axes=list(constant.values))
-    if constant is None and count is not None:
+    if constant is None and count is not None and count > 0:  # a malformed model may state a negative size
         return _along_computed_axes(op, node, count)
     return None
 

@@ -11,6 +11,7 @@ from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, OpSchema, Parameter
 from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.shapes import STATES
 from opset.text import columns, wrapped
 from opset.version_converter.derive import derive
 
@@ -86,6 +87,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         ],
         "types": {name: list(types) for name, types in schema.types.items()},
         "constraints": docs.constraints, "shape": schema.shape,
+        "function": [{**body._asdict(), "where": dict(body.where)} for body in schema.function],
     }  # fmt: skip
 
 
@@ -111,7 +113,19 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         for label, text in data["constraints"].items():
             lines += wrapped(f"{label}: {text}", WIDTH, "  ")
     lines += ["", "shapes of outputs", f"  {escaped(data['shape'])}"] if data["shape"] else []
+    for body in data["function"]:
+        lines += ["", *wrapped(escaped(f"function body{_served(body)}"), WIDTH, "")]
+        lines += [f"  {escaped(line)}" for line in body["nodes"].splitlines()]
     return lines
+
+
+def _served(body: dict[str, Any]) -> str:
+    """Return for which opsets, nodes and types a function body is."""
+    words = [f" from opset {body['opset']} on"]
+    words += [f"{name} {form}" if form in STATES else f"{name} = {form}" for name, form in body["where"].items()]
+    words += [f"{name}: {', '.join(types)}" for name, types in body["types"].items()]
+    words += [f"{narrow} as {wide}" for narrow, wide in body["emulate"].items()]
+    return "; ".join(words)
 
 
 def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) -> list[str]:

@@ -97,7 +97,7 @@ class Conditions(Fields):
             self.wrong(node, "text, or a mapping of conditions")
             return ""
         fields = self.mapping(node, (*KINDS, "where", "text"))
-        where = self._where(fields["where"]) if "where" in fields else ()
+        where = self.where(fields["where"]) if "where" in fields else ()
         kinds = [kind for kind in KINDS if kind in fields]
         if not kinds:
             self.findings.add("S104", "a condition is missing", node, f"one of {', '.join(KINDS)}")
@@ -123,7 +123,8 @@ class Conditions(Fields):
             return str(node.value).lower()
         return self.phrase(node)
 
-    def _where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
+    def where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
+        """Return the conditions on attributes and inputs of a mapping, by name."""
         stated: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():
             form = self._form(each)

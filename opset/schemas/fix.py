@@ -35,7 +35,7 @@ def fixes(folder: Path, sets: TypeSets) -> Fixes:
             continue
         if text == now or len(text.encode()) > MAX_SIZE:  # what is written has to be readable
             continue
-        if now.count("#") > text.count("#"):
+        if now.count("#") > repr(operator.root.plain()).count("#"):  # outside of all values
             found.commented.append(operator.path)
         else:
             found.texts[operator.path] = text

@@ -1,10 +1,12 @@
 """The compiled form of operator YAML: plain data that JSON holds, so that nothing parses YAML at start.
 
-    {"stamp": …, "types": [[…], …], "newest": {domain: …}, "operators": {domain: {operator: [family, [version, …]]}}}
+    {"stamp": …, "types": [[…], …], "newest": {domain: …}, "operators": {domain: {operator: entry}}}
+    entry: [family, [version, …], function body, …]
 
 Versions stand oldest first; a key with its default is left out. `types` is a table of type lists, since few of them
-serve many versions; `newest` is the highest version in each domain. In the file an operator has a line of its own,
-which is parsed when the operator is first needed: the first line has its name alone.
+serve many versions; function bodies are behind the versions, which have their positions; `newest` is the highest
+version in each domain. In the file an operator has a line of its own, which is parsed when the operator is first
+needed: the first line has its name alone.
 
 Prose is a second file with the same keys: {domain: {operator: {since: [doc, inputs, …]}}}.
 Examples are a third: {domain: {operator: [{name: …, inputs: [{type: …, content: …, shape: …}, …], …}, …]}}.
@@ -30,6 +32,7 @@ from opset.schemas.model import (
     Docs,
     Example,
     ExampleValue,
+    FunctionBody,
     OpSchema,
     Parameter,
 )
@@ -101,8 +104,10 @@ def compile_operators(operators: Iterable[Operator]) -> Compiled:
     examples: dict[str, Any] = {"stamp": 0, "operators": {}}
     table: dict[tuple[str, ...], int] = {}
     for operator in operators:
-        versions = [_version_data(schema, table) for schema in operator.schemas]
-        index["operators"].setdefault(operator.domain, {})[operator.name] = [operator.family, versions]
+        bodies: list[FunctionBody] = []
+        versions = [_version_data(schema, table, bodies) for schema in operator.schemas]
+        entry = [operator.family, versions, *map(list, bodies)]
+        index["operators"].setdefault(operator.domain, {})[operator.name] = entry
         index["newest"][operator.domain] = max(versions[-1]["since"], index["newest"].get(operator.domain, 1))
         prose["operators"].setdefault(operator.domain, {})[operator.name] = {
             str(schema.since_version): [docs.doc, docs.inputs, docs.outputs, docs.attributes, docs.constraints]
@@ -129,13 +134,17 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int]) -> dict[str, Any]:
+def _version_data(
+    schema: OpSchema, table: dict[tuple[str, ...], int], bodies: list[FunctionBody]
+) -> dict[str, Any]:
     data: dict[str, Any] = {"since": schema.since_version}
     for side in ("inputs", "outputs"):
         data[side] = [_trimmed(each, _PARAMETER) for each in getattr(schema, side)]
     data["attributes"] = [_trimmed(each, _ATTRIBUTE) for each in schema.attributes.values()]
     data["types"] = {name: table.setdefault(types, len(table)) for name, types in schema.types.items()}
     data |= {key: getattr(schema, key) for key, default in _FLAGS.items() if getattr(schema, key) != default}
+    bodies += [each for each in schema.function if each not in bodies]
+    data["function"] = [bodies.index(each) for each in schema.function]
     data["conditions"] = [each if each.where else each[:-1] for each in schema.conditions]
     data = {key: value for key, value in data.items() if value not in ([], {})}
     return data if schema.change is None else {**data, "change": _change_data(schema.change)}
@@ -182,7 +191,7 @@ def _entry(index: dict[str, Any], domain: str, name: str) -> list[Any]:
 
 def make_schema(index: dict[str, Any], domain: str, name: str, position: int) -> OpSchema:
     """Return the schema of one compiled version, by its position among the operator's versions."""
-    family, versions = _entry(index, domain, name)
+    family, versions, *bodies = _entry(index, domain, name)
     data = versions[position]
     types = index["types"]
     return OpSchema(
@@ -197,6 +206,7 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
         **{key: data[key] for key in _FLAGS if key in data},
         change=_change(**data["change"]) if "change" in data else None,
         conditions=tuple(_condition(*each) for each in data.get("conditions", ())),
+        function=tuple(_body(*bodies[each]) for each in data.get("function", ())),
     )
 
 
@@ -253,6 +263,17 @@ def _attribute(
 
 def _condition(label: str, kind: str, subject: str, form: str, where: Iterable[Iterable[str]] = ()) -> Condition:
     return Condition(label, kind, subject, form, tuple((name, stated) for name, stated in where))
+
+
+def _body(
+    opset: int,
+    nodes: str,
+    where: Iterable[Iterable[str]],
+    types: dict[str, Iterable[str]],
+    emulate: dict[str, str],
+) -> FunctionBody:
+    stated = tuple((name, form) for name, form in where)
+    return FunctionBody(opset, nodes, stated, {name: tuple(each) for name, each in types.items()}, emulate)
 
 
 def _change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:

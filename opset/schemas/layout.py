@@ -10,6 +10,7 @@ from opset.errors import ModelError
 from opset.model.syntax import lay_out_graph
 from opset.schemas.loader import (
     ATTRIBUTE_KEYS,
+    BODY_KEYS,
     NAMED_KEYS,
     OPERATOR_KEYS,
     PARAMETER_KEYS,
@@ -55,6 +56,8 @@ def _in_order(version: dict[str, Any]) -> dict[str, Any]:
             ordered[side] = [_ordered(each, PARAMETER_KEYS) for each in ordered[side]]
     if "attributes" in ordered:
         ordered["attributes"] = {name: _ordered(each, ATTRIBUTE_KEYS) for name, each in ordered["attributes"].items()}
+    if "function" in ordered:
+        ordered["function"] = [_ordered(each, BODY_KEYS) for each in ordered["function"]]
     return ordered
 
 
@@ -144,5 +147,7 @@ def _unshared(key: str, said: Any, own: tuple[OpSchema, Docs], named: tuple[OpSc
 def _entries(key: str, schema: OpSchema, docs: Docs) -> dict[str, str]:
     """Return all that a version says of a key, by name, as text in which 0.0 and -0.0 differ."""
     content, prose = getattr(schema, key), getattr(docs, key, {})
+    if key == "function":
+        return {str(index): repr(each) for index, each in enumerate(content)}
     pairs = content.items() if key in NAMED_KEYS else ((each.name, each) for each in content)
     return {name: repr((each, prose.get(name))) for name, each in pairs}

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opset.errors import Collected, Finding, SchemaError
+from opset.schemas.body_rules import BODY_RULES, bodies_in_a_circle
 from opset.schemas.diff import Transition, compact
-from opset.schemas.index import FOLDER
+from opset.schemas.index import FOLDER, make_schema, standard_index, versions_of
 from opset.schemas.loader import (
     MAX_FOLDER_FINDINGS,
     TYPES_FILE,
@@ -113,6 +114,8 @@ def _lint_folder(
         _undeclared_adapters(folder, operators, written),
         _lost_kernels(folder, operators, kernels),
         _lost_functions(folder, operators, inferred),
+        _function_bodies(operators),
+        bodies_in_a_circle(operators),
     )
     return Collected([*findings, *itertools.islice(found, MAX_FOLDER_FINDINGS)])
 
@@ -537,6 +540,24 @@ RULES: tuple[Rule, ...] = (
     *(has_examples, constraints_broken, attributes_set, examples_differ, kernels_exist),
     outputs_inferred,
 )
+
+
+def _function_bodies(operators: list[Operator]) -> Iterator[Finding]:
+    """Function bodies keep the rules of body_rules.py; what they use is of the folder or of the standard."""
+    known = {(operator.domain, operator.name): operator.schemas for operator in operators}
+
+    def versions(domain: str, name: str) -> tuple[OpSchema, ...]:
+        if (domain, name) not in known:
+            index = standard_index()
+            there = name in index["operators"].get(domain, ())
+            count = len(versions_of(index, domain, name)) if there else 0
+            known[domain, name] = tuple(make_schema(index, domain, name, position) for position in range(count))
+        return known[domain, name]
+
+    for operator in operators:
+        if any(schema.function for schema in operator.schemas):
+            for check in BODY_RULES:
+                yield from check(operator, versions)
 
 
 def _lint_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Operator]) -> Iterator[Finding]:

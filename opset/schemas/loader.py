@@ -22,8 +22,8 @@ versions:                              newest first
     adapters: {up: derived, down: written}           or "impossible: reason"
   same_as: 15                          a newer version: what this one leaves unsaid in prose, that one says
   shares: [inputs, outputs]            keys that are left out here and are wholly those of the version that same_as
-                                       names; also attributes, types, of which what is written here as well is added
-                                       to those of that version, or takes their place
+                                       names; also function, and attributes, types, of which what is written here as
+                                       well is added to those of that version, or takes their place
   doc: ...
   inputs:                              outputs alike; also variadic, heterogeneous, min_arity, differentiable
   - {name: X, type: T, optional: true, doc: ...}
@@ -41,6 +41,13 @@ versions:                              newest first
     C2: {rank: {X: ">= 2"}}            or declared, so that it is checked: see conditions.py
   shape: same(X)                       the rule for the outputs' shapes, or one for each: "same(X); scalar"; left out
                                        where a function of the family gives them
+  function:                            what it is in other operators, where that can be said; the highest opset first
+  - opset: 13                          the lowest opset of ai.onnx that the nodes are right for
+    where: {mode: a, W: absent}        the nodes that it serves, in the form of conditions.py; all if it is left out
+    types: {T: [float, double]}        the types that it is right for, where these are not all
+    emulate: {float16: float}          types of which inputs are cast to another one first, and outputs back
+    nodes: |                           ONNX text, `@name` stands for the value of an attribute
+      Y = Mul (X, X)
 examples: ...                          see examples.py
 """
 
@@ -73,6 +80,7 @@ from opset.schemas.model import (
     Change,
     Docs,
     Example,
+    FunctionBody,
     OpSchema,
     Parameter,
 )
@@ -96,11 +104,12 @@ MAX_FOLDER_FINDINGS = 5 * MAX_FINDINGS
 OPERATOR_KEYS = ("operator", "family", "versions", "examples")
 VERSION_KEYS = (
     *("since", "deprecated", "replacement", "experimental", "determinism", "change", "same_as", "shares"),
-    *("doc", "inputs", "outputs", "attributes", "types", "constraints", "shape"),
+    *("doc", "inputs", "outputs", "attributes", "types", "constraints", "shape", "function"),
 )
-SHARED_KEYS = ("inputs", "outputs", "attributes", "types")
+SHARED_KEYS = ("inputs", "outputs", "attributes", "types", "function")
 NAMED_KEYS = ("attributes", "types")  # those of which a version may share a part
 PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
+BODY_KEYS = ("opset", "where", "types", "emulate", "nodes")
 ATTRIBUTE_KEYS = ("type", "default", "required", "kind", "choices", "range", "constraint", "doc")
 _KIND_TYPES = {
     BOOL: ("int", "ints"),
@@ -419,7 +428,24 @@ class _Reading(Fields):
             stated = stated and self.merged(stated, None, fields["same_as"])
         self.constraints[since] = stated
         conditions, texts = Conditions(self.findings, schema).read(stated)
-        return _Version(replace(schema, conditions=conditions), node, fields, docs, texts)
+        function = self.bodies(fields["function"], schema) if "function" in fields else ()
+        return _Version(replace(schema, conditions=conditions, function=function), node, fields, docs, texts)
+
+    def bodies(self, node: YamlNode, schema: OpSchema) -> tuple[FunctionBody, ...]:
+        """Return the function bodies of a version."""
+        bodies: list[FunctionBody] = []
+        for each in self.items(self.few(node, "function bodies")):
+            fields = self.mapping(each, BODY_KEYS, ("opset", "nodes"))
+            where = Conditions(self.findings, schema).where(fields["where"]) if "where" in fields else ()
+            types = {key: self.types(inner) for key, inner in self.names(fields.get("types"), "types").items()}
+            for name in types.keys() - schema.types.keys():
+                self.undefined(fields["types"].keys[name], "type constraint", name, schema.types)
+            opset = self.within(fields.get("opset"), 1, MAX_VERSION, 1)
+            emulate = self.emulate(fields["emulate"]) if "emulate" in fields else {}
+            bodies.append(FunctionBody(opset, self.phrase(fields.get("nodes")), where, types, emulate))
+        if not bodies:
+            self.wrong(node, "at least one function body")
+        return tuple(bodies)
 
     def shared(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
         """Return the keys that `shares` lists: those of the version that `same_as` names, with what is written here."""

@@ -118,6 +118,23 @@ class Change(NamedTuple):
     down: str = "derived"
 
 
+class FunctionBody(NamedTuple):
+    """What an operator computes, in nodes of other operators: ONNX text, in which `@name` is the value of an attribute.
+
+    The nodes are those of ai.onnx from opset `opset` on. The body serves nodes that meet `where`: by attribute, its
+    value or a condition on it, by input or attribute "given" or "absent", by `rank(input)` a condition. `types` maps
+    type constraints to the types that it is right for, where these are not all of the schema. Of the element types
+    that `emulate` maps, inputs are cast to the other type first, and outputs back. A `CastLike` to an input is one to
+    its element type, and a Constant may have any attribute that came with later opsets.
+    """
+
+    opset: int
+    nodes: str
+    where: tuple[tuple[str, str], ...] = ()
+    types: Mapping[str, tuple[str, ...]] = {}
+    emulate: Mapping[str, str] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class OpSchema:
     """One operator at one version: its signature, and the change that led to it (None for the first version).
@@ -125,6 +142,7 @@ class OpSchema:
     `types` maps a constraint's name to the types that it allows, sorted. `shape` names the rule by which the outputs'
     shapes are inferred, "" where a function does it. `conditions` are those of constraints that say in a form that can
     be checked what inputs have to be; like the declarations of attributes, they are no part of the locked signature.
+    `function` are the operator's function bodies, those of the highest opset first; they are no part of it either.
     Equality and hash are by identity of content.
     """
 
@@ -141,9 +159,9 @@ class OpSchema:
     experimental: bool = False
     determinism: str = "deterministic"
     shape: str = ""
-    function: str = ""
     change: Change | None = field(default=None, hash=False, compare=False)
     conditions: tuple[Condition, ...] = field(default=(), hash=False)
+    function: tuple[FunctionBody, ...] = field(default=(), hash=False)
 
     @property
     def min_input(self) -> int:
@@ -164,6 +182,14 @@ class OpSchema:
     def max_output(self) -> int:
         """Largest number of outputs that a node may have; 2**31 - 1 where it is not bounded."""
         return _arity(self.outputs)[1]
+
+    def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:
+        """Return the function bodies at an opset of ai.onnx, each for the nodes that it serves; the first that fits."""
+        found: dict[str, FunctionBody] = {}
+        for body in self.function:
+            if body.opset <= opset:
+                found.setdefault(repr((body.where, body.types)), body)
+        return tuple(found.values())
 
     def allowed(self, parameter: Parameter) -> tuple[str, ...]:
         """Types that a parameter of this schema may have."""

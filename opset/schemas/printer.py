@@ -154,6 +154,17 @@ def _nested(key: str, value: Any, indent: str) -> list[str]:
     return [f"{indent}{_key(key)}:", *entries]
 
 
+def _bodies(key: str, value: list[Any]) -> list[str]:
+    """Print function bodies, each with a line for each of its keys and a node a line."""
+    lines = [f"  {key}:"]
+    for each in value:
+        first = len(lines)
+        for name, inner in each.items():
+            lines += _literal(name, inner, "    ")
+        lines[first] = "  - " + lines[first][4:]
+    return lines
+
+
 _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
     "change": _change,
     "doc": _prose,
@@ -162,7 +173,7 @@ _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
     "attributes": _attributes,
     "types": _mapping,
     "constraints": _constraints,
-    "function": _literal,
+    "function": _bodies,
 }
 _EXAMPLE_BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {"doc": _prose, "attributes": _mapping}
 

@@ -268,6 +268,11 @@ class Builder:
         self.released: list[str] = []
         """Inputs that the node no longer uses."""
 
+    @property
+    def opset(self) -> int:
+        """Opset of ai.onnx that nodes are written in."""
+        return self.version if self._domain == "" else self._versions[""]
+
     @cached_property
     def _stem(self) -> str:
         """What new names begin with."""
@@ -346,7 +351,7 @@ class Builder:
             if self._node.name:
                 node.name = self._names.fresh(f"{self._node.name}__Constant")
             node.metadata_props.extend(self._node.metadata_props)
-            self._add(node, (name,), self.version if self._domain == "" else self._versions[""])
+            self._add(node, (name,), self.opset)
         return held or name
 
     def copy(

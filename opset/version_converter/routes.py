@@ -121,6 +121,8 @@ class Routes:
             written_in, direction = target.since_version, "up"
         elif final >= source.since_version:
             return None
+        elif not final and (step := self._by_body(source, known[0], version)) is not None:
+            return step
         elif position == 0:
             return self._lowering(domain, op_type, source)
         else:
@@ -153,10 +155,25 @@ class Routes:
         since = source.since_version
         hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
         if hook is None:
+            if (step := self._by_body(source, source, since - 1)) is not None:
+                return step
             if since > 1 and (why := self._adapters.left_out(domain)):
                 return Refusal("C105", why, TRUST)
             return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
         return Step(source, source, since - 1, derive(source, source, Change()), hook.function, "", True, lowers=True)
+
+
+    def _by_body(self, source: OpSchema, first: OpSchema, version: int) -> Step | None:
+        """Return the step that expresses an operator by its function body, None where it has none or a lowering."""
+        since = first.since_version
+        if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
+            return None
+        if not source.domain and not source.function_bodies(version):
+            return None
+        from opset.version_converter.bodies import lower_by_body  # it reads text, which few conversions need
+
+        derived = derive(source, source, Change())
+        return Step(source, source, version, derived, lower_by_body, "", True, lowers=True)
 
 
 def routes_of(registry: Registry) -> Routes:

@@ -65,6 +65,15 @@ DEPRECATED = edited(
 )
 
 # A file, the place of the one finding in it, and what its help begins with.
+
+
+def with_body(*bodies):
+    """Return the text with function bodies of its newer version: keys before `nodes`, and what these are."""
+    lines = [f"  - {keys}\n    nodes: {json.dumps(nodes)}\n" for keys, nodes in bodies]
+    return edited(("    T: floats_ir4\n", f"    T: floats_ir4\n  function:\n{''.join(lines)}"))
+
+
+PRODUCT = "Y = Mul (X, by)"
 BROKEN = {
     "S201 undeclared": (edited((ADDED, "")), "S201 6:5", "write attributes: {axis: {added: int, default: 1}}"),
     "S201 wrong": (edited(("[+bfloat16]", "[+float8]")), "S201 7:12", "write types: {T: [+bfloat16]}"),
@@ -154,6 +163,34 @@ BROKEN = {
         "S232 20:9",
         "leave it out",
     ),
+    "S233": (with_body(("opset: 13", "Y = Mul X")), "S233 20:3", ""),
+    "S234 unknown": (with_body(("opset: 13", "Y = Mul (X, Z)")), "S234 20:3", ""),
+    "S234 twice": (with_body(("opset: 13", "by = Exp (X) Y = Mul (X, by)")), "S234 20:3", ""),
+    "S234 no output": (with_body(("opset: 13", "Z = Mul (X, by)")), None, ""),
+    "S234 unused": (with_body(("opset: 13", "Z = Exp (X) Y = Mul (X, by)")), "S234 20:3", ""),
+    "S235 unknown": (with_body(("opset: 13", "Y = Mull (X, by)")), "S235 20:3", ""),
+    "S235 too new": (with_body(("opset: 13", "Y = Swish (X)")), "S235 20:3", ""),
+    "S235 withdrawn": (with_body(("opset: 9", "Y = Upsample (X, by)")), "S235 20:3", ""),
+    "S235 attribute": (with_body(("opset: 13", "Y = Mul <axis = 1> (X, by)")), "S235 20:3", ""),
+    "S235 attribute at a later opset": (with_body(("opset: 13", "Y = ReduceMax <axes = [1]> (X)")), "S235 20:3", ""),
+    "S235 arity": (with_body(("opset: 13", "Y = Mul (X)")), "S235 20:3", ""),
+    "S235 domain": (with_body(("opset: 13", "Y = other.Mul (X, by)")), "S235 20:3", ""),
+    "S236 unknown": (
+        with_body(("opset: 13", "Y = Concat <axis: int = @axes> (X, by)")), "S236 20:3", "did you mean axis?"
+    ),
+    "S236 type": (
+        with_body(("opset: 13", "a = Constant <value_float: float = @axis> () Y = Mul (X, a)")), "S236 20:3", ""
+    ),
+    "S236 no value": (
+        with_body(("opset: 13", "a = Constant <value_int: int = @axis> () Y = Gather (X, a)")).replace(
+            "default: 1", ""
+        ).replace("int, , doc", "int, doc").replace("added: int, ", "added: int, old: 1"),
+        "S236 20:3",
+        "add 'where: {axis: given}'",
+    ),
+    "S237 order": (with_body(("opset: 13", PRODUCT), ("opset: 14", PRODUCT)), None, None),
+    "S237 twice": (with_body(("opset: 13", PRODUCT), ("opset: 13", PRODUCT)), None, None),
+    "S238": (with_body(("opset: 13", "Y = com.acme.Scale (X, by)")), "S238 1:1", ""),
     "S219": (edited(("floats_ir4", "[floats, bfloat16]")), "S219 18:8", "write floats_ir4"),
 }
 
@@ -171,6 +208,8 @@ def test_a_rule_finds_its_example_and_no_other_rule_does(name, tmp_path):
 
 
 def test_the_unbroken_example_is_clean(tmp_path):
+    assert lint([write(tmp_path, with_body(("opset: 14", PRODUCT), ("opset: 13", PRODUCT)))]) == []
+    assert lint([write(tmp_path, with_body(("opset: 7", "a = CastLike (by, X) Y = Mul (X, a)")))]) == []
     assert lint([write(tmp_path)], ()) == []
     assert lint([write(tmp_path, REMOVED.replace("{removed: int}", "{removed: int, input: by}"))]) == []
     assert lint([write(tmp_path, REMOVED.replace("{removed: int}", "{removed: int, ignored: true}"))]) == []

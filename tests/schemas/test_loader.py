@@ -17,7 +17,7 @@ from opset.schemas.fields import float32
 from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema
 from opset.schemas.layout import dump_operator
 from opset.schemas.loader import load_folder, load_operator, load_sets, operator_files
-from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, OpSchema, Parameter
+from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, FunctionBody, OpSchema, Parameter
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import Findings, read
 from opset.schemas.types import expand, is_type, shortest
@@ -77,6 +77,16 @@ versions:
   constraints:
     C1: "-rank(input) <= axis < rank(input)"
     C10: one of the ten
+  function:
+  - opset: 18
+    where: {mode: up, C: given}
+    types: {T: float}
+    emulate: {float16: float}
+    nodes: |
+      # a line
+      Y = Mul (input, C)
+  - opset: 13
+    nodes: "Y = Mul (input, C)"
 - since: 1
   same_as: 2
   shares: [outputs]
@@ -119,7 +129,19 @@ def test_what_a_file_says(tmp_path):
         },
         experimental=True,
         determinism="unknown",
+        function=(
+            FunctionBody(
+                18,
+                "# a line\nY = Mul (input, C)\n",
+                (("mode", "up"), ("C", "given")),
+                {"T": ("tensor(float)",)},
+                {"float16": "float"},
+            ),
+            FunctionBody(13, "Y = Mul (input, C)"),
+        ),
     )
+    assert [each.opset for each in new.function_bodies(20)] == [18, 13]
+    assert [each.opset for each in new.function_bodies(17)] == [13]
     assert old.attributes["axes"].default == (0, 2, 3)
     assert old.change is None
     assert new.change == Change(
@@ -178,8 +200,8 @@ def test_places_of_parts(tmp_path):
     operator = load(tmp_path, TWO)
     path = operator.path
     assert operator.place(2, "change", "types") == f"{path}:18:12"
-    assert operator.place(1, "inputs", "C") == f"{path}:45:5"
-    assert operator.place(1, "attributes", "not there") == f"{path}:47:5"
+    assert operator.place(1, "inputs", "C") == f"{path}:55:5"
+    assert operator.place(1, "attributes", "not there") == f"{path}:57:5"
 
 
 ONE = "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n"
@@ -266,6 +288,12 @@ BROKEN = {
     "new or gone": (NEWER + "    types: {T: old}\n" + OLD, ["S105 8:16"]),
     "change of a parameter": (NEWER + "    inputs: {moved: [X]}\n" + OLD, ["S103 8:14"]),
     "label": (ONE + "  constraints:\n    C01: it\n    C1: 1\n    C2: ''\n", ["S105 8:9", "S105 9:9", "S103 7:5"]),
+    "no body": (ONE + "  function: []\n", ["S105 6:13"]),
+    "keys of a body": (ONE + "  function:\n  - {opset: 0, node: x}\n", ["S103 7:16", "S104 7:5", "S105 7:13"]),
+    "a body for what is not there": (
+        INPUT + "  function:\n  - {opset: 1, nodes: x, where: {mode: a}, types: {U: float}, emulate: {half: float}}\n",
+        ["S107 11:34", "S107 11:52", "S107 11:73"],
+    ),
     "arity": (NEWER + "    inputs: {arity: {X: [single, many]}}\n" + OLD, ["S105 8:34"]),
 }
 
@@ -422,8 +450,12 @@ def test_many_lists_of_large_sets_are_refused(tmp_path):
 
 
 def test_a_function_body_prints_as_a_literal_block():
-    printed = dump_document({"versions": [{"since": 1, "function": "y = Neg (x)\nz = Abs (y)\n"}]})
-    assert printed == "versions:\n- since: 1\n  function: |\n    y = Neg (x)\n    z = Abs (y)\n"
+    bodies = [{"opset": 7, "where": {"mode": "a"}, "nodes": "y = Neg (x)\nz = Abs (y)\n"}]
+    printed = dump_document({"versions": [{"since": 1, "function": bodies}]})
+    assert printed == (
+        "versions:\n- since: 1\n  function:\n  - opset: 7\n    where: {mode: a}\n"
+        "    nodes: |\n      y = Neg (x)\n      z = Abs (y)\n"
+    )
 
 
 @pytest.mark.parametrize("domain", ["ai.onnx", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"])

@@ -112,14 +112,16 @@ def test_an_input_that_is_computed_or_can_be_overridden_is_not_constant():
 
 def test_every_refusal_is_reported_at_once_and_the_model_is_untouched():
     nodes = [
-        helper.make_node("Gelu", ["x"], ["a"], name="g"),
-        helper.make_node("Relu", ["a"], ["b"]),
-        helper.make_node("Mish", ["b"], ["y"]),
+        helper.make_node("StringConcat", ["x", "x"], ["a"], name="g"),
+        helper.make_node("Identity", ["a"], ["b"]),
+        helper.make_node("StringConcat", ["b", "a"], ["y"]),
     ]
-    before = model(nodes, 20)
+    before = model(nodes, 20, inputs=[info("x", STRING)], outputs=[info("y", STRING)])
     kept = before.SerializeToString()
     error = refused(before, 17, "C201", "C201")
-    assert [f.place for f in error.findings] == ["graph 'main', node 'g' (Gelu)", "graph 'main', node number 2 (Mish)"]
+    assert [f.place for f in error.findings] == [
+        "graph 'main', node 'g' (StringConcat)", "graph 'main', node number 2 (StringConcat)"
+    ]  # fmt: skip
     assert before.SerializeToString() == kept
 
 
@@ -176,11 +178,13 @@ def test_subgraphs_are_converted_in_their_scope():
 
 
 def test_a_refusal_in_a_subgraph_names_its_path():
-    branch = helper.make_graph([helper.make_node("Gelu", ["x"], ["g"], name="inner")], "b", [], [info("g")])
+    inner = helper.make_node("StringConcat", ["x", "x"], ["g"], name="inner")
+    branch = helper.make_graph([inner], "b", [], [info("g", STRING)])
     choice = helper.make_node("If", ["c"], ["y"], name="choice", then_branch=branch, else_branch=branch)
-    before = model([choice], 20, inputs=[info("x"), info("c", TensorProto.BOOL, [])])
+    inputs = [info("x", STRING), info("c", TensorProto.BOOL, [])]
+    before = model([choice], 20, inputs=inputs, outputs=[info("y", STRING)])
     error = refused(before, 17, "C201", "C201")
-    places = {f"graph 'main', node 'choice' (If), {name}_branch, node 'inner' (Gelu)" for name in ("then", "else")}
+    places = {f"graph 'main', node 'choice' (If), {name}_branch, node 'inner' (StringConcat)" for name in ("then", "else")}
     assert {finding.place for finding in error.findings} == places
 
 

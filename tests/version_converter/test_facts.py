@@ -332,8 +332,7 @@ def test_what_computed_an_attribute_alone_goes_away_and_need_not_be_legal():
     assert [node.op_type for node in after.graph.node] == ["Constant", "Constant", "Shape", "Gather", "ReduceSum", "If"]
     assert same(text, 10, {"x": np.arange(8, dtype=np.float32).reshape(2, 4), "c": True})
     read = text.replace("int64[1] width,", "int64[1] width, int64[A] axes,")
-    with pytest.raises(opset.ConversionError, match="Range came with version 11"):
-        converted(read, 10)
+    assert "NonZero" in [node.op_type for node in converted(read, 10)[1].graph.node]  # which expresses Range
 
 
 def test_branches_whose_shapes_are_inferred_agree_or_do_not():

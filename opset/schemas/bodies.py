@@ -1,0 +1,112 @@
+"""Function bodies of operators: read from the text that the YAML has, chosen for a node, and as FunctionProto."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from opset.errors import Finding, ModelError, SchemaError
+from opset.model import proto as pb
+from opset.model.attributes import FIELDS
+from opset.model.syntax import parse_graph
+from opset.schemas.model import FunctionBody, OpSchema
+from opset.schemas.patterns import Expression, Test, parse_tests
+from opset.schemas.shapes import STATES, rank_of
+
+Asked = Callable[[str], Any]
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,
+    "multiple": lambda value, bound: value % bound == 0,
+}  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def body_nodes(text: str) -> tuple[Any, ...]:
+    """Return the NodeProtos of a body's text, which nobody changes.
+
+    Raises SchemaError S233 where the text cannot be read; the place is line:column in it.
+    """
+    try:
+        graph = parse_graph(f"body () => () {{\n{text}\n}}")
+    except ModelError as error:
+        found = error.findings[0]
+        line, _, column = found.place.partition(":")
+        place = f"{int(line) - 1}:{column}"
+        raise SchemaError(Finding("S233", "a function body cannot be read", place, found.message)) from None
+    return tuple(graph.node)
+
+
+def fitting_bodies(
+    schema: OpSchema, opset: int, given: Asked, value: Asked, rank: Asked
+) -> Iterator[FunctionBody]:
+    """Yield the function bodies that serve a node at an opset of ai.onnx, if its types are theirs; the best first.
+
+    `given` says whether an input or attribute is there, `value` what an attribute is, `rank` that of an input; they
+    return None where that is not known.
+    """
+    for body in schema.function:
+        if body.opset <= opset and all(_met(*each, given, value, rank) for each in body.where):
+            yield body
+
+
+def _met(name: str, form: str, given: Asked, value: Asked, rank: Asked) -> bool:
+    if form in STATES:
+        return given(name) is STATES[form]
+    found = rank(rank_of(name)) if rank_of(name) else value(name)
+    if isinstance(found, bytes | str):
+        return (found.decode("utf-8", "replace") if isinstance(found, bytes) else found) == form
+    return found is not None and all(_holds(test, found) for test in parse_tests(form))
+
+
+def _holds(test: Test, value: Any) -> bool:
+    met = any if test.operator == "=" else all
+    return met(_COMPARED[test.operator](value, _number(each)) for each in test.bounds)
+
+
+def _number(bound: Expression) -> Any:
+    return -_number(bound.operands[0]) if bound.operator == "negative" else bound.operands[0]
+
+
+def function_of(schema: OpSchema, opset: int, node: Any = None) -> Any:
+    """Return an operator at an opset of ai.onnx as a FunctionProto, None where it has no body that fits.
+
+    Without a node, the body is one that serves all nodes. It is one for all types; those that a body emulates are not
+    cast. Before opset 15 it may have CastLike, and before 12 attributes of Constant, which only came then.
+    """
+    attributes = {each.name: each for each in node.attribute} if node is not None else {}
+    inputs = dict(zip((each.name for each in schema.inputs), node.input if node is not None else (), strict=False))
+
+    def given(name: str) -> bool | None:
+        return None if node is None else name in attributes or bool(inputs.get(name))
+
+    def value(name: str) -> Any:
+        if node is None or name not in attributes:
+            return None if node is None else schema.attributes[name].default
+        return getattr(attributes[name], FIELDS[schema.attributes[name].type][1])
+
+    fitting = fitting_bodies(schema, opset, given, value, lambda name: None)
+    body = next((each for each in fitting if not each.types), None)
+    if body is None:
+        return None
+    function = pb.FunctionProto(name=schema.name, domain=schema.domain)
+    function.input.extend(each.name for each in schema.inputs)
+    function.output.extend(each.name for each in schema.outputs)
+    for attribute in schema.attributes.values():
+        if attribute.default is None:
+            function.attribute.append(attribute.name)
+            continue
+        made = function.attribute_proto.add(name=attribute.name, type=FIELDS[attribute.type][0])
+        default: Any = attribute.default
+        encoded = default.encode() if isinstance(default, str) else default
+        field = FIELDS[attribute.type][1]
+        if isinstance(default, tuple):
+            getattr(made, field).extend(each.encode() if isinstance(each, str) else each for each in default)
+        else:
+            setattr(made, field, encoded)
+    function.opset_import.add(domain="", version=opset)
+    if schema.domain:
+        function.opset_import.add(domain=schema.domain, version=schema.since_version)
+    function.node.extend(body_nodes(body.nodes))
+    return function
