@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.shared import (
-    INTEGERS,
-    chosen,
-    float16,
-    float32,
-)
+from opset.adapters.shared import INTEGERS, float16, float32, is_negative, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div")
@@ -164,8 +159,8 @@ def max_12_down(op: Builder, node: Node) -> Result:
         return None
     best, *others = node.inputs
     for other in others:
-        higher, lower = (other, best) if node.op_type == "Max" else (best, other)
-        best = chosen(op, node, op.Less(lower, higher), other, best, element)
+        larger, smaller = (other, best) if node.op_type == "Max" else (best, other)
+        best = op.Where(op.Less(smaller, larger), other, best)
     return best
 
 
@@ -325,3 +320,177 @@ def _holds(element: str, value: float) -> bool:
     """Whether a float type holds exactly this number."""
     nearest = float16(value) if element == "float16" else float32(value) if element == "float" else float(value)
     return nearest == value or math.isnan(nearest)
+
+
+@lower("LessOrEqual", "GreaterOrEqual", since=12)
+def less_or_equal_lowered(op: Builder, node: Node) -> Result:
+    """Write "not greater" for integers; floats are equal or less, as NaN is neither."""
+    a, b = node.inputs
+    strict, reverse = (op.Less, op.Greater) if node.op_type == "LessOrEqual" else (op.Greater, op.Less)
+    if node.need_element(0) in INTEGERS:
+        return op.Not(reverse(a, b))
+    return op.Or(strict(a, b), op.Equal(a, b))
+
+
+@lower("Where", since=9)
+def where_lowered(op: Builder, node: Node) -> Result:
+    """Add or multiply what a mask leaves of both: integers times 0 or 1, floats to the power of 0 or 1.
+
+    A power of 0 is 1, even of infinities and NaN. DOUBLE holds the power of 1 with bits to spare.
+    """
+    element = node.need_element(1)
+    condition, x, y = node.inputs
+    other = op.Not(condition)
+    if element == "bool":
+        return op.Or(op.And(condition, x), op.And(other, y))
+    if element in INTEGERS:
+        wide = WIDE_INTEGERS.get(element, element)
+    elif element in FLOATS:
+        wide = "double"
+    else:
+        raise Refusal("C202", f"before version 9, nothing selects elements of {element} by a condition")
+    kept = [
+        (op.Mul if element in INTEGERS else op.Pow)(cast(op, value, element, wide), op.Cast(mask, to=NUMBERS[wide]))
+        for mask, value in ((condition, x), (other, y))
+    ]
+    return cast(op, (op.Add if element in INTEGERS else op.Mul)(*kept), wide, element)
+
+
+def cast(op: Builder, x: str, element: str, to: str) -> str:
+    """Return a value in another element type, itself where that is the same."""
+    return x if element == to else op.Cast(x, to=NUMBERS[to])
+
+
+QUOTIENT = 28
+"""Bits of a quotient of two FLOATs, computed in DOUBLE, up to which both it and its product are exact."""
+STAGES = {"float16": (41, 1), "float": (QUOTIENT, 10)}
+"""For each type, by how many bits of the quotient a stage reduces a number, and how many stages there are."""
+
+
+@lower("Mod", since=10)
+def mod_lowered(op: Builder, node: Node) -> Result:
+    """Subtract the truncated quotient times the divisor; integers then get the sign of the divisor without `fmod`."""
+    element = node.need_element(0)
+    if element not in INTEGERS:
+        if not node.attr("fmod"):
+            raise Refusal("C103", "'fmod' is 0, and the operands are no integers")
+        return _floating_remainder(op, node, element)
+    # What divides in 64 bits has a kernel in runtimes, and nothing overflows.
+    wide = "int32" if element in WIDE_INTEGERS else "uint64" if element == "uint64" else "int64"
+    a, b = (cast(op, name, element, wide) for name in node.inputs)
+    signed = element.startswith("int")
+    constant = node.constant(1)
+    positive = not signed or (constant is not None and all(value > 0 for value in constant.values))
+    # The least integer cannot be divided by -1; the sign of the divisor does not matter here.
+    divisor = b if positive else op.Abs(b)
+    rest = op.Sub(a, op.Mul(op.Div(a, divisor), divisor))
+    if signed and not node.attr("fmod"):
+        sign = op.Cast(rest, to=NUMBERS["float"])
+        if not positive:
+            sign = op.Mul(sign, op.Cast(b, to=NUMBERS["float"]))
+        wrong = op.Less(sign, op.const(0.0, "float", []))
+        rest = op.Add(rest, op.Mul(op.Cast(wrong, to=NUMBERS[wide]), b))
+    return cast(op, rest, wide, element)
+
+
+def _floating_remainder(op: Builder, node: Node, element: str) -> str:
+    """Return the remainder with the sign of the dividend, without rounding.
+
+    In DOUBLE, the quotient by the divisor times a power of two, from the largest one on, and its product are exact
+    while they have few bits; so is each difference.
+    """
+    if element not in STAGES:
+        raise Refusal(
+            "C204",
+            f"a remainder of {element} is not exact by other operators",
+            "cast the operands to FLOAT where that is precise enough",
+        )
+    bits, stages = STAGES[element]
+    a, b = node.inputs
+    rest, divisor = (op.Abs(op.Cast(name, to=NUMBERS["double"])) for name in (a, b))
+    smaller = op.Less(rest, divisor)
+    for stage in reversed(range(stages)):
+        scaled = op.Mul(divisor, op.const(2.0 ** (bits * stage), "double", [])) if stage else divisor
+        rest = op.Sub(rest, op.Mul(op.Floor(op.Div(rest, scaled)), scaled))
+    rest = op.Cast(rest, to=NUMBERS[element])
+    negative = op.Less(a, op.const(0.0, element, []))
+    # What is smaller than the divisor, which may be infinite, is its own remainder, a negative zero as well.
+    return op.Where(smaller, a, op.Where(negative, op.Neg(rest), rest))
+
+
+@lower("BitShift", since=11)
+def bit_shift_lowered(op: Builder, node: Node) -> Result:
+    """Multiply or divide by a power of two from a table; only the lowest bits of a product are kept."""
+    element, left = node.need_element(0), node.attr("direction") == "LEFT"
+    width = int(element.removeprefix("uint"))
+    wide = "uint64" if width == 64 else "int64"
+    most = 2**63 if width == 64 else 2**62
+    powers = [2**shift if shift < width else 0 if left else most for shift in range(64)]
+    constant = node.constant(1)
+    if constant is not None:
+        power = op.const([powers[min(int(value), 63)] for value in constant.values], wide, constant.dims)
+    else:
+        # FLOAT keeps every number below 64, and Min takes it always.
+        places = op.Min(op.Cast(node.input(1), to=NUMBERS["float"]), op.const(63.0, "float", []))
+        power = op.Gather(op.const(powers, wide), op.Cast(places, to=NUMBERS["int64"]), axis=0)
+    shifted = (op.Mul if left else op.Div)(cast(op, node.input(0), element, wide), power)
+    return cast(op, shifted, wide, element)
+
+
+BITWISE = {"BitwiseAnd": int.__and__, "BitwiseOr": int.__or__, "BitwiseXor": int.__xor__}
+SIGN_OF_64_BITS = -(2**63)
+
+
+@lower(*BITWISE, since=18)
+def bitwise_lowered(op: Builder, node: Node) -> Result:
+    """Look the result up for each pair of hexadecimal digits, which have a dimension of their own behind all others."""
+    element = node.need_element(0)
+    count = int(element.lstrip("uint")) // 4
+    # Where signed numbers are raised by half their range, the highest digits have the sign bit inverted.
+    offset = 8 if element.startswith("int") and count < 16 else 0
+    function = BITWISE[node.op_type]
+    table = [function(a, b) for a in range(16) for b in range(16)]
+    if offset:
+        # The second half is for the highest digit, and gives signed ones.
+        table += [(function(a ^ 8, b ^ 8) ^ 8) - 8 for a in range(16) for b in range(16)]
+    weights = [16**digit for digit in range(count)]
+    left, right = (_digits(op, node, index, count, offset, weights) for index in (0, 1))
+    index = op.Add(op.Mul(left, op.const(16)), right)
+    if offset:
+        index = op.Add(index, op.const([*[0] * (count - 1), 256]))
+    digits = op.Cast(op.Gather(op.const(table), index, axis=0), to=NUMBERS["double"])
+
+    def total(each: list[int]) -> str:
+        # DOUBLE holds 32 bits. A product of empty tensors has the right shape in all runtimes, a sum does not.
+        column = op.const([float(weight) for weight in each], "double", [count, 1])
+        return op.Squeeze(op.MatMul(digits, column), op.const([-1]))
+
+    if count < 16:
+        return op.Cast(total(weights), to=NUMBERS[element])
+    low, high = (
+        op.Cast(total(half), to=NUMBERS["int64"]) for half in (weights[:8] + [0] * 8, [0] * 8 + weights[:8])
+    )
+    return cast(op, op.Add(op.Mul(high, op.const(2**32)), low), "int64", element)
+
+
+def _digits(op: Builder, node: Node, index: int, count: int, offset: int, weights: list[int]) -> str:
+    """Return the hexadecimal digits of an input in a last dimension, the lowest one first."""
+    constant = node.constant(index)
+    raised = offset << 4 * (count - 1)
+    if constant is not None and len(constant.values) <= 64:
+        values = [(int(value) + raised) % 16**count for value in constant.values]
+        digits = [value >> 4 * digit & 15 for value in values for digit in range(count)]
+        return op.const(digits, "int64", [*constant.dims, count])
+    x = cast(op, node.input(index), node.need_element(index), "int64")
+    negative = ""
+    if count == 16:
+        negative = is_negative(op, x)
+        x = op.Sub(x, op.Mul(negative, op.const(SIGN_OF_64_BITS)))
+    elif raised:
+        x = op.Add(x, op.const(raised))
+    quotients = op.Div(unsqueeze(op, x, [-1]), op.const(weights))
+    sixteen = op.const(16)
+    digits = op.Sub(quotients, op.Mul(op.Div(quotients, sixteen), sixteen))
+    if negative:
+        digits = op.Add(digits, op.Mul(unsqueeze(op, negative, [-1]), op.const([*[0] * 15, 8])))
+    return digits

@@ -67,14 +67,6 @@ def is_negative(op: Builder, x: str) -> str:
     return op.Cast(op.Less(number, op.const(0.0, "float", [])), to=NUMBERS["int64"])
 
 
-def chosen(op: Builder, node: Node, condition: str, yes: str, no: str, element: str) -> str:
-    """Return integers selected by a condition: by Where, or for versions without it by a sum of masked values."""
-    if node.final >= 9:
-        return op.Where(condition, yes, no)
-    ones = [op.Cast(mask, to=NUMBERS[element]) for mask in (condition, op.Not(condition))]
-    return op.Add(op.Mul(yes, ones[0]), op.Mul(no, ones[1]))
-
-
 def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int) -> str:
     """Return indices into an axis of the input `data` with negative ones counted from the front.
 

@@ -9,12 +9,11 @@ from opset.adapters.shared import (
     INTEGERS,
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
-    chosen,
     float16,
     float32,
 )
 from opset.model.elements import NUMBERS
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 LARGEST = {"float16": 65504.0, "float": float32(2.0**128 - 2.0**104), "double": math.nextafter(math.inf, 0.0)}
@@ -93,7 +92,7 @@ def clip_12_down(op: Builder, node: Node) -> Result:
     if wide is None:
         for bound, compare in zip(bounds, (op.Less, op.Greater), strict=True):
             if bound:
-                x = chosen(op, node, compare(x, bound), bound, x, element)
+                x = op.Where(compare(x, bound), bound, x)
         return x
     inputs = [op.Cast(x, to=NUMBERS[wide])]
     for index, (bound, limit) in enumerate(zip(bounds, (-math.inf, math.inf), strict=True), 1):
@@ -105,3 +104,63 @@ def clip_12_down(op: Builder, node: Node) -> Result:
             inputs.append(op.const(values, wide, constant.dims if constant is not None else []))
     (y,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")])
     return op.Cast(y, to=NUMBERS[element])
+
+
+@lower("BitwiseNot", since=18)
+def bitwise_not_lowered(op: Builder, node: Node) -> Result:
+    """Subtract from the number of which all bits are set."""
+    element = node.need_element(0)
+    ones = 2 ** int(element.removeprefix("uint")) - 1 if element.startswith("u") else -1
+    return op.Sub(op.const(ones, element, []), node.input(0))
+
+
+@lower("IsNaN", since=9)
+def is_nan_lowered(op: Builder, node: Node) -> Result:
+    """Every number is below 1 or above 0, and NaN is neither."""
+    x, element = node.input(0), node.need_element(0)
+    return op.Not(op.Or(op.Less(x, op.const(1.0, element, [])), op.Greater(x, op.const(0.0, element, []))))
+
+
+@lower("IsInf", since=10)
+def is_inf_lowered(op: Builder, node: Node) -> Result:
+    """Compare with the largest finite numbers; NaN is neither above nor below."""
+    x, element = node.input(0), node.need_element(0)
+    positive, negative = node.attr("detect_positive"), node.attr("detect_negative")
+    if not positive and not negative:
+        return op.Less(x, x)
+    if positive and negative:
+        x = op.Abs(x)
+    limit = op.const(LARGEST[element] if positive else -LARGEST[element], element, [])
+    return op.Greater(x, limit) if positive else op.Less(x, limit)
+
+
+@lower("Sign", since=9)
+def sign_lowered(op: Builder, node: Node) -> Result:
+    """Subtract "less than 0" from "greater than 0", both as numbers; NaN stays, as its power of 1 does."""
+    x, element = node.input(0), node.need_element(0)
+    number = "float" if element in INTEGERS else element
+    if element in INTEGERS:
+        # FLOAT keeps the sign of every integer.
+        x = op.Cast(x, to=NUMBERS[number])
+    zero = op.const(0.0, number, [])
+    above, below = op.Greater(x, zero), op.Less(x, zero)
+    sign = op.Sub(*(op.Cast(each, to=NUMBERS[number]) for each in (above, below)))
+    if element in INTEGERS:
+        return op.Cast(sign, to=NUMBERS[element])
+    neither = op.Not(op.Or(above, op.Less(x, op.const(1.0, number, []))))
+    return op.Mul(sign, op.Pow(x, op.Cast(neither, to=NUMBERS[number])))
+
+
+@lower("Round", since=11)
+def round_lowered(op: Builder, node: Node) -> Result:
+    """Round up, and take 1 away where that is too far: by more than half, or by half from an even number.
+
+    Negative numbers above -1 give -0.0 so, as they should.
+    """
+    x, element = node.input(0), node.need_element(0)
+    half, two = op.const(0.5, element, []), op.const(2.0, element, [])
+    above = op.Ceil(x)
+    distance = op.Sub(above, x)
+    odd = op.Less(op.Mul(op.Floor(op.Div(above, two)), two), above)
+    far = op.Or(op.Greater(distance, half), op.And(op.Not(op.Less(distance, half)), odd))
+    return op.Sub(above, op.Cast(far, to=NUMBERS[element]))

@@ -407,3 +407,151 @@ def test_bfloat16_exponents(check):
     x, y = np.float32([2, 3, 4]), np.float32([2, 0.5, -1])
     check(nodes, 15, 13, {"x": x, "e": y}, expect=[x**y], rtol=1e-6)
     assert ml_dtypes.bfloat16(0.5) == 0.5
+
+
+BY_NAME = {np.dtype(kind).name: kind for kind in INTEGERS}
+INTEGER = pytest.mark.parametrize("kind", INTEGERS, ids=BY_NAME)
+
+
+def both_edges(kind):
+    """Return numbers of an integer type with all edges, for the first and the second operand, without a divisor 0."""
+    info = np.iinfo(kind)
+    numbers = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 3, 7, 100, 5 * (info.max // 8), info.max // 3]
+    numbers += [-1, -2, -3, -7, -100] if info.min else []
+    values = np.array(numbers, kind)
+    return values[:, None], values[values != 0]
+
+
+@INTEGER
+@pytest.mark.parametrize("fmod", [0, 1])
+@pytest.mark.parametrize("to", [9, 7])
+def test_remainders_of_integers(check, kind, fmod, to):
+    a, b = both_edges(kind)
+    with np.errstate(all="ignore"):
+        expect = (np.fmod if fmod else np.mod)(a, b)
+    check(make_node("Mod", ["a", "b"], ["y"], fmod=fmod), 13, to, {"a": a, "b": b}, expect=[expect])
+    check(make_node("Mod", ["a", "b"], ["y"], fmod=fmod), 13, to, {"a": a}, {"b": np.array(3, kind)},
+          expect=[(np.fmod if fmod else np.mod)(a, kind(3))])  # fmt: skip
+
+
+@pytest.mark.parametrize("to", [9, 7])
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_remainders_of_floats_are_exact(check, kind, to):
+    info = np.finfo(kind)
+    a = np.array([5.3, -5.3, 4, -4, 0.0, -0.0, np.inf, -np.inf, np.nan, info.max, -info.max, info.tiny, 1e4], kind)
+    b = np.array([0.1, -0.1, 2, 3.7, np.inf, -np.inf, np.nan, 0, -0.0, info.max, info.smallest_subnormal, 1], kind)
+    with np.errstate(all="ignore"):
+        expect = np.fmod(a[:, None], b)
+    mod = make_node("Mod", ["a", "b"], ["y"], fmod=1)
+    check(mod, 13, to, {"a": a[:, None], "b": b}, expect=[expect])
+    if to == 7:
+        # Where of onnxruntime makes positive zeros of negative ones.
+        with np.errstate(all="ignore"):
+            signs = 1 / expect
+        check([mod, make_node("Reciprocal", ["y"], ["z"])], 13, to, {"a": a[:, None], "b": b}, expect=[signs],
+              outputs=["z"])  # fmt: skip
+    rng = np.random.default_rng(0)
+    a, b = (
+        (np.frombuffer(rng.bytes(2000 * a.itemsize), kind.__name__.replace("float", "uint")).view(kind)) for _ in "ab"
+    )
+    with np.errstate(all="ignore"):
+        expect = np.fmod(a, b)
+    check(mod, 13, to, {"a": a, "b": b}, expect=[expect])
+
+
+def test_remainders_of_double_are_refused(refused):
+    feeds = {"a": np.float64([5.3]), "b": np.float64([0.1])}
+    refused(make_node("Mod", ["a", "b"], ["y"], fmod=1), 13, 9, feeds, "C204")
+
+
+ORDERED = {"LessOrEqual": np.less_equal, "GreaterOrEqual": np.greater_equal}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+@pytest.mark.parametrize("kind", [*INTEGERS, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("to", [11, 9, 7])
+def test_less_or_equal(check, name, kind, to):
+    if np.issubdtype(kind, np.integer):
+        a = b = both_edges(kind)[0][:, 0]
+    else:
+        a = b = np.array([1, 0.0, -0.0, np.nan, np.inf, -np.inf, -1, np.finfo(kind).tiny, np.finfo(kind).max], kind)
+    feeds = {"a": a[:, None], "b": b}
+    check(make_node(name, ["a", "b"], ["y"]), 16, to, feeds, expect=[ORDERED[name](a[:, None], b)])
+
+
+@pytest.mark.parametrize("kind", [*INTEGERS, np.bool_, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("to", [8, 7])
+def test_selection_by_a_condition(check, kind, to):
+    if kind is np.bool_:
+        x = np.array([True, False])
+    elif np.issubdtype(kind, np.integer):
+        x = both_edges(kind)[0][:, 0]
+    else:
+        info = np.finfo(kind)
+        x = np.array([1.5, 0.0, -0.0, np.nan, np.inf, -np.inf, info.max, info.tiny, info.smallest_subnormal], kind)
+    condition = np.array([True, False])[:, None, None]
+    feeds = {"c": condition, "a": x[:, None], "b": x}
+    check(make_node("Where", ["c", "a", "b"], ["y"]), 9, to, feeds, expect=[np.where(condition, x[:, None], x)])
+    if kind in (np.float32, np.float64):
+        with np.errstate(all="ignore"):
+            expect = 1 / np.where(condition, x[:, None], x)
+        nodes = [make_node("Where", ["c", "a", "b"], ["s"]), make_node("Reciprocal", ["s"], ["y"])]
+        check(nodes, 9, to, feeds, expect=[expect], outputs=["y"])
+
+
+def test_selection_of_text_is_refused(refused):
+    feeds = {"c": np.array([True]), "a": np.array(["a"], object), "b": np.array(["b"], object)}
+    refused(make_node("Where", ["c", "a", "b"], ["y"]), 9, 8, feeds, "C202")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in INTEGERS if np.iinfo(kind).min == 0])
+@pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("to", [10, 7])
+def test_shifts_before_version_11(check, kind, direction, constant, to):
+    info = np.iinfo(kind)
+    x, y = both_edges(kind)[0], np.arange(info.bits).astype(kind)
+    expect = np.left_shift(x, y) if direction == "LEFT" else np.right_shift(x, y)
+    feeds, constants = {"x": x}, {"y": y}
+    if not constant:
+        feeds |= constants
+        constants = {}
+    check(make_node("BitShift", ["x", "y"], ["z"], direction=direction), 11, to, feeds, constants, expect=[expect],
+          outputs=["z"])  # fmt: skip
+
+
+@INTEGER
+@pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
+def test_shifts_beyond_the_width(check, kind, direction):
+    info = np.iinfo(kind)
+    x, places = both_edges(kind)[0], [0, 1, info.bits - 1, info.bits, info.bits + 1, min(info.max, 255)]
+    y = np.array(places, kind)
+    expect = np.left_shift(x, y) if direction == "LEFT" else np.right_shift(x, y)
+    for to in (27, 11, 7):
+        check(make_node("BitShift", ["x", "y"], ["z"], direction=direction), 28, to, {"x": x, "y": y}, expect=[expect],
+              outputs=["z"])  # fmt: skip
+
+
+BITWISE = {"BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor}
+
+
+@INTEGER
+@pytest.mark.parametrize("name", BITWISE)
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("to", [17, 11, 7])
+def test_bits(check, kind, name, constant, to):
+    a, b = both_edges(kind)
+    b = np.concatenate([b, np.array([0x55, 0x2A], kind)])
+    feeds, constants = {"a": a}, {"b": b}
+    if not constant:
+        feeds |= constants
+        constants = {}
+    check(make_node(name, ["a", "b"], ["y"]), 18, to, feeds, constants, expect=[BITWISE[name](a, b)])
+
+
+def test_bits_of_scalars_and_empty_tensors(check):
+    node = make_node("BitwiseAnd", ["a", "b"], ["y"])
+    for to in (17, 9):
+        a, b, y, empty = np.int32(12), np.int32(-6), np.int32(8), np.zeros((0, 3), np.int32)
+        check(node, 18, to, {"a": np.array(a), "b": np.array(b)}, expect=[y])
+        check(node, 18, to, {"a": empty, "b": np.array(b)}, expect=[empty])

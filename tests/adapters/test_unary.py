@@ -167,3 +167,63 @@ def test_bfloat16_has_no_cast_before_13(refused):
     nodes = around("Cos", TensorProto.BFLOAT16)
     error = refused(nodes, 22, 12, {"x": np.zeros(2, np.float32)}, "C202")
     assert "bfloat16" in str(error)
+
+
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 0.3, -0.3, 0.5, -0.5, 1, 1.5, 2.5, -1.5, -2.5, 0.49999997, 1e7, -60000]
+
+
+def special(kind):
+    """Return numbers of a float type with all edges."""
+    info = np.finfo(kind)
+    with np.errstate(over="ignore"):
+        return np.array([*SPECIAL, info.max, -info.max, info.tiny, info.smallest_subnormal, 2.0**22 + 0.5], kind)
+
+
+FLOATS = pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+OLD = pytest.mark.parametrize("to", [8, 7])
+
+
+@FLOATS
+@OLD
+def test_is_nan_by_comparisons(check, kind, to):
+    x = special(kind)
+    check(make_node("IsNaN", ["x"], ["y"]), 9, to, {"x": x}, expect=[np.isnan(x)])
+
+
+@FLOATS
+@pytest.mark.parametrize(("positive", "negative"), [(1, 1), (1, 0), (0, 1), (0, 0)])
+def test_is_inf_by_comparisons(check, kind, positive, negative):
+    x = special(kind)
+    expect = (np.isposinf(x) & bool(positive)) | (np.isneginf(x) & bool(negative))
+    is_inf = make_node("IsInf", ["x"], ["y"], detect_positive=positive, detect_negative=negative)
+    for to in (9, 7):
+        check(is_inf, 20, to, {"x": x}, expect=[expect])
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int64, np.uint64, np.int32])
+@OLD
+def test_sign_by_comparisons(check, kind, to):
+    if np.issubdtype(kind, np.integer):
+        info = np.iinfo(kind)
+        x = np.array([info.min, info.max, 0, 1, 7], kind)
+    else:
+        x = special(kind)
+    check(make_node("Sign", ["x"], ["y"]), 9, to, {"x": x}, expect=[np.sign(x)])
+
+
+@FLOATS
+@pytest.mark.parametrize("to", [10, 7])
+def test_round_half_to_even(check, kind, to):
+    x = special(kind)
+    nodes = [make_node("Round", ["x"], ["y"]), make_node("Reciprocal", ["y"], ["z"])]
+    with np.errstate(all="ignore"):
+        expect = [np.rint(x), 1 / np.rint(x)]
+    check(nodes, 11, to, {"x": x}, expect=expect, outputs=["y", "z"])
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("to", [17, 13, 7])
+def test_inverted_bits(check, kind, to):
+    info = np.iinfo(kind)
+    x = np.array([info.min, info.max, 0, 1, 77], kind)
+    check(make_node("BitwiseNot", ["x"], ["y"]), 18, to, {"x": x}, expect=[np.invert(x)])
