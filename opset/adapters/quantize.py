@@ -1,13 +1,13 @@
-"""QuantizeLinear and DequantizeLinear: scales for each index of an axis or each block, and types of computation."""
+"""Quantization: scales for each index of an axis or each block, types of computation, and all of it by formulas."""
 
 from __future__ import annotations
 
-from math import prod
+import math
 
-from opset.adapters.shared import dimension, positive_axis
+from opset.adapters.shared import dimension, nearest, positive_axis
 from opset.model.elements import FLOAT8, NUMBERS, element_name
 from opset.model.tensor import make_tensor
-from opset.version_converter.registration import down
+from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 X, SCALE, ZERO = range(3)
@@ -17,6 +17,9 @@ WIDER = {("float16", "float"), ("bfloat16", "float")}
 # rounds an int32 to float as well.
 PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
 MAX_CONSTANTS = 1 << 12
+MAX_TERMS = (1 << 24) // 255**2
+"""Products of bytes, each minus a zero point, whose sum FLOAT holds."""
+CONVOLUTION = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 
 
 @down("QuantizeLinear", "DequantizeLinear", since=13)
@@ -26,7 +29,7 @@ def quantize_linear_13_down(op: Builder, node: Node) -> Result:
     if node.need_rank(SCALE) == 0:
         return op.copy(node, drop=["axis"])
     if shape == (1,):
-        scalars = [op.Reshape(name, op.const([], "int64", [0])) if name else "" for name in node.inputs[SCALE:]]
+        scalars = [_scalar(op, name) if name else "" for name in node.inputs[SCALE:]]
         return op.copy(node, inputs=[node.input(X), *scalars], drop=["axis"])
     return _in_parts(op, node)
 
@@ -83,6 +86,112 @@ def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
     return op.copy(node, inputs=[node.input(X), scale, *node.inputs[ZERO:]], drop=["output_dtype"])
 
 
+@lower("QuantizeLinear", "DequantizeLinear", since=10)
+def quantize_linear_lowered(op: Builder, node: Node) -> Result:
+    """Write the formula, with one scale and one zero point."""
+    return _in_parts(op, node)
+
+
+@lower("DynamicQuantizeLinear", since=11)
+def dynamic_quantize_linear_lowered(op: Builder, node: Node) -> Result:
+    """Find the range of the input, extended to 0; of zeros alone the scale is 0, and is replaced to divide by it."""
+    x, zero = node.input(X), op.const(0.0, "float", [])
+    values = op.Concat(op.Reshape(x, op.const([-1])), op.const([0.0], "float"), axis=0)
+    low, high = op.ReduceMin(values, keepdims=0), op.ReduceMax(values, keepdims=0)
+    scale = op.Div(op.Sub(high, low), op.const(255.0, "float", []))
+    divisor = op.Add(scale, op.Cast(op.Not(op.Greater(scale, zero)), to=NUMBERS["float"]))
+    zero_point = op.QuantizeLinear(op.Neg(low), divisor)
+    return op.QuantizeLinear(x, divisor, zero_point), scale, zero_point
+
+
+@lower("MatMulInteger", since=10)
+def mat_mul_integer_lowered(op: Builder, node: Node) -> Result:
+    """Multiply in DOUBLE, which holds every sum of products of bytes."""
+    return _product(op, node, (0, 2), (1, 3))
+
+
+@lower("QLinearMatMul", since=10)
+def q_linear_mat_mul_lowered(op: Builder, node: Node) -> Result:
+    """Multiply, scale the product, and quantize it."""
+    product = op.Cast(_product(op, node, (0, 2), (3, 5)), to=NUMBERS["float"])
+    of_matrices = node.need_rank(0) > 1 and node.need_rank(3) > 1
+    a, b, y, zero = (_for_rows(op, node, index, of_matrices and index != 4) for index in (1, 4, 6, 7))
+    return _saturated(op, op.Mul(product, op.Div(op.Mul(a, b), y)), zero, node.need_element(7))
+
+
+@lower("ConvInteger", since=10)
+def conv_integer_lowered(op: Builder, node: Node) -> Result:
+    """Convolve in a type that holds every sum."""
+    return _convolution(op, node, (0, 2), (1, 3))
+
+
+@lower("QLinearConv", since=10)
+def q_linear_conv_lowered(op: Builder, node: Node) -> Result:
+    """Convolve, add the bias, scale the sums, and quantize them."""
+    sums, ones = _convolution(op, node, (0, 2), (3, 5)), [1] * (node.need_rank(3) - 2)
+    if node.input(8):
+        sums = op.Add(sums, op.Reshape(node.input(8), op.const([-1, *ones])))
+    scale = op.Reshape(node.input(4), op.const([-1, *ones]))
+    factor = op.Div(op.Mul(_scalar(op, node.input(1)), scale), _scalar(op, node.input(6)))
+    quotient = op.Mul(op.Cast(sums, to=NUMBERS["float"]), factor)
+    return _saturated(op, quotient, _scalar(op, node.input(7)), node.need_element(7))
+
+
+def _scalar(op: Builder, value: str) -> str:
+    """Return a value of one element as a scalar."""
+    return str(op.Reshape(value, op.const([], "int64", [0])))
+
+
+def _shifted(op: Builder, value: str, zero: str, element: str) -> str:
+    """Return a value in another type, minus its zero point if there is one."""
+    wide = op.Cast(value, to=NUMBERS[element])
+    return str(op.Sub(wide, op.Cast(zero, to=NUMBERS[element])) if zero else wide)
+
+
+def _for_rows(op: Builder, node: Node, index: int, rows: bool) -> str:
+    """Return scales or zero points so that they broadcast against matrices: one, or one for each row or column."""
+    rank, shape = node.need_rank(index), node.shape(index)
+    if rank == 0:
+        return node.input(index)
+    if all(size == 1 for size in shape or ()):
+        return _scalar(op, node.input(index))
+    return str(op.Unsqueeze(node.input(index), axes=[1])) if rank == 1 and rows else node.input(index)
+
+
+def _product(op: Builder, node: Node, left: tuple[int, int], right: tuple[int, int]) -> str:
+    """Return the product, modulo 2**32, of two inputs, each minus its zero point."""
+    operands = []
+    for (index, zero), rows in ((left, True), (right, False)):
+        vector = node.need_rank(index) == 1
+        shift = _for_rows(op, node, zero, rows and not vector) if node.input(zero) else ""
+        operands.append(_shifted(op, node.input(index), shift, "double"))
+    return str(op.Cast(op.Cast(op.MatMul(*operands), to=NUMBERS["int64"]), to=NUMBERS["int32"]))
+
+
+def _convolution(op: Builder, node: Node, values: tuple[int, int], filters: tuple[int, int]) -> str:
+    """Return the convolution, modulo 2**32, of two inputs, each minus its zero point.
+
+    FLOAT holds the sums of few products. Of more, it holds those of the filters' upper and lower halves.
+    """
+    x_zero, w_zero = (node.input(index) for _, index in (values, filters))
+    shape, rank = node.shape(filters[0]) or (None,), node.need_rank(filters[0])
+    sizes = [size for size in shape[1:] if isinstance(size, int)]
+    terms = math.prod(sizes) if len(sizes) == len(shape) - 1 else math.inf
+    element = "float" if terms <= MAX_TERMS * 17 else "double"
+    if w_zero:
+        w_zero = op.Reshape(w_zero, op.const([-1] + [1] * (rank - 1)))
+    x = _shifted(op, node.input(values[0]), _scalar(op, x_zero) if x_zero else "", element)
+    w = _shifted(op, node.input(filters[0]), w_zero, element)
+    attributes = {name: node.attr(name) for name in CONVOLUTION if node.has(name)}
+    if not MAX_TERMS < terms <= MAX_TERMS * 17:
+        return str(op.Cast(op.Cast(op.Conv(x, w, **attributes), to=NUMBERS["int64"]), to=NUMBERS["int32"]))
+    sixteen = op.const(16.0, "float", [])
+    upper = op.Floor(op.Div(w, sixteen))
+    parts = (op.Conv(x, part, **attributes) for part in (upper, op.Sub(w, op.Mul(upper, sixteen))))
+    high, low = (op.Cast(part, to=NUMBERS["int32"]) for part in parts)
+    return str(op.Add(op.Mul(high, op.const(16, "int32", [])), low))
+
+
 def _stated_element(node: Node, attribute: str) -> str | None:
     """Return the type that an attribute names, None where it is 0 or absent."""
     return element_name(node.attr(attribute, 0))
@@ -115,7 +224,7 @@ def _zeros(op: Builder, node: Node, element: str) -> str:
     shape = node.shape(SCALE)
     dims = [dim for dim in shape or () if isinstance(dim, int) and 0 <= dim <= MAX_CONSTANTS]
     if shape is not None and len(shape) == len(dims) <= 1:
-        return op.const([0] * prod(dims), element, dims)
+        return op.const([0] * math.prod(dims), element, dims)
     return op.ConstantOfShape(op.Shape(node.input(SCALE)), value=make_tensor("", NUMBERS[element], [1], [0]))
 
 
@@ -136,9 +245,11 @@ def _in_parts(op: Builder, node: Node) -> Result:
     if x not in PRODUCTS.get(product, ()):
         why = f"'x' is {x} and 'x_scale' is {product}, a combination that version {op.version} does not take"
         raise Refusal("C202", why, "cast the scale to float, where its product with such numbers is exact")
-    value = op.Cast(node.input(X), to=NUMBERS["int32"])
+    value = node.input(X)
     if node.input(ZERO):
-        value = op.Sub(value, op.Cast(_laid_out(op, node, ZERO), to=NUMBERS["int32"]))
+        # The difference of two int32 may be none.
+        wide = NUMBERS["double" if x == "int32" else "int32"]
+        value = op.Sub(op.Cast(value, to=wide), op.Cast(_laid_out(op, node, ZERO), to=wide))
     return op.Mul(op.Cast(value, to=NUMBERS[product]), scale)
 
 
@@ -151,16 +262,26 @@ def _quantized(op: Builder, node: Node, scale: str) -> Result:
     element, constant = _output_element(node), node.constant(ZERO)
     quotient = op.Div(node.input(X), scale)
     zeros = set(constant.values) if constant is not None else set() if node.input(ZERO) else {0}
-    if len(zeros) == 1 and (element in ("uint8", "int8") or element in FLOAT8):
+    known = op.version >= 10 and (element in ("uint8", "int8") or element in FLOAT8)
+    if len(zeros) == 1 and known:
         inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
         return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
     if element not in RANGES:
         raise Refusal("C202", f"the result is {element}, which version {op.version} cannot compute in parts")
-    rounded = op.Round(quotient)
-    if node.input(ZERO):
-        rounded = op.Add(rounded, op.Cast(_laid_out(op, node, ZERO), to=NUMBERS["float"]))
-    low, high = (op.const(float(bound), "float", []) for bound in RANGES[element])
-    return op.Cast(op.Clip(rounded, low, high), to=NUMBERS[element])
+    return _saturated(op, quotient, _laid_out(op, node, ZERO) if node.input(ZERO) else "", element)
+
+
+def _saturated(op: Builder, quotient: str, zero: str, element: str) -> str:
+    """Return quotients rounded, with the zero point added if there is one, and limited to the range of a type."""
+    values = op.Round(quotient) if op.version >= 11 else nearest(op, quotient, "float")
+    if zero:
+        values = op.Add(values, op.Cast(zero, to=NUMBERS["float"]))
+    limits = [float(bound) for bound in RANGES[element]]
+    if op.version < 11:
+        values = op.Clip(values, min=limits[0], max=limits[1])
+    else:
+        values = op.Clip(values, *(op.const(bound, "float", []) for bound in limits))
+    return str(op.Cast(values, to=NUMBERS[element]))
 
 
 def _laid_out(op: Builder, node: Node, index: int) -> str:
@@ -168,6 +289,8 @@ def _laid_out(op: Builder, node: Node, index: int) -> str:
     value, rank = node.input(index), node.need_rank(SCALE)
     if rank == 0:
         return value
+    if op.version < 10:
+        return _scalar(op, value)
     if _blocked(node):
         axis = positive_axis(node.attr("axis"), node.need_rank(X))
         return op.Gather(value, _blocks(op, node, axis), axis=axis)

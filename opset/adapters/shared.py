@@ -61,6 +61,20 @@ def unsqueeze(op: Builder, x: str, axes: list[int]) -> str:
     return op.Unsqueeze(x, op.const(axes)) if op.version >= 13 else op.Unsqueeze(x, axes=axes)
 
 
+def nearest(op: Builder, x: str, element: str) -> str:
+    """Return floats rounded to the nearest integer, ties to even, without Round.
+
+    It is the next integer above, less 1 where that is too far: by more than half, or by half from an even number.
+    Negative numbers above -1 become -0.0 so, as they should.
+    """
+    half, two = op.const(0.5, element, []), op.const(2.0, element, [])
+    above = op.Ceil(x)
+    distance = op.Sub(above, x)
+    odd = op.Less(op.Mul(op.Floor(op.Div(above, two)), two), above)
+    far = op.Or(op.Greater(distance, half), op.And(op.Not(op.Less(distance, half)), odd))
+    return str(op.Sub(above, op.Cast(far, to=NUMBERS[element])))
+
+
 def is_negative(op: Builder, x: str) -> str:
     """Return 1 for negative integers and 0 for others, as int64: FLOAT keeps every sign, and Less takes it always."""
     number = op.Cast(x, to=NUMBERS["float"])

@@ -280,7 +280,7 @@ class BodyConversion:
         self._released.update(op.released)
         used = {name for made_node, _ in made for name in made_node.input[:]}
         self._released.update([name for name in node.inputs if name and name not in used])
-        if step.adapter is not None:
+        if step.adapter is not None or step.derived.emulate:
             # The operator itself takes all that it took before, unless its own restrictions say otherwise.
             same = None if step.derived.type_restrictions else step.source.name
             self._check_types([entry for entry in made if entry[0].op_type != same])
