@@ -4,7 +4,7 @@
 
 runs them on onnxruntime and on this project's evaluator, which have to agree, and writes them to a folder if one is
 named. The exit status is 1 where they do not agree. The graphs are written by hand after what exporters do, in
-exported_torch.py and exported_others.py; weights and inputs are random, from a fixed seed.
+exported_torch.py, exported_others.py and exported_whole.py; weights and inputs are random, from a fixed seed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ import opset
 from opset.reference.comparison import differences
 from tests.conformance.exported_others import DYNAMO, HUGGING_FACE, OTHERS, TENSORFLOW
 from tests.conformance.exported_torch import TORCH, Sketch
+from tests.conformance.exported_whole import WHOLE
 from tests.conformance.judge import Case, run_onnxruntime
 
-SKETCHES = {"torch": TORCH, "dynamo": DYNAMO, "hf": HUGGING_FACE, "tf2onnx": TENSORFLOW, "other": OTHERS}
+SKETCHES = {
+    "torch": TORCH, "dynamo": DYNAMO, "hf": HUGGING_FACE, "tf2onnx": TENSORFLOW, "other": OTHERS, "whole": WHOLE,
+}  # fmt: skip
 # The IR version that the release of onnx with an opset wrote.
-IR_VERSIONS = {9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10}
+IR_VERSIONS = {9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10,
+               23: 11}  # fmt: skip
 
 
 def graph_cases() -> Iterator[Case]:

@@ -3,7 +3,8 @@
     python -m tests.conformance.models [--targets 21,26] [--groups light,examples] [--converter opset|onnx] ...
 
 The models: those in the test data of the onnx package (light: nine image networks; pytorch-converted, pytorch-operator
-and simple: small ones of early exporters), and those in this project's examples/. As all weights of a light network are
+and simple: small ones of early exporters), those in this project's examples/, and those that are written after what
+exporters write (exported: see tests.conformance.exported). As all weights of a light network are
 one number, which hides faults, light-drawn holds the same networks with weights drawn at random, for which onnxruntime
 gives the expected outputs itself, before the conversion. The exit status is 1 when anything is wrong or an error.
 """
@@ -24,17 +25,21 @@ import onnx
 from onnx import numpy_helper
 
 from tests.conformance.converters import CONVERTERS
+from tests.conformance.exported import graph_cases
 from tests.conformance.judge import Case, run_onnxruntime
 from tests.conformance.matrix import Outcome, Settings, collect, details, table_head, table_row, targets_of, versions
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-GROUPS = ("light", "light-drawn", "pytorch-converted", "pytorch-operator", "simple", "examples")
+GROUPS = ("light", "light-drawn", "pytorch-converted", "pytorch-operator", "simple", "examples", "exported")
 
 
 def cases_of(group: str) -> Iterator[Case]:
     """Yield the models of a group with their data."""
     folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / group
-    if group == "light-drawn":
+    if group == "exported":
+        for case in graph_cases():
+            yield dataclasses.replace(case, name=f"{group}/{case.name}", rtol=1e-3, atol=1e-5)
+    elif group == "light-drawn":
         yield from map(drawn, cases_of("light"))
     elif group == "examples":
         for file in sorted(EXAMPLES.glob("*.onnx")):
