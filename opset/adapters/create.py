@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.shared import BFLOAT16, SMALL_FLOATS
+from opset.adapters.positions import counting
+from opset.adapters.shared import BFLOAT16, SMALL_FLOATS, float32, is_negative
 from opset.model.elements import NUMBERS, element_name
 from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT, Constant
@@ -145,3 +146,65 @@ def range_27_down(op: Builder, node: Node) -> Result:
     inputs = [op.Cast(name, to=stash) for name in node.inputs]
     (wide,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
     return op.Cast(wide, to=NUMBERS[element])
+
+
+@lower("Range", since=11)
+def range_lowered(op: Builder, node: Node) -> Result:
+    """Count the elements, and multiply their positions by the step; a range of known numbers is a constant."""
+    element = node.need_element(0)
+    bounds = [node.constant(index) for index in range(3)]
+    start, limit, delta = (each.values[0] if each is not None and len(each.values) == 1 else None for each in bounds)
+    if start is not None and limit is not None and delta is not None:
+        folded = _range_of(start, limit, delta, element)
+        if folded is not None:
+            return op.tensor(make_tensor("", NUMBERS[element], [len(folded)], folded), node.output(0))
+    if element in ("float", "double"):
+        return _range_of_floats(op, node, element)
+    first, last, step = (x if element == "int64" else op.Cast(x, to=NUMBERS["int64"]) for x in node.inputs)
+    span = last if start == 0 else op.Sub(last, first)
+    if delta == 1:
+        count = span
+    elif delta is not None and delta > 1:
+        count = op.Div(op.Add(span, op.const(delta - 1)), step)
+    elif delta == -1:
+        count = op.Sub(first, last)
+    else:
+        # What is left makes one element more where the span has the sign of the step; else there is none.
+        quotient = op.Div(span, step)
+        left = op.Cast(op.Sub(span, op.Mul(quotient, step)), to=NUMBERS["bool"])
+        backwards = op.Sub(is_negative(op, span), is_negative(op, step))
+        more = op.Add(quotient, op.Cast(left, to=NUMBERS["int64"]))
+        count = op.Mul(more, op.Sub(op.const(1), op.Mul(backwards, backwards)))
+    values = counting(op, node, _or_none(op, count))
+    if delta != 1:
+        values = op.Mul(values, step)
+    if start != 0:
+        values = op.Add(values, first)
+    return values if element == "int64" else op.Cast(values, to=NUMBERS[element])
+
+
+def _or_none(op: Builder, count: str) -> str:
+    """Return a number, or 0 for a negative one."""
+    return op.Sub(count, op.Mul(count, is_negative(op, count)))
+
+
+def _range_of_floats(op: Builder, node: Node, element: str) -> str:
+    """Return the range, whose length is computed as DOUBLE, its elements in their own type."""
+    start, limit, delta = (x if element == "double" else op.Cast(x, to=NUMBERS["double"]) for x in node.inputs)
+    count = op.Cast(op.Ceil(op.Div(op.Sub(limit, start), delta)), to=NUMBERS["int64"])
+    positions = op.Cast(counting(op, node, _or_none(op, count)), to=NUMBERS[element])
+    return op.Add(op.Mul(positions, node.input(2)), node.input(0))
+
+
+def _range_of(start: float, limit: float, delta: float, element: str) -> list[float] | None:
+    """Return the elements of a range, None where there are too many or none is defined."""
+    if delta == 0 or not all(map(math.isfinite, (start, limit, delta))):
+        return None
+    if element not in ("float", "double"):
+        numbers: range = range(int(start), int(limit), int(delta))
+        return list(numbers) if len(numbers) <= MAX_CONSTANT else None
+    exact = (limit - start) / delta
+    if not exact <= MAX_CONSTANT:
+        return None
+    rounded = float32 if element == "float" else float
+    return [rounded(rounded(number * delta) + start) for number in range(math.ceil(exact))]

@@ -2,6 +2,24 @@
 
 from __future__ import annotations
 
+from opset.adapters.bodies import Body, looped
+from opset.adapters.positions import (
+    Size,
+    coordinates,
+    counting,
+    from_front,
+    index_depth,
+    merged,
+    named,
+    positions_of,
+    product,
+    reshaped,
+    sizes_of,
+    squeezed,
+    strides_of,
+    summed,
+    vector_of,
+)
 from opset.adapters.shared import (
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
@@ -10,9 +28,10 @@ from opset.adapters.shared import (
     dimension,
     is_negative,
     positive_axis,
+    unsqueeze,
 )
 from opset.model.elements import NUMBERS
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 NOWHERE = 2**63 - 1
@@ -43,7 +62,11 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
         positions = op.Range(op.const(0), dimension(op, node, 0, axis), op.const(1))
         along = [-1 if other == axis else 1 for other in range(rank)]
         before.append(op.Expand(op.Reshape(positions, op.const(along)), shape))
-    return op.copy(node, inputs=[data, op.Concat(*before, indices, axis=rank - 1)], drop=["batch_dims"])
+    depth = (node.shape(1) or (None,))[-1]
+    indices = op.Concat(*before, indices, axis=rank - 1)
+    if isinstance(depth, int):
+        op.state(indices, "int64", (*[None] * (rank - 1), depth + batches))
+    return op.copy(node, inputs=[data, indices], drop=["batch_dims"])
 
 
 @down("Scatter", since=11)
@@ -130,3 +153,219 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
     if wide != element:
         values = op.Cast(values, to=NUMBERS[element])
     return values, indices
+
+
+@lower("GatherElements", since=11)
+def gather_elements_lowered(op: Builder, node: Node) -> Result:
+    """Gather from the elements in one row, at the position of each."""
+    flat, position, _ = _positions(op, node)
+    return op.Gather(flat, position, axis=0)
+
+
+def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size]]:
+    """Return the first input in one row, the position in it that each index along the axis means, and its sizes."""
+    rank = node.need_rank(0)
+    axis = positive_axis(node.attr("axis"), rank)
+    if node.need_rank(1) != rank:
+        raise Refusal("C103", f"the ranks {rank} and {node.rank(1)} differ")
+    sizes, counts = sizes_of(op, node, 0), sizes_of(op, node, 1)
+    strides = strides_of(op, sizes)
+    position = from_front(op, node, 1, named(op, sizes[axis]))
+    if strides[axis] != 1:
+        position = op.Mul(position, named(op, strides[axis]))
+    others = coordinates(op, node, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    flat = node.input(0) if rank == 1 else op.Reshape(node.input(0), op.const([-1]))
+    return flat, position if others is None else op.Add(position, others), sizes
+
+
+@lower("GatherND", since=11)
+def gather_nd_lowered(op: Builder, node: Node) -> Result:
+    """Gather slices by one index instead of a tuple, from the data with the axes of the tuple as one."""
+    depth = index_depth(node, 1)
+    return op.Gather(merged(op, node, 0, depth), _tuples_as_one(op, node, depth), axis=0)
+
+
+def _tuples_as_one(op: Builder, node: Node, depth: int) -> str:
+    """Return index tuples as indices into their axes as one."""
+    if not 1 <= depth <= node.need_rank(0):
+        raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {node.rank(0)} dimensions")
+    sizes = sizes_of(op, node, 0)[:depth]
+    indices = from_front(op, node, 1, vector_of(op, sizes))
+    if depth > 1:
+        indices = op.Mul(indices, vector_of(op, strides_of(op, sizes)))
+        return summed(op, indices, node.need_rank(1) - 1)
+    return squeezed(op, indices, [node.need_rank(1) - 1])
+
+
+@lower("ScatterElements", since=11)
+def scatter_elements_lowered(op: Builder, node: Node) -> Result:
+    """Write by Scatter, which takes no negative indices."""
+    axis = positive_axis(node.attr("axis"), node.need_rank(0))
+    sizes = sizes_of(op, node, 0)
+    return op.Scatter(node.input(0), from_front(op, node, 1, named(op, sizes[axis])), node.input(2), axis=axis)
+
+
+@lower("ScatterND", since=11)
+def scatter_nd_lowered(op: Builder, node: Node) -> Result:
+    """Write single elements of the data in one row."""
+    x, positions, updates, sizes = _slices_as_elements(op, node)
+    return reshaped(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
+
+
+@lower("Scatter", since=9)
+def scatter_lowered(op: Builder, node: Node) -> Result:
+    """Note in a loop which update goes to each position, then gather from data and updates."""
+    flat, position, sizes = _positions(op, node)
+    position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
+    size, one = op.Size(flat), op.const([1])
+    numbers = counting(op, node, size)
+    body = Body(op, node, "write")
+    turn, going, sources = body.input("int64", []), body.input("bool", []), body.input("int64", [None])
+    here = body.node("Gather", position, body.node("Reshape", turn, one), axis=0)
+    chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
+    change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", size, turn), sources))
+    body.output(going, "bool", [])
+    body.output(body.node("Add", sources, change), "int64", [None])
+    (sources,) = looped(op, op.Size(position), [numbers], body)
+    return reshaped(op, op.Gather(op.Concat(flat, updates, axis=0), sources, axis=0), sizes, op.Shape(node.input(0)))
+
+
+def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Size]]:
+    """Return data, positions and updates of ScatterND in one row each, and the sizes of the data."""
+    depth, sizes = index_depth(node, 1), sizes_of(op, node, 0)
+    rows = _tuples_as_one(op, node, depth)
+    x, rows, updates = (op.Reshape(name, op.const([-1])) for name in (node.input(0), rows, node.input(2)))
+    if depth == len(sizes):
+        return x, rows, updates, sizes
+    width = product(op, sizes[depth:])
+    starts = op.Mul(op.Reshape(rows, op.const([-1, 1])), named(op, width))
+    return x, op.Reshape(op.Add(starts, counting(op, node, width)), op.const([-1])), updates, sizes
+
+
+@down("ScatterElements", "ScatterND", since=16)
+def scatter_16_down(op: Builder, node: Node) -> Result:
+    """Combine updates with the data by the operator of the reduction, which was `none` alone."""
+    return _reduced(op, node, ("add", "mul"))
+
+
+@down("ScatterElements", "ScatterND", since=18)
+def scatter_18_down(op: Builder, node: Node) -> Result:
+    """Combine updates with the data by Max or Min, which were no reductions."""
+    return _reduced(op, node, ("max", "min"))
+
+
+_WIDE = {
+    **dict.fromkeys(("float16", "bfloat16"), "float"),
+    **dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"),
+}
+"""Types by those in which updates are combined: floats round once, and integers wrap when they are cast back."""
+
+
+def _reduced(op: Builder, node: Node, reductions: tuple[str, str]) -> Result:
+    """Return data with updates combined in their order, None for another reduction.
+
+    From version 11 on, updates of distinct elements are combined at once, before all a loop goes from one to the next.
+    """
+    reduction = node.attr("reduction")
+    if reduction == "none" and node.has("reduction") and node.final < 16:
+        return op.copy(node, drop=["reduction"])
+    if reduction not in reductions:
+        return None
+    element = node.need_element(0)
+    wide = _WIDE.get(element, element)
+    if wide not in ("float", "double", "int32", "int64", "uint32", "uint64"):
+        raise Refusal("C202", f"elements of {element} cannot be combined by '{reduction}'")
+    if node.op_type == "ScatterND":
+        x, positions, updates, sizes = _slices_as_elements(op, node)
+    else:
+        x, positions, sizes = _positions(op, node)
+        positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
+    if wide != element:
+        x, updates = (op.Cast(name, to=NUMBERS[wide]) for name in (x, updates))
+    together = _together if node.final >= 11 else _one_by_one
+    y = together(op, node, x, positions, updates, wide)
+    if wide != element:
+        y = op.Cast(y, to=NUMBERS[element])
+    return reshaped(op, y, sizes, op.Shape(node.input(0)))
+
+
+def _together(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
+    """Combine the first update of each element, then the second: sorting puts those of one element side by side."""
+    count = op.Size(positions)
+    ordered, order = op.TopK(positions, op.Reshape(count, op.const([1])), largest=0, outputs=2)
+    before = op.Slice(op.Concat(op.const([-1]), ordered, axis=0), op.const([0]), op.const([-1]))
+    begins = op.Not(op.Equal(ordered, before))
+    group = op.Sub(op.CumSum(op.Cast(begins, to=NUMBERS["int64"]), op.const(0)), op.const(1))
+    starts = squeezed(op, op.NonZero(begins), [0])
+    turns = op.Sub(counting(op, node, count), op.Gather(starts, group, axis=0))
+    minus_one = op.const([-1])
+    last = op.ReduceMax(op.Concat(turns, minus_one, axis=0), keepdims=0)
+    updates = op.Gather(updates, order, axis=0)
+    body = Body(op, node, "combine")
+    turn, going, data = body.input("int64", []), body.input("bool", []), body.input(element, [None])
+    now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, turn)), minus_one)
+    here, more = (body.node("Gather", each, now, axis=0) for each in (ordered, updates))
+    new = _combined(body, node, body.node("Gather", data, here, axis=0), more, element)
+    body.output(going, "bool", [])
+    body.output(body.node("ScatterElements", data, here, new, axis=0), element, [None])
+    return looped(op, op.Add(last, op.const(1)), [x], body)[0]
+
+
+def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
+    """Combine one update after the other."""
+    one = op.const([1])
+    numbers, size = (counting(op, node, op.Size(x)), op.Size(x)) if node.final < 9 else ("", "")
+    body = Body(op, node, "combine")
+    turn, going, data = body.input("int64", []), body.input("bool", []), body.input(element, [None])
+    now = body.node("Reshape", turn, one)
+    here, more = (body.node("Gather", each, now, axis=0) for each in (positions, updates))
+    new = _combined(body, node, body.node("Gather", data, here, axis=0), more, element)
+    if node.final >= 9:
+        data = body.node("Scatter", data, here, new, axis=0)
+    else:
+        chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
+        sources = body.node("Add", numbers, body.node("Mul", chosen_here, body.node("Sub", size, numbers)))
+        data = body.node("Gather", body.node("Concat", data, new, axis=0), sources, axis=0)
+    body.output(going, "bool", [])
+    body.output(data, element, [None])
+    return looped(op, op.Size(positions), [x], body)[0]
+
+
+def _combined(body: Body, node: Node, old: str, new: str, element: str) -> str:
+    """Return two vectors combined by the reduction of a node."""
+    reduction = node.attr("reduction")
+    if reduction in ("add", "mul"):
+        return body.node(reduction.capitalize(), old, new)
+    if element in ("float", "double") or node.final >= 12:
+        return body.node(reduction.capitalize(), old, new)
+    if node.final < 9:
+        raise Refusal("C202", f"before version 9, {element} cannot be compared")
+    other = body.node("Less", *((old, new) if reduction == "max" else (new, old)))
+    return body.node("Where", other, new, old)
+
+
+@lower("NonZero", since=9)
+def non_zero_lowered(op: Builder, node: Node) -> Result:
+    """Find the positions in one row, and divide them into coordinates."""
+    element, sizes = node.need_element(0), sizes_of(op, node, 0)
+    if not sizes or element == "string":
+        raise Refusal("C204", "the elements of a scalar or of strings have no coordinates before version 9")
+    x = node.input(0) if element == "bool" else op.Cast(node.input(0), to=NUMBERS["bool"])
+    found = positions_of(op, node, op.Reshape(x, op.const([-1])))
+    rows = []
+    for axis, stride in enumerate(strides_of(op, sizes)):
+        row = found if stride == 1 else op.Div(found, named(op, stride))
+        if axis:
+            # The coordinates before it do not count.
+            size = named(op, sizes[axis])
+            row = op.Sub(row, op.Mul(op.Div(row, size), size))
+        rows.append(unsqueeze(op, row, [0]))
+    return op.Concat(*rows, axis=0) if len(rows) > 1 else rows[0]
+
+
+@lower("Compress", since=9)
+def compress_lowered(op: Builder, node: Node) -> Result:
+    """Gather the positions at which the condition is true."""
+    axis = node.attr("axis")
+    x = op.Reshape(node.input(0), op.const([-1])) if axis is None else node.input(0)
+    return op.Gather(x, positions_of(op, node, node.input(1)), axis=axis or 0)

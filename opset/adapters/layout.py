@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from opset.adapters.positions import along, counting, sizes_of
 from opset.adapters.shared import constant_ints, need_size, positive_axis
+from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 FLOATS = ("float16", "float", "double")
@@ -85,3 +87,41 @@ def tile_6_down(op: Builder, node: Node) -> Result:
         if count != 1:
             y = op.Tile(y, op.const(count, element, []), op.const(axis, element, []))
     return y
+
+
+@lower("Trilu", since=14)
+def trilu_lowered(op: Builder, node: Node) -> Result:
+    """Select by the distance of each element from the main diagonal."""
+    element, rank = node.need_element(0), node.need_rank(0)
+    if rank < 2:
+        raise Refusal("C103", f"the input has {rank} dimensions, too few for a matrix")
+    rows, columns = (counting(op, node, size) for size in sizes_of(op, node, 0)[-2:])
+    distance = op.Sub(columns, along(op, rows, 0, 2))
+    diagonal = node.input(1) or op.const(0)
+    outside = op.Less(distance, diagonal) if node.attr("upper") else op.Greater(distance, diagonal)
+    zero = op.const(False if element == "bool" else 0, element, [])
+    return op.Where(outside, zero, node.input(0))
+
+
+@lower("Expand", since=8)
+def expand_lowered(op: Builder, node: Node) -> Result:
+    """Repeat dimensions of 1 by Tile, as often as the shape says."""
+    x, rank = node.input(0), node.need_rank(0)
+    length = (node.shape(1) or (None,))[0]
+    if not isinstance(length, int):
+        raise Refusal("C207", "the length of the shape is not known", "give the shape a fixed number of elements")
+    whole = max(rank, length)
+    if whole == 0:
+        return op.Identity(x)
+    if whole > rank:
+        x = op.Unsqueeze(x, axes=list(range(whole - rank)))
+    shape = node.input(1)
+    if whole > length:
+        shape = op.Concat(op.const([1] * (whole - length)), shape, axis=0)
+    one = op.const([1])
+    own = sizes_of(op, node, 0)
+    if all(isinstance(size, int) for size in own):
+        stretched = op.const([1] * (whole - rank) + [int(size == 1) for size in own])
+    else:
+        stretched = op.Cast(op.Equal(op.Shape(x), one), to=NUMBERS["int64"])
+    return op.Tile(x, op.Add(one, op.Mul(stretched, op.Sub(shape, one))))

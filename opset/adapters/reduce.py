@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from itertools import product
 
-from opset.adapters.shared import INTEGERS, dimension, unsqueeze
+from opset.adapters.bodies import Body, looped
+from opset.adapters.positions import Size, counting, named, shaped, sizes_of, vector_of
+from opset.adapters.shared import INTEGERS, dimension, is_negative, positive_axis, unsqueeze
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.tensor import make_tensor
-from opset.version_converter.registration import down
-from opset.version_converter.rewrite import Builder, Node, Result
+from opset.version_converter.registration import down, lower
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 LATER = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
 """Reductions that take axes as an input since version 18; ReduceSum does since 13."""
@@ -156,3 +158,74 @@ def reduce_max_12_down(op: Builder, node: Node) -> Result:
     (y,) = op.copy(node, inputs=[op.Cast(node.input(0), to=NUMBERS["float"])], outputs=[op.fresh("wide")])
     limits = (op.const(limit, "float", []) for limit in LIMITS[element])
     return op.Cast(op.Clip(y, *limits), to=NUMBERS[element])
+
+
+@lower("CumSum", since=11)
+def cum_sum_lowered(op: Builder, node: Node) -> Result:
+    """Add one slice after the other in a loop."""
+    # Adding -0.0 leaves every number as it is.
+    return _accumulated(op, node, "Add", 0 if node.attr("exclusive") else -0.0)
+
+
+@lower("CumProd", since=26)
+def cum_prod_lowered(op: Builder, node: Node) -> Result:
+    """Multiply by one slice after the other in a loop."""
+    return _accumulated(op, node, "Mul", 1)
+
+
+def _accumulated(op: Builder, node: Node, combine: str, first: float) -> str:
+    """Return a tensor with its slices along the axis combined with all before, or with the first value.
+
+    The axes before and after it become one each, which also serves an axis that is computed at run time.
+    """
+    element, sizes = node.need_element(0), sizes_of(op, node, 0)
+    rank, constant = len(sizes), node.constant(1)
+    wide = "float" if element in ("float16", "bfloat16") else element
+    length: Size
+    value = float(first) if wide in ("float", "double") else int(first)
+    if constant is not None:
+        if len(constant.values) != 1:
+            raise Refusal("C103", "'axis' is no single number")
+        along = positive_axis(int(constant.values[0]), rank)
+        x, inside = node.input(0), vector_of(op, sizes[:along] + sizes[along + 1 :])
+        length = sizes[along]
+    else:
+        one = op.const([1])
+        axes = op.Reshape(op.Cast(node.input(1), to=NUMBERS["int64"]), one)
+        axes = op.Add(axes, op.Mul(is_negative(op, axes), op.const(rank)))
+        shape, numbers = vector_of(op, sizes), op.const(list(range(rank)))
+        before, after = is_negative(op, op.Sub(numbers, axes)), is_negative(op, op.Sub(axes, numbers))
+        outer, inner = (
+            op.ReduceProd(op.Add(op.Mul(shape, mask), op.Sub(one, mask)), keepdims=1)
+            for mask in (before, after)
+        )
+        length, inside, along = op.Gather(shape, axes, axis=0), op.Concat(outer, inner, axis=0), 1
+        x = shaped(op, node.input(0), op.Concat(outer, length, inner, axis=0), 3)
+        length = op.Reshape(length, op.const([]))
+    if wide != element:
+        x = op.Cast(x, to=NUMBERS[wide])
+    y = _stacked(op, node, x, named(op, length), op.Expand(op.const(value, wide, []), inside), combine, along, wide)
+    if wide != element:
+        y = op.Cast(y, to=NUMBERS[element])
+    if constant is not None and all(isinstance(size, int) and size > 0 for size in sizes):
+        return y
+    return shaped(op, y, op.Shape(node.input(0)), rank)
+
+
+def _stacked(
+    op: Builder, node: Node, x: str, length: str, first: str, combine: str, axis: int, element: str
+) -> str:
+    """Return the slices of a value along an axis, each combined with all before it and a first one, by a loop."""
+    rank = 3 if node.constant(1) is None else node.need_rank(0)
+    body = Body(op, node, "accumulate")
+    turn, going, state = body.input("int64", []), body.input("bool", []), body.input(element, [None] * (rank - 1))
+    if node.attr("reverse"):
+        turn = body.node("Sub", op.Sub(length, op.const(1)), turn)
+    new = body.node(combine, state, body.node("Gather", x, turn, axis=axis))
+    body.output(going, "bool", [])
+    body.output(new, element, [None] * (rank - 1))
+    body.output(body.node("Identity", state if node.attr("exclusive") else new), element, [None] * (rank - 1))
+    y = looped(op, length, [first], body)[1]
+    if node.attr("reverse"):
+        y = op.Gather(y, op.Sub(op.Sub(length, op.const(1)), counting(op, node, length)), axis=0)
+    return y if axis == 0 else op.Transpose(y, perm=[*range(1, axis + 1), 0, *range(axis + 1, rank)])

@@ -195,6 +195,13 @@ class ValueFacts:
         for name in outputs:
             self._added.setdefault(name, (node, version))
 
+    def state(self, name: str, element: str, shape: Shape | None) -> None:
+        """Make the type of a new value known: an output of a new node with a subgraph, which is not inferred."""
+        from opset.inference.types import tensor
+
+        sizes = None if shape is None else [size if isinstance(size, int) else None for size in shape]
+        self._found[name] = tensor(element, sizes)
+
     def add_tensor(self, tensor: Any) -> None:
         """Make a new initializer known."""
         if not self._built:

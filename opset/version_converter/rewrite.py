@@ -405,6 +405,10 @@ class Builder:
         """Return a value name that is used nowhere in the model."""
         return self._names.fresh(f"{self._stem}__{hint}")
 
+    def state(self, name: str, element: str, shape: Shape | None = None) -> None:
+        """Make the type of an output known that inference does not find: of a new node with a subgraph."""
+        self._values.state(name, element, shape)
+
     def release(self, *names: str) -> None:
         """Release inputs of the node that are no longer used; constants that nothing else uses are removed."""
         self.released.extend(name for name in names if name)

@@ -269,3 +269,18 @@ def test_ranges_of_bfloat16_and_other_stash_types(check, refused):
     narrow = {name: value.astype(np.float16) for name, value in feeds.items()}
     for stash in (10, 16, 99, -1):
         refused(make_node("Range", list(narrow), ["y"], stash_type=stash), 27, 26, narrow, "C204")
+
+
+@pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+def test_ranges_are_counted(check, kind, to):
+    node = make_node("Range", ["s", "l", "d"], ["y"])
+    bounds = [(0, 5, 1), (1, 10, 3), (10, -5, -4), (5, 5, 1), (5, 0, 1), (0, 3, -2), (-7, 9, 5), (3, 11, 7)]
+    if kind in (np.float32, np.float64):
+        bounds += [(0.5, 3.2, 0.25), (1, 0, -0.3), (0, 1, 0.1), (0, -1, 0.5)]
+    for bound in bounds:
+        feeds = dict(zip("sld", (np.array(each, kind) for each in bound), strict=True))
+        near = {} if kind not in (np.float32, np.float64) else {"rtol": 1e-6, "atol": 1e-7}
+        check(node, 11, to, feeds, **near)
+        check(node, 11, to, {"x": np.zeros(1, np.float32)}, feeds, **near)
+        check(node, 11, to, {"l": feeds["l"]}, {"s": feeds["s"], "d": feeds["d"]}, **near)

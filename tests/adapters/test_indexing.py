@@ -72,18 +72,94 @@ def test_a_withdrawn_scatter_goes_down(check):
     check(node, 11, 10, {"x": x, "u": u, "i": indices.astype(np.int32)}, expect=[expect])
 
 
+COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
 @pytest.mark.parametrize("operator", ["ScatterElements", "ScatterND"])
-def test_reductions_of_scattering(check, refused, operator):
+@pytest.mark.parametrize("reduction", COMBINE)
+@pytest.mark.parametrize("to", [17, 15, 12, 11, 10, 9, 8, 7])
+def test_reductions_of_scattering(check, operator, reduction, to):
+    for kind in (np.float32, np.int64, np.float16):
+        x = np.array([[1, -2], [np.nan if kind is np.float32 else 3, 4], [5, 6]], kind)
+        u = np.array([[3, 2], [7, -8], [2, 2], [9, 1]], kind)
+        rows, expect = np.array([0, -1, 1, -3]), x.copy()
+        COMBINE[reduction].at(expect, rows, u)
+        i = np.stack([rows, rows], 1) if operator == "ScatterElements" else rows[:, None]
+        node = make_node(operator, ["x", "i", "u"], ["y"], reduction=reduction)
+        if kind is np.int64 and reduction in ("max", "min") and to < 9:
+            continue
+        if kind is np.float16 and reduction in ("add", "mul") and to >= 16:
+            continue  # it stays, and onnxruntime has no kernel for it
+        for shapes in (None, {"x": ["N", None], "i": ["M", i.shape[1]], "u": ["M", None]}):
+            check(node, 18, to, {"x": x, "i": i, "u": u}, shapes=shapes, expect=[expect])
+    nothing = {"x": np.ones((3, 2), np.float32), "i": i[:0], "u": np.ones((0, 2), np.float32)}
+    check(node, 18, to, nothing, shapes={"i": ["M", i.shape[1]]}, expect=[nothing["x"]])
+
+
+@pytest.mark.parametrize("operator", ["ScatterElements", "ScatterND"])
+def test_reductions_that_stay_and_that_no_version_has(check, refused, operator):
     x, u = np.ones(4, np.float32), np.float32([5, 7])
     i = np.array([1, 3]) if operator == "ScatterElements" else np.array([[1], [3]])
-    for reduction, value in (("none", [1, 5, 1, 7]), ("add", [1, 6, 1, 8]), ("mul", [1, 5, 1, 7])):
+    feeds = {"x": x, "i": i, "u": u}
+    for reduction in ("none", "add", "mul"):
         node = make_node(operator, ["x", "i", "u"], ["y"], reduction=reduction)
-        check(node, 18, 16, {"x": x, "i": i, "u": u}, expect=[np.float32(value)], operators=[operator])
-        if reduction != "none":
-            refused(node, 16, 15, {"x": x, "i": i, "u": u}, "C204")
-    for reduction in ("max", "min", "xor"):
-        node = make_node(operator, ["x", "i", "u"], ["y"], reduction=reduction)
-        refused(node, 18, 17, {"x": x, "i": i, "u": u}, "C204")
+        check(node, 18, 16, feeds, operators=[operator])
+    for to in (17, 13):
+        refused(make_node(operator, ["x", "i", "u"], ["y"], reduction="xor"), 18, to, feeds, "C103")
+    refused(
+        make_node(operator, ["x", "i", "u"], ["y"], reduction="max"),
+        18,
+        8,
+        {"x": x.astype(int), "i": i, "u": u.astype(int)},
+        "C202",
+    )
+
+
+DYNAMIC = {"x": ["a", "b", "c"], "i": ["d", "e", "f"]}
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+def test_elements_are_gathered_from_one_row(check, axis, to):
+    rng = np.random.default_rng(7 + axis)
+    shape = [2, 3, 4]
+    shape[axis] = 5
+    indices = rng.integers(-DATA.shape[axis], DATA.shape[axis], shape)
+    node = make_node("GatherElements", ["x", "i"], ["y"], axis=axis)
+    check(node, 13, to, {"x": DATA}, {"i": indices})
+    check(node, 11, to, {"x": DATA, "i": indices.astype(np.int32)}, shapes=DYNAMIC)
+    empty = {"x": DATA[:0], "i": np.zeros((0, 2 if axis != -2 else 3, 1), np.int64)}
+    check(node, 11, to, empty, shapes=DYNAMIC, expect=[np.zeros(empty["i"].shape, np.float32)])
+
+
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+@pytest.mark.parametrize(
+    ("shape", "depth"),
+    [((3, 4, 5), 1), ((3, 4, 5), 2), ((3, 4, 5), 3), ((2, 0, 3), 1), ((2, 3, 0), 2), ((0, 3, 4), 2), ((2, 0, 3), 2)],
+)
+def test_slices_at_tuples(check, shape, depth, to):
+    rng = np.random.default_rng(depth)
+    x, count = rng.random(shape, np.float32), 3 if all(shape[:depth]) else 0
+    several = np.stack([rng.integers(-size, size, count) if size else np.zeros(0, int) for size in shape[:depth]], 1)
+    node = make_node("GatherND", ["x", "i"], ["y"])
+    dynamic = {"x": ["a", "b", "c"], "i": ["d", depth]}
+    for shapes in (None, dynamic):
+        check(node, 11, to, {"x": x, "i": several}, shapes=shapes)
+    once = np.stack(np.unravel_index(rng.permutation(int(np.prod(shape[:depth])))[:2], shape[:depth]), 1)
+    feeds = {"x": x, "i": once, "u": rng.random((len(once), *shape[depth:]), np.float32)}
+    node = make_node("ScatterND", ["x", "i", "u"], ["y"])
+    for shapes in (None, dynamic):
+        check(node, 11, to, feeds, shapes=shapes)
+
+
+@pytest.mark.parametrize("to", [8, 7])
+def test_coordinates_before_non_zero(check, to):
+    x = np.float32([[0, np.nan, 0], [-1, 0, 2]])
+    for shapes in (None, {"x": ["a", "b"]}):
+        check(make_node("NonZero", ["x"], ["y"]), 9, to, {"x": x}, shapes=shapes, kinds={"y": TensorProto.INT64})
+        for axis in (None, 0, 1):
+            node = make_node("Compress", ["x", "c"], ["y"], axis=axis)
+            check(node, 9, to, {"x": x, "c": np.array([False, True])}, shapes=shapes)
 
 
 def one_hot(indices, depth, axis, negative):

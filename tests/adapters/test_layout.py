@@ -94,3 +94,31 @@ def test_tile_axis_by_axis(check, converted, refused):
     assert converted(tile, 6, 5, {"x": X}, {"n": ints(1, 1, 1)}).graph.node[0].op_type == "Identity"
     refused(tile, 6, 5, {"x": X.astype(np.int32)}, "C202", {"n": ints(2, 1, 3)})
     refused(tile, 6, 5, {"x": X, "n": ints(2, 1, 3)}, "C205")
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int64, np.int8, np.bool_])
+@pytest.mark.parametrize("upper", [0, 1])
+@pytest.mark.parametrize("to", [13, 10, 9, 8, 7])
+def test_triangles_are_selected(check, kind, upper, to):
+    x = np.random.default_rng(0).integers(-9, 9, (2, 3, 4)).astype(kind)
+    if kind is np.float32:
+        x[0, 1, 2], x[1, 2, 0], x[1, 0, 3] = np.nan, np.inf, -np.inf
+    for k in (None, 0, 1, -2, 7, -9):
+        feeds = {"x": x} if k is None else {"x": x, "k": np.array(k)}
+        inside = (np.triu if upper else np.tril)(np.ones(x.shape, bool), k or 0)
+        expect = [np.where(inside, x, np.zeros((), kind))]
+        for shapes in (None, {"x": ["a", "b", "c"]}):
+            check(node("Trilu", list(feeds), ["y"], upper=upper), 14, to, feeds, shapes=shapes, expect=expect)
+    empty = np.zeros((2, 0, 3), kind)
+    check(node("Trilu", ["x"], ["y"]), 14, to, {"x": empty}, shapes={"x": ["a", "b", "c"]}, expect=[empty])
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [((2, 1), (2, 3)), ((1,), (3, 0)), ((3, 1), (1,)), ((), (2, 2)), ((2, 0, 1), (2, 1, 4)), ((), ())],
+)
+def test_expand_by_tile(check, shape, wanted):
+    x = np.random.default_rng(0).random(shape, np.float32)
+    expand = node("Expand", ["x", "s"], ["y"])
+    check(expand, 8, 7, {"x": x}, {"s": ints(*wanted)})
+    check(expand, 8, 7, {"x": x, "s": ints(*wanted)}, shapes={"x": ["a", "b", "c"][: len(shape)]})

@@ -202,3 +202,26 @@ def test_logarithms_of_integers_are_gone(check, refused, operator):
     refused(node, 18, 28, {"x": np.array([1, 2], np.int32)}, "C202")
     expect = math.log(3) if operator == "ReduceLogSum" else math.log(math.e + math.e**2)
     check(node, 18, 28, {"x": np.array([1, 2], np.float64)}, expect=[np.array([expect])], rtol=1e-6)
+
+
+@pytest.mark.parametrize("operator", ["CumSum", "CumProd"])
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+@pytest.mark.parametrize(("exclusive", "reverse"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_accumulation_in_a_loop(check, operator, to, exclusive, reverse):
+    sum_up, version = (np.cumsum, 11) if operator == "CumSum" else (np.cumprod, 26)
+    node = make_node(operator, ["x", "a"], ["y"], exclusive=exclusive, reverse=reverse)
+    for axis in (0, 1, -1):
+        for kind in (np.float32, np.int32):
+            x = (X * 8 - 9).astype(kind)
+            ordered = np.flip(x, axis) if reverse else x
+            expect = sum_up(ordered, axis, dtype=kind)
+            if exclusive:
+                first = np.full_like(expect.take([0], axis), operator == "CumProd")
+                expect = np.concatenate([first, expect.take(range(x.shape[axis] - 1), axis)], axis)
+            expect = [np.flip(expect, axis) if reverse else expect]
+            for shapes in (None, {"x": ["a", "b", "c"]}):
+                check(node, version, to, {"x": x}, {"a": np.array(axis)}, shapes=shapes, expect=expect)
+                check(node, version, to, {"x": x, "a": np.array(axis)}, shapes=shapes, expect=expect)
+    for axis in (0, 1):
+        empty = {"x": X[:, :0], "a": np.array(axis)}
+        check(node, version, to, empty, shapes={"x": ["a", "b", "c"]}, expect=[X[:, :0]])

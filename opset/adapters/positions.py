@@ -1,0 +1,200 @@
+"""Positions of elements: sizes, strides and coordinates, as numbers where they are known, else computed at run time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from opset.adapters.bodies import Body, looped
+from opset.adapters.shared import is_negative
+from opset.model.elements import NUMBERS
+from opset.model.tensor import make_tensor
+from opset.model.types import MAX_CONSTANT
+from opset.version_converter.rewrite import Builder, Node, Refusal
+
+Size = int | str
+"""A number, or the name of an int64 scalar that is computed at run time."""
+
+
+def sizes_of(op: Builder, node: Node, index: int) -> list[Size]:
+    """Return the sizes of an input whose rank is known. Raises Refusal C207 where it is not."""
+    node.need_rank(index)
+    shape = node.shape(index) or ()
+    if all(isinstance(size, int) for size in shape):
+        return [size for size in shape if isinstance(size, int)]
+    whole = op.Shape(node.input(index))
+    return [
+        size if isinstance(size, int) else op.Gather(whole, op.const(axis), axis=0) for axis, size in enumerate(shape)
+    ]
+
+
+def named(op: Builder, size: Size) -> str:
+    """Return the name of a scalar that holds a size."""
+    return op.const(size) if isinstance(size, int) else size
+
+
+def product(op: Builder, sizes: Sequence[Size]) -> Size:
+    """Return the product of sizes."""
+    number = math.prod(size for size in sizes if isinstance(size, int))
+    names = [size for size in sizes if isinstance(size, str)]
+    if not names or not number:
+        return number
+    result = names[0] if number == 1 else op.Mul(names[0], op.const(number))
+    for name in names[1:]:
+        result = op.Mul(result, name)
+    return result
+
+
+def strides_of(op: Builder, sizes: Sequence[Size]) -> list[Size]:
+    """Return the distance between neighbours along each axis, of elements in row-major order."""
+    strides: list[Size] = [1]
+    for size in reversed(sizes[1:]):
+        strides.insert(0, product(op, [strides[0], size]))
+    return strides if sizes else []
+
+
+def vector_of(op: Builder, sizes: Sequence[Size]) -> str:
+    """Return the name of a vector of sizes."""
+    if all(isinstance(size, int) for size in sizes):
+        return op.const(list(sizes))
+    one = op.const([1])
+    parts = [op.const([size]) if isinstance(size, int) else op.Reshape(size, one) for size in sizes]
+    return op.Concat(*parts, axis=0) if len(parts) > 1 else parts[0]
+
+
+def counting(op: Builder, node: Node, count: Size) -> str:
+    """Return the vector 0, 1, 2, … of `count` int64 numbers."""
+    if isinstance(count, int) and count <= MAX_CONSTANT:
+        return op.const(list(range(count)))
+    if op.version >= 11:
+        return op.Range(op.const(0), named(op, count), op.const(1))
+    if node.final >= 9:
+        one = make_tensor("", NUMBERS["int64"], [1], [1])
+        ones = op.ConstantOfShape(op.Reshape(named(op, count), op.const([1])), value=one)
+        return op.Squeeze(op.NonZero(ones), axes=[0])
+    body = Body(op, node, "counting")
+    number, going, kept = body.input("int64", []), body.input("bool", []), body.input("float", [])
+    body.output(going, "bool", [])
+    body.output(kept, "float", [])
+    body.output(number, "int64", [])
+    return looped(op, named(op, count), [op.const(0.0, "float", [])], body)[1]
+
+
+def positions_of(op: Builder, node: Node, mask: str) -> str:
+    """Return the positions at which a vector of bool is true."""
+    if node.final >= 9:
+        return squeezed(op, op.NonZero(mask), [0])
+    kept = op.Cast(mask, to=NUMBERS["int64"])
+    body = Body(op, node, "positions")
+    number, going, found = body.input("int64", []), body.input("bool", []), body.input("int64", [None])
+    here = body.node("Reshape", number, op.const([1]))
+    more = body.node("Tile", here, body.node("Gather", kept, here, axis=0))
+    body.output(going, "bool", [])
+    body.output(body.node("Concat", found, more, axis=0), "int64", [None])
+    return looped(op, op.Size(mask), [op.const([])], body)[0]
+
+
+def along(op: Builder, vector: str, axis: int, rank: int) -> str:
+    """Return a vector as a tensor of some rank that has its elements along one axis."""
+    shape = [-1 if each == axis else 1 for each in range(rank)]
+    return vector if axis == rank - 1 else op.Reshape(vector, op.const(shape))
+
+
+def coordinates(op: Builder, node: Node, sizes: Sequence[Size], strides: Sequence[Size]) -> str | None:
+    """Return the sum of each element's coordinates times the strides, which broadcasts to the sizes; None for 0.
+
+    Axes with the stride 0 do not count.
+    """
+    total = None
+    for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
+        if size == 1 or stride == 0:
+            continue
+        if isinstance(size, int) and isinstance(stride, int) and size <= MAX_CONSTANT:
+            steps = op.const([number * stride for number in range(size)])
+        else:
+            steps = counting(op, node, size)
+            if stride != 1:
+                steps = op.Mul(steps, named(op, stride))
+        steps = along(op, steps, axis, len(sizes))
+        total = steps if total is None else op.Add(total, steps)
+    return total
+
+
+def from_front(op: Builder, node: Node, index: int, sizes: str) -> str:
+    """Return integer indices as int64 with `sizes`, which broadcast to them, added to negative ones."""
+    constant = node.constant(index)
+    indices = node.input(index)
+    wide = indices if node.element(index) == "int64" else op.Cast(indices, to=NUMBERS["int64"])
+    if constant is not None and all(value >= 0 for value in constant.values):
+        return wide
+    if node.final >= 9:
+        return op.Where(op.Less(wide, op.const(0)), op.Add(wide, sizes), wide)
+    return op.Add(wide, op.Mul(is_negative(op, wide), sizes))
+
+
+def squeezed(op: Builder, x: str, axes: list[int]) -> str:
+    """Return a value without dimensions of 1; the axes are an input from version 13 on."""
+    return op.Squeeze(x, op.const(axes)) if op.version >= 13 else op.Squeeze(x, axes=axes)
+
+
+def summed(op: Builder, x: str, axis: int) -> str:
+    """Return the sums along an axis, which is an input from version 13 on."""
+    return (
+        op.ReduceSum(x, op.const([axis]), keepdims=0) if op.version >= 13 else op.ReduceSum(x, axes=[axis], keepdims=0)
+    )
+
+
+def reshaped(op: Builder, flat: str, sizes: Sequence[Size], shape: str = "") -> str:
+    """Return a vector in a shape, which may be empty; `shape` names the sizes where they are known at run time alone.
+
+    A 0 in Reshape copies the size at the same axis: beyond the first, the vector has none.
+    """
+    if all(isinstance(size, int) and size > 0 for size in sizes[1:]):
+        rest = [-1, *sizes[1:]] if sizes else []
+        return op.Reshape(flat, op.const(rest))
+    return shaped(op, flat, shape or vector_of(op, sizes), len(sizes))
+
+
+def shaped(op: Builder, x: str, shape: str, rank: int) -> str:
+    """Return a value in a computed shape of this rank, in which every 0 is a size.
+
+    An empty value gets 0 along all axes first, for Reshape to copy; any other has no 0 in its shape.
+    """
+    column = op.Reshape(x, op.const([-1] + [1] * (rank - 1)))
+    filled = op.Cast(op.Cast(op.Size(x), to=NUMBERS["bool"]), to=NUMBERS["int64"])
+    return op.Reshape(op.Expand(column, op.Mul(op.const([1] * rank), filled)), shape)
+
+
+def merged(op: Builder, node: Node, index: int, count: int) -> str:
+    """Return an input with its first axes as one, and those after it as they are.
+
+    The size of the merged axis is -1, unless an axis after it may be empty: then it is the product.
+    """
+    sizes = sizes_of(op, node, index)
+    x = node.input(index)
+    first, rest = sizes[:count], sizes[count:]
+    if count == 1:
+        return x
+    # In the same positions as before, sizes of 0 are copied; the ones between are squeezed out.
+    if all(isinstance(size, int) and size > 0 for size in rest):
+        return op.Reshape(x, op.const([-1, *rest]))
+    ones = list(range(1, count))
+    if all(isinstance(size, int) and size > 0 for size in first):
+        whole: Size = product(op, first)
+    else:
+        total, others = product(op, first), named(op, product(op, rest))
+        empty = op.Cast(op.Not(op.Cast(named(op, total), to=NUMBERS["bool"])), to=NUMBERS["int64"])
+        known = op.Cast(op.Cast(others, to=NUMBERS["bool"]), to=NUMBERS["int64"])
+        whole = op.Sub(named(op, total), op.Mul(empty, known))
+    wanted = vector_of(op, [whole, *[1] * len(ones), *rest])
+    return squeezed(op, op.Reshape(x, wanted), ones)
+
+
+def index_depth(node: Node, index: int) -> int:
+    """Return the length of index tuples. Raises Refusal C207 where it is not known."""
+    shape = node.shape(index)
+    depth = shape[-1] if shape else None
+    if not isinstance(depth, int):
+        node.need_rank(index)
+        raise Refusal("C207", "the length of the index tuples is not known", "give the indices a fixed last dimension")
+    return depth
