@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+import opset
+
 node = helper.make_node
 RNG = np.random.default_rng(3)
 IMAGE = RNG.random((1, 2, 7, 8), np.float32)
@@ -50,6 +52,22 @@ def test_a_last_window_in_the_padding(check, converted, refused, op_type):
             assert [a.i for a in after.graph.node[0].attribute if a.name == "ceil_mode"] == [0]
     for version, to in ((old, 22), (22, old)):
         refused(pool, version, to, {"x": ROW}, "C207", shapes={"x": [1, 1, "L"]})
+
+
+@pytest.mark.parametrize("op_type", POOLS)
+@pytest.mark.parametrize("kernel, stride, pads, length", [(3, 2, (0, 0), 2), (5, 3, (1, 1), 1), (4, 5, (0, 0), 3)])
+def test_a_larger_window_that_is_rounded_up(check, build, evaluate, op_type, kernel, stride, pads, length):
+    x, old = ROW[:, :, :length], POOLS[op_type]
+    pool = node(op_type, ["x"], ["y"], kernel_shape=[kernel], strides=[stride], pads=pads, ceil_mode=1)
+    for version, to in ((old, 22), (22, old), (22, 26)):
+        check(pool, version, to, {"x": x})
+    if op_type == "MaxPool" and kernel >= stride + pads[1]:
+        check(pool, 12, 8, {"x": x})
+    for version in (old, 22):
+        model = build(pool, version, {"x": x})
+        assert opset.infer(model).shape("y") == (1, 1, 1)
+        (wanted,), (found,) = evaluate(model, {"x": x}), opset.ReferenceEvaluator(model).run(None, {"x": x})
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
 def test_one_axis_that_ends_late_and_one_that_does_not(check, refused):

@@ -3,7 +3,8 @@
 Two constraints are over several facts, and reported by the labels that kernels use:
 
 - C2: filters have elements, which C6 says of quantized convolutions;
-- C4: the window, its gaps included, is not larger than the padded input.
+- C4: the window, its gaps included, is not larger than the padded input; where the number of windows is rounded up, it
+  may be larger by less than a stride.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def window_counts(windows: Windows, sizes: Sequence[Size | None], ceil_mode: boo
     def count(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int) -> Size:
         reach = (kernel - 1) * dilation + 1
         room = size + begin + end - reach
-        if less(room, 0):
+        if less(room, 1 - stride if ceil_mode else 0):
             raise Violation("C4", f"a window of {reach} over {size} + {begin} + {end}")
         if not ceil_mode:
             return room // stride + 1
