@@ -23,6 +23,16 @@ UNIFORM = 7
 """Version from which all created operators of the default domain broadcast, and name types by numbers."""
 
 
+def working(element: str) -> str:
+    """Return the type that kernels compute floats in: DOUBLE for DOUBLE, FLOAT for narrower ones."""
+    return "double" if element == "double" else "float"
+
+
+def cast(op: Builder, x: str, here: str, there: str) -> str:
+    """Return a value of one type as another one, itself where the two are the same."""
+    return x if here == there else op.Cast(x, to=NUMBERS[there])
+
+
 def positive_axis(axis: int, rank: int) -> int:
     """Return an axis counted from the front. Raises Refusal C103 where the tensor has no such axis."""
     if not -rank <= axis < rank:

@@ -184,7 +184,6 @@ def test_present_outputs_beside_padding_are_the_inputs(check, refused):
         (24, 23, {**values(), "mask": np.ones((QUERIES, 9), bool)}, {}, "C103", {}),
         (25, 24, {**values(), "mask": np.ones((QUERIES, KEYS), np.int32)}, {"left_window_size": 1}, "C204", {}),
         (25, 24, values(), {"left_window_size": -2}, "C103", {}),
-        (23, 22, values(), {}, "C201", {}),
     ],
 )
 def test_what_would_lose_meaning_is_refused(refused, version, to, feeds, attributes, code, shapes):
@@ -227,3 +226,191 @@ def test_malformed_nodes_are_refused_or_converted(build, attempt):
 
     drawn()
     assert {"converted"} < ends
+
+
+LOW = 11
+SINCE = {"Attention": 23, "LinearAttention": 27}
+
+
+def tiny_model(made, feeds):
+    """Return a model of one node, of the version that it came with."""
+    described = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in feeds.items()
+    ]
+    kind = described[0].type.tensor_type.elem_type
+    outputs = [helper.make_tensor_value_info(name, kind, None) for name in made.output]
+    graph = helper.make_graph([made], "g", described, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", SINCE[made.op_type])])
+
+
+@pytest.mark.parametrize("known", ["all", "rank"])
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("mask", [None, ("bool", (QUERIES, 1)), ("float", (BATCH, 1, QUERIES, 1))])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_attention_by_its_formula(check, known, past, flat, mask, causal):
+    feeds = values(past, mask=mask, flat=flat)
+    if mask is not None:
+        feeds["mask"] = np.repeat(feeds["mask"], KEYS + PAST * past, axis=-1)
+    shapes = {}
+    if known == "rank":
+        own = {name: "q" if name == "Q" else "k" for name in "QKV"}
+        shapes = {
+            name: ["b", length, feeds[name].shape[2]] if flat else ["b", feeds[name].shape[1], length, SIZE]
+            for name, length in own.items()
+        }
+        shapes |= {"past_key": [None] * 4, "past_value": [None] * 4}
+    outputs = OUTPUTS[:3] if past else OUTPUTS[:1]
+    made = node(feeds, outputs, is_causal=causal)
+    for to in (22, LOW):
+        check(made, 23, to, feeds, outputs=outputs, shapes=shapes, **TOLERANCE)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_attention_without_known_sizes(check, refused, flat):
+    feeds = values(flat=flat)
+    shapes = {name: ["b", None, None] if flat else ["b", "h", None, "s"] for name in "QKV"}
+    made = node(feeds)
+    if flat:
+        check(made, 23, LOW, feeds, outputs=["Y"], shapes=shapes, **TOLERANCE)
+        refused(made, 23, 22, feeds, "C207", outputs=["Y"], shapes=dict.fromkeys("QKV"))
+    else:
+        shapes["Q"] = ["b", "g", None, "s"]
+        refused(made, 23, 22, feeds, "C207", outputs=["Y"], shapes=shapes)
+        alike = {**feeds, "Q": feeds["Q"][:, :KV_HEADS]}
+        check(made, 23, LOW, alike, outputs=["Y"], shapes=shapes | {"Q": ["b", "h", None, "s"]}, **TOLERANCE)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+@pytest.mark.parametrize("past", [False, True])
+def test_scores_of_each_stage(check, mode, past):
+    feeds = values(past, mask=("float", (QUERIES, KEYS + PAST * past)))
+    made = node(feeds, OUTPUTS, qk_matmul_output_mode=mode, softcap=0.5, scale=0.7, is_causal=1)
+    before = opset.ReferenceEvaluator(tiny_model(made, feeds)).run(None, feeds)
+    check(made, 23, LOW, feeds, outputs=OUTPUTS, expect=before, **TOLERANCE)
+
+
+@pytest.mark.parametrize("kinds", [("f4", "f8"), ("f8", "f4"), ("f8", "f8"), ("f2", "f2"), ("f2", "f4")])
+@pytest.mark.parametrize("precision", [None, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16])
+def test_types_of_attention(check, kinds, precision):
+    feeds = values()
+    feeds = {name: value.astype(kinds[name == "V"]) for name, value in feeds.items()}
+    made = node(feeds, softmax_precision=precision) if precision else node(feeds)
+    near = 1e-12 if kinds == ("f8", "f8") and precision in (None, TensorProto.DOUBLE) else 1e-6
+    narrow = "f2" in kinds or precision == TensorProto.FLOAT16
+    near = {"rtol": 2e-3, "atol": 2e-3} if narrow else {"rtol": near, "atol": near}
+    before = opset.ReferenceEvaluator(tiny_model(made, feeds)).run(None, feeds)
+    check(made, 23, LOW, feeds, outputs=["Y"], expect=before, **near)
+
+
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_a_query_that_may_attend_to_nothing_gets_zeros(check, kind):
+    feeds = values(mask=("bool", (QUERIES, KEYS)))
+    feeds["mask"][1] = False
+    if kind == "float":
+        feeds["mask"] = np.where(feeds["mask"], 0, -np.inf).astype(np.float32)
+    before = opset.ReferenceEvaluator(tiny_model(node(feeds), feeds)).run(None, feeds)
+    assert not before[0][:, :, 1].any()
+    check(node(feeds), 23, LOW, feeds, outputs=["Y"], expect=before, **TOLERANCE)
+
+
+def test_an_excluded_key_that_is_no_number_has_no_effect(check):
+    feeds = values(mask=("bool", (QUERIES, KEYS)))
+    feeds["mask"][:] = True
+    feeds["mask"][:, 3] = False
+    feeds["K"][:, :, 3] = np.nan
+    before = opset.ReferenceEvaluator(tiny_model(node(feeds), feeds)).run(None, feeds)
+    assert np.isfinite(before[0]).all()
+    check(node(feeds), 23, LOW, feeds, outputs=["Y"], expect=before, **TOLERANCE)
+
+
+@pytest.mark.parametrize("lengths", [(0, KEYS), (QUERIES, 0)])
+def test_empty_attention(check, lengths):
+    feeds = values(past=True)
+    feeds["Q"] = feeds["Q"][:, :, : lengths[0]]
+    feeds |= {name: feeds[name][:, :, : lengths[1]] for name in "KV"}
+    before = opset.ReferenceEvaluator(tiny_model(node(feeds), feeds)).run(None, feeds)
+    check(node(feeds), 23, LOW, feeds, outputs=["Y"], expect=before, **TOLERANCE)
+
+
+def rotary(flat, interleaved, dim, positions):
+    inputs = ["X", "cos", "sin", "ids"][: 4 if positions else 3]
+    stated = {"num_heads": 2} if flat else {}
+    stated |= {"interleaved": interleaved} if interleaved else {}
+    return helper.make_node("RotaryEmbedding", inputs, ["Y"], rotary_embedding_dim=dim, **stated)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("interleaved", [0, 1])
+@pytest.mark.parametrize("dim", [0, 4])
+@pytest.mark.parametrize("positions", [False, True])
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_rotary_embedding_by_its_formula(check, flat, interleaved, dim, positions, kind):
+    rng = np.random.default_rng(4)
+    half = (dim or 8) // 2
+    feeds = {"X": rng.standard_normal((2, 3, 16) if flat else (2, 2, 3, 8)).astype(kind)}
+    for name in ("cos", "sin"):
+        feeds[name] = rng.standard_normal((7, half) if positions else (2, 3, half)).astype(kind)
+    if positions:
+        feeds["ids"] = rng.integers(0, 7, (2, 3))
+    near = {"rtol": 2e-3, "atol": 2e-3} if kind is np.float16 else TOLERANCE
+    made = rotary(flat, interleaved, dim, positions)
+    for to in (22, 11, 7):
+        check(made, 23, to, feeds, outputs=["Y"], **near)
+    if not flat or not dim:
+        open_ = {"X": ["b", "l", None] if flat else ["b", 2, "l", None], **({"ids": ["b", "l"]} if positions else {})}
+        check(made, 23, 11, feeds, outputs=["Y"], shapes=open_, **near)
+
+
+@pytest.mark.parametrize("mode", ["linear", "circular"])
+@pytest.mark.parametrize("axis", [-2, 1, 3])
+@pytest.mark.parametrize("placed", [False, True])
+def test_a_cache_is_written_by_its_elements(check, mode, axis, placed):
+    rng = np.random.default_rng(5)
+    feeds = {"past": rng.random((2, 6, 6, 6), np.float32), "new": rng.random((2, 6, 6, 6), np.float32)}
+    feeds["new"] = np.take(feeds["new"], [0, 1], axis)
+    feeds |= {"at": np.array([3, 0] if mode == "linear" else [5, 8], np.int64)} if placed else {}
+    made = helper.make_node("TensorScatter", list(feeds), ["Y"], mode=mode, axis=axis)
+    for shapes in ({}, {name: [None] * value.ndim for name, value in feeds.items()}):
+        check(made, 24, 11, feeds, outputs=["Y"], judge=evaluator, shapes=shapes)
+
+
+@pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_linear_attention_is_a_loop(check, rule, past, shared, kind):
+    rng = np.random.default_rng(6)
+    heads, kv, size, v_size, length = 4, 2, 3, 5, 6
+    feeds = {
+        "q": rng.standard_normal((2, length, heads * size)), "k": rng.standard_normal((2, length, kv * size)),
+        "v": rng.standard_normal((2, length, kv * v_size)),
+    }  # fmt: skip
+    if past:
+        feeds["s"] = rng.standard_normal((2, kv, size, v_size))
+    if "gated" in rule:
+        feeds["d"] = -rng.random((2, length, kv if shared else kv * size))
+    if "delta" in rule:
+        feeds["b"] = rng.random((2, length, 1 if shared else kv))
+    feeds = {name: value.astype(kind) for name, value in feeds.items()}
+    inputs = [name if name in feeds else "" for name in "qkvsdb"]
+    made = helper.make_node(
+        "LinearAttention", inputs, ["Y", "present"], q_num_heads=heads, kv_num_heads=kv, update_rule=rule
+    )
+    near = {"rtol": 2e-2, "atol": 1e-2} if kind is np.float16 else TOLERANCE
+    open_ = {name: ["b", "l", value.shape[2]] for name, value in feeds.items() if value.ndim == 3}
+    expect = evaluator(tiny_model(made, feeds), feeds)
+    for to, shapes in ((26, {}), (17, open_), (8, open_)):
+        check(made, 27, to, feeds, outputs=["Y", "present"], expect=expect, shapes=shapes, **near)
+
+
+def test_linear_attention_of_no_tokens(check):
+    feeds = {"q": np.zeros((2, 0, 4), "f"), "k": np.zeros((2, 0, 2), "f"), "v": np.zeros((2, 0, 3), "f")}
+    feeds["s"] = np.ones((2, 1, 2, 3), "f")
+    made = helper.make_node(
+        "LinearAttention", list(feeds), ["Y", "present"], q_num_heads=2, kv_num_heads=1, update_rule="linear"
+    )
+    shapes = {name: ["b", "l", feeds[name].shape[2]] for name in "qkv"}
+    expect = [np.zeros((2, 0, 6), "f"), feeds["s"]]
+    check(made, 27, 17, feeds, outputs=["Y", "present"], expect=expect, shapes=shapes)
