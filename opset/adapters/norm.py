@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from opset.adapters.shared import cast, positive_axis, unsqueeze, working
 from opset.model.elements import NUMBERS, element_name
 from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
+STASHES = frozenset(("float", "double", "float16", "bfloat16"))
 IN_TRAINING = "convert a model that was exported for inference"
 
 
@@ -229,26 +231,36 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
 @down("GroupNormalization", since=21)
 def group_normalization_21_down(op: Builder, node: Node) -> Result:
     """Normalise each group as a channel of InstanceNormalization, in the stated precision; version 18 is withdrawn."""
-    element, groups = node.need_element(0), node.attr("num_groups")
-    precision = next(
-        (name for name in ("float", "double", "float16") if NUMBERS[name] == node.attr("stash_type")), None
-    )
-    if precision is None or groups > MAX_CONSTANT:
-        raise Refusal("C204", f"'num_groups' {groups} with 'stash_type' {node.attr('stash_type')} cannot be expressed")
-    x, rank = node.input(0), node.need_rank(0)
+    element, stash, rank = node.need_element(0), element_name(node.attr("stash_type")), node.need_rank(0)
+    if stash not in STASHES:
+        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed")
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for channels")
-    wide = x if element == precision else op.Cast(x, to=NUMBERS[precision])
-    rows = op.Reshape(wide, op.const([0, groups, -1]))
-    ones, zeros = (op.const([value] * groups, precision) for value in (1.0, 0.0))
-    y = op.InstanceNormalization(rows, ones, zeros, epsilon=node.attr("epsilon"))
-    y = op.Reshape(y, op.Shape(x))
-    y = y if element == precision else op.Cast(y, to=NUMBERS[element])
+    y = op.Reshape(_groups(op, node, element, stash), op.Shape(node.input(0)))
+    y = _rounded(op, y, stash, element)
     scale, bias = (
-        op.Unsqueeze(node.input(index), op.const(list(range(1, rank - 1)))) if rank > 2 else node.input(index)
-        for index in (1, 2)
+        op.Unsqueeze(each, op.const(list(range(1, rank - 1)))) if rank > 2 else each for each in node.inputs[1:3]
     )
-    return op.Add(op.Mul(y, scale), bias)
+    return _affine(op, y, scale, bias, element)
+
+
+@lower("GroupNormalization", since=18)
+def group_normalization_lowered(op: Builder, node: Node) -> Result:
+    """Normalise each group as a channel of InstanceNormalization, with its scale and bias."""
+    element = node.need_element(0)
+    y = _rounded(op, _groups(op, node, element, element), element, element)
+    scale, bias = (unsqueeze(op, each, [1]) for each in node.inputs[1:3])
+    return op.Reshape(_affine(op, y, scale, bias, element), op.Shape(node.input(0)))
+
+
+def _groups(op: Builder, node: Node, element: str, stash: str) -> str:
+    """Return the groups as rows that are normalised for the type `stash`, and not yet rounded to it."""
+    groups, wide = node.attr("num_groups"), working(stash)
+    if groups > MAX_CONSTANT:
+        raise Refusal("C204", f"'num_groups' {groups} cannot be expressed")
+    x = cast(op, cast(op, node.input(0), element, stash), stash, wide)
+    ones, zeros = (op.const([value] * groups, wide) for value in (1.0, 0.0))
+    return op.InstanceNormalization(op.Reshape(x, op.const([0, groups, -1])), ones, zeros, epsilon=node.attr("epsilon"))
 
 
 @down("InstanceNormalization", since=6)
@@ -262,21 +274,59 @@ def instance_normalization_6_down(op: Builder, node: Node) -> Result:
 @lower("LayerNormalization", since=17)
 def layer_normalization_lowered(op: Builder, node: Node) -> Result:
     """Write the formula, up to the scale in the type of `stash_type`, as the operator is defined."""
+    element, stash, x, axes = _to_normalise(op, node)
+    wide = working(stash)
+    mean = _mean(op, x, axes)
+    centred = op.Sub(x, mean)
+    deviation = _deviation(op, node, centred, axes, wide)
+    y = _rounded(op, op.Div(centred, deviation), stash, element)
+    y = _affine(op, y, node.input(1), node.input(2), element)
+    inverse = op.Reciprocal(deviation) if node.output(2) else ""
+    return y, *(cast(op, each, wide, stash) if node.output(i) else "" for i, each in enumerate((mean, inverse), 1))
+
+
+@lower("RMSNormalization", since=23)
+def rms_normalization_lowered(op: Builder, node: Node) -> Result:
+    """Write the formula, up to the scale in the type of `stash_type`, as the operator is defined."""
+    element, stash, x, axes = _to_normalise(op, node)
+    deviation = _deviation(op, node, x, axes, working(stash))
+    y, of_scale = _rounded(op, op.Div(x, deviation), stash, element), node.need_element(1)
+    if of_scale == element:
+        return op.Mul(y, node.input(1))
+    both = "double" if "double" in (element, of_scale) else "float"
+    return cast(op, op.Mul(cast(op, y, element, both), cast(op, node.input(1), of_scale, both)), both, of_scale)
+
+
+def _to_normalise(op: Builder, node: Node) -> tuple[str, str, str, list[int]]:
+    """Return the types of the input and of `stash_type`, the input rounded to that and widened, and the axes."""
     element, stash = node.need_element(0), element_name(node.attr("stash_type"))
-    if stash is None:
-        raise Refusal("C103", "'stash_type' is no element type")
+    if stash not in STASHES:
+        raise Refusal("C103", f"'stash_type' is {node.attr('stash_type')}, which is no type of floats")
     axis = node.attr("axis")
     # Axes from a negative one on are the same ones for every rank.
-    axes = list(range(axis, 0 if axis < 0 else node.need_rank(0)))
-    x = node.input(0) if element == stash else op.Cast(node.input(0), to=NUMBERS[stash])
-    mean = op.ReduceMean(x, axes=axes)
-    centred = op.Sub(x, mean)
-    variance = op.ReduceMean(op.Mul(centred, centred), axes=axes)
-    deviation = op.Sqrt(op.Add(variance, op.const(node.attr("epsilon"), stash, [])))
-    y = op.Div(centred, deviation)
-    if element != stash:
-        y = op.Cast(y, to=NUMBERS[element])
-    y = op.Mul(y, node.input(1))
-    if node.input(2):
-        y = op.Add(y, node.input(2))
-    return y, mean, op.Reciprocal(deviation) if node.output(2) else ""
+    axes = list(range(axis, 0)) if axis < 0 else list(range(positive_axis(axis, node.need_rank(0)), node.need_rank(0)))
+    return element, stash, cast(op, cast(op, node.input(0), element, stash), stash, working(stash)), axes
+
+
+def _mean(op: Builder, x: str, axes: list[int]) -> str:
+    """Return the mean over axes, which are kept; they are an input from version 18 on."""
+    return op.ReduceMean(x, op.const(axes)) if op.version >= 18 else op.ReduceMean(x, axes=axes)
+
+
+def _deviation(op: Builder, node: Node, centred: str, axes: list[int], element: str) -> str:
+    """Return the root of the mean of squares and `epsilon`."""
+    return op.Sqrt(op.Add(_mean(op, op.Mul(centred, centred), axes), op.const(node.attr("epsilon"), element, [])))
+
+
+def _affine(op: Builder, y: str, scale: str, bias: str, element: str) -> str:
+    """Return y * scale + bias with one rounding: in a narrow type, that of a product would show in a small sum."""
+    if not bias:
+        return op.Mul(y, scale)
+    wide = working(element)
+    y, scale, bias = (cast(op, value, element, wide) for value in (y, scale, bias))
+    return cast(op, op.Add(op.Mul(y, scale), bias), wide, element)
+
+
+def _rounded(op: Builder, y: str, stash: str, element: str) -> str:
+    """Return a value that was computed for the type of `stash_type` in the type of the input."""
+    return cast(op, cast(op, y, working(stash), stash), stash, element)

@@ -229,19 +229,6 @@ def test_malformed_nodes_are_refused_or_converted(build, attempt):
 
 
 LOW = 11
-SINCE = {"Attention": 23, "LinearAttention": 27}
-
-
-def tiny_model(made, feeds):
-    """Return a model of one node, of the version that it came with."""
-    described = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
-        for name, value in feeds.items()
-    ]
-    kind = described[0].type.tensor_type.elem_type
-    outputs = [helper.make_tensor_value_info(name, kind, None) for name in made.output]
-    graph = helper.make_graph([made], "g", described, outputs)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", SINCE[made.op_type])])
 
 
 @pytest.mark.parametrize("known", ["all", "rank"])
@@ -284,53 +271,53 @@ def test_attention_without_known_sizes(check, refused, flat):
 
 @pytest.mark.parametrize("mode", [0, 1, 2, 3])
 @pytest.mark.parametrize("past", [False, True])
-def test_scores_of_each_stage(check, mode, past):
+def test_scores_of_each_stage(check, own, mode, past):
     feeds = values(past, mask=("float", (QUERIES, KEYS + PAST * past)))
     made = node(feeds, OUTPUTS, qk_matmul_output_mode=mode, softcap=0.5, scale=0.7, is_causal=1)
-    before = opset.ReferenceEvaluator(tiny_model(made, feeds)).run(None, feeds)
+    before = own(made, 23, feeds)
     check(made, 23, LOW, feeds, outputs=OUTPUTS, expect=before, **TOLERANCE)
 
 
 @pytest.mark.parametrize("kinds", [("f4", "f8"), ("f8", "f4"), ("f8", "f8"), ("f2", "f2"), ("f2", "f4")])
 @pytest.mark.parametrize("precision", [None, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16])
-def test_types_of_attention(check, kinds, precision):
+def test_types_of_attention(check, own, kinds, precision):
     feeds = values()
     feeds = {name: value.astype(kinds[name == "V"]) for name, value in feeds.items()}
     made = node(feeds, softmax_precision=precision) if precision else node(feeds)
     near = 1e-12 if kinds == ("f8", "f8") and precision in (None, TensorProto.DOUBLE) else 1e-6
     narrow = "f2" in kinds or precision == TensorProto.FLOAT16
     near = {"rtol": 2e-3, "atol": 2e-3} if narrow else {"rtol": near, "atol": near}
-    before = opset.ReferenceEvaluator(tiny_model(made, feeds)).run(None, feeds)
+    before = own(made, 23, feeds)
     check(made, 23, LOW, feeds, outputs=["Y"], expect=before, **near)
 
 
 @pytest.mark.parametrize("kind", ["bool", "float"])
-def test_a_query_that_may_attend_to_nothing_gets_zeros(check, kind):
+def test_a_query_that_may_attend_to_nothing_gets_zeros(check, own, kind):
     feeds = values(mask=("bool", (QUERIES, KEYS)))
     feeds["mask"][1] = False
     if kind == "float":
         feeds["mask"] = np.where(feeds["mask"], 0, -np.inf).astype(np.float32)
-    before = opset.ReferenceEvaluator(tiny_model(node(feeds), feeds)).run(None, feeds)
+    before = own(node(feeds), 23, feeds)
     assert not before[0][:, :, 1].any()
     check(node(feeds), 23, LOW, feeds, outputs=["Y"], expect=before, **TOLERANCE)
 
 
-def test_an_excluded_key_that_is_no_number_has_no_effect(check):
+def test_an_excluded_key_that_is_no_number_has_no_effect(check, own):
     feeds = values(mask=("bool", (QUERIES, KEYS)))
     feeds["mask"][:] = True
     feeds["mask"][:, 3] = False
     feeds["K"][:, :, 3] = np.nan
-    before = opset.ReferenceEvaluator(tiny_model(node(feeds), feeds)).run(None, feeds)
+    before = own(node(feeds), 23, feeds)
     assert np.isfinite(before[0]).all()
     check(node(feeds), 23, LOW, feeds, outputs=["Y"], expect=before, **TOLERANCE)
 
 
 @pytest.mark.parametrize("lengths", [(0, KEYS), (QUERIES, 0)])
-def test_empty_attention(check, lengths):
+def test_empty_attention(check, own, lengths):
     feeds = values(past=True)
     feeds["Q"] = feeds["Q"][:, :, : lengths[0]]
     feeds |= {name: feeds[name][:, :, : lengths[1]] for name in "KV"}
-    before = opset.ReferenceEvaluator(tiny_model(node(feeds), feeds)).run(None, feeds)
+    before = own(node(feeds), 23, feeds)
     check(node(feeds), 23, LOW, feeds, outputs=["Y"], expect=before, **TOLERANCE)
 
 
@@ -380,7 +367,7 @@ def test_a_cache_is_written_by_its_elements(check, mode, axis, placed):
 @pytest.mark.parametrize("past", [False, True])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
-def test_linear_attention_is_a_loop(check, rule, past, shared, kind):
+def test_linear_attention_is_a_loop(check, own, rule, past, shared, kind):
     rng = np.random.default_rng(6)
     heads, kv, size, v_size, length = 4, 2, 3, 5, 6
     feeds = {
@@ -400,7 +387,7 @@ def test_linear_attention_is_a_loop(check, rule, past, shared, kind):
     )
     near = {"rtol": 2e-2, "atol": 1e-2} if kind is np.float16 else TOLERANCE
     open_ = {name: ["b", "l", value.shape[2]] for name, value in feeds.items() if value.ndim == 3}
-    expect = evaluator(tiny_model(made, feeds), feeds)
+    expect = own(made, 27, feeds)
     for to, shapes in ((26, {}), (17, open_), (8, open_)):
         check(made, 27, to, feeds, outputs=["Y", "present"], expect=expect, shapes=shapes, **near)
 

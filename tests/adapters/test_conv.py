@@ -52,3 +52,46 @@ def test_bfloat16_is_computed_in_float(check, op_type):
             wanted[:, :, place : place + 5] += np.einsum("ncl,cm->nml", rounded[0], rounded[1][:, :, place])
     after = check(nodes, 22, 17, {"f": ROW, "g": weights}, expect=[wanted], rtol=2**-7)
     assert [n.op_type for n in after.graph.node] == ["Cast", "Cast", "Cast", "Cast", op_type, "Cast", "Cast"]
+
+
+def causal(x, weight, bias, past, activation):
+    """Return what the operator is defined to give, position by position."""
+    wide = [None if each is None else each.astype(np.float64) for each in (x, weight, bias, past)]
+    x64, w64, b64, s64 = wide
+    width = weight.shape[2]
+    whole = np.concatenate((np.zeros((*x.shape[:2], width - 1)) if s64 is None else s64, x64), 2)
+    y = sum(whole[:, :, j : j + x.shape[2]] * w64[:, 0, j, None] for j in range(width))
+    y = y if b64 is None else y + b64[:, None]
+    y = y if activation == "none" else y / (1 + np.exp(-y))
+    return [y.astype(x.dtype), whole[:, :, x.shape[2] :].astype(x.dtype)]
+
+
+@pytest.mark.parametrize("activation", ["none", "silu", "swish"])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize(("width", "length"), [(4, 7), (1, 3), (3, 1)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_causal_convolution_with_its_state(check, activation, biased, past, width, length, dtype):
+    x, weight = RNG.standard_normal((2, 3, length)).astype(dtype), RNG.standard_normal((3, 1, width)).astype(dtype)
+    bias = RNG.standard_normal(3).astype(dtype) if biased else None
+    state = RNG.standard_normal((2, 3, width - 1)).astype(dtype) if past else None
+    feeds = {"x": x} | ({"s": state} if past else {})
+    weights = {"w": weight} | ({"b": bias} if biased else {})
+    inputs = ["x", "w", "b" if biased else "", "s"][: 4 if past else 3]
+    made = node("CausalConvWithState", inputs, ["y", "present"], activation=activation)
+    near = {"rtol": 2e-3, "atol": 2e-3} if dtype is np.float16 else {"rtol": 1e-5, "atol": 1e-5}
+    expect = causal(x, weight, bias, state, activation)
+    if width == 1 and past:
+        return
+    for to, shapes in ((26, {}), (13, {"x": ["n", 3, "l"]}), (7, {"x": ["n", 3, "l"]})):
+        outputs = ["y", "present"]
+        check(made, 27, to, feeds, weights, outputs=outputs, expect=expect, shapes=shapes, **near)
+
+
+def test_what_a_causal_convolution_refuses(refused):
+    feeds, weights = {"x": np.ones((1, 2, 3), "f")}, {"w": np.ones((2, 1, 2), "f")}
+    made = node("CausalConvWithState", ["x", "w"], ["y", "p"], activation="relu")
+    refused(made, 27, 26, feeds, "C103", weights, outputs=["y", "p"])
+    made = node("CausalConvWithState", ["x", "w"], ["y", "p"])
+    refused(made, 27, 26, feeds | weights, "C207", outputs=["y", "p"], shapes={"w": None})
+    refused(made, 27, 26, {"x": np.ones((1, 2, 0), "f")}, "C204", weights, outputs=["y", "p"])

@@ -233,9 +233,8 @@ def test_what_groups_refuse(refused):
     group = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=3)
     refused(group, 18, 21, {"x": GROUPED[:, :5]}, "C103", scale)
     refused(group, 18, 21, {"x": GROUPED}, "C103", {n: np.ones(6, np.float32) for n in "sb"})
-    refused(group, 18, 17, {"x": GROUPED}, "C201", scale)
     refused(group, 21, 20, {"x": GROUPED}, "C207", scale, shapes={"x": None})
-    stash = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=3, stash_type=16)
+    stash = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=3, stash_type=17)
     refused(stash, 21, 20, {"x": GROUPED}, "C204", scale)
 
 
@@ -273,3 +272,73 @@ def test_layer_normalization_of_an_unknown_rank(check):
     x = RNG.random((2, 3, 4), np.float32)
     weights = {name: RNG.random(4, np.float32) for name in "sb"}
     check(layer(-1), 17, 11, {"x": x}, weights, shapes={"x": None}, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("shape", [None, ["N", "C", "H", "W"]])
+def test_groups_with_their_own_scales(check, dtype, shape):
+    x = GROUPED.astype(dtype)
+    constants = {n: RNG.random(3).astype(dtype) for n in "sb"}
+    expect = [grouped(x, *(constants[n].repeat(2) for n in "sb"), 3, dtype)]
+    shapes = {"shapes": {"x": shape}} if shape else {}
+    near = {"rtol": 3e-2, "atol": 3e-2} if dtype is np.float16 else {"rtol": 1e-4, "atol": 1e-5}
+    group = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=3)
+    for to in (17, 9, 7):
+        check(group, 18, to, {"x": x}, constants, expect=expect, **near, **shapes)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("stash", [1, 10])
+def test_layer_normalization_in_float16_rounds_once(check, own, bias, stash):
+    x = (RNG.random((2, 3, 40)) * 8 - 4).astype(np.float16)
+    weights = {name: (RNG.random(40) * 3 - 1.5).astype(np.float16) for name in ("sb" if bias else "s")}
+    made = node("LayerNormalization", ["x", *weights], ["y"], stash_type=stash)
+    expect = own(made, 17, {"x": x, **weights})
+    for to in (16, 9):
+        check(made, 17, to, {"x": x}, weights, expect=expect, rtol=1e-3, atol=1e-6 if stash == 1 else 1e-2)
+
+
+@pytest.mark.parametrize("axis", [0, 2, -1, -3])
+@pytest.mark.parametrize(
+    ("kinds", "stash"), [("f4f4", 1), ("f8f8", 11), ("f8f8", 1), ("f2f2", 1), ("f2f4", 1), ("f4f8", 1), ("f2f2", 10)]
+)
+def test_root_mean_square_by_its_formula(check, own, axis, kinds, stash):
+    x = (RNG.random((2, 3, 4, 5)) * 8 - 4).astype(kinds[:2])
+    weights = {"s": RNG.random(x.shape[axis:]).astype(kinds[2:])}
+    made = node("RMSNormalization", ["x", "s"], ["y"], axis=axis, stash_type=stash, epsilon=1e-3)
+    expect = own(made, 23, {"x": x, **weights})
+    near = {"rtol": 1e-3 if stash == 1 else 2e-3, "atol": 1e-6} if "f2" in kinds else {"rtol": 1e-6, "atol": 1e-7}
+    for to in (22, 17, 11, 7):
+        kind = helper.np_dtype_to_tensor_dtype(weights["s"].dtype)
+        check(made, 23, to, {"x": x}, weights, expect=expect, kinds={"y": kind}, **near)
+
+
+def test_root_mean_square_of_an_unknown_rank(check):
+    x, weights = RNG.random((2, 3, 4), np.float32), {"s": RNG.random(4, np.float32)}
+    made = node("RMSNormalization", ["x", "s"], ["y"])
+    check(made, 23, 11, {"x": x}, weights, shapes={"x": None}, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("op", ["LayerNormalization", "RMSNormalization"])
+def test_normalisation_in_bfloat16(check, op):
+    x32, s32 = (RNG.random((2, 3, 8), np.float32) * 4 - 2 for _ in range(2))
+    s32 = s32[0, 0]
+    casts = [node("Cast", [f"{n}32"], [n], to=TensorProto.BFLOAT16) for n in "xs"]
+    back = node("Cast", ["z"], ["y"], to=TensorProto.FLOAT)
+    x, s = (each.astype(ml_dtypes.bfloat16).astype(np.float32) for each in (x32, s32))
+    centred = x - x.mean(-1, keepdims=True) if op[0] == "L" else x
+    normal = centred / np.sqrt(np.square(centred).mean(-1, keepdims=True) + np.float32(1e-5))
+    normal = normal.astype(ml_dtypes.bfloat16).astype(np.float32)
+    expect = [(normal * s).astype(ml_dtypes.bfloat16).astype(np.float32)]
+    made = [*casts, node(op, ["x", "s"], ["z"]), back]
+    for to in (22, 13):
+        check(made, 23, to, {"x32": x32, "s32": s32}, expect=expect, rtol=2**-7, atol=1e-6)
+
+
+@pytest.mark.parametrize(("op", "version"), [("LayerNormalization", 17), ("RMSNormalization", 23)])
+def test_what_normalisation_refuses(refused, op, version):
+    x, weights = RNG.random((2, 3, 4), np.float32), {"s": RNG.random(4, np.float32)}
+    made = node(op, ["x", "s"], ["y"], stash_type=7)
+    refused(made, version, version - 1, {"x": x}, "C103", weights)
+    refused(node(op, ["x", "s"], ["y"], axis=5), version, version - 1, {"x": x}, "C103", weights)
+    refused(node(op, ["x", "s"], ["y"], axis=1), version, version - 1, {"x": x}, "C207", weights, shapes={"x": None})
