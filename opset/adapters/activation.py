@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
-from opset.adapters.shared import INTEGERS, cast, positive_axis, working
-from opset.version_converter.registration import down, lower, up
+from opset.adapters.shared import INTEGERS, positive_axis
+from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 
@@ -115,24 +113,3 @@ def celu_28_down(op: Builder, node: Node) -> Result:
     x, alpha, zero, one = node.input(0), *(op.const(v, "double", []) for v in (node.attr("alpha"), 0.0, 1.0))
     exponential = op.Mul(alpha, op.Sub(op.Exp(op.Div(x, alpha)), one))
     return op.Add(op.Max(x, zero), op.Min(exponential, zero))
-
-
-@lower("Gelu", since=20)
-def gelu_lowered(op: Builder, node: Node) -> Result:
-    """Write x / 2 * (1 + erf(x / sqrt(2))), or its approximation by tanh."""
-    element, wide = node.need_element(0), working(node.need_element(0))
-    approximate = node.attr("approximate")
-    if approximate not in ("none", "tanh"):
-        raise Refusal("C103", "'approximate' is neither none nor tanh")
-
-    def number(value: float) -> str:
-        return op.const(value, wide, [])
-
-    x, one = cast(op, node.input(0), element, wide), number(1.0)
-    if approximate == "none":
-        curve = op.Erf(op.Mul(x, number(math.sqrt(0.5))))
-    else:
-        cubic = op.Mul(op.Add(op.Mul(op.Mul(x, x), number(0.044715)), one), x)
-        curve = op.Tanh(op.Mul(cubic, number(math.sqrt(2 / math.pi))))
-    y = op.Mul(op.Mul(op.Add(curve, one), number(0.5)), x)
-    return cast(op, y, wide, element)

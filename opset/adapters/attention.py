@@ -486,9 +486,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     after = body.node("Add", kept, body.node("Mul", of_token(column), new))
     body.output(going, "bool", ())
     body.output(after, "float", (None, heads, size, value_size))
-    body.output(
-        body.node("MatMul", of_token(query), after), "float", (None, heads, queries // heads, value_size)
-    )
+    body.output(body.node("MatMul", of_token(query), after), "float", (None, heads, queries // heads, value_size))
     present, y = looped(op, dimension(op, node, 0, 1), [state], body)
 
     factor = op.const(node.attr("scale") or (1 / sqrt(size) if size else 1.0), "float", [])
