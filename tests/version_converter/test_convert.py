@@ -184,7 +184,8 @@ def test_a_refusal_in_a_subgraph_names_its_path():
     inputs = [info("x", STRING), info("c", TensorProto.BOOL, [])]
     before = model([choice], 20, inputs=inputs, outputs=[info("y", STRING)])
     error = refused(before, 17, "C201", "C201")
-    places = {f"graph 'main', node 'choice' (If), {name}_branch, node 'inner' (StringConcat)" for name in ("then", "else")}
+    places = {f"graph 'main', node 'choice' (If), {name}_branch, node 'inner' (StringConcat)"
+              for name in ("then", "else")}  # fmt: skip
     assert {finding.place for finding in error.findings} == places
 
 
