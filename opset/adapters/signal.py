@@ -1,16 +1,247 @@
-"""DFT, whose axis became an input with another default value."""
+"""Fourier transforms as products with tables of cosines and sines, DFT, whose axis became an input, and mel filters."""
 
 from __future__ import annotations
 
-from opset.adapters.shared import constant_ints
-from opset.version_converter.registration import down
+import math
+from collections.abc import Callable
+
+from opset.adapters.shared import constant_ints, positive_axis, unsqueeze
+from opset.model.elements import NUMBERS, element_name
+from opset.model.types import MAX_CONSTANT
+from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+ROOM = {"DFT": 0, "STFT": 1}
+"""How many dimensions the result has beyond those of the input."""
+Count = int | str
+"""A number, or the name of an int64 scalar that holds it when the model runs."""
 
 
 @down("DFT", since=20)
 def dft_20_down(op: Builder, node: Node) -> Result:
-    """The axis was an attribute; where the input is absent, it is the last but one."""
-    axis = constant_ints(node, 2) if node.input(2) else [-2]
-    if len(axis) != 1:
-        raise Refusal("C103", f"the axis is {axis}, which is not one number")
-    return op.copy(node, inputs=[node.input(0), node.input(1)], axis=axis[0])
+    """The axis was an attribute; where the input is absent, it is the last but one.
+
+    An axis that is known when the model runs is brought to the middle of three, by a table of shapes.
+    """
+    if not node.input(2) or node.constant(2) is not None:
+        axis = constant_ints(node, 2) if node.input(2) else [-2]
+        if len(axis) != 1:
+            raise Refusal("C103", f"the axis is {axis}, which is not one number")
+        return op.copy(node, inputs=[node.input(0), node.input(1)], axis=axis[0])
+    shape = node.shape(0) or ()
+    sizes = [size for size in shape if isinstance(size, int)]
+    if len(sizes) < max(len(shape), 2) or not all(sizes):
+        node.need_constant(2)
+    rank, parts = len(sizes), sizes[-1]
+    rows = [[math.prod(sizes[:axis]), sizes[axis], math.prod(sizes[axis + 1 : -1])] for axis in range(rank - 1)]
+    backs = [[-1 if at == axis else size for at, size in enumerate(sizes[:-1])] for axis in range(rank - 1)]
+    # One row for each axis from -rank on; the last dimension is no axis.
+    row = op.Add(op.Cast(node.input(2), to=NUMBERS["int64"]), op.const(rank))
+    unused = [[1] * 3], [[1] * (rank - 1)]
+    around, back = (
+        op.Reshape(op.Gather(op.const([size for each in 2 * (table + one) for size in each], "int64",
+                                      [2 * rank, len(one[0])]), row, axis=0), op.const([-1]))
+        for table, one in zip((rows, backs), unused, strict=True)
+    )  # fmt: skip
+    x = op.Cast(node.input(0), to=NUMBERS["double"])
+    signal = [
+        op.Transpose(op.Reshape(op.Gather(x, op.const(part), axis=rank - 1), around), perm=[0, 2, 1])
+        for part in range(parts)
+    ]
+    found = _transformed(op, node, signal, 2, op.Gather(around, op.const(1), axis=0))
+    return _joined(op, [op.Reshape(op.Transpose(part, perm=[0, 2, 1]), back) for part in found], node)
+
+
+@lower("DFT", since=17)
+def dft_lowered(op: Builder, node: Node) -> Result:
+    """Multiply the axis, brought to the end, by tables, in DOUBLE, as the kernel computes."""
+    shape = node.shape(0)
+    rank = node.need_rank(0)
+    axis = positive_axis(node.attr("axis"), rank)
+    if axis == rank - 1 or shape is None:
+        raise Refusal("C103", "the last dimension holds the parts of a number, and is no axis")
+    size = shape[axis]
+    order = [each for each in range(rank - 1) if each != axis] + [axis]
+    back = sorted(range(rank - 1), key=order.__getitem__)
+    moved = order != list(range(rank - 1))
+
+    def along(part: str) -> str:
+        return op.Transpose(part, perm=order) if moved else part
+
+    x = op.Cast(node.input(0), to=NUMBERS["double"])
+    signal = [along(op.Gather(x, op.const(part), axis=rank - 1)) for part in range(_parts(node))]
+    rows: Count = size if isinstance(size, int) else op.Gather(op.Shape(node.input(0)), op.const(axis), axis=0)
+    found = _transformed(op, node, signal, rank - 2, rows)
+    return _joined(op, [op.Transpose(part, perm=back) if moved else part for part in found], node)
+
+
+def _parts(node: Node) -> int:
+    """Return how many parts the numbers of the first input have, 1 or 2. Raises Refusal C207 where it is not known."""
+    parts = (node.shape(0) or (None,))[-1]
+    if parts not in (1, 2):
+        raise Refusal("C207", "it is not known whether the last dimension holds an imaginary part", "give it a size")
+    return int(parts)
+
+
+def _joined(op: Builder, parts: list[str], node: Node) -> str:
+    """Return real and imaginary part in a last dimension, in the type of the first input."""
+    last = node.need_rank(0) - 1 + ROOM[node.op_type]
+    joined = [unsqueeze(op, part, [last]) for part in parts]
+    y = op.Concat(*joined, axis=last) if len(joined) > 1 else joined[0]
+    return op.Cast(y, to=NUMBERS[node.need_element(0)])
+
+
+def _named(op: Builder, count: Count) -> str:
+    return op.const(count) if isinstance(count, int) else count
+
+
+def _counted(op: Builder, known: Callable[..., int], written: Callable[..., str], *counts: Count) -> Count:
+    """Return a function of counts as a number where all are known, else as what `written` makes of them."""
+    if all(isinstance(count, int) for count in counts):
+        return known(*counts)
+    return written(*(_named(op, count) for count in counts))
+
+
+def _range(op: Builder, count: Count) -> str:
+    """Return the numbers from 0 on."""
+    if isinstance(count, int) and count <= MAX_CONSTANT:
+        return op.const(list(range(count)))
+    return op.Range(op.const(0), _named(op, count), op.const(1))
+
+
+def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Count) -> list[str]:
+    """Return the parts of the transform along the `last` dimension, of size `rows`, of the parts of a signal."""
+    inverse, onesided = node.attr("inverse"), node.attr("onesided")
+    length = _length(op, node, 1)
+    if length is None:
+        length = rows
+        if inverse and onesided:
+            length = _counted(op, lambda n: 2 * n - 2, lambda n: op.Mul(op.Sub(n, op.const(1)), op.const(2)), rows)
+    return _spectrum(op, signal, last, rows, length, inverse, onesided)
+
+
+def _length(op: Builder, node: Node, index: int) -> Count | None:
+    """Return an optional input that is one positive number."""
+    if not node.input(index):
+        return None
+    constant = node.constant(index)
+    if constant is None:
+        given = op.Cast(node.input(index), to=NUMBERS["int64"])
+        return given if node.shape(index) == () else op.Reshape(given, op.const([], dims=[0]))
+    if len(constant.values) != 1 or not constant.values[0] > 0:
+        raise Refusal("C103", f"a length is {list(constant.values)}, which is not one positive number")
+    return int(constant.values[0])
+
+
+def _spectrum(
+    op: Builder, signal: list[str], last: int, rows: Count, length: Count, inverse: int, onesided: int
+) -> list[str]:
+    """Return the parts of the transform of a signal, cut or continued by zeros to a length."""
+    half = _counted(op, lambda n: n // 2 + 1, lambda n: op.Add(op.Div(n, op.const(2)), op.const(1)), length)
+    used = half if inverse and onesided else length
+    if not (isinstance(rows, int) and isinstance(used, int) and rows <= used) and rows != used:
+        end = op.const([used]) if isinstance(used, int) else op.Reshape(used, op.const([1]))
+        signal = [op.Slice(part, op.const([0]), end, op.const([last])) for part in signal]
+        # Min takes no integers of 64 bits before version 12.
+        rows = _counted(op, min, lambda *_: op.Gather(op.Shape(signal[0]), op.const(last), axis=0), rows, used)
+    bins = half if onesided and not inverse else length
+    at = op.Mul(op.Reshape(_range(op, rows), op.const([-1, 1])), _range(op, bins))
+    at = op.Mod(at, _named(op, length))
+    cosines, sines = (op.Gather(table, at, axis=0) for table in _tables(op, length))
+    if onesided and not inverse:
+        signal = signal[:1]
+    if inverse and onesided:
+        signal = [op.Mul(part, _mirrored(op, rows, length)) for part in signal]
+    real, imaginary = signal[0], signal[1] if len(signal) > 1 else ""
+    found = [op.MatMul(real, cosines)]
+    if imaginary:
+        crossed = op.MatMul(imaginary, sines)
+        found = [op.Sub(found[0], crossed) if inverse else op.Add(found[0], crossed)]
+    if not (inverse and onesided):
+        other = op.MatMul(real, sines)
+        if imaginary:
+            straight = op.MatMul(imaginary, cosines)
+            found.append(op.Add(straight, other) if inverse else op.Sub(straight, other))
+        else:
+            found.append(other if inverse else op.Neg(other))
+    if inverse:
+        found = [op.Div(part, op.Cast(_named(op, length), to=NUMBERS["double"])) for part in found]
+    return found
+
+
+def _tables(op: Builder, length: Count) -> tuple[str, str]:
+    """Return cosines and sines of a whole turn in `length` steps."""
+    if isinstance(length, int) and length <= MAX_CONSTANT:
+        angles = [2 * math.pi * step / length for step in range(length)]
+        return (
+            op.const([math.cos(angle) for angle in angles], "double"),
+            op.const([math.sin(angle) for angle in angles], "double"),
+        )
+    steps, whole = (op.Cast(each, to=NUMBERS["double"]) for each in (_range(op, length), _named(op, length)))
+    turns = op.Mul(op.Div(steps, whole), op.const(2 * math.pi, "double", []))
+    # Runtimes that have no Cos of DOUBLE have a Sin.
+    quarter = op.const(math.pi / 2, "double", [])
+    return op.Sin(op.Add(turns, quarter)), op.Sin(turns)
+
+
+def _mirrored(op: Builder, rows: Count, length: Count) -> str:
+    """Return how often each bin of a one-sided spectrum stands in the whole one: once at both ends, else twice."""
+    if isinstance(rows, int) and isinstance(length, int):
+        return op.const([1.0 if 2 * row in (0, length) else 2.0 for row in range(rows)], "double")
+    row = _range(op, rows)
+    double = op.Mul(row, op.const(2))
+    ends = op.Or(op.Equal(row, op.const(0)), op.Equal(double, _named(op, length)))
+    return op.Sub(op.const(2.0, "double", []), op.Cast(ends, to=NUMBERS["double"]))
+
+
+@lower("STFT", since=17)
+def stft_lowered(op: Builder, node: Node) -> Result:
+    """Gather the frames, multiply them by the window, and transform each."""
+    x, shape = node.input(0), node.shape(0)
+    if node.need_rank(0) != 3 or shape is None:
+        raise Refusal("C103", f"the signal has {node.rank(0)} dimensions, and 3 are batch, samples and parts")
+    samples: Count = shape[1] if isinstance(shape[1], int) else op.Gather(op.Shape(x), op.const(1), axis=0)
+    step, length = _length(op, node, 1), _length(op, node, 3)
+    if length is None and node.input(2):
+        given = (node.shape(2) or (None,))[0]
+        length = given if isinstance(given, int) else op.Gather(op.Shape(node.input(2)), op.const(0), axis=0)
+    length = samples if length is None else length
+    if step is None:
+        raise Refusal("C103", "the input 'frame_step' is absent")
+    frames = _counted(
+        op,
+        lambda samples, length, step: (samples - length) // step + 1,
+        lambda samples, length, step: op.Add(op.Div(op.Sub(samples, length), step), op.const(1)),
+        samples, length, step,
+    )  # fmt: skip
+    first = op.Mul(_range(op, frames), _named(op, step))
+    at = op.Add(op.Reshape(first, op.const([-1, 1])), _range(op, length))
+    x = op.Cast(x, to=NUMBERS["double"])
+    signal = [op.Gather(op.Gather(x, op.const(part), axis=2), at, axis=1) for part in range(_parts(node))]
+    if node.input(2):
+        window = op.Cast(node.input(2), to=NUMBERS["double"])
+        signal = [op.Mul(part, window) for part in signal]
+    return _joined(op, _spectrum(op, signal, 2, length, length, 0, node.attr("onesided")), node)
+
+
+@lower("MelWeightMatrix", since=17)
+def mel_weight_matrix_lowered(op: Builder, node: Node) -> Result:
+    """Compute the matrix now: an edge that is rounded when the model runs may be that of another bin."""
+    bands, length, rate, lower_edge, upper_edge = (node.need_constant(index).values[0] for index in range(5))
+    element = element_name(node.attr("output_datatype"))
+    if element is None:
+        raise Refusal("C103", "'output_datatype' is no element type")
+    bands, length = int(bands), int(length)
+    if not (0 <= lower_edge <= upper_edge and rate > 0 and length > 0 <= bands):
+        raise Refusal("C103", f"{bands} bands of {lower_edge} to {upper_edge} Hz, {length} samples at {rate} Hz")
+    count = length // 2 + 1
+    node.charge(count * bands)
+    low, high = (2595 * math.log10(1 + edge / 700) for edge in (lower_edge, upper_edge))
+    mels = [low + band * ((high - low) / (bands + 2)) for band in range(bands + 2)]
+    edges = [math.floor((length + 1) * 700 * (10 ** (mel / 2595) - 1) / rate) for mel in mels]
+    weights = []
+    for at in range(count):
+        for left, middle, right in zip(edges, edges[1:], edges[2:], strict=False):
+            rising, falling = (at - left) / max(middle - left, 1), (right - at) / max(right - middle, 1)
+            weights.append(1.0 if at == middle else max(rising if at < middle else falling, 0.0))
+    return op.Cast(op.const(weights, "double", [count, bands]), to=NUMBERS[element])

@@ -23,5 +23,100 @@ def test_an_absent_axis_is_another_one_at_each_version(check, refused):
     assert [a.i for a in after.graph.node[0].attribute] == [-2]
     after = check(node("DFT", ["x", "", "a"], ["y"], inverse=1), 20, 17, {"x": SIGNAL}, {"a": np.int64(1)})
     assert len(after.graph.node[0].input) == 1
-    refused(node("DFT", ["x", "", "a"], ["y"]), 20, 17, {"x": SIGNAL, "a": np.array(1)}, "C205")
+    feeds = {"x": SIGNAL, "a": np.array(1)}
+    refused(node("DFT", ["x", "", "a"], ["y"]), 20, 17, feeds, "C205", shapes={"x": [2, None, 6, 1]})
     refused(node("DFT", ["x", "", "a"], ["y"]), 20, 17, {"x": SIGNAL}, "C103", {"a": np.array([1, 2])})
+
+
+PARTS = np.random.default_rng(0).random((2, 6, 5, 2), np.float32) - np.float32(0.5)
+
+
+def transformed(x, axis, inverse, onesided, length):
+    """Return what DFT does, by numpy."""
+    axis %= x.ndim
+    values = x[..., 0].astype(complex) + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
+    if inverse and onesided:
+        return np.fft.irfft(values, length, axis)[..., None].astype(x.dtype)
+    if onesided:
+        found = np.fft.rfft(values.real, length, axis)
+    else:
+        found = (np.fft.ifft if inverse else np.fft.fft)(values, length, axis)
+    return np.stack([found.real, found.imag], -1).astype(x.dtype)
+
+
+NEAR = {"rtol": 1e-5, "atol": 1e-5}
+SHAPES = pytest.mark.parametrize("shape", [None, ["a", "b", "c", 2]])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -2])
+@pytest.mark.parametrize(("inverse", "onesided"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+@pytest.mark.parametrize("length", [None, 3, 8])
+@SHAPES
+def test_dft_by_tables(check, axis, inverse, onesided, length, shape):
+    x = PARTS[..., :1] if onesided and not inverse else PARTS
+    expect = transformed(x, axis, inverse, onesided, length)
+    inputs = ["x"] if length is None else ["x", "n"]
+    constants = {} if length is None else {"n": np.array(length, np.int64)}
+    dft = node("DFT", inputs, ["y"], axis=axis, inverse=inverse, onesided=onesided)
+    shapes = {} if shape is None else {"shapes": {"x": [*shape[:3], x.shape[-1]]}}
+    for to in (16, 11):
+        check(dft, 17, to, {"x": x}, constants, expect=[expect], **NEAR, **shapes)
+    if shape is None:
+        check(dft, 17, 7, {"x": x}, constants, expect=[expect], **NEAR)
+    elif length:
+        check(dft, 17, 12, {"x": x, **constants}, expect=[expect], **NEAR, **shapes)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -2, -3])
+def test_an_axis_that_is_known_when_the_model_runs(check, axis):
+    dft = node("DFT", ["x", "", "axis"], ["y"], onesided=1)
+    feeds = {"x": PARTS[..., :1], "axis": np.array(axis, np.int64)}
+    for to in (19, 11):
+        check(dft, 20, to, feeds, expect=[transformed(feeds["x"], axis, 0, 1, None)], **NEAR)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float64])
+def test_dft_of_other_types(check, kind):
+    x = PARTS.astype(kind)
+    near = {"rtol": 1e-3, "atol": 1e-3} if kind is np.float16 else {"rtol": 1e-12, "atol": 1e-12}
+    check(node("DFT", ["x"], ["y"]), 17, 13, {"x": x}, expect=[transformed(x, 1, 0, 0, None)], **near)
+
+
+def test_dft_without_its_parts_is_refused(refused):
+    refused(node("DFT", ["x"], ["y"]), 17, 13, {"x": PARTS}, "C207", shapes={"x": [2, 6, 5, "p"]})
+
+
+@pytest.mark.parametrize("window", [False, True])
+@pytest.mark.parametrize("length", [False, True])
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("shape", [None, ["b", "n"]])
+def test_stft_by_frames(check, window, length, parts, shape):
+    x = np.random.default_rng(1).random((2, 21, parts), np.float32)
+    values = np.random.default_rng(2).random(6).astype(np.float32)
+    constants = {"step": np.array(4, np.int64)}
+    if window:
+        constants["w"] = values
+    if length:
+        constants["n"] = np.array(6, np.int64)
+    size = 6 if window or length else 21
+    starts = range(0, 21 - size + 1, 4)
+    numbers = x[..., 0] + (1j * x[..., 1] if parts == 2 else 0)
+    frames = np.stack([numbers[:, at : at + size] * (values if window else 1) for at in starts], 1)
+    onesided = int(parts == 1)
+    found = np.fft.rfft(frames.real) if onesided else np.fft.fft(frames)
+    expect = np.stack([found.real, found.imag], -1).astype(np.float32)
+    inputs = ["x", "step", "w" if window else "", "n" if length else ""]
+    stft = node("STFT", inputs, ["y"], onesided=onesided)
+    shapes = {} if shape is None else {"shapes": {"x": [*shape, parts]}}
+    for to in (16, 11):
+        check(stft, 17, to, {"x": x}, constants, expect=[expect], **NEAR, **shapes)
+
+
+def test_mel_filter_banks_of_constants(check, refused):
+    mel = node("MelWeightMatrix", ["bins", "length", "rate", "low", "high"], ["y"])
+    constants = {
+        "bins": np.int64(8), "length": np.int64(64), "rate": np.int64(8192), "low": np.float32(0),
+        "high": np.float32(4096),
+    }  # fmt: skip
+    check(mel, 17, 9, {}, constants, rtol=1e-6, atol=1e-6)
+    refused(mel, 17, 9, {"rate": np.array(8192)}, "C205", {k: v for k, v in constants.items() if k != "rate"})
