@@ -6,7 +6,7 @@ The given model is not touched: facts about its values are read from it, and a c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
 from opset.errors import Finding
@@ -20,15 +20,24 @@ from opset.schemas.names import shown
 from opset.version_converter.facts import Inferred, ValueFacts
 from opset.version_converter.ir_version import set_ir_version
 from opset.version_converter.nodes import BodyConversion, Context
-from opset.version_converter.omitted import without_omitted
 from opset.version_converter.result import Conversion
 from opset.version_converter.rewiring import set_imports
 from opset.version_converter.routes import Verdict, routes_of
+from opset.version_converter.specialise import specialised
 from opset.version_converter.targets import Target, within
 
 BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
 BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 """What a conversion may do and add: for any model, and for each of its bytes, weights aside."""
+
+
+class Work(NamedTuple):
+    """Where a conversion goes, and what it may take; `limited`: whether the caller has set that."""
+
+    target: Target
+    registry: Registry
+    budget: Budget
+    limited: bool
 
 
 def converted(
@@ -62,28 +71,36 @@ def converted(
         conversion.changes = model is not given
         conversion.model = model
         return conversion
-    versions = _versions(index)
-    conversion.refusals += _too_new(index, versions, target, registry)
+    conversion.refusals += _too_new(index, _versions(index), target, registry)
     if conversion.refusals:
         return conversion
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
+    work = Work(target, registry, budget, bool(limits.given()))
+    again = Conversion(conversion.source, conversion.target, conversion.ir_version, notes=[*conversion.notes])
+    _attempt(model, index, conversion, work)
+    if index.functions and any(finding.code == "C206" for finding in conversion.refusals):
+        _attempt(model, index, again, work, values=True)
+        conversion = conversion if again.refusals else again
+    return conversion
+
+
+def _attempt(model: Model, index: ModelIndex, conversion: Conversion, work: Work, *, values: bool = False) -> None:
+    """Convert an indexed model, with `values` those of its functions with the attributes that calls give."""
     if index.functions:
         try:
-            model, index = _without_omitted(model, index, versions, conversion, target, registry, budget)
+            model, index = _specialised(model, index, conversion, work, values)
         except Exhausted as exhausted:
             conversion.refusals.append(
                 Finding("C401", "the conversion was stopped", "functions", exhausted.why, ALLOW_MORE)
             )
-            return conversion
-        versions = _versions(index)
+            return
     proto = pb.ModelProto()
     proto.CopyFrom(model.proto)
-    _convert(model, index, proto, versions, conversion, target, registry, budget, bool(limits.given()))
+    _convert(model, index, proto, conversion, work)
     if not conversion.refusals:
         conversion.changes = True
         conversion.model = model.with_proto(proto, changed=True)
-    return conversion
 
 
 def _with_sizes(model: Model, dims: Mapping[str, int]) -> Model:
@@ -129,30 +146,29 @@ def _too_new(
                 )  # fmt: skip
 
 
-def _without_omitted(
-    model: Model, index: ModelIndex, versions: Mapping[Body, dict[str, int]], conversion: Conversion, target: Target,
-    registry: Registry, budget: Budget,
-) -> tuple[Model, ModelIndex]:  # fmt: skip
-    """Return the model and its index with functions in which absent parameters look absent."""
-    routes = routes_of(registry)
+def _specialised(
+    model: Model, index: ModelIndex, conversion: Conversion, work: Work, values: bool
+) -> tuple[Model, ModelIndex]:
+    """Return the model and its index with functions in the form that adapters can read."""
+    routes, versions, target = routes_of(work.registry), _versions(index), work.target
 
     def keeps(body: Body, position: int) -> bool:
-        verdict = routes.route(*body.operators[position], versions[body], target.opsets).verdict
-        return verdict in (Verdict.KEEP, Verdict.PASS)
+        operator = body.operators[position]
+        verdict = routes.route(*operator, versions[body], target.opsets).verdict
+        return verdict in (Verdict.KEEP, Verdict.PASS) and operator not in target.lowered
 
-    proto, added = without_omitted(index, keeps, budget)
+    proto, added = specialised(index, keeps, work.budget, values=values)
     if proto is None:
         return model, index
     if added:
-        conversion.notes.append(f"functions added, since calls of one omit different parameters: {added}")
-    return model.with_proto(proto, changed=True), index_model(proto, registry.domains)
+        conversion.notes.append(f"functions added, since calls of one give different parameters: {added}")
+    return model.with_proto(proto, changed=True), index_model(proto, work.registry.domains)
 
 
-def _convert(
-    model: Model, index: ModelIndex, proto: Any, versions: Mapping[Body, dict[str, int]], conversion: Conversion,
-    target: Target, registry: Registry, budget: Budget, limited: bool,
-) -> None:  # fmt: skip
+def _convert(model: Model, index: ModelIndex, proto: Any, conversion: Conversion, work: Work) -> None:
     """Convert the copy of an indexed model."""
+    target, registry, budget, limited = work
+    versions = _versions(index)
     messages = messages_of(index, proto)
     context = Context(
         index, proto, messages, registry, routes_of(registry), target.opsets, conversion, FreshNames(index.bodies),

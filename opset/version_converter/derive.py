@@ -400,8 +400,8 @@ def _inputs(derived: Derived, op: Builder, node: Node, drop: list[str], changes:
     """Return the inputs on the other side; attributes that become inputs go to `drop`, and back to `changes`."""
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():
-        value, formal = node.attr(name), derived.target.inputs[position]
-        if value is None:
+        formal = derived.target.inputs[position]
+        if not node.reference(name) and node.attr(name) is None:
             if formal.option == "single":
                 since = derived.target.since_version
                 raise Refusal("C204", f"the attribute '{name}' is absent, and its input is required at version {since}")
@@ -410,7 +410,7 @@ def _inputs(derived: Derived, op: Builder, node: Node, drop: list[str], changes:
         if f"tensor({kind})" not in derived.target.allowed(formal):
             raise Refusal("C202", f"the attribute '{name}' cannot become the input '{formal.name}'")
         inputs.extend("" for _ in range(position + 1 - len(inputs)))
-        inputs[position] = op.const(value, kind)
+        inputs[position] = op.held(node, name, kind)
         drop.append(name)
     for position, name in derived.to_attribute.items():
         declared, given = derived.target.attributes[name], node.schema.inputs[position].name

@@ -20,6 +20,8 @@ from opset.version_converter.facts import ValueFacts
 
 FEW = 8
 """Elements of an attribute or a shape that cost nothing beside the transition."""
+CONSTANT_OF_LISTS = 12
+"""The version of Constant that first holds the value of a list attribute, which may be the function's."""
 Result = str | Sequence[str] | None
 
 
@@ -104,6 +106,15 @@ class Node:
                 "inline the function, then convert: opset inline MODEL -o FILE",
             )
         return _value(attribute)
+
+    def reference(self, name: str) -> str:
+        """Return the attribute of the function around that gives an attribute its value, "" where it has its own."""
+        attribute = self._attributes.get(name)
+        root = self.values.body.root
+        if attribute is None or not attribute.ref_attr_name or not root.function:
+            return ""
+        declared = {*root.proto.attribute, *(each.name for each in root.proto.attribute_proto)}
+        return attribute.ref_attr_name if attribute.ref_attr_name in declared else ""
 
     def ints(self, name: str) -> list[int] | None:
         """Return an attribute that is a list of ints, None where it is absent and has no default."""
@@ -334,6 +345,23 @@ class Builder:
         else:
             made = _constant(make_tensor("", NUMBERS[element], dims, flat))
         return self._constant(made, self._names.fresh(f"{self._stem}__const"))
+
+    def held(self, node: Node, name: str, element: str) -> str:
+        """Return the name of a constant with the value of a node's attribute, also where that is the function's.
+
+        A list of the function's attribute is held by a Constant from version 12 on; raises Refusal C206 otherwise.
+        """
+        kind, reference = node.schema.attributes[name].type, node.reference(name)
+        if not reference or kind not in ("ints", "floats") or self._domain or node.final < CONSTANT_OF_LISTS:
+            return self.const(node.attr(name), element)
+        made = pb.NodeProto(op_type="Constant")
+        made.attribute.add(name=f"value_{kind}", type=FIELDS[kind][0], ref_attr_name=reference)
+        made.output.append(self._names.fresh(f"{self._stem}__const"))
+        if self._node.name:
+            made.name = self._names.fresh(f"{self._node.name}__Constant")
+        made.metadata_props.extend(self._node.metadata_props)
+        self._add(made, made.output[:], max(self.version, CONSTANT_OF_LISTS))
+        return str(made.output[0])
 
     def tensor(self, tensor: Any, name: str) -> str:
         """Return the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.

@@ -218,15 +218,6 @@ def test_types_of_a_function_come_from_its_calls():
     refused(model([call, second], 19, [info("x"), info("z", TensorProto.DOUBLE)], **more), 18, "C203")
 
 
-def test_an_attribute_of_the_function_around_is_not_known():
-    node = helper.make_node("Squeeze", ["a"], ["b"])
-    node.attribute.add(name="axes", ref_attr_name="which", type=7)
-    function = helper.make_function("my", "F", ["a"], ["b"], [node], [helper.make_opsetid("", 11)], ["which"])
-    call = helper.make_node("F", ["x"], ["y"], domain="my", which=[0])
-    before = model([call], 11, [info("x", F, [1, 3])], functions=[function], extra=[("my", 1)])
-    assert refused(before, 13, "C206").place.startswith("function 'my.F'")
-
-
 def test_unknown_domains_pass_and_are_reported():
     before = model([helper.make_node("Magic", ["x"], ["y"], domain="com.acme", power=3)], 11, extra=[("com.acme", 4)])
     plan = opset.plan(before, 21)

@@ -200,3 +200,54 @@ def test_combinations_of_omissions_are_bounded():
     before = model([call(["x"] * 40, name="F0")], functions, 11, {"x": IMAGE})
     with pytest.raises(ConversionError, match="C401"):
         opset.convert(before, 10)
+
+
+def listed(made, name, to):
+    made.attribute.add(name=name, ref_attr_name=to, type=onnx.AttributeProto.INTS)
+    return made
+
+
+@pytest.mark.parametrize("to", [12, 13, 18, 21, 26])
+@pytest.mark.parametrize("operator", ["Squeeze", "Unsqueeze", "ReduceSum", "ReduceMax", "ReduceMean"])
+def test_a_list_of_the_function_that_becomes_an_input(operator, to):
+    body = listed(node(operator, ["a"], ["b"]), "axes", "k")
+    functions = [function("F", ["a"], [body], 11, attributes=["k"])]
+    calls = [call(["x"], k=[0]), call(["x"], ["z"], k=[0, 4] if operator == "Unsqueeze" else [0])]
+    before = model(calls, functions, 11, {"x": IMAGE[:, :, 0]}, ["y", "z"])
+    after = same(before, to, {"x": IMAGE[:, :, 0]})
+    held = [each.attribute[0].ref_attr_name for each in after.functions[0].node if each.op_type == "Constant"]
+    inputs_since = 18 if operator in ("ReduceMax", "ReduceMean") else 13
+    if to < inputs_since:
+        assert len(after.functions) == 1 and not held
+    elif operator.startswith("Reduce"):
+        # An empty list has no meaning in the older version, so the values are needed.
+        assert len(after.functions) == 1 and held == [""]
+    else:
+        assert len(after.functions) == 1 and held == ["k"]
+
+
+def test_attributes_whose_values_matter_have_those_of_the_calls():
+    softmax = node("Softmax", ["a"], ["b"])
+    softmax.attribute.add(name="axis", ref_attr_name="k", type=onnx.AttributeProto.INT)
+    inner = function("F", ["a"], [softmax], 11, attributes=["k"])
+    outer = node("F", ["a"], ["b"], domain=OURS)
+    outer.attribute.add(name="k", ref_attr_name="n", type=onnx.AttributeProto.INT)
+    other = function("Outer", ["a"], [outer], 11, defaults=[helper.make_attribute("n", 2)], domains=[OURS])
+    calls = [call(["x"], [y], "Outer", n=n) for y, n in (("y", 1), ("z", 2), ("u", 1))]
+    calls += [call(["x"], ["v"], "Outer"), call(["x"], ["w"], k=3)]
+    before = model(calls, [inner, other], 11, {"x": IMAGE}, ["y", "z", "u", "v", "w"])
+    before.ir_version = 9
+    after = same(before, 13, {"x": IMAGE})
+    assert [each.name for each in after.functions] == ["F", "F_1", "F_2", "Outer", "Outer_1"]
+    assert [each.op_type for each in after.graph.node] == ["Outer", "Outer_1", "Outer", "Outer_1", "F"]
+
+
+def test_an_attribute_of_a_function_that_nothing_calls_is_not_known():
+    softmax = node("Softmax", ["a"], ["b"])
+    softmax.attribute.add(name="axis", ref_attr_name="k", type=onnx.AttributeProto.INT)
+    before = model(
+        [node("Neg", ["x"], ["y"])], [function("F", ["a"], [softmax], 11, attributes=["k"])], 11, {"x": IMAGE}
+    )
+    with pytest.raises(ConversionError, match="C206") as caught:
+        opset.convert(before, 13)
+    assert caught.value.place.startswith("function 'local.F'")

@@ -1,0 +1,230 @@
+"""Model-local functions in the form in which adapters can read them: one for each set of parameters that calls give.
+
+An adapter asks a node whether an input or an attribute is there, and what the attribute is. In a function a name alone
+does not say so: a call may omit the formal input that it stands for, or the attribute that is referred to. Where calls
+differ, a function gets one copy for each set of parameters, and each call the copy that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from opset.budget import Budget
+from opset.model import proto as pb
+from opset.model.attributes import FIELDS, attribute_type
+from opset.model.graph import function_key
+from opset.model.index import Body, FunctionKey, ModelIndex, bodies, bodies_below
+
+Keeps = Callable[[Body, int], bool]
+"""Whether the node at an index of a body stays as it is, whatever its inputs and attributes are."""
+PLAIN = frozenset(("int", "ints", "float", "floats", "string", "strings"))
+"""Types of attributes whose values can be written into a function."""
+
+
+class Parameters(NamedTuple):
+    """What is fixed of the parameters of a function: names of inputs that are omitted, and values of attributes.
+
+    The value of an attribute is its message without name, or nothing where it is omitted.
+    """
+
+    inputs: frozenset[str] = frozenset()
+    attributes: frozenset[tuple[str, bytes]] = frozenset()
+
+
+OPEN = Parameters()
+
+
+def specialised(index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool) -> tuple[Any, int]:
+    """Return a copy of the ModelProto in which omitted parameters look absent, and how many functions were added.
+
+    With `values`, attributes also have the values that calls give. Only parameters count that a node reads which may
+    change; (None, 0) where there are none. Raises Exhausted where the copies of functions would take too much.
+    """
+    calls = _Calls(index, values)
+    if not values and not any(calls.omits(*call) for body in index.bodies for call in calls.of(body)):
+        return None, 0
+    calls.find(keeps, budget)
+    if not any(any(fixed) for found in calls.found.values() for fixed in found):
+        return None, 0
+    names = calls.names()
+    proto = pb.ModelProto()
+    proto.CopyFrom(index.proto)
+    for body in bodies(proto):
+        if not body.root.function:
+            calls.rename(body, OPEN, names)
+    functions = proto.functions[:]
+    del proto.functions[:]
+    for function in functions:
+        for fixed, name in names[function_key(function)].items():
+            made = proto.functions.add()
+            made.CopyFrom(function)
+            for body in bodies_below(Body(made, "", function=True)):
+                calls.rename(body, fixed, names)
+                _fix(body, fixed)
+            made.name = name
+    return proto, len(proto.functions) - len(functions)
+
+
+class _Calls:
+    """The calls of a model's functions.
+
+    - `matters`: of each function the parameters on which it depends how its body is converted;
+    - `found`: what its calls fix of these, each set once.
+    """
+
+    def __init__(self, index: ModelIndex, values: bool) -> None:
+        self._index, self._functions, self._values = index, index.functions, values
+        self._operators = {(name, domain) for domain, name, _ in index.functions}
+        self._formals = {key: body.input_names() for key, body in index.functions.items()}
+        self._defaults = {
+            key: {each.name: _value(each) for each in body.proto.attribute_proto}
+            for key, body in index.functions.items()
+        }
+        self.matters: dict[FunctionKey, tuple[frozenset[str], frozenset[str]]] = {}
+        self.found: dict[FunctionKey, dict[Parameters, None]] = {key: {} for key in index.functions}
+
+    def of(self, body: Body) -> Iterator[tuple[Body, int, FunctionKey]]:
+        """Yield the calls in a body as (body, index of the node, function)."""
+        for position, operator in enumerate(body.operators):
+            if operator in self._operators and (key := body.function_key(position)) in self._functions:
+                yield body, position, key
+
+    def omits(self, body: Body, position: int, key: FunctionKey) -> bool:
+        """Whether a call leaves out a parameter of the function."""
+        given = {attribute.name for attribute in body.attributes[position]}
+        present = sum(map(bool, body.reads[position]))
+        return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)
+
+    def find(self, keeps: Keeps, budget: Budget) -> None:
+        """Find `matters`, callees first, and `found`, callers first."""
+        trees: dict[Body, list[Body]] = {}
+        for body in self._index.bodies:
+            trees.setdefault(body.root, []).append(body)
+        order = self._index.call_order()
+        for function in reversed(order):
+            self.matters[function_key(function.proto)] = self._that_matter(trees[function], keeps)
+        for root in (*self._index.graphs, *order):
+            ways = self.found[function_key(root.proto)] if root.function else {OPEN: None}
+            if not ways:
+                ways[OPEN] = None  # nothing calls it
+            calls = [call for body in trees[root] for call in self.of(body)]
+            for fixed in ways:
+                budget.charge(len(calls))
+                for body, position, key in calls:
+                    passed, found = self._passed(body, position, key, fixed), self.found[key]
+                    if passed not in found:
+                        budget.hold(self._functions[key].proto.ByteSize() if found else 0)
+                        found[passed] = None
+
+    def _that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the inputs and attributes that nodes read which may change, and those that matter where they go."""
+        inputs: set[str] = set()
+        attributes: set[str] = set()
+        for body in tree:
+            called = {position: key for _, position, key in self.of(body)}
+            for position, reads in enumerate(body.reads):
+                given: Iterable[Any] = body.attributes[position]
+                if position in called:
+                    key = called[position]
+                    passed = zip(reads, self._formals[key], strict=False)
+                    reads = [name for name, formal in passed if formal in self.matters[key][0]]
+                    given = [each for each in given if each.name in self.matters[key][1]]
+                elif keeps(body, position):
+                    continue
+                inputs.update(name for name in reads if _is_formal(body, name))
+                attributes.update(each.ref_attr_name for each in given)
+        declared = {*tree[0].proto.attribute}
+        if self._values:
+            declared.update(each.name for each in tree[0].proto.attribute_proto)
+        return frozenset(inputs), frozenset(attributes & declared)
+
+    def _passed(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
+        """Return what a call fixes of the parameters that matter, in a body for which `fixed` is."""
+        inputs, attributes = self.matters[key]
+        present = {
+            formal
+            for formal, name in zip(self._formals[key], body.reads[position], strict=False)
+            if name and not _is_omitted(body, name, fixed)
+        }
+        given = {each.name: each for each in body.attributes[position]}
+        outer, values = dict(fixed.attributes), {}
+        for name in attributes:
+            attribute = given.get(name)
+            value: bytes | None = b""
+            if attribute is not None and attribute.ref_attr_name:
+                value = outer.get(attribute.ref_attr_name)
+            elif attribute is not None:
+                value = _value(attribute) if self._values else None
+            if value == b"":
+                value = self._defaults[key].get(name, b"")
+            if value is not None:
+                values[name] = value
+        return Parameters(inputs - present, frozenset(values.items()))
+
+    def names(self) -> dict[FunctionKey, dict[Parameters, str]]:
+        """Return names for the copies of functions: the own name for one that fixes nothing, else for the first."""
+        taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
+        taken |= {key[:2] for key in self._functions}
+        names: dict[FunctionKey, dict[Parameters, str]] = {}
+        for key, found in self.found.items():
+            names[key] = {OPEN if OPEN in found else next(iter(found)): key[1]}
+            number = 0
+            for fixed in found:
+                while fixed not in names[key]:
+                    number += 1
+                    name = f"{key[1]}_{number}"
+                    if (key[0], name) not in taken:
+                        taken.add((key[0], name))
+                        names[key][fixed] = name
+        return names
+
+    def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
+        """Let the calls in a body name the copies that fit them."""
+        for _, position, key in self.of(body):
+            name = names[key][self._passed(body, position, key, fixed)]
+            if name != key[1]:
+                body.nodes[position].op_type = name
+
+
+def _is_formal(body: Body, name: str) -> bool:
+    """Whether a name means a formal input of the function around."""
+    while name not in body.definitions and body.parent is not None:
+        body = body.parent
+    return bool(name) and body.function and body.definitions.get(name, 0) < 0
+
+
+def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
+    return name in fixed.inputs and _is_formal(body, name)
+
+
+def _value(attribute: Any) -> bytes | None:
+    """Return the message of an attribute without its name, None for a type whose values stay in the calls."""
+    if attribute_type(attribute) not in PLAIN:
+        return None
+    bare = pb.AttributeProto()
+    bare.CopyFrom(attribute)
+    bare.type = FIELDS[attribute_type(attribute)][0]
+    bare.ClearField("name")
+    bare.ClearField("doc_string")
+    return bytes(bare.SerializeToString(deterministic=True))
+
+
+def _fix(body: Body, fixed: Parameters) -> None:
+    """Write the nodes of a body with what is fixed: what is omitted as absent, and attributes with their values."""
+    if not any(fixed):
+        return
+    values = dict(fixed.attributes)
+    for node, reads, given in zip(body.nodes, body.reads, body.attributes, strict=True):
+        absent = [position for position, name in enumerate(reads) if _is_omitted(body, name, fixed)]
+        for position in absent:
+            node.input[position] = ""
+        while absent and len(node.input) and not node.input[-1]:
+            del node.input[-1]
+        for position in reversed(range(len(given))):
+            name, value = given[position].name, values.get(given[position].ref_attr_name)
+            if value == b"":
+                del node.attribute[position]
+            elif value is not None:
+                node.attribute[position].ParseFromString(value)
+                node.attribute[position].name = name
