@@ -8,15 +8,19 @@ in a copy, and `index.notes` says what that is. Of a model that needs nothing, n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 from opset.errors import Finding, ModelError, UsageError, listing, quoted
 from opset.model import proto as pb
+from opset.model.attributes import attribute_value
 from opset.model.container import Model
 from opset.model.index import Body, ModelIndex, index_model, messages_of, normalised_domain
 from opset.model.sorting import late, orders
 from opset.opsets.registry import Registry
+from opset.schemas import quirks
+from opset.schemas.model import OpSchema
 
 ALL = "all"
 Freeze: TypeAlias = "str | Iterable[str]"
@@ -28,6 +32,7 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
     """Return a model that means the same and follows the standard, the given one where that does, and its index.
 
     - Equal imports of one domain become one; nodes that are not sorted are sorted.
+    - Attributes of other versions that change nothing are dropped, and others mended, as schemas/quirks.py has them.
     - `freeze` are the initializers that a caller may override (IR version 4 and up) and that become constants: they
       are no inputs any more.
 
@@ -41,6 +46,8 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
         if error.code not in _UNSORTED:
             raise
         model, index = _sorted(model, registry, notes, error)
+    if leftovers := [*_leftovers(index, registry)]:
+        model, index = _without(model, index, registry, leftovers, notes)
     index.notes = notes
     return model, index
 
@@ -128,3 +135,92 @@ def _reorder(message: Any, body: Body, order: list[int], notes: list[str]) -> No
     del message.node[:]
     message.node.extend([nodes[index] for index in order])
     notes.append(f"{body.label}: nodes sorted, since values were read before they were computed: {late(order)} moved")
+
+
+class _Leftover(NamedTuple):
+    """An attribute that is mended: where it is, and the value that it gets, None where it is dropped."""
+
+    body: Body
+    position: int
+    name: str
+    value: str | None = None
+
+
+def _leftovers(index: ModelIndex, registry: Registry) -> Iterator[_Leftover]:
+    """Yield the attributes of the standard's operators that are to be mended."""
+    for body in index.bodies:
+        version = index.imports(body).get("", 0)
+        known: dict[tuple[str, str], tuple[OpSchema | None, Container[str]]] = {}
+        for position, (operator, attributes) in enumerate(zip(body.operators, body.attributes, strict=True)):
+            if not attributes:
+                continue
+            if operator not in known:
+                schema = None if operator[1] else registry.schema(operator[0], version)
+                spelled = {each.attribute for each in quirks.quirks_of(operator[0], version) if each.values}
+                known[operator] = schema, schema.attributes.keys() - spelled if schema is not None else ()
+            schema, names = known[operator]
+            for attribute in attributes if schema is not None else ():
+                if attribute.name in names or body.function_key(position) in index.functions:
+                    continue
+                assert schema is not None
+                if found := _mended(body, position, attribute, schema, version, registry):
+                    yield found
+
+
+def _mended(
+    body: Body, position: int, attribute: Any, schema: OpSchema, version: int, registry: Registry
+) -> _Leftover | None:
+    """Return what becomes of an attribute that is not as its operator has it, None where that is not known."""
+    name = attribute.name
+    value = None if attribute.ref_attr_name else attribute_value(attribute)
+    quirk = quirks.of_attribute(schema.name, version, name, value)
+    if name in schema.attributes:
+        if quirk is None or quirk.action != quirks.MEND or not isinstance(value, str):
+            return None
+        return _Leftover(body, position, name, value.lower())
+    if quirk is not None and quirk.action == quirks.MEND:
+        training = schema.name == "Dropout" and any(body.reads[position][2:])
+        return None if training else _Leftover(body, position, name)
+    return _Leftover(body, position, name) if _changes_nothing(schema, name, value, registry) else None
+
+
+def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry) -> bool:
+    """Whether an attribute of another version has no effect here, by what the versions declare of their changes."""
+    before: OpSchema | None = None
+    ignored = False
+    for each in registry.versions(schema.name, schema.domain):
+        facet = each.change.attributes.get(name) if each.change is not None else None
+        if each.since_version <= schema.since_version:
+            if name in each.attributes:
+                ignored = False
+            elif before is not None and name in before.attributes:
+                ignored = facet is not None and facet.ignored
+        elif name in each.attributes:
+            if facet is None or facet.renamed or facet.only_for or isinstance(facet.old, dict):
+                return False
+            old = each.attributes[name].default if facet.old is None else facet.old
+            return value is not None and old is not None and value == old
+        before = each
+    return ignored
+
+
+def _without(
+    model: Model, index: ModelIndex, registry: Registry, leftovers: list[_Leftover], notes: list[str]
+) -> tuple[Model, ModelIndex]:
+    """Return a model with attributes dropped or mended, and its index."""
+    model = _copied(model)
+    messages = messages_of(index, model.proto)
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for body, position, name, value in leftovers:
+        node = messages[body].node[position]
+        counts[node.op_type, name, value is None] += 1
+        for at in reversed(range(len(node.attribute))):
+            if node.attribute[at].name == name:
+                if value is None:
+                    del node.attribute[at]
+                else:
+                    node.attribute[at].s = value.encode()
+    for (op_type, name, dropped), count in counts.items():
+        done = "dropped, which changes nothing" if dropped else "written in lower case"
+        notes.append(f"attribute '{name}' of {op_type}, {done}: {count} nodes")
+    return model, index_model(model.proto, registry.domains)

@@ -155,7 +155,7 @@ def value_misfits(
         value = values.get(declared.name)
         if value is None:
             continue
-        rank_by_name = _ranks_by_name(schema, ranks) if _needs_ranks(declared) else {}
+        rank_by_name = _ranks_by_name(schema, ranks) if needs_ranks(declared) else {}
         for element in dict.fromkeys(value) if isinstance(value, list | tuple) else (value,):
             if why := _why_illegal(schema, declared, element, rank_by_name):
                 text = repr(value)
@@ -188,7 +188,8 @@ def declared_attributes(schema: OpSchema) -> tuple[Attribute, ...]:
     return tuple(each for each in schema.attributes.values() if each.choices or each.range or each.kind)
 
 
-def _needs_ranks(declared: Attribute) -> bool:
+def needs_ranks(declared: Attribute) -> bool:
+    """Whether the ranks of inputs decide which values of an attribute are legal."""
     return declared.kind in (AXIS, AXES) or "rank" in declared.range
 
 

@@ -16,6 +16,7 @@ from opset.model.index import Body, FreshNames, ModelIndex, index_model, message
 from opset.model.tensor import tensor_values
 from opset.opsets.reading import Freeze, read_model
 from opset.opsets.registry import Registry
+from opset.schemas import quirks
 from opset.schemas.names import shown
 from opset.version_converter.facts import Inferred, ValueFacts
 from opset.version_converter.ir_version import set_ir_version
@@ -196,6 +197,9 @@ def _convert(model: Model, index: ModelIndex, proto: Any, conversion: Conversion
     set_imports(proto, target.opsets, versions[index.main])
     for body in index.functions.values():
         set_imports(messages[body], target.opsets, versions[body])
+    for _, op_type in conversion.passed:
+        if (own := quirks.alias(op_type, index.opsets.get("", 0))) is not None:
+            conversion.notes.append(f"{op_type} is no operator of the standard at this version: {own.what}")
     conversion.refusals += set_ir_version(proto, target, conversion.notes)
     conversion.ir_version = (index.proto.ir_version, proto.ir_version)
 

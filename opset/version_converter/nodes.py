@@ -9,20 +9,20 @@ from typing import Any
 
 from opset.budget import ALLOW_MORE, Budget, Exhausted
 from opset.errors import Finding, printable
-from opset.model.attributes import attribute_type
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph import function_key, list_as_input, subgraphs
 from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex
 from opset.opsets import releases
 from opset.opsets.registry import Registry
-from opset.schemas.model import OpSchema
-from opset.schemas.signature import arity_misfits, attribute_misfits, constraint_misfits, type_misfits
+from opset.schemas import quirks
+from opset.schemas.signature import constraint_misfits, type_misfits
 from opset.version_converter.derive import run
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.result import Action, Conversion
 from opset.version_converter.rewiring import bind, remove, splice, unused_after
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.routes import Counted, Route, Routes, Step, Verdict
+from opset.version_converter.validity import Validity
 
 # What versions 1 to 8 of Constant can hold; a constant of another type is then an initializer.
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
@@ -57,6 +57,10 @@ class Context:
     outcomes: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = field(
         default_factory=dict
     )
+    validity: Validity = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.validity = Validity(self.registry)
 
 
 class BodyConversion:
@@ -80,21 +84,24 @@ class BodyConversion:
         refused: list[tuple[int, Refusal]] = []
         routes: dict[tuple[str, str], Route] = {}
         functions = context.index.functions
-        for index, operator in enumerate(body.operators):
+        check = context.validity.check
+        every = not context.validity.plain_nodes_fit(body, self._versions)
+        found = zip(body.operators, body.reads, body.attributes, strict=True)
+        for index, (operator, reads, attributes) in enumerate(found):
             route = routes.get(operator)
             if route is None:
                 route = routes[operator] = self._route(operator)
             if functions and body.function_key(index) in functions:
                 continue
-            if route.verdict is Verdict.KEEP:
-                conversion.kept[route.counted] += 1
-            elif route.verdict is Verdict.PASS:
+            if route.verdict is Verdict.PASS:
                 conversion.passed[route.counted[:2]] += 1
             elif route.refusal is not None:
                 refused.append((index, route.refusal))
             else:
                 try:
-                    nodes = self._converted(index, route)
+                    if every or attributes or "" in reads:
+                        check(body, index, self._versions[operator[1]], self._facts.stated_rank)
+                    nodes = None if route.verdict is Verdict.KEEP else self._converted(index, route)
                 except Refusal as refusal:
                     # Not the exception itself: its traceback would keep what was made for the node.
                     refused.append((index, Refusal(refusal.code, refusal.why, refusal.help)))
@@ -169,7 +176,6 @@ class BodyConversion:
     def _node(self, index: int, counted: Counted) -> list[Any] | None:
         """Take one node to the target: what takes its place, or None where it stays as it is."""
         context, versions = self._context, self._versions
-        self._validate(index)
         node = self._message.node[index]
         pending: list[tuple[Any, int, tuple[str, ...]]] = [(node, versions[counted[0]], ())]
         done: list[Any] = []
@@ -229,22 +235,6 @@ class BodyConversion:
                 return made
             version = step.version
         return None
-
-    def _validate(self, index: int) -> None:
-        """Refuse (C103) a node that does not fit its operator's signature, asked once for nodes of one form."""
-        body = self._body
-        (op_type, domain), reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
-        version = self._versions[domain]
-        form = (
-            op_type, domain, version, len(body.computes[index]), tuple(map(bool, reads)),
-            tuple([(a.name, a.type or attribute_type(a), not a.ref_attr_name) for a in attributes]),
-        )  # fmt: skip
-        if form in self._context.valid:
-            return
-        schema = self._context.registry.schema(op_type, version, domain)
-        assert schema is not None
-        _validate(schema, reads, body.computes[index], attributes)
-        self._context.valid.add(form)
 
     def _cross(self, step: Step, current: Any, final: int) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: the nodes in its place with their versions, None where it may stay."""
@@ -338,7 +328,8 @@ class BodyConversion:
         if form in self._context.valid:
             return
         for misfit in constraint_misfits(schema, values, ranks):
-            raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
+            if not quirks.is_kept(schema, schema.since_version, misfit.name, values[misfit.name]):
+                raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
         self._context.valid.add(form)
 
     def _check_types(self, made: list[tuple[Any, int]], code: str = "C202") -> None:
@@ -364,17 +355,3 @@ def _operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
         found[function_key(node)] += 1
         pending.extend(inner for _, graph in subgraphs(node) for inner in graph.node)
     return found
-
-
-def _validate(schema: OpSchema, reads: list[str], computes: list[str], attributes: Any) -> None:
-    """Raise Refusal C103 with the first thing in which a node does not fit its schema."""
-    types: dict[str, str | None] = {}
-    for attribute in attributes:
-        if attribute.name in types:
-            raise Refusal("C103", f"the attribute '{printable(attribute.name)}' is a duplicate")
-        types[attribute.name] = None if attribute.ref_attr_name else attribute_type(attribute)
-    for misfits in (
-        arity_misfits(schema, reads), arity_misfits(schema, computes, outputs=True), attribute_misfits(schema, types)
-    ):  # fmt: skip
-        for misfit in misfits:
-            raise Refusal("C103", f"{misfit.what}: {misfit.why}")

@@ -151,7 +151,7 @@ class Node:
         return {
             name: _value(attribute)
             for name, attribute in self._attributes.items()
-            if declared[name].constraint and not attribute.ref_attr_name
+            if name in declared and declared[name].constraint and not attribute.ref_attr_name
         }
 
     def need_element(self, index: int) -> str:

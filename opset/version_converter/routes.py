@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry, default_registry
+from opset.schemas import quirks
 from opset.schemas.model import Change, OpSchema
 from opset.schemas.names import shown
 from opset.version_converter.derive import Derived, derive
@@ -82,6 +83,12 @@ class Routes:
         schema = self._registry.schema(op_type, version, domain)
         if schema is None:
             known = self._registry.versions(op_type, domain)
+            own = None if domain else quirks.alias(op_type, version)
+            if own is not None and (final <= own.last or own.becomes_standard):
+                return Route(Verdict.PASS, (own.origin, op_type, 0, 0))
+            if own is not None:
+                why = f"it is no operator of the standard; onnxruntime has it in that domain up to version {own.last}"
+                return Route(Verdict.REFUSE, (domain, op_type, 0, 0), Refusal("C101", why))
             if not known:
                 refusal = Refusal("C101", f"there is no operator {op_type} in {shown(domain)}")
             else:

@@ -1,0 +1,139 @@
+"""Forms of nodes that exporters write against the standard and that runtimes accept, as data; see docs/quirks.md.
+
+Each says who writes it, which runtimes accept it, and what is done with it when a model is read:
+
+- MEND: the node is rewritten as the standard has it; its meaning is the same.
+- KEEP: the node stays as it is, since nothing in its version expresses it and its meaning is plain: it is computed and
+  inferred, by the definition that `stand_in` names where there is one.
+- REFUSE: the node is an error, although some runtime takes it.
+
+All are about the standard's domain. What is not in the table and does not fit its operator is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from opset.schemas.model import OpSchema
+
+MEND, KEEP, REFUSE = "mend", "keep", "refuse"
+ORT = "onnxruntime 1.31"
+INTERNAL = "__"
+"""What the names of attributes begin with that only some runtime reads; all others skip them."""
+NEWEST = 2**31 - 1
+
+
+class Quirk(NamedTuple):
+    """One form: of nodes of these operators, from the first opset to the last one."""
+
+    operators: tuple[str, ...]
+    first: int
+    last: int
+    form: str
+    writers: str
+    runtimes: str
+    action: str
+    what: str
+    attribute: str = ""
+    """The attribute that is concerned."""
+    values: tuple[Any, ...] = ()
+    """Its values that are concerned; where there are none, any one."""
+    stand_in: tuple[str, int] | None = None
+    """Operator, "" for the same one, and opset of the definition that computes it."""
+    origin: str = ""
+    """The domain that the operator comes from."""
+
+    @property
+    def becomes_standard(self) -> bool:
+        """Whether an operator of another origin means the same as the standard's, which came later."""
+        return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
+
+
+def _own(name: str, last: int, origin: str, writers: str, what: str, stand_in: tuple[str, int] | None = None) -> Quirk:
+    form = f"{name} in the standard's domain, which has no such operator"
+    return Quirk((name,), 1, last, form, writers, ORT, KEEP, what, stand_in=stand_in, origin=origin)
+
+
+_EARLY = "CoreML and Caffe2 exporters of 2018"
+_SKIPPED = "not onnxruntime; importers that skip unknown attributes"
+
+QUIRKS = (
+    _own("SimplifiedLayerNormalization", NEWEST, "com.microsoft", "onnxruntime's optimizer and its model builder",
+         "passed through; computed as RMSNormalization 23", ("RMSNormalization", 23)),
+    _own("LayerNormalization", 16, "com.microsoft", "onnxruntime's transformer optimizer",
+         "passed through; from target 17 on it is the standard's; computed as version 17", ("LayerNormalization", 17)),
+    _own("ThresholdedRelu", 9, "experimental", _EARLY,
+         "passed through; from target 10 on it is the standard's; computed as version 10", ("ThresholdedRelu", 10)),
+    *[
+        _own(name, 9, "experimental", _EARLY, "passed through below target 10, else refused")
+        for name in ("Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh")
+    ],
+    _own("MeanVarianceNormalization", 8, "experimental", _EARLY, "passed through below target 9, else refused"),
+    Quirk((), 1, NEWEST, f"attributes whose names begin with {INTERNAL}", "compilers, for their own runtimes", ORT,
+          KEEP, "ignored"),
+    Quirk((), 1, NEWEST, "an attribute that came later, with the value that keeps the older meaning",
+          "exporters that write one form for all opsets", _SKIPPED, MEND, "dropped"),
+    Quirk((), 1, NEWEST, "an attribute of an earlier version that never had an effect, as `consumed_inputs`",
+          "MXNet and Caffe2 exporters", _SKIPPED, MEND, "dropped"),
+    Quirk(("BatchNormalization",), 7, NEWEST, "`is_test` 1", "MXNet and Caffe2 exporters", _SKIPPED, MEND,
+          "dropped: it is inference anyway", "is_test", (1,)),
+    Quirk(("BatchNormalization",), 9, NEWEST, "`spatial` 1", "MXNet exporters", _SKIPPED, MEND,
+          "dropped: it is the only meaning left", "spatial", (1,)),
+    Quirk(("Dropout",), 7, NEWEST, "`is_test` 1", "Caffe2 exporters", _SKIPPED, MEND,
+          "dropped: it is inference anyway", "is_test", (1,)),
+    Quirk(("Dropout",), 12, NEWEST, "`ratio` as an attribute, without the input `training_mode`",
+          "MXNet and Caffe exporters", _SKIPPED, MEND, "dropped: without training it has no effect", "ratio"),
+    Quirk(("RoiAlign",), 10, NEWEST, "`mode` in upper case", "detection exporters", ORT, MEND,
+          "written in lower case", "mode", ("AVG", "MAX")),
+    Quirk(("Squeeze", "Unsqueeze"), 1, 10, "negative `axes`, which came with version 11", "torch at opset 9 and 10",
+          ORT, KEEP, "computed as version 11", "axes", stand_in=("", 11)),
+    Quirk(("Gather",), 1, 10, "negative indices, which came with version 11", "torch at opset 9 and 10", ORT, KEEP,
+          "computed as version 11", stand_in=("", 11)),
+    Quirk(("Clip",), 11, NEWEST, "`min` or `max` of shape [1], not a scalar", "Paddle and Keras exporters", ORT,
+          KEEP, "its one element is the bound"),
+    Quirk(("STFT",), 17, NEWEST, "a signal of two dimensions, without the last one for real and imaginary part",
+          "torch's dynamo exporter", ORT, KEEP, "a real signal"),
+    Quirk(("QuantizeLinear", "DequantizeLinear"), 10, 12,
+          "a scale for each element of axis 1, which came with version 13", "quantizers of before 2021", ORT, KEEP,
+          "computed as version 13", stand_in=("", 13)),
+    Quirk(("QuantizeLinear", "DequantizeLinear"), 10, 12, "`axis` other than 1", "quantizers of before 2021",
+          _SKIPPED, REFUSE, "C103: import opset 13, which has it", "axis"),
+    Quirk(("Pad",), 2, 18, "`mode` wrap, which came with version 19", "torch's dynamo exporter, for circular padding",
+          ORT, KEEP, "computed as version 19", "mode", ("wrap",), ("", 19)),
+    Quirk(("Resize",), 11, 18, "`coordinate_transformation_mode` half_pixel_symmetric, which came with version 19",
+          "exporters that write a form before its opset", ORT, REFUSE, "C103: import opset 19, which has it",
+          "coordinate_transformation_mode", ("half_pixel_symmetric",)),
+)  # fmt: skip
+
+
+def quirks_of(op_type: str, version: int) -> Iterator[Quirk]:
+    """Yield the quirks of one operator at an opset."""
+    return (each for each in QUIRKS if op_type in each.operators and each.first <= version <= each.last)
+
+
+def alias(op_type: str, version: int) -> Quirk | None:
+    """Return the quirk of an operator that is not the standard's at an opset, and that runtimes know in its domain."""
+    return next((each for each in quirks_of(op_type, version) if each.origin), None)
+
+
+def of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
+    """Return the quirk of an attribute with this value, None where there is none."""
+    for each in quirks_of(op_type, version):
+        if each.attribute == attribute and (not each.values or value in each.values):
+            return each
+    return None
+
+
+def is_internal(attribute: str) -> bool:
+    """Whether an attribute is for some runtime alone, by its name."""
+    return attribute.startswith(INTERNAL)
+
+
+def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:
+    """Whether a value that an attribute cannot have is taken all the same."""
+    if schema.domain:
+        return False
+    values = value if isinstance(value, tuple) else (value,)
+    found = (of_attribute(schema.name, version, attribute, each) for each in values)
+    return any(quirk is not None and quirk.action == KEEP for quirk in found)

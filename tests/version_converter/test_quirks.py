@@ -1,0 +1,170 @@
+"""Forms of nodes that break the standard: those that runtimes accept are mended or kept, all others are refused."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import helper, numpy_helper
+
+import opset
+from opset.errors import ConversionError
+from opset.schemas import quirks
+from tests.opsets import quirks_page
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
+IMAGE = np.arange(32, dtype=np.float32).reshape(1, 2, 4, 4)
+BYTES = np.arange(12, dtype=np.uint8).reshape(3, 4)
+SCALE, FOUR = np.array([1, 2, 3, 4], np.float32), np.zeros(4, np.uint8)
+NORM = [np.array([1, 2], np.float32), np.array([0, 1], np.float32)] * 2
+
+
+def model(op_type, version, *inputs, outputs=1, **attributes):
+    """A model of one node; the first input is that of the graph, the others are constants, None is left out."""
+    names = ["" if each is None else f"i{number}" for number, each in enumerate(inputs)]
+    made = [f"o{number}" for number in range(outputs)]
+    kind = helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
+    graph = helper.make_graph(
+        [helper.make_node(op_type, names, made, **attributes)], "g",
+        [helper.make_tensor_value_info("i0", kind, inputs[0].shape)],
+        [helper.make_empty_tensor_value_info(each) for each in made],
+        [numpy_helper.from_array(np.asarray(each), name)
+         for name, each in zip(names[1:], inputs[1:], strict=True) if name],
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=7)
+
+
+def theirs(proto, value):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, {"i0": value})
+
+
+def same(found, wanted):
+    for each, expected in zip(found, wanted, strict=True):
+        assert each.shape == expected.shape
+        np.testing.assert_allclose(each, expected, rtol=1e-4, atol=1e-4)
+
+
+ACCEPTED = {
+    "bounds of shape [1]": ("Clip", 13, [X, [np.float32(-2)], [np.float32(3)]], {}, [21, 11, 9]),
+    "a signal of two dimensions": ("STFT", 17, [X, np.int64(1), None, np.int64(2)], {}, [21]),
+    "wrap": ("Pad", 18, [X, [1, 1, 1, 1]], {"mode": "wrap"}, [21, 17]),
+    "wrap of version 11": ("Pad", 11, [X, [1, 1, 1, 1]], {"mode": "wrap"}, [21, 13]),
+    "scales of an axis": ("DequantizeLinear", 10, [BYTES, SCALE, FOUR], {}, [21, 13, 12]),
+    "scales of an axis to quantize": ("QuantizeLinear", 10, [X, SCALE, FOUR], {}, [21, 13, 12]),
+    "negative axes of Squeeze": ("Squeeze", 9, [X[..., None]], {"axes": [-1]}, [21, 13, 8]),
+    "negative axes of Unsqueeze": ("Unsqueeze", 9, [X], {"axes": [-1]}, [21, 13, 8]),
+    "negative indices": ("Gather", 9, [X, [-1]], {"axis": 1}, [21, 13, 8]),
+    "modes in upper case": ("RoiAlign", 10, [IMAGE, np.array([[0, 0, 3, 3]], np.float32), [0]],
+                            {"mode": "AVG", "output_height": 2, "output_width": 2}, [15]),
+    "attributes of a runtime": ("Relu", 13, [X], {"__stream": 1}, [21, 6]),
+    "attributes of a runtime, where an adapter looks": ("BatchNormalization", 9, [IMAGE, *NORM], {"__x": 1}, [21, 7]),
+    "SimplifiedLayerNormalization": ("SimplifiedLayerNormalization", 13, [X, SCALE], {"epsilon": 0.01}, [21, 9]),
+    "LayerNormalization before 17": ("LayerNormalization", 12, [X, SCALE, SCALE], {}, [21, 16, 9]),
+    "ThresholdedRelu before 10": ("ThresholdedRelu", 9, [X], {"alpha": 2.0}, [21, 8]),
+    "Affine": ("Affine", 9, [X], {"alpha": 2.0, "beta": 3.0}, [8]),
+    "Crop": ("Crop", 9, [IMAGE], {"border": [1, 1, 1, 1]}, [8]),
+    "DynamicSlice": ("DynamicSlice", 9, [X, [0, 1], [2, 3]], {}, [8]),
+    "ImageScaler": ("ImageScaler", 9, [IMAGE], {"scale": 2.0, "bias": [1.0, 2.0]}, [8]),
+    "ParametricSoftplus": ("ParametricSoftplus", 9, [X], {"alpha": 2.0, "beta": 0.5}, [8]),
+    "Scale": ("Scale", 9, [X], {"scale": 2.0}, [8]),
+    "ScaledTanh": ("ScaledTanh", 9, [X], {"alpha": 2.0, "beta": 0.5}, [8]),
+    "MeanVarianceNormalization before 9": ("MeanVarianceNormalization", 8, [IMAGE], {"across_channels": 1}, [7]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_runtimes_accept_is_converted(name):
+    op_type, version, inputs, attributes, targets = ACCEPTED[name]
+    inputs = [np.array(each) if isinstance(each, list) else each for each in inputs]
+    proto = model(op_type, version, *inputs, **attributes)
+    wanted = theirs(proto, inputs[0])
+    for to in targets:
+        same(theirs(opset.convert(proto, to), inputs[0]), wanted)
+
+
+DROPPED = {
+    "training of a normalization": ("BatchNormalization", 7, [IMAGE, *NORM], {"is_test": 1}),
+    "the only meaning left": ("BatchNormalization", 9, [IMAGE, *NORM], {"spatial": 1}),
+    "a mode that came later": ("BatchNormalization", 9, [IMAGE, *NORM], {"training_mode": 0}),
+    "training of a dropout": ("Dropout", 7, [X], {"is_test": 1}),
+    "a ratio without training": ("Dropout", 13, [X], {"ratio": 0.3}),
+    "what never had an effect": ("Add", 13, [X, X], {"consumed_inputs": [0, 0]}),
+    "an order that came later": ("DepthToSpace", 9, [IMAGE[:, :, :2].reshape(1, 4, 2, 2)],
+                                 {"blocksize": 2, "mode": "DCR"}),
+    "a rounding that came later": ("AveragePool", 9, [IMAGE], {"kernel_shape": [2, 2], "ceil_mode": 0}),
+    "the default axis": ("DequantizeLinear", 12, [BYTES, np.float32(2), np.uint8(1)], {"axis": 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DROPPED)
+def test_attributes_of_other_versions_that_change_nothing_are_dropped(name):
+    op_type, version, inputs, attributes = DROPPED[name]
+    wrong = list(attributes)[-1]
+    right = model(op_type, version, *inputs, **{key: each for key, each in attributes.items() if key != wrong})
+    proto = model(op_type, version, *inputs, **attributes)
+    with pytest.raises(Exception, match="Unrecognized attribute"):
+        theirs(proto, inputs[0])
+    plan = opset.plan(proto, version)
+    assert plan.changes and f"attribute '{wrong}' of {op_type}, dropped" in plan.notes[0]
+    wanted = theirs(right, inputs[0])
+    for to in (version, 21):
+        same(theirs(opset.convert(proto, to), inputs[0]), wanted)
+    same(opset.ReferenceEvaluator(proto).run(None, {"i0": inputs[0]}), wanted)
+
+
+REFUSED = {
+    "an axis that there is not": ("Softmax", 13, [X], {"axis": 9}, [21, 14]),
+    "a word that there is not": ("Gelu", 20, [X], {"approximate": "foo"}, [21]),
+    "a word of a later version": ("Resize", 18, [IMAGE, None, np.array([1, 1, 2, 2], np.float32)],
+                                  {"coordinate_transformation_mode": "half_pixel_symmetric"}, [21]),
+    "an attribute that there never was": ("Relu", 13, [X], {"alpha": 1.0}, [21, 12]),
+    "statistics of each position": ("BatchNormalization", 9, [IMAGE, *NORM], {"spatial": 0}, [13, 21]),
+    "training by an attribute that came later": ("BatchNormalization", 9, [IMAGE, *NORM], {"training_mode": 1}, [13]),
+    "training": ("Dropout", 7, [X], {"is_test": 0}, [10]),
+    "a ratio with training": ("Dropout", 13, [X, None, np.array(True)], {"ratio": 0.3}, [21]),
+    "an axis that came later": ("DequantizeLinear", 12, [BYTES, SCALE[:3], FOUR[:3]], {"axis": 0}, [13, 11]),
+    "another type of attribute": ("LeakyRelu", 11, [X], {"alpha": 1}, [16, 10]),
+    "no attribute": ("Concat", 11, [X, X], {}, [13, 10]),
+    "too few inputs": ("Gemm", 9, [X, X.T], {}, [13, 10]),
+    "an input left out": ("Where", 9, [X > 0, None, X], {}, [16]),
+    "an operator that only onnxruntime had": ("Affine", 9, [X], {}, [10]),
+    "an operator with other attributes": ("MeanVarianceNormalization", 8, [IMAGE], {}, [9]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_node_that_is_not_valid_where_it_is_is_not_written(name):
+    op_type, version, inputs, attributes, targets = REFUSED[name]
+    proto = model(op_type, version, *inputs, **attributes)
+    for to in targets:
+        with pytest.raises(ConversionError) as caught:
+            opset.convert(proto, to)
+        assert [each.code for each in caught.value.findings] == ["C101" if "operator" in name else "C103"]
+
+
+def test_nodes_of_functions_are_checked_too():
+    body = [helper.make_node("Softmax", ["a"], ["b"], name="inside", alpha=2.0)]
+    function = helper.make_function("own", "F", ["a"], ["b"], body, [helper.make_opsetid("", 13)])
+    proto = model("Relu", 13, X)
+    proto.opset_import.add(domain="own", version=1)
+    proto.functions.append(function)
+    proto.graph.node[0].op_type, proto.graph.node[0].domain = "F", "own"
+    plan = opset.plan(proto, 14)
+    assert [each.code for each in plan.refusals] == ["C103"] and "inside" in plan.refusals[0].place
+
+
+def test_what_passes_through_is_noted():
+    plan = opset.plan(model("SimplifiedLayerNormalization", 13, X, SCALE), 21)
+    assert plan.passed == {("com.microsoft", "SimplifiedLayerNormalization"): 1}
+    assert "SimplifiedLayerNormalization is no operator of the standard" in plan.notes[0]
+
+
+def test_every_quirk_is_complete():
+    for quirk in quirks.QUIRKS:
+        assert quirk.action in (quirks.MEND, quirks.KEEP, quirks.REFUSE)
+        assert quirk.form and quirk.writers and quirk.runtimes and quirk.what
+        assert quirk.first <= quirk.last
+    text = quirks_page.PAGE.read_text(encoding="utf-8")
+    assert text == quirks_page.page(text), "python -m tests.opsets.quirks_page writes it"
