@@ -51,10 +51,19 @@ def space_to_depth_28_down(op: Builder, node: Node) -> Result:
 
 @down("Shape", since=15)
 def shape_15_down(op: Builder, node: Node) -> Result:
-    """Slice the whole shape with the same bounds."""
+    """Select from the whole shape: sizes that are known are constant, since runtimes infer less through a Slice."""
     start, end = node.attr("start"), node.attr("end")
     if start == 0 and end is None:
         return op.copy(node, drop=["start"]) if node.has("start") else None
+    sizes = node.shape(0)
+    if sizes is not None:
+        axes = range(len(sizes))[start:end]
+        known = [sizes[axis] for axis in axes]
+        if all(isinstance(size, int) for size in known):
+            op.release(node.input(0))
+            return op.const(known)
+        (shape,) = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
+        return op.Gather(shape, op.const(list(axes)), axis=0)
     (shape,) = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
     return op.Slice(shape, op.const([start]), op.const([2**63 - 1 if end is None else end]), op.const([0]))
 

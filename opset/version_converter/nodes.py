@@ -28,6 +28,8 @@ from opset.version_converter.validity import Validity
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 LOWERED = " lowered"
 """How the step of a node ends that is expressed by others."""
+INFERRED = 14
+"""Version from which runtimes follow arithmetic on sizes when they infer shapes."""
 TRANSITION = 16
 """Steps of a node's transition, beside the elements that its adapter reads, computes and writes."""
 
@@ -133,6 +135,27 @@ class BodyConversion:
             remove(message, body.function, replaced, unused, dead)
         if replaced:
             splice(message, replaced)
+        if body.owner is not None and body.owner.op_type == "Scan":
+            self._state_shapes()
+
+    def _state_shapes(self) -> None:
+        """State the sizes of what the body of a Scan computes: onnxruntime needs them, and may not infer them any more.
+
+        Before version 14, arithmetic on sizes is not followed by the inference of runtimes.
+        """
+        if self._context.opsets.get("", INFERRED) >= INFERRED or self._body.root.function:
+            return
+        for value in self._message.output:
+            element, shape = self._facts.element(value.name), self._facts.shape(value.name)
+            if element is None or shape is None or value.type.tensor_type.HasField("shape"):
+                continue
+            tensor = value.type.tensor_type
+            tensor.elem_type = NUMBERS[element]
+            tensor.shape.SetInParent()
+            for size in shape:
+                dim = tensor.shape.dim.add()
+                if isinstance(size, int):
+                    dim.dim_value = size
 
     def stopped(self, exhausted: Exhausted) -> Finding:
         """Return the refusal of a model whose conversion has used up the budget at a node."""

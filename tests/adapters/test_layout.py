@@ -72,9 +72,14 @@ def test_an_order_of_channels_needs_their_number(refused):
     "bounds", [{}, {"start": 1}, {"end": -1}, {"start": -2, "end": 9}, {"start": 2, "end": 1}, {"start": -9}]
 )
 def test_a_part_of_a_shape(check, bounds):
-    after = check(node("Shape", ["x"], ["y"], **bounds), 15, 13, {"x": X}, kinds={"y": 7})
-    assert [n.op_type for n in after.graph.node if n.op_type != "Constant"] == ["Shape", "Slice"][: 1 + bool(bounds)]
-    check(node("Shape", ["x"], ["y"], **bounds), 15, 9, {"x": X}, kinds={"y": 7})
+    part = node("Shape", ["x"], ["y"], **bounds)
+    names = [f"d{axis}" for axis in range(X.ndim)]
+    for shape, selected in ((None, "Slice"), (names, "Gather"), (X.shape, None)):
+        after = check(part, 15, 13, {"x": X}, kinds={"y": 7}, shapes={"x": shape})
+        made = [n.op_type for n in after.graph.node if n.op_type != "Constant"]
+        constant = bounds and (selected is None or (selected, bounds) == ("Gather", {"start": 2, "end": 1}))
+        assert made == ([] if constant else ["Shape", selected] if bounds else ["Shape"])
+        check(part, 15, 9, {"x": X}, kinds={"y": 7}, shapes={"x": shape})
 
 
 def test_tile_took_one_axis(check, refused):

@@ -451,3 +451,31 @@ def test_a_large_chain_keeps_all_its_nodes():
     before = model(nodes, 13, [info("v0")], [info("v20000")])
     assert list(opset.convert(before, 21).graph.node) == nodes
     assert list(opset.convert(opset.convert(before, 21), 13).graph.node) == nodes
+
+
+def test_a_runtime_that_does_not_follow_arithmetic_on_sizes_gets_the_shapes_of_a_scan():
+    text = """<ir_version: 10, opset_import: ["": 21]> m (float[3, 2, 4] x) => (y, z) {
+        one = Constant <value = int64[1] {1}> ()
+        two = Constant <value = int64[1] {2}> ()
+        last = Shape <start: int = 2> (x)
+        half = Div (last, two)
+        size = Concat <axis: int = 0> (two, half)
+        zeros = ConstantOfShape (size)
+        y, z = Scan (zeros, x) <num_scan_inputs: int = 1, body: graph = b (s, r) => (t, u) {
+            cut = Slice (r, one, two, one)
+            t = Add (s, cut)
+            u = Identity (t)
+        }>
+    }"""
+    model = onnx.parser.parse_model(text)
+    for value in model.graph.output:
+        value.type.tensor_type.elem_type = 1
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    x = np.random.default_rng(0).random((3, 2, 4), np.float32)
+    for to in (15, 13, 11, 9):
+        after = opset.convert(model, to)
+        session = onnxruntime.InferenceSession(after.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        y, z = session.run(None, {"x": x})
+        np.testing.assert_allclose(y, np.broadcast_to(x[:, :, 1:2].sum(0), (2, 2)), rtol=1e-6)
+        assert z.shape == (3, 2, 2)
