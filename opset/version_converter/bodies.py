@@ -44,7 +44,19 @@ def lower_by_body(op: Builder, node: Node) -> Result:
     if body is None:
         stated = [element for index in range(len(node.inputs)) if (element := node.element(index)) is not None]
         raise Refusal("C202", f"nothing expresses {node.op_type} exactly in {', '.join(dict.fromkeys(stated))}")
-    return _Splicing(op, node, body).run()
+    outputs = _Splicing(op, node, body).run()
+    op.form = _form(op, node, body)
+    return outputs
+
+
+def _form(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
+    """Return what decides the types of the body's values; () where the type of an input is not known."""
+    elements = tuple([node.element(index) if name else "" for index, name in enumerate(node.inputs)])
+    if None in elements:
+        return ()
+    attributes = tuple([attribute.SerializeToString() for attribute in node.proto.attribute])
+    position = node.schema.function.index(body)
+    return node.schema.domain, node.op_type, node.schema.since_version, op.opset, position, elements, attributes
 
 
 def _is_of_types(body: FunctionBody, node: Node) -> bool:

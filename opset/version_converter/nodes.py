@@ -296,7 +296,10 @@ class BodyConversion:
         if step.adapter is not None or step.derived.emulate:
             # The operator itself takes all that it took before, unless its own restrictions say otherwise.
             same = None if step.derived.type_restrictions else step.source.name
-            self._check_types([entry for entry in made if entry[0].op_type != same])
+            if not op.form or op.form not in context.valid:
+                self._check_types([entry for entry in made if entry[0].op_type != same])
+            if op.form:
+                context.valid.add(op.form)
         return made
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:

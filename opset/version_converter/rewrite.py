@@ -278,6 +278,8 @@ class Builder:
         """The nodes made so far, each with the opset (of its own domain) that it is written in."""
         self.released: list[str] = []
         """Inputs that the node no longer uses."""
+        self.form: tuple[Any, ...] = ()
+        """What alone decides which nodes are made and their types, so that those are checked once; () is not known."""
 
     @property
     def opset(self) -> int:
