@@ -7,7 +7,7 @@ from itertools import product
 
 from opset.adapters.bodies import Body, looped
 from opset.adapters.positions import Size, counting, named, shaped, sizes_of, vector_of
-from opset.adapters.shared import INTEGERS, dimension, is_negative, positive_axis, unsqueeze
+from opset.adapters.shared import INTEGERS, count_of, dimension, is_negative, positive_axis, unsqueeze
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -33,7 +33,7 @@ def reduce_sum_13_down(op: Builder, node: Node) -> Result:
     The only axis of a vector is known even where the axes are computed at run time.
     """
     x, dropped = node.input(0), ["noop_with_empty_axes"]
-    count = _axis_count(node)
+    count = count_of(node, 1)
     if count == 0 and node.attr("noop_with_empty_axes"):
         node.need_element(0)
         if node.op_type in PLAIN:
@@ -126,16 +126,6 @@ def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
     """Return the numbers of elements before an axis, along it and after it."""
     axis %= len(shape)
     return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
-
-
-def _axis_count(node: Node) -> int | None:
-    """Return the number of axes in the second input, 0 where it is absent, None where it is not known."""
-    if not node.input(1):
-        return 0
-    constant, shape = node.constant(1), node.shape(1)
-    if constant is not None:
-        return len(constant.values)
-    return shape[0] if shape is not None and len(shape) == 1 and isinstance(shape[0], int) else None
 
 
 @down("ArgMax", "ArgMin", since=12)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import (
-    constant_ints,
-    distinct_axes,
-)
+from opset.adapters.positions import from_front, shaped, sizes_of, vector_of
+from opset.adapters.shared import constant_ints, count_of, distinct_axes
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -28,6 +26,57 @@ def _front_axes(op: Builder, node: Node, extra_rank: int) -> Result:
     if all(axis >= 0 for axis in axes):
         return None
     return op.copy(node, axes=sorted(distinct_axes(axes, node.need_rank(0) + extra_rank)))
+
+
+@down("Squeeze", since=13)
+def squeeze_13_down(op: Builder, node: Node) -> Result:
+    """Reshape where the axes are known at run time alone: to the sizes of all other dimensions."""
+    if not node.input(1) or node.constant(1) is not None:
+        return None
+    count, rank = count_of(node, 1), node.rank(0)
+    if not count or rank is None or count > rank:
+        return None
+    stays, earlier = _other_axes(op, node, rank)
+    wanted = op.const(list(range(rank - count)), dims=[rank - count, 1])
+    chosen = op.Mul(op.Cast(op.Equal(earlier, wanted), to=NUMBERS["int64"]), op.Mul(stays, _sizes(op, node)))
+    return _to_sizes(op, node, op.ReduceSum(chosen, axes=[1], keepdims=0), rank - count)
+
+
+@down("Unsqueeze", since=13)
+def unsqueeze_13_down(op: Builder, node: Node) -> Result:
+    """Reshape where the axes are known at run time alone: each is 1, and all others are sizes of the input in order."""
+    if node.constant(1) is not None:
+        return None
+    count, rank = count_of(node, 1), node.rank(0)
+    if not count or rank is None:
+        return None
+    stays, earlier = _other_axes(op, node, rank + count)
+    one = op.const([1])
+    sizes = op.Gather(op.Concat(_sizes(op, node), one, axis=0), earlier, axis=0)
+    return _to_sizes(op, node, op.Add(op.Mul(stays, sizes), op.Sub(one, stays)), rank + count)
+
+
+def _other_axes(op: Builder, node: Node, rank: int) -> tuple[str, str]:
+    """Return for each axis 1 where it is not among those in the second input, else 0; and how many of such precede."""
+    axes = from_front(op, node, 1, op.const([rank]))
+    numbers = op.const(list(range(rank)))
+    same = op.Cast(op.Equal(op.Reshape(axes, op.const([-1, 1])), numbers), to=NUMBERS["int64"])
+    stays = op.Sub(op.const([1]), op.ReduceSum(same, axes=[0], keepdims=0))
+    precedes = op.const([int(row < column) for row in range(rank) for column in range(rank)], dims=[rank, rank])
+    earlier = op.ReduceSum(op.Mul(op.Reshape(stays, op.const([-1, 1])), precedes), axes=[0], keepdims=0)
+    return stays, earlier
+
+
+def _sizes(op: Builder, node: Node) -> str:
+    """Return the shape of the first input."""
+    return vector_of(op, sizes_of(op, node, 0)) if node.rank(0) else op.const([])
+
+
+def _to_sizes(op: Builder, node: Node, sizes: str, rank: int) -> str:
+    """Return the first input in another shape of the same number of elements, in which a 0 is a size."""
+    if all(isinstance(size, int) and size > 0 for size in node.shape(0) or ()):
+        return str(op.Reshape(node.input(0), sizes))
+    return shaped(op, node.input(0), sizes, rank)
 
 
 @down("Reshape", since=14)

@@ -109,6 +109,17 @@ def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int
     return op.Add(wide, op.Mul(is_negative(op, wide), dimension(op, node, data, axis)))
 
 
+def count_of(node: Node, index: int) -> int | None:
+    """Return the number of elements of a vector, 0 where the input is absent, None where it is not known."""
+    if not node.input(index):
+        return 0
+    constant, shape = node.constant(index), node.shape(index)
+    if constant is not None:
+        return len(constant.values)
+    size = shape[0] if shape is not None and len(shape) == 1 else None
+    return size if isinstance(size, int) and size >= 0 else None
+
+
 def need_size(node: Node, index: int, axis: int) -> int:
     """Return the size of an input along an axis. Raises Refusal C103 for a wrong axis, C207 for an unknown size."""
     node.need_rank(index)
