@@ -245,24 +245,27 @@ def check_types(derived: Derived, node: Node, valid: set[tuple[Any, ...]]) -> No
     """Refuse (C202, C203) a node whose types the other side does not allow; `valid` keeps those that it allows."""
     if not derived.type_restrictions:
         return
-    inputs: list[str | None] = [None] * len(node.inputs)
-    outputs: list[str | None] = [None] * len(node.outputs)
-    unknown = ""
-    for each in derived.type_restrictions:
-        names, types = (node.outputs, outputs) if each.outputs else (node.inputs, inputs)
-        for position in range(each.position, len(names) if each.variadic else min(each.position + 1, len(names))):
-            types[position] = type_ = node.values.type(names[position]) if names[position] else ""
-            if type_ is None:
-                unknown = unknown or names[position]
-    form = (id(derived), *inputs, "->", *outputs)
-    if form in valid:
-        return
-    for misfit in type_misfits(derived.target, inputs, outputs):
-        help = "cast the value to a type that version takes, or choose another target"
-        raise Refusal("C202", f"{misfit.what}: {misfit.why}", help)
-    if unknown:
-        raise unknown_type(unknown)
-    valid.add(form)
+    restricted = [
+        (each.outputs, position)
+        for each in derived.type_restrictions
+        for count in [len(node.outputs if each.outputs else node.inputs)]
+        for position in range(each.position, count if each.variadic else min(each.position + 1, count))
+    ]
+    names = [(node.outputs if outputs else node.inputs)[position] for outputs, position in restricted]
+    for types in node.values.types(names):
+        inputs: list[str | None] = [None] * len(node.inputs)
+        outputs: list[str | None] = [None] * len(node.outputs)
+        for (of_output, position), type_ in zip(restricted, types, strict=True):
+            (outputs if of_output else inputs)[position] = type_
+        form = (id(derived), *inputs, "->", *outputs)
+        if form in valid:
+            continue
+        for misfit in type_misfits(derived.target, inputs, outputs):
+            help = "cast the value to a type that version takes, or choose another target"
+            raise Refusal("C202", f"{misfit.what}: {misfit.why}", help)
+        if None in types:
+            raise unknown_type(names[types.index(None)])
+        valid.add(form)
 
 
 def run(derived: Derived, op: Builder, node: Node, valid: set[tuple[Any, ...]]) -> Result:

@@ -71,6 +71,10 @@ class Inferred:
 
         return reduce(join, found)
 
+    def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
+        """What is known of values that a body of the given model reads or defines, in each run that is certain."""
+        return [tuple(map(scope.type_of, names)) for scope in self._run[1][body]]
+
     def outputs(self, body: Body) -> list[list[Type | None]]:
         """What is known of the outputs of a body of the given model, for each run that is certain."""
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._run[1][body]]
@@ -338,6 +342,21 @@ class ValueFacts:
             found = home._inferred_type(name) if stated is None else None
             home._types[name] = stated if found is None else found.text
         return home._types[name]
+
+    def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
+        """Return the types of values, "" for an absent one: one tuple, or several where calls of a function differ."""
+        found = tuple([self.type(name) if name else "" for name in names])
+        if None not in found or not self.body.root.function:
+            return [found]
+        runs = self._inferred.types(self.body, names)
+        made = [self._producer(name)[1] is not None for name in names]
+        return [
+            tuple([
+                known if known is not None or is_made or each is None else each.text
+                for known, is_made, each in zip(found, made, run, strict=True)
+            ])
+            for run in runs
+        ] or [found]  # fmt: skip
 
     def element(self, name: str) -> str | None:
         """Return a tensor's element type, "float", None where it is not known or no dense tensor."""

@@ -187,12 +187,13 @@ class BodyConversion:
         return nodes
 
     def _signature(self, index: int) -> tuple[Any, ...]:
-        body, type_of = self._body, self._facts.type
+        body = self._body
+        reads = body.reads[index]
         return (
             body.operators[index],
             id(self._versions),
-            tuple([type_of(name) if name else "" for name in body.reads[index]]),
-            tuple([type_of(name) if name else "" for name in body.computes[index]]),
+            len(reads),
+            tuple(self._facts.types([*reads, *body.computes[index]])),
             tuple([attribute.SerializeToString() for attribute in body.attributes[index]]),
         )
 
@@ -361,15 +362,15 @@ class BodyConversion:
     def _check_types(self, made: list[tuple[Any, int]], code: str = "C202") -> None:
         """Refuse what an adapter gets or made where types of inputs are known and do not fit, once for each form."""
         for node, version in made:
-            types = tuple([self._facts.type(name) if name else "" for name in node.input])
-            form = (node.op_type, node.domain, version, types)
-            if form in self._context.valid:
-                continue
-            schema = self._context.registry.schema(node.op_type, version, node.domain)
-            for misfit in type_misfits(schema, types) if schema is not None else ():
-                help = "cast the value to a type that version takes, or choose another target"
-                raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
-            self._context.valid.add(form)
+            for types in self._facts.types(node.input[:]):
+                form = (node.op_type, node.domain, version, types)
+                if form in self._context.valid:
+                    continue
+                schema = self._context.registry.schema(node.op_type, version, node.domain)
+                for misfit in type_misfits(schema, types) if schema is not None else ():
+                    help = "cast the value to a type that version takes, or choose another target"
+                    raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
+                self._context.valid.add(form)
 
 
 def _operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:

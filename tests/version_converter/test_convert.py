@@ -215,7 +215,9 @@ def test_types_of_a_function_come_from_its_calls():
     assert opset.convert(model([call], 19, **more), 18)
     refused(model([call], 19, [info("x", STRING)], **more), 18, "C202")
     second = helper.make_node("F", ["z"], ["w"], domain="my")
-    refused(model([call, second], 19, [info("x"), info("z", TensorProto.DOUBLE)], **more), 18, "C203")
+    assert opset.convert(model([call, second], 19, [info("x"), info("z", TensorProto.DOUBLE)], **more), 18)
+    refused(model([call, second], 19, [info("x"), info("z", STRING)], **more), 18, "C202")
+    refused(model([call, second], 19, [info("x"), info("z", 0)], **more), 18, "C203")
 
 
 def test_unknown_domains_pass_and_are_reported():
