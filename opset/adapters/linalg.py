@@ -1,9 +1,15 @@
-"""Adapters of Gemm, whose addend broadcasts from version 7 on and is optional from 11 on."""
+"""Adapters of Gemm, whose addend broadcasts from version 7 on and is optional from 11 on; Einsum by products."""
 
 from __future__ import annotations
 
-from opset.adapters.shared import INTEGERS
-from opset.version_converter.registration import down
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opset.adapters.shared import INTEGERS, cast, unsqueeze, working
+from opset.inference.einsum import Label, contraction
+from opset.schemas.constraints import Violation
+from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 
@@ -49,3 +55,172 @@ def gemm_7_down(op: Builder, node: Node) -> Result:
 def _unknown() -> Refusal:
     help = "give the graph's inputs shapes; opset infer shows where they are lost"
     return Refusal("C207", "it is not known how 'C' is broadcast", help)
+
+
+class _Operand(NamedTuple):
+    """A value with the labels of its dimensions, and their sizes where these are known."""
+
+    name: str
+    labels: list[Label]
+    sizes: list[int | None]
+
+
+@lower("Einsum", since=12)
+def einsum_lowered(op: Builder, node: Node) -> Result:
+    """Contract the operands one after the other by MatMul, or by Mul where no dimension of both is summed.
+
+    Dimensions are joined by Reshape where a product is over several; where one of these turns out to be empty, that is
+    an error when the model runs.
+    """
+    element = node.need_element(0)
+    wide = element if element in INTEGERS else working(element)
+    terms, output = _equation(node)
+    operands = []
+    for index, labels in enumerate(terms):
+        shape = node.shape(index)
+        if shape is None:
+            shape = (None,) * len(labels)
+        if len(shape) != len(labels):
+            raise Refusal("C103", f"a term of {len(labels)} dimensions is for an operand that has {len(shape)}")
+        sizes = [size if isinstance(size, int) else None for size in shape]
+        name = cast(op, node.input(index), element, wide)
+        operands.append(_without_repeats(op, _Operand(name, labels, sizes)))
+    result = operands[0]
+    for index, other in enumerate(operands[1:], 1):
+        kept = {label for operand in operands[index + 1 :] for label in operand.labels} | {*output}
+        result = _contracted(op, result, other, kept)
+    result = _ordered(op, _summed(op, result, {*output}), output)
+    return cast(op, result.name, wide, element)
+
+
+def _equation(node: Node) -> tuple[list[list[Label]], list[Label]]:
+    """Return the labels of the operands and of the output. Raises Refusal C103 where the equation does not fit."""
+    equation = node.attr("equation")
+    dotted = ["..." in word for word in equation.partition("->")[0].split(",")]
+    counted = len(dotted) == len(node.inputs)
+    # Sizes are not compared here.
+    shapes = [(1,) * node.need_rank(index) if counted and dotted[index] else None for index in range(len(node.inputs))]
+    try:
+        found = contraction(equation, shapes)
+    except Violation as violation:
+        raise Refusal("C103", f"{violation.label}: {violation.detail}") from None
+    assert found.output is not None
+    return found.terms, found.output
+
+
+def _without_repeats(op: Builder, operand: _Operand) -> _Operand:
+    """Return the diagonals of dimensions of one label, taken from the dimension that both are joined to."""
+    for label in dict.fromkeys(operand.labels):
+        while operand.labels.count(label) > 1:
+            name, labels, sizes = operand
+            last = len(labels) - 1 - labels[::-1].index(label)
+            first = labels.index(label)
+            rest = [axis for axis in range(len(labels)) if axis not in (first, last)]
+            size = sizes[first] if sizes[first] is not None else sizes[last]
+            if size is None:
+                why = f"the size of '{label}', which is repeated in a term of the equation, is not known"
+                raise Refusal("C207", why, "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE")
+            if size > _MOST_DIAGONAL:
+                raise Refusal("C204", f"a diagonal of {size} elements is not taken by indices")
+            turned = _turned(op, operand, [*rest, first, last])
+            joined = op.Reshape(turned.name, op.const([0] * len(rest) + [size * size]))
+            indices = op.const(list(range(0, size * size, size + 1)))
+            name = op.Gather(joined, indices, axis=len(rest))
+            operand = _Operand(name, [labels[axis] for axis in rest] + [label], [sizes[axis] for axis in rest] + [size])
+    return operand
+
+
+def _contracted(op: Builder, left: _Operand, right: _Operand, kept: set[Label]) -> _Operand:
+    """Return the product of two operands, summed over the labels that nothing else needs."""
+    left = _summed(op, left, kept | {*right.labels})
+    right = _summed(op, right, kept | {*left.labels})
+    shared = [label for label in left.labels if label in right.labels]
+    summed = [label for label in shared if label not in kept]
+    batch = [label for label in shared if label in kept]
+    rows = [label for label in left.labels if label not in shared]
+    columns = [label for label in right.labels if label not in shared]
+    left, right = _ordered(op, left, [*batch, *rows, *summed]), _ordered(op, right, [*batch, *summed, *columns])
+    count = len(batch)
+    sizes = [_either(*pair) for pair in zip(left.sizes[:count], right.sizes[:count], strict=True)]
+    sizes += left.sizes[count : count + len(rows)] + right.sizes[count + len(summed) :]
+    labels = [*batch, *rows, *columns]
+    if not summed:
+        ahead = count + len(rows)
+        a = unsqueeze(op, left.name, list(range(ahead, ahead + len(columns)))) if columns else left.name
+        b = unsqueeze(op, right.name, list(range(count, ahead))) if rows else right.name
+        return _Operand(op.Mul(a, b), labels, sizes)
+    a = _joined(op, left, count, len(rows))
+    b = _joined(op, right, count, len(summed))
+    product = op.MatMul(a, b)
+    if len(rows) == len(columns) == 1:
+        return _Operand(product, labels, sizes)
+    tail = _lengths(op, left, range(count, count + len(rows))) if len(rows) != 1 else [_COPIED]
+    tail += _lengths(op, right, range(count + len(summed), len(right.labels)))
+    return _Operand(op.Reshape(product, _shape(op, [_COPIED] * count + tail)), labels, sizes)
+
+
+def _either(left: int | None, right: int | None) -> int | None:
+    """Return the size of a dimension of two operands, of which one may be 1 beside another size."""
+    if left is None or right is None:
+        return None
+    return right if left == 1 else left
+
+
+def _summed(op: Builder, operand: _Operand, kept: set[Label]) -> _Operand:
+    axes = [axis for axis, label in enumerate(operand.labels) if label not in kept]
+    if not axes:
+        return operand
+    rest = [axis for axis in range(len(operand.labels)) if axis not in axes]
+    name = op.ReduceSum(operand.name, axes=axes, keepdims=0)
+    return _Operand(name, [operand.labels[axis] for axis in rest], [operand.sizes[axis] for axis in rest])
+
+
+def _ordered(op: Builder, operand: _Operand, labels: Sequence[Label]) -> _Operand:
+    return _turned(op, operand, [operand.labels.index(label) for label in labels])
+
+
+def _turned(op: Builder, operand: _Operand, order: list[int]) -> _Operand:
+    if order == sorted(order):
+        return operand
+    name = op.Transpose(operand.name, perm=order)
+    return _Operand(name, [operand.labels[axis] for axis in order], [operand.sizes[axis] for axis in order])
+
+
+def _joined(op: Builder, operand: _Operand, batch: int, first: int) -> str:
+    """Return an operand as matrices: of the dimensions behind `batch`, the first ones are joined, and the rest."""
+    count = len(operand.labels)
+    if first == 1 and count - batch == 2:
+        return operand.name
+    ahead = _COPIED if first == 1 else _product(op, operand, range(batch, batch + first))
+    rest = _product(op, operand, range(batch + first, count))
+    return op.Reshape(operand.name, _shape(op, [_COPIED] * batch + [ahead, rest]))
+
+
+def _lengths(op: Builder, operand: _Operand, axes: range) -> list[int | str]:
+    return [_product(op, operand, range(axis, axis + 1)) for axis in axes]
+
+
+def _product(op: Builder, operand: _Operand, axes: range) -> int | str:
+    """Return how many elements some dimensions have together: a number, or the name of a vector of one."""
+    known = [size for size in operand.sizes[axes.start : axes.stop] if size is not None]
+    if 0 in known:
+        raise Refusal("C204", "a dimension that is joined to others has the size 0, which Reshape takes otherwise")
+    if len(known) == len(axes):
+        return math.prod(known)
+    sizes = op.Gather(op.Shape(operand.name), op.const(list(axes)), axis=0)
+    return sizes if len(axes) == 1 else op.ReduceProd(sizes, axes=[0], keepdims=1)
+
+
+def _shape(op: Builder, parts: Sequence[int | str]) -> str:
+    """Return a shape of numbers and of vectors of one; one of these alone follows from the numbers."""
+    computed = [part for part in parts if isinstance(part, str)]
+    if len(computed) == 1 and _COPIED not in parts:
+        parts = [-1 if part in computed else part for part in parts]
+    if all(isinstance(part, int) for part in parts):
+        return op.const(list(parts))
+    return op.Concat(*[part if isinstance(part, str) else op.const([part]) for part in parts], axis=0)
+
+
+_COPIED = 0
+"""What Reshape takes for the size of the dimension at the same position."""
+_MOST_DIAGONAL = 1 << 12

@@ -1,4 +1,4 @@
-"""Gemm's addend: absent since version 11, broadcast in any way since 7."""
+"""Gemm's addend: absent since version 11, broadcast in any way since 7; Einsum by products of matrices."""
 
 import math
 
@@ -103,3 +103,55 @@ def test_bfloat16_goes_through_float(check, operator, since, shapes, attributes)
     exact = np.linalg.det(feeds["x0"]) if operator == "Det" else feeds["x0"] @ feeds["x1"]
     expect = np.asarray(exact, np.float32).astype(ml_dtypes.bfloat16).astype(np.float32)
     check(nodes, since, since - 1, feeds, expect=[expect], rtol=2**-7, atol=1e-5)
+
+
+EQUATIONS = {
+    "ij,jk->ik": [(2, 3), (3, 4)],
+    "ij,jk": [(0, 3), (3, 4)],
+    "bhqd,bhkd->bhqk": [(2, 3, 4, 5), (2, 3, 6, 5)],
+    "ij->ji": [(2, 3)],
+    "ij->": [(2, 3)],
+    "i,i->": [(4,), (4,)],
+    "i,j->ij": [(2,), (3,)],
+    "...ij,...jk->...ik": [(5, 1, 3, 4), (1, 2, 4, 6)],
+    "ii->i": [(3, 3)],
+    "...ii->...": [(2, 3, 3)],
+    "bijc,bklc->bijkl": [(2, 3, 4, 5), (2, 6, 7, 5)],
+    "abc,cd,db->a": [(2, 3, 4), (4, 5), (5, 3)],
+    "bnqd,hnd->bqh": [(2, 3, 4, 5), (6, 3, 5)],
+    "ijk,ikl,->jl": [(2, 3, 4), (2, 4, 5), ()],
+    "ij,i->ij": [(2, 3), (2,)],
+    "i,ij->ij": [(2,), (2, 3)],
+    "nchw,nhwk->nck": [(2, 3, 4, 5), (2, 4, 5, 6)],
+}
+
+
+def einsum(equation, count):
+    return make_node("Einsum", [f"x{i}" for i in range(count)], ["y"], equation=equation)
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_sums_of_products(check, equation):
+    rng = np.random.default_rng(3)
+    feeds = {f"x{i}": np.asarray(rng.random(s), np.float32) for i, s in enumerate(EQUATIONS[equation])}
+    for to in (11, 8):
+        check(einsum(equation, len(feeds)), 12, to, feeds, rtol=1e-5, atol=1e-6)
+    if "ii" not in equation:
+        open_shapes = {name: [f"{name}_{i}" for i in range(value.ndim)] for name, value in feeds.items()}
+        check(einsum(equation, len(feeds)), 12, 11, feeds, rtol=1e-5, atol=1e-6, shapes=open_shapes)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32, np.int64])
+def test_sums_of_products_by_type(check, dtype):
+    rng = np.random.default_rng(3)
+    feeds = {"x0": rng.integers(-9, 9, (2, 3)).astype(dtype), "x1": rng.integers(-9, 9, (3, 4)).astype(dtype)}
+    check(einsum("ij,jk->ik", 2), 12, 11, feeds, expect=[feeds["x0"] @ feeds["x1"]])
+
+
+def test_equations_that_do_not_fit(refused):
+    x = matrix(2, 3)
+    refused(einsum("ij,jk->ik", 1), 12, 11, {"x0": x}, "C103")
+    refused(einsum("ijk->i", 1), 12, 11, {"x0": x}, "C103")
+    refused(einsum("i...j,jk...->ik...", 2), 12, 11, {"x0": x, "x1": matrix(3, 4, 5)}, "C103")
+    refused(einsum("ii->i", 1), 12, 11, {"x0": matrix(3, 3)}, "C207", shapes={"x0": ["N", "N"]})
+    refused(einsum("ijk,jkl->il", 2), 12, 11, {"x0": matrix(2, 0, 3), "x1": matrix(0, 3, 2)}, "C204")
