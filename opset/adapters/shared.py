@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from opset.errors import printable
 from opset.model.elements import FLOAT8, NUMBERS
+from opset.model.types import MAX_CONSTANT
 from opset.version_converter.rewrite import Builder, Node, Refusal
 
 # Types by one that holds each of their values.
@@ -19,6 +20,8 @@ INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uin
 ML = "ai.onnx.ml"
 LISTS = {"string": "strings", "int64": "int64s", "float": "floats"}
 """Types that keys and values may have, with the endings of their list attributes."""
+Count = int | str
+"""A number, or the name of an int64 scalar that holds it when the model runs."""
 UNIFORM = 7
 """Version from which all created operators of the default domain broadcast, and name types by numbers."""
 
@@ -154,3 +157,37 @@ def need_uniform(node: Node) -> None:
     version = node.values.versions.get("", UNIFORM)
     if version < UNIFORM:
         raise Refusal("C201", f"it takes operators of ai.onnx {UNIFORM} or newer, and the model has {version}")
+
+
+def size_along(op: Builder, node: Node, index: int, axis: int) -> Count:
+    """Return the size of an input along an axis, counted from the front."""
+    shape = node.shape(index) or ()
+    size = shape[axis] if axis < len(shape) else None
+    return size if isinstance(size, int) else op.Gather(op.Shape(node.input(index)), op.const(axis), axis=0)
+
+
+def named(op: Builder, count: Count) -> str:
+    """Return the name of an int64 scalar that holds a count."""
+    return op.const(count) if isinstance(count, int) else count
+
+
+def counted(op: Builder, known: Callable[..., int], written: Callable[..., str], *counts: Count) -> Count:
+    """Return a function of counts as a number where all are known, else as what `written` makes of them."""
+    if all(isinstance(count, int) for count in counts):
+        return known(*counts)
+    return written(*(named(op, count) for count in counts))
+
+
+def numbers_below(op: Builder, count: Count) -> str:
+    """Return the numbers from 0 to below a count as an int64 vector."""
+    if isinstance(count, int) and count <= MAX_CONSTANT:
+        return op.const(list(range(count)))
+    return op.Range(op.const(0), named(op, count), op.const(1))
+
+
+def vector(op: Builder, counts: Sequence[Count]) -> str:
+    """Return counts as an int64 vector, as Reshape takes it."""
+    if all(isinstance(count, int) for count in counts):
+        return op.const([int(count) for count in counts])
+    parts = [op.const([count]) if isinstance(count, int) else op.Reshape(count, op.const([1])) for count in counts]
+    return op.Concat(*parts, axis=0) if len(parts) > 1 else parts[0]

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
-from opset.adapters.shared import constant_ints, positive_axis, unsqueeze
+from opset.adapters.shared import (
+    Count,
+    constant_ints,
+    counted,
+    named,
+    numbers_below,
+    positive_axis,
+    size_along,
+    unsqueeze,
+)
 from opset.model.elements import NUMBERS, element_name
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower
@@ -13,8 +21,6 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 ROOM = {"DFT": 0, "STFT": 1}
 """How many dimensions the result has beyond those of the input."""
-Count = int | str
-"""A number, or the name of an int64 scalar that holds it when the model runs."""
 
 
 @down("DFT", since=20)
@@ -60,7 +66,6 @@ def dft_lowered(op: Builder, node: Node) -> Result:
     axis = positive_axis(node.attr("axis"), rank)
     if axis == rank - 1 or shape is None:
         raise Refusal("C103", "the last dimension holds the parts of a number, and is no axis")
-    size = shape[axis]
     order = [each for each in range(rank - 1) if each != axis] + [axis]
     back = sorted(range(rank - 1), key=order.__getitem__)
     moved = order != list(range(rank - 1))
@@ -70,8 +75,7 @@ def dft_lowered(op: Builder, node: Node) -> Result:
 
     x = op.Cast(node.input(0), to=NUMBERS["double"])
     signal = [along(op.Gather(x, op.const(part), axis=rank - 1)) for part in range(_parts(node))]
-    rows: Count = size if isinstance(size, int) else op.Gather(op.Shape(node.input(0)), op.const(axis), axis=0)
-    found = _transformed(op, node, signal, rank - 2, rows)
+    found = _transformed(op, node, signal, rank - 2, size_along(op, node, 0, axis))
     return _joined(op, [op.Transpose(part, perm=back) if moved else part for part in found], node)
 
 
@@ -91,24 +95,6 @@ def _joined(op: Builder, parts: list[str], node: Node) -> str:
     return op.Cast(y, to=NUMBERS[node.need_element(0)])
 
 
-def _named(op: Builder, count: Count) -> str:
-    return op.const(count) if isinstance(count, int) else count
-
-
-def _counted(op: Builder, known: Callable[..., int], written: Callable[..., str], *counts: Count) -> Count:
-    """Return a function of counts as a number where all are known, else as what `written` makes of them."""
-    if all(isinstance(count, int) for count in counts):
-        return known(*counts)
-    return written(*(_named(op, count) for count in counts))
-
-
-def _range(op: Builder, count: Count) -> str:
-    """Return the numbers from 0 on."""
-    if isinstance(count, int) and count <= MAX_CONSTANT:
-        return op.const(list(range(count)))
-    return op.Range(op.const(0), _named(op, count), op.const(1))
-
-
 def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Count) -> list[str]:
     """Return the parts of the transform along the `last` dimension, of size `rows`, of the parts of a signal."""
     inverse, onesided = node.attr("inverse"), node.attr("onesided")
@@ -116,7 +102,7 @@ def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Co
     if length is None:
         length = rows
         if inverse and onesided:
-            length = _counted(op, lambda n: 2 * n - 2, lambda n: op.Mul(op.Sub(n, op.const(1)), op.const(2)), rows)
+            length = counted(op, lambda n: 2 * n - 2, lambda n: op.Mul(op.Sub(n, op.const(1)), op.const(2)), rows)
     return _spectrum(op, signal, last, rows, length, inverse, onesided)
 
 
@@ -137,16 +123,16 @@ def _spectrum(
     op: Builder, signal: list[str], last: int, rows: Count, length: Count, inverse: int, onesided: int
 ) -> list[str]:
     """Return the parts of the transform of a signal, cut or continued by zeros to a length."""
-    half = _counted(op, lambda n: n // 2 + 1, lambda n: op.Add(op.Div(n, op.const(2)), op.const(1)), length)
+    half = counted(op, lambda n: n // 2 + 1, lambda n: op.Add(op.Div(n, op.const(2)), op.const(1)), length)
     used = half if inverse and onesided else length
     if not (isinstance(rows, int) and isinstance(used, int) and rows <= used) and rows != used:
         end = op.const([used]) if isinstance(used, int) else op.Reshape(used, op.const([1]))
         signal = [op.Slice(part, op.const([0]), end, op.const([last])) for part in signal]
         # Min takes no integers of 64 bits before version 12.
-        rows = _counted(op, min, lambda *_: op.Gather(op.Shape(signal[0]), op.const(last), axis=0), rows, used)
+        rows = counted(op, min, lambda *_: op.Gather(op.Shape(signal[0]), op.const(last), axis=0), rows, used)
     bins = half if onesided and not inverse else length
-    at = op.Mul(op.Reshape(_range(op, rows), op.const([-1, 1])), _range(op, bins))
-    at = op.Mod(at, _named(op, length))
+    at = op.Mul(op.Reshape(numbers_below(op, rows), op.const([-1, 1])), numbers_below(op, bins))
+    at = op.Mod(at, named(op, length))
     cosines, sines = (op.Gather(table, at, axis=0) for table in _tables(op, length))
     if onesided and not inverse:
         signal = signal[:1]
@@ -165,7 +151,7 @@ def _spectrum(
         else:
             found.append(other if inverse else op.Neg(other))
     if inverse:
-        found = [op.Div(part, op.Cast(_named(op, length), to=NUMBERS["double"])) for part in found]
+        found = [op.Div(part, op.Cast(named(op, length), to=NUMBERS["double"])) for part in found]
     return found
 
 
@@ -177,7 +163,7 @@ def _tables(op: Builder, length: Count) -> tuple[str, str]:
             op.const([math.cos(angle) for angle in angles], "double"),
             op.const([math.sin(angle) for angle in angles], "double"),
         )
-    steps, whole = (op.Cast(each, to=NUMBERS["double"]) for each in (_range(op, length), _named(op, length)))
+    steps, whole = (op.Cast(each, to=NUMBERS["double"]) for each in (numbers_below(op, length), named(op, length)))
     turns = op.Mul(op.Div(steps, whole), op.const(2 * math.pi, "double", []))
     # Runtimes that have no Cos of DOUBLE have a Sin.
     quarter = op.const(math.pi / 2, "double", [])
@@ -188,9 +174,9 @@ def _mirrored(op: Builder, rows: Count, length: Count) -> str:
     """Return how often each bin of a one-sided spectrum stands in the whole one: once at both ends, else twice."""
     if isinstance(rows, int) and isinstance(length, int):
         return op.const([1.0 if 2 * row in (0, length) else 2.0 for row in range(rows)], "double")
-    row = _range(op, rows)
+    row = numbers_below(op, rows)
     double = op.Mul(row, op.const(2))
-    ends = op.Or(op.Equal(row, op.const(0)), op.Equal(double, _named(op, length)))
+    ends = op.Or(op.Equal(row, op.const(0)), op.Equal(double, named(op, length)))
     return op.Sub(op.const(2.0, "double", []), op.Cast(ends, to=NUMBERS["double"]))
 
 
@@ -200,22 +186,21 @@ def stft_lowered(op: Builder, node: Node) -> Result:
     x, shape = node.input(0), node.shape(0)
     if node.need_rank(0) != 3 or shape is None:
         raise Refusal("C103", f"the signal has {node.rank(0)} dimensions, and 3 are batch, samples and parts")
-    samples: Count = shape[1] if isinstance(shape[1], int) else op.Gather(op.Shape(x), op.const(1), axis=0)
+    samples = size_along(op, node, 0, 1)
     step, length = _length(op, node, 1), _length(op, node, 3)
     if length is None and node.input(2):
-        given = (node.shape(2) or (None,))[0]
-        length = given if isinstance(given, int) else op.Gather(op.Shape(node.input(2)), op.const(0), axis=0)
+        length = size_along(op, node, 2, 0)
     length = samples if length is None else length
     if step is None:
         raise Refusal("C103", "the input 'frame_step' is absent")
-    frames = _counted(
+    frames = counted(
         op,
         lambda samples, length, step: (samples - length) // step + 1,
         lambda samples, length, step: op.Add(op.Div(op.Sub(samples, length), step), op.const(1)),
         samples, length, step,
     )  # fmt: skip
-    first = op.Mul(_range(op, frames), _named(op, step))
-    at = op.Add(op.Reshape(first, op.const([-1, 1])), _range(op, length))
+    first = op.Mul(numbers_below(op, frames), named(op, step))
+    at = op.Add(op.Reshape(first, op.const([-1, 1])), numbers_below(op, length))
     x = op.Cast(x, to=NUMBERS["double"])
     signal = [op.Gather(op.Gather(x, op.const(part), axis=2), at, axis=1) for part in range(_parts(node))]
     if node.input(2):
