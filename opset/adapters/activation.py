@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opset.adapters.shared import INTEGERS, positive_axis
+from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -63,6 +64,20 @@ def softmax_13_down(op: Builder, node: Node) -> Result:
     transposed = op.Transpose(node.input(0), perm=order)
     (y,) = op.copy(node, inputs=[transposed], outputs=[op.fresh("turned")], axis=-1)
     return op.Transpose(y, perm=order)
+
+
+@down("PRelu", since=9)
+def p_relu_9_down(op: Builder, node: Node) -> Result:
+    """Write out the formula for integers."""
+    element = node.element(0)
+    if element not in INTEGERS:
+        return None
+    x, slope = node.inputs
+    if element[0] == "u":
+        return x
+    below = op.Less(x, op.const(0, element, []))
+    masks = [op.Cast(mask, to=NUMBERS[element]) for mask in (below, op.Not(below))]
+    return op.Add(op.Mul(op.Mul(x, slope), masks[0]), op.Mul(x, masks[1]))
 
 
 @up("PRelu", since=7)

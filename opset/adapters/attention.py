@@ -181,8 +181,10 @@ def _last_of_mask(node: Node) -> int | None:
 
 
 def _full_mask(op: Builder, node: Node) -> str:
-    """Return the mask with a column for every key; missing columns exclude their keys."""
+    """Return the mask with a column for every key; missing columns exclude their keys. Integers become floats."""
     mask, last, total = node.input(MASK), _last_of_mask(node), _known_total(node)
+    if (element := node.need_element(MASK)) != "bool":
+        mask = cast(op, mask, element, _mask_element(node))
     if last is not None and total is not None:
         if last == total:
             return mask
@@ -199,21 +201,23 @@ def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
     """Return a mask that excludes keys that the node's mask excludes and keys that are not visible."""
     if not node.input(MASK):
         return visible
-    mask, element = _full_mask(op, node), node.need_element(MASK)
+    mask, element = _full_mask(op, node), _mask_element(node)
     if element == "bool":
         return op.And(mask, visible)
     excluded = _excluded(op, node)
     return op.Add(mask, op.Where(visible, op.const(0.0, element, []), excluded))
 
 
+def _mask_element(node: Node) -> str:
+    """Return the type of a mask that can exclude keys: that of the scores for a mask of integers, else its own."""
+    element = node.need_element(MASK)
+    return element if element == "bool" or element in FLOATS else working(node.need_element(QUERY))
+
+
 def _excluded(op: Builder, node: Node) -> str:
     """Return the scalar of the mask's type that excludes a key."""
-    element = node.need_element(MASK)
-    if element == "bool":
-        return op.const(False, "bool", [])
-    if element not in FLOATS:
-        raise Refusal("C204", f"a mask of type {element} has no value that excludes a key", "use a boolean mask")
-    return op.const(float("-inf"), element, [])
+    element = _mask_element(node)
+    return op.const(False, "bool", []) if element == "bool" else op.const(float("-inf"), element, [])
 
 
 @lower("Attention", since=23)

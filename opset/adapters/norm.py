@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opset.adapters.shared import cast, positive_axis, unsqueeze, working
+from opset.adapters.shared import cast, float32, positive_axis, unsqueeze, working
 from opset.model.elements import NUMBERS, element_name
 from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -94,24 +94,33 @@ def batch_normalization_14_up(op: Builder, node: Node) -> Result:
 @down("BatchNormalization", since=14)
 def batch_normalization_14_down(op: Builder, node: Node) -> Result:
     """Write out training by its formula, since the variance was not defined before; else drop the attribute."""
-    element = node.need_element(0)
     if node.attr("training_mode"):
-        return _batch_statistics(op, node, element)
-    if any(node.need_element(index) != element for index in (3, 4)):
-        raise Refusal("C202", "mean and variance are of another type than the input", "cast them to the same type")
-    return (*op.copy(node, outputs=[node.output(0)], drop=["training_mode"]), "", "")
+        return _batch_statistics(op, node)
+    elements = [node.need_element(index) for index in range(5)]
+    if elements[0] == elements[3] == elements[4]:
+        return (*op.copy(node, outputs=[node.output(0)], drop=["training_mode"]), "", "")
+    return _in_one_type(op, node, elements, ["training_mode"])
 
 
-def _batch_statistics(op: Builder, node: Node, element: str) -> Result:
-    """Return the outputs of BatchNormalization in training, by its formula."""
-    if element not in ("float", "double") or any(node.need_element(index) != element for index in range(1, 5)):
-        raise Refusal("C202", f"it is in training, in {element}, and the precision is not defined", IN_TRAINING)
-    rank = node.need_rank(0)
+def _in_one_type(op: Builder, node: Node, elements: list[str], drop: list[str]) -> Result:
+    """Return the outputs of BatchNormalization in inference, with all inputs cast to a type that holds their values."""
+    wide = "double" if "double" in elements else "float"
+    inputs = [cast(op, name, element, wide) for name, element in zip(node.inputs, elements, strict=True)]
+    (y,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=drop)
+    return cast(op, y, wide, elements[0]), "", ""
+
+
+def _batch_statistics(op: Builder, node: Node) -> Result:
+    """Return the outputs of BatchNormalization in training, by its formula, in FLOAT or DOUBLE."""
+    rank, elements = node.need_rank(0), [node.need_element(index) for index in range(5)]
+    wide = working(elements[0])
     if rank < 1:
         raise Refusal("C103", "the input has no dimensions")
     axes = [axis for axis in range(rank) if axis != 1]
-    x, scale, bias, old_mean, old_variance = node.inputs
-    kept, whole = (op.const(value, element, []) for value in (node.attr("momentum"), 1.0))
+    x, scale, bias, old_mean, old_variance = (
+        cast(op, name, element, wide) for name, element in zip(node.inputs, elements, strict=True)
+    )
+    kept, whole = (op.const(value, wide, []) for value in (node.attr("momentum"), 1.0))
 
     def along_channels(values: str) -> str:
         return op.Unsqueeze(values, op.const(list(range(1, rank - 1)))) if rank > 2 else values
@@ -120,23 +129,27 @@ def _batch_statistics(op: Builder, node: Node, element: str) -> Result:
         if not node.output(index):
             return ""
         flat = op.Reshape(current, op.const([-1]))
-        return op.Add(op.Mul(old, kept), op.Mul(flat, op.Sub(whole, kept)))
+        return cast(op, op.Add(op.Mul(old, kept), op.Mul(flat, op.Sub(whole, kept))), wide, elements[index + 2])
 
     mean = op.ReduceMean(x, axes=axes)
     centred = op.Sub(x, mean)
     variance = op.ReduceMean(op.Mul(centred, centred), axes=axes)
-    deviation = op.Sqrt(op.Add(variance, op.const(node.attr("epsilon"), element, [])))
+    deviation = op.Sqrt(op.Add(variance, op.const(node.attr("epsilon"), wide, [])))
     normal = op.Div(centred, deviation)
-    y = op.Add(op.Mul(normal, along_channels(scale)), along_channels(bias))
+    y = cast(op, op.Add(op.Mul(normal, along_channels(scale)), along_channels(bias)), wide, elements[0])
     return y, updated(1, old_mean, mean), updated(2, old_variance, variance)
 
 
 @down("BatchNormalization", since=15)
 def batch_normalization_15_down(op: Builder, node: Node) -> Result:
-    """Refuse training in narrow types, whose precision version 14 leaves open."""
-    if node.attr("training_mode") and node.need_element(0) not in ("float", "double"):
-        raise Refusal("C204", "before version 15, the precision of the batch's statistics is open", IN_TRAINING)
-    return None
+    """Write out training in narrow types, whose precision version 14 leaves open; bring parameters to one type."""
+    elements = [node.need_element(index) for index in range(5)]
+    if node.attr("training_mode"):
+        alike = elements[0] in ("float", "double") and len(set(elements)) == 1
+        return None if alike else _batch_statistics(op, node)
+    if elements[0] == elements[1] == elements[2] and elements[3] == elements[4]:
+        return None
+    return _in_one_type(op, node, elements, [])
 
 
 @up("Dropout", since=7)
@@ -192,17 +205,31 @@ def dropout_12_up(op: Builder, node: Node) -> Result:
 
 @down("Dropout", since=12)
 def dropout_12_down(op: Builder, node: Node) -> Result:
-    """Replace by the data and a true mask in inference or with the ratio 0; before 12, the runtime decides."""
-    x = node.input(0)
-    if node.input(2) and any(node.need_constant(2).values):
-        ratio = node.need_constant(1).values if node.input(1) else (0.5,)
-        if any(value != 0 for value in ratio):
-            raise Refusal(
-                "C204", "'training_mode' is true: elements are dropped, and version 10 leaves that open", IN_TRAINING
-            )
-    if not node.output(1) or not node.values.is_read(node.output(1)):
-        return x, ""
-    return x, op.ConstantOfShape(op.Shape(x), value=make_tensor("", NUMBERS["bool"], [1], [True]))
+    """Replace by the data and a true mask where nothing is dropped, else drop elements by random numbers."""
+    x, read = node.input(0), bool(node.output(1)) and node.values.is_read(node.output(1))
+    mode = node.constant(2) if node.input(2) else None
+    zeros = [given is not None and not any(given.values) for given in (node.constant(1), mode)]
+    if not node.input(2) or any(zeros):
+        if not read:
+            return x, ""
+        return x, op.ConstantOfShape(op.Shape(x), value=make_tensor("", NUMBERS["bool"], [1], [True]))
+    return _dropped(op, node, "" if mode is not None else node.input(2))
+
+
+def _dropped(op: Builder, node: Node, training: str) -> Result:
+    """Return the elements that are not dropped, divided by how many these are, and which; all unless in training."""
+    element, wide = node.need_element(0), working(node.need_element(0))
+    x, one = cast(op, node.input(0), element, wide), op.const(1.0, wide, [])
+    ratio = op.const(0.5, wide, [])
+    if node.input(1):
+        ratio = cast(op, node.input(1), node.need_element(1), wide)
+    seed = node.attr("seed")
+    drawn = op.RandomUniformLike(x, dtype=NUMBERS[wide], seed=None if seed is None else float32(seed))
+    kept = op.Not(op.Less(drawn, ratio))
+    y = op.Where(kept, op.Div(x, op.Sub(one, ratio)), op.const(0.0, wide, []))
+    if training:
+        kept, y = op.Or(kept, op.Not(training)), op.Where(training, y, x)
+    return cast(op, y, wide, element), kept
 
 
 @up("GroupNormalization", since=21)

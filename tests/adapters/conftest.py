@@ -153,15 +153,17 @@ def attempt():
     return _attempt
 
 
-def _own(made: onnx.NodeProto, version: int, feeds: Mapping[str, Any]) -> list[Any]:
-    """Return what our kernel of one node gives; its outputs have the type of the last input of floats."""
+def _own(
+    made: onnx.NodeProto, version: int, feeds: Mapping[str, Any], kinds: Mapping[str, int] | None = None
+) -> list[Any]:
+    """Return what our kernel of one node gives; its outputs have types of `kinds`, or that of the last floats."""
     described = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
         for name, value in feeds.items()
     ]
     kind = [value.type.tensor_type.elem_type for value, given in zip(described, feeds.values(), strict=True)
             if given.dtype.kind == "f"][-1]  # fmt: skip
-    outputs = [helper.make_tensor_value_info(name, kind, None) for name in made.output if name]
+    outputs = [helper.make_tensor_value_info(name, (kinds or {}).get(name, kind), None) for name in made.output if name]
     graph = helper.make_graph([made], "g", described, outputs)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)])
     return opset.ReferenceEvaluator(model).run(None, dict(feeds))

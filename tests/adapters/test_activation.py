@@ -247,3 +247,13 @@ def test_gelu_by_its_formula(check, own, approximate, dtype):
     judge = judge if dtype is np.float64 and approximate == "none" else {}
     for to in (19, 13, 9) if approximate == "none" else (19, 13, 9, 7):
         check(made, 20, to, {"x": x}, expect=expect, rtol=near, atol=near / 8, **judge)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
+def test_slopes_of_integers(check, dtype):
+    x = np.array([[0, 1, 5, 2**30], [7, 3, 2, 1]], dtype)
+    x = x if x.dtype.kind == "u" else np.concatenate((x, -x))
+    slopes = {"s": np.array([3, 2, 1, 5], dtype)}
+    expect = [np.where(x < 0, x * slopes["s"], x) if x.dtype.kind == "i" else x]
+    for to in (8, 7):
+        check(make_node("PRelu", ["x", "s"], ["y"]), 9, to, {"x": x}, slopes, expect=expect)

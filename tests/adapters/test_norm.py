@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+import opset
+
 node = helper.make_node
 RNG = np.random.default_rng(1)
 IMAGE = RNG.random((2, 3, 4, 5), np.float32)
@@ -114,14 +116,24 @@ def test_training_is_taken_apart(check, dtype, shape, outputs):
     check(batch, 15, 14, {"x": x}, constants, outputs=outputs, rtol=1e-4, atol=1e-5, operators=["BatchNormalization"])
 
 
-def test_what_training_refuses(check, refused):
+def test_training_of_an_unknown_rank_is_refused(refused):
     batch = node("BatchNormalization", BATCH, ["y", "m2", "v2"], training_mode=1)
-    half = parameters((3,), np.float16)
-    refused(batch, 15, 14, {"x": IMAGE.astype(np.float16)}, "C204", half)
-    refused(batch, 14, 13, {"x": IMAGE.astype(np.float16)}, "C202", half)
-    mixed = {**PER_CHANNEL, **{n: PER_CHANNEL[n].astype(np.float64) for n in "mv"}}
-    refused(node("BatchNormalization", BATCH, ["y"]), 14, 13, {"x": IMAGE}, "C202", mixed)
     refused(batch, 14, 13, {"x": IMAGE}, "C207", PER_CHANNEL, shapes={"x": None})
+
+
+@pytest.mark.parametrize("kinds", ["f2 f2 f2", "f2 f4 f4", "f4 f4 f8", "f4 f8 f8", "f2 f2 f4"])
+@pytest.mark.parametrize("training", [0, 1])
+def test_parameters_of_other_types(check, own, kinds, training):
+    kind, of_scale, of_mean = kinds.split()
+    x = (IMAGE * 2 - 1).astype(kind)
+    constants = {name: PER_CHANNEL[name].astype(of_mean if name in "mv" else of_scale) for name in "sbmv"}
+    outputs = ["y", "m2", "v2"] if training else ["y"]
+    batch = node("BatchNormalization", BATCH, outputs, training_mode=training)
+    types = {name: helper.np_dtype_to_tensor_dtype(np.dtype(of_mean if name != "y" else kind)) for name in outputs}
+    expect = own(batch, 15, {"x": x, **constants}, kinds=types)
+    near = {"rtol": 2e-3, "atol": 1e-3} if "f2" in kinds else {"rtol": 1e-5, "atol": 1e-6}
+    for to in (14, 13, 9):
+        check(batch, 15, to, {"x": x}, constants, outputs=outputs, kinds=types, expect=expect, **near)
 
 
 def test_training_below_14(check, refused):
@@ -180,11 +192,25 @@ def test_dropout_without_training_is_the_identity(check, inputs, to):
         check(dropout, 13, to, {"x": IMAGE}, constants, outputs=["y", "k"], kinds={"k": TensorProto.BOOL})
 
 
-def test_dropout_in_training_is_refused(refused):
-    on = {"t": np.array(True), "r": np.float32(0.4)}
-    refused(node("Dropout", ["x", "", "t"], ["y"]), 12, 11, {"x": IMAGE}, "C204", on)
-    refused(node("Dropout", ["x", "r", "t"], ["y"]), 12, 11, {"x": IMAGE}, "C204", on)
-    refused(node("Dropout", ["x", "", "t"], ["y"]), 12, 11, {"x": IMAGE, "t": np.array(True)}, "C205")
+@pytest.mark.parametrize("given", [{"r": np.float32(0.4)}, {}, {"r": np.float64(0.75)}])
+@pytest.mark.parametrize("fed", [False, True])
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+@pytest.mark.parametrize("to", [11, 9, 7])
+def test_dropout_in_training_draws_numbers(build, run, given, fed, kind, to):
+    x = np.linspace(1, 2, 4000, dtype=kind)
+    ratio = float(given.get("r", 0.5))
+    values = {"t": np.array(True), **{name: np.asarray(value) for name, value in given.items()}}
+    feeds, constants = ({"x": x, **values}, {}) if fed else ({"x": x}, values)
+    made = node("Dropout", ["x", "r" if given else "", "t"], ["y", "k"], seed=3)
+    kinds = {"k": TensorProto.BOOL}
+    after = opset.convert(build(made, 12, feeds, constants, outputs=["y", "k"], kinds=kinds), to)
+    y, kept = run(after, feeds)
+    assert y.dtype == kind and abs(kept.mean() - (1 - ratio)) < 0.05
+    np.testing.assert_allclose(y, np.where(kept, x.astype(np.float32) / (1 - ratio), 0), rtol=2e-3)
+    if fed:
+        y, kept = run(after, {**feeds, "t": np.array(False)})
+        np.testing.assert_array_equal(y, x)
+        assert kept.all()
 
 
 GROUPED = RNG.random((2, 6, 3, 2), np.float32)

@@ -1,5 +1,6 @@
 """RNN, GRU and LSTM: layout, output_sequence, and the first version of GRU."""
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -121,9 +122,19 @@ def test_the_first_gru_cannot_reset_after_the_weights(refused):
     refused(node("GRU", feeds, ["Y"], linear_before_reset=1), 3, 2, feeds, "C204", outputs=["Y"])
 
 
-def test_bfloat16_came_with_22(refused):
-    feeds = {name: (TensorProto.BFLOAT16, value.shape) for name, value in given("RNN", 1, False).items()}
-    refused(node("RNN", feeds, ["Y"]), 22, 21, feeds, "C202", outputs=["Y"])
+@pytest.mark.parametrize("operator", sorted(GATES))
+def test_bfloat16_is_computed_in_float(check, operator):
+    feeds = given(operator, 1, False)
+    casts = [helper.make_node("Cast", [name], [f"{name}16"], to=TensorProto.BFLOAT16) for name in feeds]
+    made = node(operator, [f"{name}16" for name in feeds], ["", "last"])
+    back = helper.make_node("Cast", ["last"], ["y"], to=TensorProto.FLOAT)
+    rounded = {name: value.astype(ml_dtypes.bfloat16).astype(np.float32) for name, value in feeds.items()}
+    plain = helper.make_node(operator, list(rounded), ["", "y"], hidden_size=HIDDEN)
+    described = [helper.make_tensor_value_info(name, 1, value.shape) for name, value in rounded.items()]
+    graph = helper.make_graph([plain], "g", described, [helper.make_tensor_value_info("y", 1, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)])
+    expect = ReferenceEvaluator(model).run(None, rounded)
+    check([*casts, made, back], 22, 17, feeds, expect=expect, rtol=2**-7, atol=1e-3)
 
 
 def test_malformed_attributes_are_refused_or_converted(build, attempt):
