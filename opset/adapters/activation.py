@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import INTEGERS, positive_axis
-from opset.model.elements import NUMBERS
+from opset.adapters.shared import INTEGERS, cast, is_negative, positive_axis
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -75,9 +74,9 @@ def p_relu_9_down(op: Builder, node: Node) -> Result:
     x, slope = node.inputs
     if element[0] == "u":
         return x
-    below = op.Less(x, op.const(0, element, []))
-    masks = [op.Cast(mask, to=NUMBERS[element]) for mask in (below, op.Not(below))]
-    return op.Add(op.Mul(op.Mul(x, slope), masks[0]), op.Mul(x, masks[1]))
+    below = cast(op, is_negative(op, x), "int64", element)
+    above = op.Sub(op.const(1, element, []), below)
+    return op.Add(op.Mul(op.Mul(x, slope), below), op.Mul(x, above))
 
 
 @up("PRelu", since=7)
