@@ -481,3 +481,6 @@ def test_a_runtime_that_does_not_follow_arithmetic_on_sizes_gets_the_shapes_of_a
         y, z = session.run(None, {"x": x})
         np.testing.assert_allclose(y, np.broadcast_to(x[:, :, 1:2].sum(0), (2, 2)), rtol=1e-6)
         assert z.shape == (3, 2, 2)
+        (body,) = (each.g for node in after.graph.node for each in node.attribute if each.name == "body")
+        ranks = [len(value.type.tensor_type.shape.dim) for value in body.output]
+        assert ranks == ([0, 0] if to == 15 else [2, 2])
