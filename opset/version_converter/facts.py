@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from opset.budget import Budget, Limits
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from opset.inference.types import Type
     from opset.opsets.registry import Registry
 
+SMALL = 256
+"""Elements of a constant that inference reads of a node that was added, and that a form of nodes includes."""
 _FEW_PRODUCERS = 64
 """Most values that are followed to find what one is computed from: shape arithmetic takes a handful."""
 
@@ -169,6 +172,10 @@ class ValueFacts:
         self._message, self._read, self._overridable, self._inferred = message, read, overridable, inferred
         self.read_elsewhere: frozenset[str] = frozenset()
         """Names that training graphs use beside the main graph that this is about."""
+        self.asked: set[str] | None = None
+        """Where it is a set, the values that something is asked about are added."""
+        self.large_read = False
+        """Whether a constant of more than SMALL elements was read."""
         self._built = False
         self._declared: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
@@ -261,6 +268,8 @@ class ValueFacts:
         return name not in self._unread
 
     def _home(self, name: str) -> ValueFacts | None:
+        if self.asked is not None:
+            self.asked.add(name)
         scope: ValueFacts | None = self
         while scope is not None:
             if not scope._built:
@@ -277,7 +286,19 @@ class ValueFacts:
             return None
         if name not in home._constants:
             home._constants[name] = home._find_constant(name)
-        return home._constants[name]
+        found = home._constants[name]
+        if found is not None and len(found.values) > SMALL:
+            self.large_read = True
+        return found
+
+    def small_constant(self, name: str) -> Constant | None:
+        """Return a constant of at most SMALL elements, None for any other value."""
+        home = self._home(name)
+        tensor = home.initializer(name) if home is not None else None
+        if tensor is not None and prod(tensor.dims) > SMALL:
+            return None
+        found = self.constant(name)
+        return found if found is None or len(found.values) <= SMALL else None
 
     def _find_constant(self, name: str) -> Constant | None:
         node, version = self._producer(name)
@@ -330,7 +351,7 @@ class ValueFacts:
 
     def type(self, name: str) -> str | None:
         """Return a value's type string, "tensor(float)", None where it is not known."""
-        if name in self._types:
+        if name in self._types and self.asked is None:
             return self._types[name]
         home = self._home(name)
         if home is None:
@@ -437,7 +458,7 @@ class ValueFacts:
                 waiting += ahead
                 continue
             given = [self._type_of(each) if each else None for each in node.input]
-            data = [self.constant(each) if each else None for each in node.input]
+            data = [self.small_constant(each) if each else None for each in node.input]
             types = self._inferred.alone(node, version, given, data)
             self._found.update(zip(node.output, types, strict=True))
             waiting.pop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from opset.version_converter.result import Action, Conversion
 from opset.version_converter.rewiring import bind, remove, splice, unused_after
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.routes import Counted, Route, Routes, Step, Verdict
+from opset.version_converter.templates import Template, form_of, repeated, template_of
 from opset.version_converter.validity import Validity
 
 # What versions 1 to 8 of Constant can hold; a constant of another type is then an initializer.
@@ -59,6 +60,8 @@ class Context:
     outcomes: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = field(
         default_factory=dict
     )
+    templates: dict[tuple[Any, ...], dict[Hashable, Template]] = field(default_factory=dict)
+    """What nodes have become that were lowered, by their operators and forms."""
     validity: Validity = field(init=False)
 
     def __post_init__(self) -> None:
@@ -199,8 +202,47 @@ class BodyConversion:
 
     def _node(self, index: int, counted: Counted) -> list[Any] | None:
         """Take one node to the target: what takes its place, or None where it stays as it is."""
-        context, versions = self._context, self._versions
         node = self._message.node[index]
+        if counted[3]:
+            return self._taken(node, index, counted)
+        known = self._context.templates.setdefault((*self._body.operators[index], id(self._versions)), {})
+        form = form_of(self._body, index, self._facts) if known else None
+        if form in known:
+            return self._repeated(index, counted, known[form])
+        released, self._released = self._released, set()
+        self._facts.asked, self._facts.large_read = set(), False
+        try:
+            done = self._taken(node, index, counted)
+            if done is not None:
+                self._keep(known, node, index, done)
+        finally:
+            self._facts.asked = None
+            self._released |= released
+        return done
+
+    def _keep(self, known: dict[Hashable, Template], node: Any, index: int, done: list[Any]) -> None:
+        """Keep what a node has become as a template for others of its form."""
+        asked = self._facts.asked or ()
+        if not self._facts.large_read and (form := form_of(self._body, index, self._facts)) is not None:
+            actions = self._context.conversion.actions
+            what = actions[-1].steps, actions[-1].result
+            template = template_of(node, done, self._released, [*asked], what)
+            if template is not None:
+                known[form] = template
+
+    def _repeated(self, index: int, counted: Counted, template: Template) -> list[Any]:
+        """Return what a node becomes as others of its form did before."""
+        context, node = self._context, self._message.node[index]
+        context.budget.charge(TRANSITION * len(template.what[0]))
+        made, released = repeated(template, node, context.names)
+        context.budget.hold(sum(each.ByteSize() for each in made) - node.ByteSize())
+        self._released.update(released)
+        context.conversion.actions.append(Action(self._body, index, *counted, *template.what))
+        return made
+
+    def _taken(self, node: Any, index: int, counted: Counted) -> list[Any] | None:
+        """Take one node to the target across each transition of its operator, and of those that it becomes."""
+        context, versions = self._context, self._versions
         pending: list[tuple[Any, int, tuple[str, ...]]] = [(node, versions[counted[0]], ())]
         done: list[Any] = []
         crossed: list[str] = []

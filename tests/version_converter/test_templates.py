@@ -1,0 +1,60 @@
+"""Nodes of one form are lowered once: the result is that of lowering each."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper, parser
+
+import opset
+from benchmarks.lowering import make
+from opset.version_converter import nodes
+from tests.conformance.exported import graph_cases
+
+
+def with_and_without(model, to, monkeypatch):
+    """Return a conversion that uses templates, and one that lowers each node."""
+    found = opset.convert(model, to)
+    with monkeypatch.context() as patch:
+        patch.setattr(nodes, "form_of", lambda *_: None)
+        return found, opset.convert(model, to)
+
+
+@pytest.mark.parametrize("to", [22, 17, 13])
+@pytest.mark.parametrize("named", [False, True])
+def test_blocks_become_what_each_would(to, named, tmp_path, monkeypatch):
+    make(tmp_path / "model.onnx", 4)
+    model = onnx.load(tmp_path / "model.onnx")
+    if named:
+        for node in model.graph.node:
+            node.name = f"/{node.output[0]}/{node.op_type}"
+            node.metadata_props.add(key="trace", value=node.name)
+    found, wanted = with_and_without(model, to, monkeypatch)
+    assert found == wanted
+
+
+def test_whole_models_become_what_they_would(monkeypatch):
+    refused = 0
+    for case in graph_cases():
+        for to in (9, 15):
+            try:
+                found, wanted = with_and_without(case.model, to, monkeypatch)
+            except opset.ConversionError:
+                refused += 1
+                continue
+            assert found == wanted, (case.name, to)
+    assert refused < 60
+
+
+def test_another_constant_is_another_form(monkeypatch):
+    lines = "".join(f"y{n} = CumSum <reverse: int = {n % 2}> (x, a{n % 3})\n" for n in range(6))
+    outputs = ", ".join(f"float[3, 4] y{n}" for n in range(6))
+    model = parser.parse_model(
+        f'<ir_version: 7, opset_import: ["": 11]> m (float[3, 4] x) => ({outputs}) {{ {lines} }}'
+    )
+    for number, axis in enumerate((0, 1, -1)):
+        model.graph.initializer.append(numpy_helper.from_array(np.array(axis), f"a{number}"))
+    found, wanted = with_and_without(model, 10, monkeypatch)
+    assert found == wanted
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for before, after in zip(*(opset.ReferenceEvaluator(m).run(None, {"x": x}) for m in (model, found)), strict=True):
+        np.testing.assert_array_equal(before, after)
