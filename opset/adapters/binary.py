@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from opset.adapters.positions import reshaped, sizes_of
 from opset.adapters.shared import INTEGERS, float16, float32, is_negative, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
@@ -185,6 +186,18 @@ def less_9_down(op: Builder, node: Node) -> Result:
     level = op.Not(op.Or(op.Less(high, other_high), op.Less(other_high, high)))
     (first,) = op.copy(node, op_type="Less", inputs=[high, other_high], outputs=[op.fresh("first")])
     return op.Or(first, op.And(level, op.Less(low, other_low)))
+
+
+@down("Equal", since=19)
+def equal_19_down(op: Builder, node: Node) -> Result:
+    """Compare strings by the numbers of the distinct strings among those of both sides."""
+    if node.need_element(0) != "string":
+        return None
+    flat = [op.Reshape(name, op.const([-1])) for name in node.inputs]
+    _, _, numbers = op.Unique(op.Concat(*flat, axis=0), outputs=3)
+    half, end = op.Shape(flat[0]), op.const([2**63 - 1])
+    sides = (op.Slice(numbers, op.const([0]), half), op.Slice(numbers, half, end))
+    return op.Equal(*(reshaped(op, side, sizes_of(op, node, index)) for index, side in enumerate(sides)))
 
 
 @down("Equal", since=11)

@@ -120,20 +120,6 @@ def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
     return op.Expand(op.const(fill, element, []), node.input(0))
 
 
-@down("EyeLike", since=22)
-def eye_like_22_down(op: Builder, node: Node) -> Result:
-    """Compute in FLOAT and cast; of the input only the shape matters."""
-    given, stated = node.element(0), node.attr("dtype")
-    made = element_name(stated) if stated is not None else given
-    if "bfloat16" not in (given, made):
-        return None
-    x = op.Cast(node.input(0), to=NUMBERS["float"]) if node.need_element(0) == "bfloat16" else node.input(0)
-    if made != "bfloat16":
-        return op.copy(node, inputs=[x])
-    (wide,) = op.copy(node, inputs=[x], outputs=[op.fresh("wide")], dtype=NUMBERS["float"])
-    return op.Cast(wide, to=NUMBERS["bfloat16"])
-
-
 @down("Range", since=27)
 def range_27_down(op: Builder, node: Node) -> Result:
     """Compute ranges of the newer types in `stash_type`, and cast back; other types ignore the attribute."""

@@ -270,8 +270,10 @@ def check_types(derived: Derived, node: Node, valid: set[tuple[Any, ...]]) -> No
 
 def run(derived: Derived, op: Builder, node: Node, valid: set[tuple[Any, ...]]) -> Result:
     """Take a node across the transition: None where it may stay as it is. Raises Refusal; `valid`: see check_types."""
-    if derived.emulate and any(node.element(index) in derived.emulate for index in range(len(node.inputs))):
-        return _emulated(derived, op, node)
+    if derived.emulate:
+        stated = _emulated_attributes(derived, node)
+        if stated or any(node.element(index) in derived.emulate for index in range(len(node.inputs))):
+            return _emulated(derived, op, node, stated)
     check_types(derived, node, valid)
     drop, changes = _attributes(derived, node)
     inputs = _inputs(derived, op, node, drop, changes)
@@ -286,10 +288,18 @@ def run(derived: Derived, op: Builder, node: Node, valid: set[tuple[Any, ...]]) 
     )
 
 
-def _emulated(derived: Derived, op: Builder, node: Node) -> Result:
+def _emulated_attributes(derived: Derived, node: Node) -> dict[str, int]:
+    """Return the attributes that name an emulated type, with the numbers of the wider ones."""
+    declared = [each.name for each in node.schema.attributes.values() if each.kind == DATA_TYPE and each.type == "int"]
+    named = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
+    return {name: NUMBERS[derived.emulate[each]] for name, each in named.items() if each in derived.emulate}
+
+
+def _emulated(derived: Derived, op: Builder, node: Node, stated: dict[str, int]) -> Result:
     """Return the node with its inputs of emulated types cast to the wider ones, and its outputs cast back."""
     wider = derived.emulate
     drop, changes = _attributes(derived, node)
+    changes |= stated
     inputs = []
     for index, name in enumerate(node.inputs):
         wide = wider.get(node.need_element(index)) if name else None

@@ -555,3 +555,28 @@ def test_bits_of_scalars_and_empty_tensors(check):
         a, b, y, empty = np.int32(12), np.int32(-6), np.int32(8), np.zeros((0, 3), np.int32)
         check(node, 18, to, {"a": np.array(a), "b": np.array(b)}, expect=[y])
         check(node, 18, to, {"a": empty, "b": np.array(b)}, expect=[empty])
+
+
+@pytest.mark.parametrize("to", [18, 11])
+@pytest.mark.parametrize("open_", [True, False])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (["a", "b", ""], ["a", "c", ""]),
+        ([["a", "b"], ["c", "d"]], ["a", "d"]),
+        ([["ä"], ["x"]], [["ä", "x", "y"]]),
+        ("a", ["a", "b"]),
+        ("same", "same"),
+        (["", "NaN"], [["nan", "NaN"]]),
+    ],
+)
+def test_strings_are_compared_by_their_numbers(check, a, b, open_, to):
+    feeds = {"a": np.array(a, object), "b": np.array(b, object)}
+    shapes = {name: ["N"] * value.ndim for name, value in feeds.items()} if open_ else {}
+    expect = [np.asarray(feeds["a"] == feeds["b"])]
+    check(make_node("Equal", ["a", "b"], ["y"]), 19, to, feeds, expect=expect, shapes=shapes, kinds={"y": 9})
+
+
+def test_no_strings_are_compared(check):
+    feeds = {"a": np.zeros((0, 2), object), "b": np.array(["a", "b"], object)}
+    check(make_node("Equal", ["a", "b"], ["y"]), 19, 18, feeds, expect=[np.zeros((0, 2), bool)], kinds={"y": 9})

@@ -284,3 +284,31 @@ def test_ranges_are_counted(check, kind, to):
         check(node, 11, to, feeds, **near)
         check(node, 11, to, {"x": np.zeros(1, np.float32)}, feeds, **near)
         check(node, 11, to, {"l": feeds["l"]}, {"s": feeds["s"], "d": feeds["d"]}, **near)
+
+
+BFLOAT16 = TensorProto.BFLOAT16
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "made"),
+    [
+        ("RandomNormal", {"dtype": BFLOAT16, "shape": [2, 3]}, BFLOAT16),
+        ("RandomUniform", {"dtype": BFLOAT16, "shape": [2, 3]}, BFLOAT16),
+        ("RandomNormalLike", {}, BFLOAT16),
+        ("RandomNormalLike", {"dtype": TensorProto.FLOAT}, TensorProto.FLOAT),
+        ("RandomUniformLike", {"dtype": BFLOAT16}, BFLOAT16),
+        ("Bernoulli", {}, BFLOAT16),
+        ("Bernoulli", {"dtype": TensorProto.INT32}, TensorProto.INT32),
+        ("Multinomial", {"dtype": TensorProto.INT64, "sample_size": 4}, TensorProto.INT64),
+    ],
+)  # fmt: skip
+def test_random_numbers_of_bfloat16_are_drawn_as_floats(converted, operator, attributes, made):
+    x = np.full((2, 3), 0.5, ml_dtypes.bfloat16)
+    feeds = {} if "shape" in attributes else {"x": x}
+    node = make_node(operator, list(feeds), ["y"], **attributes)
+    after = converted(node, 22, 21, feeds, kinds={"y": made})
+    (y,) = opset.ReferenceEvaluator(after).run(None, feeds)
+    assert helper.np_dtype_to_tensor_dtype(y.dtype) == made
+    assert y.shape == ((2, 4) if operator == "Multinomial" else (2, 3))
+    kinds = [each.i for part in after.graph.node if part.op_type == operator for each in part.attribute]
+    assert BFLOAT16 not in kinds
