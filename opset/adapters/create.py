@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.positions import counting
+from opset.adapters.positions import along, counting, sizes_of
 from opset.adapters.shared import BFLOAT16, SMALL_FLOATS, float32, is_negative
 from opset.model.elements import NUMBERS, element_name
 from opset.model.tensor import make_tensor
@@ -194,3 +194,16 @@ def _range_of(start: float, limit: float, delta: float, element: str) -> list[fl
         return None
     rounded = float32 if element == "float" else float
     return [rounded(rounded(number * delta) + start) for number in range(math.ceil(exact))]
+
+
+@lower("EyeLike", since=9)
+def eye_like_lowered(op: Builder, node: Node) -> Result:
+    """Compare the numbers of rows and columns."""
+    stated = node.attr("dtype")
+    element = element_name(stated) if stated is not None else node.need_element(0)
+    sizes = sizes_of(op, node, 0)
+    if len(sizes) != 2 or element is None:
+        raise Refusal("C103", "the input is no matrix, or 'dtype' is no element type")
+    rows, columns = (counting(op, node, size) for size in sizes)
+    diagonal = op.Equal(op.Sub(columns, along(op, rows, 0, 2)), op.const(node.attr("k")))
+    return diagonal if element == "bool" else op.Cast(diagonal, to=NUMBERS[element])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from opset.adapters.bodies import Body, looped
 from opset.adapters.positions import (
     Size,
+    along,
     coordinates,
     counting,
     from_front,
@@ -27,6 +28,7 @@ from opset.adapters.shared import (
     counted_from_front,
     dimension,
     is_negative,
+    need_size,
     positive_axis,
     unsqueeze,
 )
@@ -120,11 +122,18 @@ def top_k_10_up(op: Builder, node: Node) -> Result:
 
 @down("TopK", since=10)
 def top_k_10_down(op: Builder, node: Node) -> Result:
-    """Refuse a `K` below 1: before version 10 it is 1 or more."""
-    count = constant_ints(node, 1)
-    if any(number < 1 for number in count):
-        raise Refusal("C204", f"'K' is {count}; before version 10 it is 1 or more")
-    return None
+    """Known counts from 1 on become the attribute; for others, all elements are sorted and the first ones gathered."""
+    constant = node.constant(1)
+    if constant is not None and all(number >= 1 for number in constant_ints(node, 1)):
+        return None
+    axis = node.attr("axis")
+    size = need_size(node, 0, axis)
+    if size < 1:
+        raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", "fix the model's dynamic dimensions")
+    outputs = [op.fresh("sorted"), op.fresh("order")]
+    values, order = op.copy(node, inputs=[node.input(0)], outputs=outputs, k=size)
+    first = counting(op, node, op.Reshape(node.input(1), op.const([])))
+    return [op.Gather(each, first, axis=axis) for each in (values, order)][: len(node.outputs)]
 
 
 @down("TopK", since=11)
@@ -369,3 +378,16 @@ def compress_lowered(op: Builder, node: Node) -> Result:
     axis = node.attr("axis")
     x = op.Reshape(node.input(0), op.const([-1])) if axis is None else node.input(0)
     return op.Gather(x, positions_of(op, node, node.input(1)), axis=axis or 0)
+
+
+@lower("OneHot", since=9)
+def one_hot_lowered(op: Builder, node: Node) -> Result:
+    """Gather the off or the on value by comparing each index with each class."""
+    rank, axis = node.need_rank(0), node.attr("axis")
+    axis = rank if axis == -1 else axis
+    if not 0 <= axis <= rank:
+        raise Refusal("C103", f"axis {axis} is out of range for rank {rank + 1}")
+    indices, depth = (op.Cast(name, to=NUMBERS["int64"]) for name in node.inputs[:2])
+    classes = along(op, counting(op, node, op.Reshape(depth, op.const([]))), axis, rank + 1)
+    same = op.Equal(unsqueeze(op, indices, [axis]), classes)
+    return op.Gather(node.input(2), op.Cast(same, to=NUMBERS["int64"]), axis=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.adapters.positions import along, counting, sizes_of
+from opset.adapters.positions import along, counting, merged, named, sizes_of
 from opset.adapters.shared import constant_ints, need_size, positive_axis
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
@@ -134,3 +134,18 @@ def expand_lowered(op: Builder, node: Node) -> Result:
     else:
         stretched = op.Cast(op.Equal(op.Shape(x), one), to=NUMBERS["int64"])
     return op.Tile(x, op.Add(one, op.Mul(stretched, op.Sub(shape, one))))
+
+
+@lower("ReverseSequence", since=10)
+def reverse_sequence_lowered(op: Builder, node: Node) -> Result:
+    """Gather each element of the first two axes from its sequence: backwards up to the length, in place after it."""
+    batch, time = node.attr("batch_axis"), node.attr("time_axis")
+    if {batch, time} != {0, 1} or node.need_rank(0) < 2:
+        raise Refusal("C103", "the batch and the time are the first two axes")
+    sizes = sizes_of(op, node, 0)[:2]
+    steps = along(op, counting(op, node, sizes[time]), time, 2)
+    lengths = along(op, node.input(1), batch, 2)
+    order = op.Where(op.Less(steps, lengths), op.Sub(op.Sub(lengths, op.const(1)), steps), steps)
+    sequences = along(op, counting(op, node, sizes[batch]), batch, 2)
+    first, second = (order, sequences) if time == 0 else (sequences, order)
+    return op.Gather(merged(op, node, 0, 2), op.Add(op.Mul(first, named(op, sizes[1])), second), axis=0)

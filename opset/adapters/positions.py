@@ -45,6 +45,60 @@ def product(op: Builder, sizes: Sequence[Size]) -> Size:
     return result
 
 
+def plus(op: Builder, a: Size, b: Size) -> Size:
+    """Return the sum of two sizes."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return b if a == 0 else a if b == 0 else op.Add(named(op, a), named(op, b))
+
+
+def minus(op: Builder, a: Size, b: Size) -> Size:
+    """Return the difference of two sizes."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    return a if b == 0 else op.Sub(named(op, a), named(op, b))
+
+
+def at_least(op: Builder, a: Size, low: Size) -> Size:
+    """Return the larger of two sizes."""
+    if isinstance(a, int) and isinstance(low, int):
+        return max(a, low)
+    a, low = named(op, a), named(op, low)
+    return op.Where(op.Less(a, low), low, a)
+
+
+def at_most(op: Builder, a: Size, high: Size) -> Size:
+    """Return the smaller of two sizes."""
+    if isinstance(a, int) and isinstance(high, int):
+        return min(a, high)
+    a, high = named(op, a), named(op, high)
+    return op.Where(op.Less(high, a), high, a)
+
+
+def elements_of(op: Builder, node: Node, index: int, count: int) -> list[Size]:
+    """Return the integers in a vector of `count` elements: numbers where it is constant."""
+    constant = node.constant(index)
+    if constant is not None and len(constant.values) == count:
+        return [int(value) for value in constant.values]
+    vector = node.input(index)
+    wide = vector if node.element(index) == "int64" else op.Cast(vector, to=NUMBERS["int64"])
+    return [op.Gather(wide, op.const(each), axis=0) for each in range(count)]
+
+
+def axis_table(op: Builder, node: Node, index: int, rank: int) -> str:
+    """Return a row for each of the axes in an input, with 1 at the axis and 0 elsewhere; a last row has zeros alone."""
+    axes = node.input(index) if node.element(index) == "int64" else op.Cast(node.input(index), to=NUMBERS["int64"])
+    front = op.Add(axes, op.Mul(is_negative(op, axes), op.const(rank)))
+    column = op.Reshape(op.Concat(front, op.const([-1]), axis=0), op.const([-1, 1]))
+    return op.Cast(op.Equal(column, op.const(list(range(rank)))), to=NUMBERS["int64"])
+
+
+def spread(op: Builder, values: str, table: str) -> str:
+    """Return values for some axes as values for all, 0 for those that no row of the table is about."""
+    column = op.Reshape(op.Concat(values, op.const([0]), axis=0), op.const([-1, 1]))
+    return summed(op, op.Mul(column, table), 0)
+
+
 def strides_of(op: Builder, sizes: Sequence[Size]) -> list[Size]:
     """Return the distance between neighbours along each axis, of elements in row-major order."""
     strides: list[Size] = [1]

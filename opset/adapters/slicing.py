@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from opset.adapters.positions import (
+    Size,
+    at_least,
+    at_most,
+    axis_table,
+    counting,
+    elements_of,
+    minus,
+    named,
+    plus,
+    product,
+    sizes_of,
+    spread,
+    summed,
+    vector_of,
+)
 from opset.adapters.shared import (
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
@@ -12,6 +29,7 @@ from opset.adapters.shared import (
     distinct_axes,
     float16,
     float32,
+    is_negative,
     need_size,
     positive_axis,
 )
@@ -36,24 +54,78 @@ def pad_11_up(op: Builder, node: Node) -> Result:
 
 @down("Pad", since=11)
 def pad_11_down(op: Builder, node: Node) -> Result:
-    """Known pads and a value that FLOAT holds become attributes; small integers are padded as floats."""
+    """Known pads and a value that FLOAT holds become attributes; small integers are padded as floats.
+
+    All else is padded by gathering.
+    """
     element = node.need_element(0)
     wide = element if element in FLOATS else {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element)
-    if wide is None:
-        raise Refusal("C202", f"version 2 of Pad takes floats, and none of them holds every {element}")
+    if wide is None or node.constant(1) is None:
+        return _padded(op, node, elements_of(op, node, 1, 2 * node.need_rank(0)))
     attributes: dict[str, Any] = {"pads": constant_ints(node, 1)}
     if node.attr("mode") == "constant" and node.input(2):
-        values = node.need_constant(2).values
-        if len(values) != 1:
-            raise Refusal("C103", f"the input 'constant_value' has {len(values)} values")
-        if float32(values[0]) != values[0] and not math.isnan(values[0]):
-            raise Refusal("C204", f"the value {values[0]} is no FLOAT, and the attribute is one")
-        attributes["value"] = values[0]
+        constant = node.constant(2)
+        if constant is not None and len(constant.values) != 1:
+            raise Refusal("C103", f"the input 'constant_value' has {len(constant.values)} values")
+        value = constant.values[0] if constant is not None else None
+        if value is None or (float32(value) != value and not math.isnan(value)):
+            return _padded(op, node, attributes["pads"])
+        attributes["value"] = value
     if wide == element:
         return op.copy(node, inputs=[node.input(0)], **attributes)
     x = op.Cast(node.input(0), to=NUMBERS[wide])
     (y,) = op.copy(node, inputs=[x], outputs=[op.fresh("wide")], **attributes)
     return op.Cast(y, to=NUMBERS[element])
+
+
+def _padded(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
+    """Return the data padded by gathering along one axis after the other; a constant is appended for it first."""
+    mode, sizes, y = node.attr("mode"), sizes_of(op, node, 0), node.input(0)
+    if mode not in ("constant", "edge", "reflect", "wrap"):
+        raise Refusal("C103", "the mode is none that Pad has")
+    if len(pads) != 2 * len(sizes):
+        raise Refusal("C103", f"there are {len(pads)} pads for {len(sizes)} axes")
+    value = ""
+    if mode == "constant":
+        element = node.need_element(0)
+        zero = {"bool": False, "string": ""}.get(element, 0)
+        value = op.Reshape(node.input(2) or op.const(zero, element, []), op.const([1] * len(sizes)))
+    for axis, size in enumerate(sizes):
+        before, after = pads[axis], pads[axis + len(sizes)]
+        if before == after == 0:
+            continue
+        if mode == "constant":
+            fill = op.Expand(value, vector_of(op, [*sizes[:axis], 1, *sizes[axis + 1 :]]))
+            y = op.Concat(y, fill, axis=axis)
+        more = [at_least(op, each, 0) for each in (before, after)]
+        first, last = (minus(op, kept, each) for kept, each in zip(more, (before, after), strict=True))
+        whole = minus(op, minus(op, size, first), last)
+        sizes[axis] = plus(op, plus(op, whole, more[0]), more[1])
+        positions = op.Sub(counting(op, node, sizes[axis]), named(op, more[0]))
+        source = _source(op, mode, positions, named(op, whole))
+        if first != 0:
+            source = op.Add(source, named(op, first))
+        if mode == "constant":
+            # What is outside is at the end of the axis.
+            outside = op.Or(op.Less(positions, op.const(0)), op.Not(op.Less(positions, named(op, whole))))
+            source = op.Where(outside, named(op, size), source)
+        y = op.Gather(y, source, axis=axis)
+    return y if y != node.input(0) else op.Identity(y)
+
+
+def _source(op: Builder, mode: str, positions: str, size: str) -> str:
+    """Return the indices of the elements to copy to positions, which are counted from the first element of the data."""
+    if mode == "constant":
+        return positions
+    zero, one = op.const(0), op.const(1)
+    if mode == "edge":
+        return str(at_most(op, at_least(op, positions, zero), op.Sub(size, one)))
+    if mode == "wrap":
+        return op.Mod(positions, size)
+    # Forwards and backwards again, without repeating either end.
+    turn = op.Mul(op.Sub(size, one), op.const(2))
+    forwards = op.Mod(positions, named(op, at_least(op, turn, 1)))
+    return str(at_most(op, forwards, op.Sub(turn, forwards)))
 
 
 @down("Pad", since=18)
@@ -62,6 +134,8 @@ def pad_18_down(op: Builder, node: Node) -> Result:
     if not node.input(3):
         return None
     rank = node.need_rank(0)
+    if node.constant(3) is None:
+        return op.copy(node, inputs=[node.input(0), _pads_of_all_axes(op, node, rank), node.input(2)])
     axes = distinct_axes(constant_ints(node, 3), rank)
     indices = {axis: index for index, axis in enumerate(axes)}
     zero = 2 * len(axes)
@@ -77,26 +151,40 @@ def pad_18_down(op: Builder, node: Node) -> Result:
     return op.copy(node, inputs=[node.input(0), pads, node.input(2)])
 
 
+def _pads_of_all_axes(op: Builder, node: Node, rank: int) -> str:
+    """Return the pads of all axes where those that they are for are computed."""
+    table = axis_table(op, node, 3, rank)
+    halves = op.Reshape(node.input(1), op.const([2, -1]))
+    return op.Concat(*[spread(op, op.Gather(halves, op.const(half), axis=0), table) for half in (0, 1)], axis=0)
+
+
 @down("Pad", since=19)
 def pad_19_down(op: Builder, node: Node) -> Result:
-    """The mode `wrap` was added; with known sizes and pads, it gathers known indices."""
+    """The mode `wrap` was added: it gathers known or computed indices."""
     if node.attr("mode") != "wrap":
         return None
     rank = node.need_rank(0)
+    if node.constant(1) is None or (node.input(3) and node.constant(3) is None):
+        computed = _pads_of_all_axes(op, node, rank) if node.input(3) else node.input(1)
+        return _padded(op, node, [op.Gather(computed, op.const(index), axis=0) for index in range(2 * rank)])
     axes = distinct_axes(constant_ints(node, 3), rank) if node.input(3) else list(range(rank))
     pads = constant_ints(node, 1)
     if len(pads) != 2 * len(axes):
         raise Refusal("C103", f"there are {len(pads)} pads for {len(axes)} axes")
     if any(count < 0 for count in pads):
         raise Refusal("C204", "negative pads are not defined for the mode wrap")
-    y = node.input(0)
-    for axis, before, after in zip(axes, pads, pads[len(axes) :], strict=False):
-        if not before and not after:
-            continue
-        size = need_size(node, 0, axis)
-        if not size or before + size + after > MAX_CONSTANT:
-            raise Refusal("C204", f"axis {axis} cannot be wrapped: size {size}, pads {before} and {after}")
-        y = op.Gather(y, op.const([position % size for position in range(-before, size + after)]), axis=axis)
+    given = {axis: (before, after) for axis, before, after in zip(axes, pads, pads[len(axes) :], strict=False)}
+    shape, y = node.shape(0) or (), node.input(0)
+    for axis, (before, after) in given.items():
+        size = shape[axis]
+        if not isinstance(size, int) or before + size + after > MAX_CONSTANT:
+            return _padded(op, node, [given.get(each, (0, 0))[end] for end in (0, 1) for each in range(rank)])
+        if not size and (before or after):
+            raise Refusal("C204", f"axis {axis} cannot be wrapped: its size is 0")
+    for axis, (before, after) in given.items():
+        if before or after:
+            size = need_size(node, 0, axis)
+            y = op.Gather(y, op.const([position % size for position in range(-before, size + after)]), axis=axis)
     return y
 
 
@@ -111,7 +199,9 @@ def slice_10_up(op: Builder, node: Node) -> Result:
 
 @down("Slice", since=10)
 def slice_10_down(op: Builder, node: Node) -> Result:
-    """Known bounds become attributes. With steps other than 1, elements are gathered where the size is known."""
+    """Known bounds become attributes. Elements are gathered with steps other than 1, and between computed bounds."""
+    if any(node.input(index) and node.constant(index) is None for index in range(1, 5)):
+        return _sliced_at_run_time(op, node)
     starts, ends = constant_ints(node, 1), constant_ints(node, 2)
     axes = constant_ints(node, 3) if node.input(3) else list(range(len(starts)))
     steps = constant_ints(node, 4) if node.input(4) else [1] * len(starts)
@@ -130,9 +220,81 @@ def slice_10_down(op: Builder, node: Node) -> Result:
         (y,) = op.copy(node, inputs=[y], outputs=[op.fresh("sliced")], **bounds)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step != 1:
-            indices = _indices(start, end, step, need_size(node, 0, axis))
-            y = op.Gather(y, op.const(indices), axis=axis)
+            size = sizes_of(op, node, 0)[positive_axis(axis, node.need_rank(0))]
+            if isinstance(size, int):
+                y = op.Gather(y, op.const(_indices(start, end, step, size)), axis=axis)
+            elif step == 0 or (step < 0 and (start < 0 or end in (2**31 - 1, 2**63 - 1))):
+                need_size(node, 0, axis)
+            else:
+                y = op.Gather(y, _computed_indices(op, node, size, start, end, step), axis=axis)
     return y
+
+
+def _sliced_at_run_time(op: Builder, node: Node) -> Result:
+    """Return what is between bounds that are computed, gathered along one axis after the other."""
+    rank, sizes = node.need_rank(0), sizes_of(op, node, 0)
+    stated = node.constant(3)
+    if node.input(3) and stated is None:
+        table = axis_table(op, node, 3, rank)
+        other = op.Sub(op.const(1), summed(op, table, 0))
+        vectors = [
+            name if node.element(index) == "int64" else op.Cast(name, to=NUMBERS["int64"])
+            for index, name in enumerate(node.inputs)
+            if index in (1, 2, 4) and name
+        ]
+        whole = [spread(op, vector, table) for vector in vectors]
+        whole[1] = op.Add(whole[1], op.Mul(other, vector_of(op, sizes)))
+        if len(whole) > 2:
+            whole[2] = op.Add(whole[2], other)
+        parts: list[list[Size]] = [
+            [op.Gather(vector, op.const(axis), axis=0) for axis in range(rank)] for vector in whole
+        ]
+        axes = list(range(rank))
+    else:
+        count = len(stated.values) if stated is not None else (node.shape(1) or (None,))[0]
+        if not isinstance(count, int):
+            count = (node.shape(2) or (None,))[0]
+        if not isinstance(count, int):
+            node.need_constant(1)
+            raise Refusal("C207", "it is not known how many axes are sliced", "state the axes as a constant")
+        parts = [elements_of(op, node, index, count) for index in (1, 2, 4) if node.input(index)]
+        axes = [int(axis) for axis in stated.values] if stated is not None else list(range(count))
+    steps = parts[2] if len(parts) > 2 else [1] * len(axes)
+    y = node.input(0)
+    for axis, start, end, step in zip(distinct_axes(axes, rank), parts[0], parts[1], steps, strict=True):
+        y = op.Gather(y, _computed_indices(op, node, sizes[axis], start, end, step), axis=axis)
+    return y
+
+
+def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Size, step: Size) -> str:
+    """Return the indices of a slice of an axis whose size or bounds are computed."""
+    if step == 0:
+        raise Refusal("C103", "a step is 0")
+    backwards: Size = int(step < 0) if isinstance(step, int) else is_negative(op, step)
+    # Backwards, the first element is at most the last one, and the end may be before the first one.
+    highest, lowest = minus(op, size, backwards), minus(op, 0, backwards)
+    first = at_most(op, at_least(op, _counted(op, start, size), 0), highest) if start != 0 or step != 1 else 0
+    bound = at_most(op, at_least(op, _counted(op, end, size), lowest), highest)
+    if step == 1:
+        count = minus(op, bound, first)
+    else:
+        span = minus(op, bound, first)
+        toward = plus(op, step, minus(op, product(op, [2, backwards]), 1)) if isinstance(step, int) else None
+        if toward is None:
+            sign = op.Sub(op.const(1), op.Mul(op.const(2), named(op, backwards)))
+            toward = op.Sub(named(op, step), sign)
+        count = op.Div(named(op, plus(op, span, toward)), named(op, step))
+    indices = counting(op, node, at_least(op, count, 0))
+    if step != 1:
+        indices = op.Mul(indices, named(op, step))
+    return indices if first == 0 else op.Add(indices, named(op, first))
+
+
+def _counted(op: Builder, index: Size, size: Size) -> Size:
+    """Return an index counted from the front."""
+    if isinstance(index, int):
+        return plus(op, index, size) if index < 0 else index
+    return op.Where(op.Less(index, op.const(0)), op.Add(index, named(op, size)), index)
 
 
 def _indices(start: int, end: int, step: int, size: int) -> list[int]:
@@ -154,10 +316,16 @@ def slice_11_down(op: Builder, node: Node) -> Result:
     """Axes could not be negative."""
     if not node.input(3):
         return None
-    axes = constant_ints(node, 3)
-    if all(axis >= 0 for axis in axes):
+    if node.constant(3) is None:
+        axes = node.input(3)
+        wide = axes if node.need_element(3) == "int64" else op.Cast(axes, to=NUMBERS["int64"])
+        wide = op.Add(wide, op.Mul(is_negative(op, wide), op.const(node.need_rank(0))))
+        front = wide if node.element(3) == "int64" else op.Cast(wide, to=NUMBERS["int32"])
+        return op.copy(node, inputs=[*node.inputs[:3], front, *node.inputs[4:]])
+    known = constant_ints(node, 3)
+    if all(axis >= 0 for axis in known):
         return None
-    front = op.const(distinct_axes(axes, node.need_rank(0)), node.need_constant(3).element)
+    front = op.const(distinct_axes(known, node.need_rank(0)), node.need_constant(3).element)
     inputs = list(node.inputs)
     inputs[3] = front
     return op.copy(node, inputs=inputs)
@@ -186,6 +354,19 @@ def split_2_down(op: Builder, node: Node) -> Result:
     """The meaning of an absent axis was not defined."""
     node.need_element(0)
     return op.copy(node, axis=node.attr("axis"))
+
+
+@down("Split", since=13)
+def split_13_down(op: Builder, node: Node) -> Result:
+    """Slice parts whose sizes are computed at run time; the attribute holds known ones."""
+    if not node.input(1) or node.constant(1) is not None:
+        return None
+    axis = op.const([node.attr("axis")])
+    parts, end = [], op.const([0])
+    for index in range(len(node.outputs)):
+        start, end = end, op.Add(end, op.Gather(node.input(1), op.const([index]), axis=0))
+        parts.append(op.Slice(node.input(0), start, end, axis))
+    return parts
 
 
 @up("Split", since=18)

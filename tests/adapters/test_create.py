@@ -312,3 +312,12 @@ def test_random_numbers_of_bfloat16_are_drawn_as_floats(converted, operator, att
     assert y.shape == ((2, 4) if operator == "Multinomial" else (2, 3))
     kinds = [each.i for part in after.graph.node if part.op_type == operator for each in part.attribute]
     assert BFLOAT16 not in kinds
+
+
+@pytest.mark.parametrize("k", [0, 1, -1, 9])
+@pytest.mark.parametrize("to", [8, 7])
+def test_eye_by_comparison(check, k, to):
+    for shapes in (None, {"x": ["a", "b"]}):
+        x = np.ones((3, 4), np.int64)
+        check(make_node("EyeLike", ["x"], ["y"], k=k), 9, to, {"x": x}, shapes=shapes)
+        check(make_node("EyeLike", ["x"], ["y"], k=k, dtype=1), 9, to, {"x": x}, shapes=shapes)

@@ -228,9 +228,16 @@ def test_the_number_becomes_an_input_of_one_dimension(check, version, to):
     check(names, to, 7, {"x": x}, {"k": np.array([2])}, expect=expect, operators=["TopK"], **outputs)
 
 
-def test_a_number_of_a_run_is_refused(refused):
-    node = make_node("TopK", ["x", "k"], ["y", "i"])
-    refused(node, 10, 9, {"x": DATA, "k": np.array([2])}, "C205", outputs=["y", "i"], kinds={"i": 7})
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_number_of_a_run_is_gathered(check, refused, axis, count):
+    outputs = {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    for to in (9, 8, 7):
+        for largest in (0, 1):
+            node = make_node("TopK", ["x", "k"], ["y", "i"], axis=axis, largest=largest)
+            check(node, 11, to, {"x": DATA, "k": np.array([count])}, **outputs)
+    node = make_node("TopK", ["x", "k"], ["y", "i"], axis=axis)
+    refused(node, 10, 9, {"x": DATA, "k": np.array([count])}, "C207", shapes={"x": [None, None, None]}, **outputs)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float32, np.float64])
@@ -327,4 +334,18 @@ def test_top_of_no_elements(check, refused):
     nothing = make_node("TopK", ["x", "k"], ["y", "i"])
     feeds, constants = {"x": DATA}, {"k": np.array([0], np.int64)}
     check(nothing, 11, 10, feeds, constants, outputs=["y", "i"])
-    refused(nothing, 10, 9, feeds, "C204", constants, outputs=["y", "i"])
+    check(nothing, 10, 9, feeds, constants, outputs=["y", "i"])
+    refused(nothing, 10, 9, {"x": DATA[..., :0]}, "C204", constants, outputs=["y", "i"])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2])
+@pytest.mark.parametrize("to", [8, 7])
+def test_one_hot_by_comparison(check, axis, to):
+    indices, values = np.array([[-4, 0, 2], [1, 3, -1]]), np.float32([1.5, np.nan])
+    hot = make_node("OneHot", ["i", "d", "v"], ["y"], axis=axis)
+    for feeds in (
+        {"i": indices, "d": np.array(3), "v": values}, {"i": indices[:0], "d": np.array([3]), "v": values},
+    ):  # fmt: skip
+        for shapes in (None, {"i": ["a", "b"]}):
+            kinds = {"y": TensorProto.FLOAT}
+            check(hot, 11, to, feeds, shapes=shapes, kinds=kinds)

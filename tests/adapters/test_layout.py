@@ -127,3 +127,13 @@ def test_expand_by_tile(check, shape, wanted):
     expand = node("Expand", ["x", "s"], ["y"])
     check(expand, 8, 7, {"x": x}, {"s": ints(*wanted)})
     check(expand, 8, 7, {"x": x, "s": ints(*wanted)}, shapes={"x": ["a", "b", "c"][: len(shape)]})
+
+
+@pytest.mark.parametrize("time", [0, 1])
+@pytest.mark.parametrize("to", [9, 8, 7])
+def test_sequences_are_gathered_backwards(check, time, to):
+    backwards = node("ReverseSequence", ["x", "n"], ["y"], time_axis=time, batch_axis=1 - time)
+    lengths = ints(2, 0, 1) if time == 0 else ints(3, 1)
+    for shapes in (None, {"x": ["a", "b", "c"]}):
+        for x in (X, X.astype(np.int64), X[:, :, 0]):
+            check(backwards, 10, to, {"x": x, "n": lengths}, shapes=shapes and {"x": list("abc")[: x.ndim]})

@@ -64,13 +64,15 @@ def test_extreme_integers_survive_padding_as_floats(check):
     check(node("Pad", ["x", "p"], ["y"]), 11, 10, {"x": x}, {"p": ints(0, 1, 0, 1)})
 
 
-def test_what_pad_refuses_below_11(refused):
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+def test_pads_that_no_attribute_holds(check, refused, to):
     pad = node("Pad", ["x", "p", "v"], ["y"])
-    big = {"p": ints(0, 0, 1, 0, 0, 0), "v": np.array(2**24 + 1, np.int32)}
-    refused(pad, 11, 10, {"x": X.astype(np.int32)}, "C204", big)
-    refused(pad, 11, 10, {"x": X.astype(np.int64)}, "C202", {**big, "v": np.array(1, np.int64)})
-    refused(pad, 11, 10, {"x": X.astype(np.float64)}, "C204", {**big, "v": np.array(0.1)})
-    refused(node("Pad", ["x", "p"], ["y"]), 11, 10, {"x": X, "p": ints(*PADS)}, "C205")
+    pads = {"p": ints(0, 2, 1, -1, 0, 1)}
+    wide, exact = X.astype(np.int64) + 2**60, X.astype(np.float64)
+    check(pad, 11, to, {"x": X.astype(np.int32)}, {**pads, "v": np.array(2**24 + 1, np.int32)})
+    check(pad, 11, to, {"x": wide}, {**pads, "v": np.array(1)})
+    check(pad, 11, to, {"x": exact}, {**pads, "v": np.array(0.1)})
+    refused(pad, 11, to, {"x": X}, "C103", {**pads, "v": np.float32([1, 2])})
 
 
 def test_booleans_are_padded_as_bytes(check):
@@ -91,9 +93,35 @@ def test_pads_of_some_axes(check, axes, known):
     check(node("Pad", ["x", "p", "", "a"], ["y"], mode="edge"), 18, 17, feeds, constants)
 
 
+def numpy_pad(x, pads, mode):
+    """Return the data cropped, then padded, by numpy."""
+    rank = x.ndim
+    x = x[
+        tuple(slice(max(-a, 0), size + min(b, 0)) for a, b, size in zip(pads[:rank], pads[rank:], x.shape, strict=True))
+    ]
+    return np.pad(x, [(max(a, 0), max(b, 0)) for a, b in zip(pads[:rank], pads[rank:], strict=True)], mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
+@pytest.mark.parametrize("to", [18, 17, 10, 9, 8, 7])
+@pytest.mark.parametrize("shapes", [None, {"x": ["a", "b", "c"]}])
+def test_computed_pads(check, mode, to, shapes):
+    pad, some = node("Pad", ["x", "p"], ["y"], mode=mode), node("Pad", ["x", "p", "", "a"], ["y"], mode=mode)
+    for pads in ([0, 1, 2, 1, 0, 3], [0] * 6, [0, -1, 1, 0, 1, -1]):
+        if mode == "wrap" and min(pads) < 0:
+            continue
+        check(pad, 19, to, {"x": X, "p": ints(*pads)}, shapes=shapes, expect=[numpy_pad(X, pads, mode)])
+        check(pad, 19, to, {"x": X}, {"p": ints(*pads)}, shapes=shapes, expect=[numpy_pad(X, pads, mode)])
+        expect = [numpy_pad(X, [pads[1], 0, pads[0], pads[3], 0, pads[2]], mode)]
+        check(some, 19, to, {"x": X, "p": ints(*pads[:4]), "a": ints(-1, 0)}, shapes=shapes, expect=expect)
+    if mode == "constant":
+        check(pad, 19, to, {"x": X[:0], "p": ints(1, 0, 0, 1, 0, 0)}, shapes=shapes, expect=[np.zeros_like(X)])
+        for kind in (np.int64, np.bool_):
+            check(pad, 19, to, {"x": X.astype(kind), "p": ints(0, 1, 0, 0, 0, 1)}, shapes=shapes)
+
+
 def test_axes_of_pad_have_to_be_known(refused):
     pad = node("Pad", ["x", "p", "", "a"], ["y"])
-    refused(pad, 18, 17, {"x": X, "a": ints(1)}, "C205", {"p": ints(1, 1)})
     refused(pad, 18, 17, {"x": X}, "C207", {"p": ints(1, 1), "a": ints(1)}, **unranked("x"))
     for axes, pads in (([1, -2], [0] * 4), ([3], [0] * 2), ([0], [0] * 3)):
         refused(pad, 18, 17, {"x": X}, "C103", {"p": ints(*pads), "a": ints(*axes)})
@@ -110,7 +138,8 @@ def test_wrapping_of_some_axes_of_any_type(check, refused):
     wrap = node("Pad", ["x", "p", "", "a"], ["y"], mode="wrap")
     expect = [np.pad(text, [(0, 0), (1, 2)], mode="wrap")]
     check(wrap, 19, 17, {"x": text}, {"p": ints(1, 2), "a": ints(-1)}, expect=expect)
-    refused(wrap, 19, 17, {"x": X}, "C207", {"p": ints(1, 2), "a": ints(-1)}, shapes={"x": [2, 3, "N"]})
+    expect = [np.pad(X, [(0, 0), (0, 0), (1, 2)], mode="wrap")]
+    check(wrap, 19, 17, {"x": X}, {"p": ints(1, 2), "a": ints(-1)}, shapes={"x": [2, 3, "N"]}, expect=expect)
     refused(wrap, 19, 17, {"x": X}, "C204", {"p": ints(-1, 2), "a": ints(-1)})
     refused(wrap, 19, 17, {"x": X[:, :, :0]}, "C204", {"p": ints(1, 2), "a": ints(-1)})
 
@@ -146,11 +175,12 @@ def test_steps_beside_plain_bounds(check, refused):
     step = node("Slice", ["x", "s", "e", "a", "t"], ["y"])
     check(step, 13, 9, {"x": X}, constants, operators=["Slice", "Gather", "Gather"])
     check(step, 13, 9, {"x": X}, {**constants, "t": ints(1, 1, 1)}, operators=["Slice"])
-    refused(step, 13, 9, {"x": X}, "C207", constants, shapes={"x": [2, 3, "N"]})
+    check(step, 13, 9, {"x": X}, constants, shapes={"x": [2, 3, "N"]})
+    refused(step, 13, 9, {"x": X}, "C207", {**constants, "e": ints(2, 3, BIG)}, shapes={"x": [2, 3, "N"]})
     refused(step, 13, 9, {"x": X}, "C204", {**constants, "s": ints(1, 0, -9)})
     refused(step, 13, 9, {"x": X}, "C103", {**constants, "t": ints(1, 0, 1)})
     refused(step, 13, 9, {"x": X}, "C103", {**constants, "t": ints(1, 1)})
-    refused(step, 13, 9, {"x": X, "s": ints(1, 0, 3)}, "C205", {k: v for k, v in constants.items() if k != "s"})
+    check(step, 13, 9, {"x": X, "s": ints(1, 0, 3)}, {k: v for k, v in constants.items() if k != "s"})
 
 
 def test_negative_axes_of_slice(check, refused):
@@ -160,7 +190,7 @@ def test_negative_axes_of_slice(check, refused):
     assert len(after.graph.initializer) == 2 and after.graph.node[-1].op_type == "Slice"
     check(node("Slice", ["x", "s", "e"], ["y"]), 11, 10, {"x": ROW}, constants, operators=["Slice"])
     refused(slicing, 11, 10, {"x": X}, "C207", constants, **unranked("x"))
-    refused(slicing, 11, 10, {"x": X, "a": ints(1)}, "C205", {"s": ints(1), "e": ints(3)})
+    check(slicing, 11, 10, {"x": X, "a": ints(-2)}, {"s": ints(1), "e": ints(3)})
 
 
 def test_sizes_of_split_were_an_input_of_the_type_of_the_data(check, refused):
@@ -224,3 +254,33 @@ def test_slicing_backwards_to_the_largest_end(refused, end):
 def test_last_inputs_left_empty_are_cut_off(check, inputs):
     after = check(node("Pad", inputs, ["y"]), 18, 13, {"x": X}, {"p": ints(1, 0, 0, 0, 2, 0), "v": np.float32(2)})
     assert len(after.graph.node[-1].input) <= 3
+
+
+@pytest.mark.parametrize("computed", ["s", "se", "sea", "seat", "t"])
+@pytest.mark.parametrize("to", [9, 8, 7])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_computed_bounds(check, computed, to, dynamic):
+    shapes = {"x": ["a", "b", "c"]} if dynamic else None
+    rng = np.random.default_rng(0)
+    step = node("Slice", ["x", "s", "e", "a", "t"], ["y"])
+    for number in range(8):
+        count = rng.integers(1, 4)
+        bounds = {"s": rng.integers(-6, 6, count), "e": rng.integers(-6, 6, count)}
+        bounds["a"] = rng.permutation(3)[:count] - 3 * rng.integers(0, 2, count)
+        bounds["t"] = rng.choice([1, 2, 3, -1, -2], count) if number % 2 else np.ones(count, np.int64)
+        if not number % 2:
+            bounds["s"][0], bounds["e"][0] = -(2**62), BIG
+        kind = np.int32 if number == 3 else np.int64
+        feeds = {"x": X} | {name: bounds.pop(name).astype(kind) for name in computed}
+        check(step, 13, to, feeds, {name: value.astype(kind) for name, value in bounds.items()}, shapes=shapes)
+    empty = {"x": X[:0], "s": ints(-1), "e": ints(-5), "t": ints(-1)}
+    check(step, 13, to, empty, {"a": ints(0)}, shapes=shapes)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("to", [12, 11, 9, 8, 7])
+def test_computed_sizes_of_parts(check, axis, to):
+    split = node("Split", ["x", "s"], ["y", "z", "w"], axis=axis)
+    for shapes in (None, {"x": ["a", "b", "c"]}):
+        sizes = ints(1, 0, X.shape[axis] - 1)
+        check(split, 13, to, {"x": X, "s": sizes}, outputs=["y", "z", "w"], shapes=shapes)
