@@ -246,6 +246,8 @@ def attention_lowered(op: Builder, node: Node) -> Result:
     cap = node.attr("softcap")
     stages.append(op.Mul(op.Tanh(op.Div(stages[0], limit := op.const(cap, wide, []))), limit) if cap > 0 else stages[0])
     stages.append(_masked(op, node, stages[1], wide))
+    # What inference finds of masks by older operators may be less: the rank that axes need.
+    op.state(stages[2], wide, (None, None, None, None))
     weights = _softmax_in(op, node, stages[2], element, wide)
     if stages[2] != stages[1]:
         # A query that may attend to nothing gets zeros; Softmax makes NaN of such rows.
