@@ -259,7 +259,7 @@ def test_attention_by_its_formula(check, known, past, flat, mask, causal):
         shapes |= {"past_key": [None] * 4, "past_value": [None] * 4}
     outputs = OUTPUTS[:3] if past else OUTPUTS[:1]
     made = node(feeds, outputs, is_causal=causal)
-    for to in (22, LOW):
+    for to in (22, LOW, 7):
         check(made, 23, to, feeds, outputs=outputs, shapes=shapes, **TOLERANCE)
 
 
