@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.errors import Finding, SchemaError, printable
 from opset.model.attributes import attribute_type
 from opset.schemas.bodies import body_nodes
-from opset.schemas.loader import Operator
-from opset.schemas.model import SINGLE, Attribute, FunctionBody, OpSchema
+from opset.schemas.model import SINGLE, VARIADIC, Attribute, FunctionBody, OpSchema
 from opset.schemas.names import near_miss, normalised, shown
 from opset.schemas.signature import arity_misfits, attribute_misfits
+
+if TYPE_CHECKING:
+    from opset.schemas.loader import Operator
 
 Versions = Callable[[str, str], Sequence[OpSchema]]
 """All versions of an operator, by domain and name, oldest first."""
@@ -31,20 +33,35 @@ class _Use(NamedTuple):
     last: int
 
 
-def body_is_complete(operator: Operator, versions: Versions) -> Iterator[Finding]:
-    """A body can be read (S233), defines each name once and before its use, and computes all outputs (S234)."""
+def faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
+    """Yield what is wrong with the function bodies of one version, by themselves."""
+    place = f"{shown(schema.domain)}.{schema.name} {schema.since_version}, function"
+    for body in schema.function:
+        yield from _faults(_Use(schema, body, place, NEWEST), versions)
+
+
+def bodies_are_right(operator: Operator, versions: Versions) -> Iterator[Finding]:
+    """Each body can be read (S233), is complete (S234), and what it uses and refers to is there (S235, S236)."""
     for use in _uses(operator):
-        try:
-            nodes = body_nodes(use.body.nodes)
-        except SchemaError as error:
-            found = error.findings[0]
-            yield found._replace(place=use.place, why=f"at {found.place} of its nodes, {found.why}")
-            continue
-        for message in _misnamed(use.schema, use.body, nodes):
-            yield Finding("S234", message, place=use.place)
+        yield from _faults(use, versions)
+
+
+def _faults(use: _Use, versions: Versions) -> Iterator[Finding]:
+    try:
+        nodes = body_nodes(use.body.nodes)
+    except SchemaError as error:
+        found = error.findings[0]
+        yield found._replace(place=use.place, why=f"at {found.place} of its nodes, {found.why}")
+        return
+    for message in _misnamed(use.schema, use.body, nodes):
+        yield Finding("S234", message, place=use.place)
+    yield from _uses_of_operators(use, nodes, versions)
+    yield from _references(use, nodes)
 
 
 def _misnamed(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Iterator[str]:
+    if any(each.option == VARIADIC for each in (*schema.inputs, *schema.outputs)):
+        yield "an operator with a variadic input or output has no body in text"
     known = {each.name for each in schema.inputs}
     unread: set[str] = set()
     for node in nodes:
@@ -65,22 +82,24 @@ def _misnamed(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Ite
         yield f"the body computes {name!r}, which nothing uses"
 
 
-def body_uses_what_is_there(operator: Operator, versions: Versions) -> Iterator[Finding]:
+def _uses_of_operators(use: _Use, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
     """What a body uses exists, and takes what it is given, at all opsets at which the body serves (S235)."""
-    for use in _uses(operator):
-        for node in _nodes(use.body) if use.body.opset <= use.last else ():
-            absent = {name for name, form in use.body.where if form == "absent"}
-            optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
-            optional -= {name for name, form in use.body.where if form == "given"}
-            inputs = ["" if name in absent | optional else name for name in node.input]
-            for message in itertools.islice(_unfit(use, node, inputs, versions), 1):
-                yield Finding("S235", f"the body of opset {use.body.opset} {message}", place=use.place)
+    absent = {name for name, form in use.body.where if form == "absent"}
+    optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
+    optional -= {name for name, form in use.body.where if form == "given"}
+    for node in nodes if use.body.opset <= use.last else ():
+        inputs = ["" if name in absent | optional else name for name in node.input]
+        for message in itertools.islice(_unfit(use, node, inputs, versions), 1):
+            yield Finding("S235", f"the body of opset {use.body.opset} {message}", place=use.place)
 
 
 def _unfit(use: _Use, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
     name, domain = node.op_type, normalised(node.domain)
     if domain not in ("", use.schema.domain):
         yield f"uses the domain {printable(domain)}, and may use ai.onnx and its own alone"
+        return
+    if any(attribute_type(each).startswith("graph") for each in node.attribute):
+        yield f"has {printable(name)} with a graph, which bodies do not hold"
         return
     known = versions(domain, name)
     serving = _serving(use, domain, name, known)
@@ -107,30 +126,35 @@ def _serving(use: _Use, domain: str, name: str, known: Sequence[OpSchema]) -> Se
     return found if found and found[0].since_version <= first else ()
 
 
-def body_refers_to_attributes(operator: Operator, versions: Versions) -> Iterator[Finding]:
-    """The attributes that a body refers to are of the type that it needs, and a Constant of one has a value (S236)."""
-    for use in _uses(operator):
-        for node in _nodes(use.body):
-            for attribute in filter(lambda each: each.ref_attr_name, node.attribute):
-                name = attribute.ref_attr_name
-                declared = use.schema.attributes.get(name)
-                if declared is None:
-                    help = near_miss(name, use.schema.attributes)
-                    message = f"the body refers to the attribute {name!r}, which the operator does not have"
-                    yield Finding("S236", message, place=use.place, help=help)
-                elif declared.type != attribute_type(attribute):
-                    message = f"the body takes {name!r} for {attribute_type(attribute)}, and it is {declared.type}"
-                    yield Finding("S236", message, place=use.place)
-                elif node.op_type == "Constant" and _may_be_absent(declared, use.body):
-                    message = f"the body makes a Constant of {name!r}, which may have no value"
-                    yield Finding("S236", message, place=use.place, help=f"add 'where: {{{name}: given}}'")
+def _references(use: _Use, nodes: Sequence[Any]) -> Iterator[Finding]:
+    """The attributes that a body refers to are of the type that it needs, those of a Constant have a value (S236)."""
+    for node in nodes:
+        if node.op_type == "Constant" and not _is_plain(node):
+            yield Finding("S236", "a Constant has one attribute, 'value' or 'value_' and a type", place=use.place)
+        for attribute in filter(lambda each: each.ref_attr_name, node.attribute):
+            name = attribute.ref_attr_name
+            declared = use.schema.attributes.get(name)
+            if declared is None:
+                help = near_miss(name, use.schema.attributes)
+                message = f"the body refers to the attribute {name!r}, which the operator does not have"
+                yield Finding("S236", message, place=use.place, help=help)
+            elif declared.type != attribute_type(attribute):
+                message = f"the body takes {name!r} for {attribute_type(attribute)}, and it is {declared.type}"
+                yield Finding("S236", message, place=use.place)
+            elif node.op_type == "Constant" and _may_be_absent(declared, use.body):
+                message = f"the body makes a Constant of {name!r}, which may have no value"
+                yield Finding("S236", message, place=use.place, help=f"add 'where: {{{name}: given}}'")
+
+
+def _is_plain(node: Any) -> bool:
+    return len(node.attribute) == 1 and node.attribute[0].name.startswith("value")
 
 
 def _may_be_absent(attribute: Attribute, body: FunctionBody) -> bool:
     return attribute.default is None and not attribute.required and (attribute.name, "given") not in body.where
 
 
-def body_is_used(operator: Operator, versions: Versions) -> Iterator[Finding]:
+def bodies_are_used(operator: Operator, versions: Versions) -> Iterator[Finding]:
     """Bodies are in the order of their opsets, the highest first, and none hides another one (S237)."""
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "function")
@@ -192,4 +216,4 @@ def _uses(operator: Operator) -> Iterator[_Use]:
             higher[key] = body.opset - 1
 
 
-BODY_RULES = (body_is_complete, body_uses_what_is_there, body_refers_to_attributes, body_is_used)
+BODY_RULES = (bodies_are_right, bodies_are_used)

@@ -150,7 +150,7 @@ class _Splicing:
         """Return a value in the element type of another one: a constant as a constant of that type."""
         element = self.elements.get(like)
         if element is None:
-            raise unknown_type(self.names[like])
+            raise unknown_type(self.names.get(like, like))
         value = self.constants.get(name) if name not in self.names else None
         if value is not None:
             try:

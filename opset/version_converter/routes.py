@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum, auto
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
+from opset.errors import KEPT, SchemaError
 from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas import quirks
@@ -169,16 +171,24 @@ class Routes:
             return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
         return Step(source, source, since - 1, derive(source, source, Change()), hook.function, "", True, lowers=True)
 
-
     def _by_body(self, source: OpSchema, first: OpSchema, version: int) -> Step | None:
-        """Return the step that expresses an operator by its function body, None where it has none or a lowering."""
+        """Return the step that expresses an operator by its function body, None where it has none or a lowering.
+
+        Raises SchemaError S233 to S236 where the body of an operator of one's own is wrong.
+        """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
             return None
         if not source.domain and not source.function_bodies(version):
             return None
-        from opset.version_converter.bodies import lower_by_body  # it reads text, which few conversions need
+        # What reads text is imported where it is needed.
+        from opset.schemas.body_rules import faults
+        from opset.version_converter.bodies import lower_by_body
 
+        if not self._registry.is_standard(source.name, source.domain):
+            versions = self._registry.versions
+            if found := list(islice(faults(source, lambda domain, name: versions(name, domain)), KEPT)):
+                raise SchemaError(found)
         derived = derive(source, source, Change())
         return Step(source, source, version, derived, lower_by_body, "", True, lowers=True)
 

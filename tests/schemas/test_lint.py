@@ -175,6 +175,14 @@ BROKEN = {
     "S235 attribute at a later opset": (with_body(("opset: 13", "Y = ReduceMax <axes = [1]> (X)")), "S235 20:3", ""),
     "S235 arity": (with_body(("opset: 13", "Y = Mul (X)")), "S235 20:3", ""),
     "S235 domain": (with_body(("opset: 13", "Y = other.Mul (X, by)")), "S235 20:3", ""),
+    "S235 graph": (
+        with_body(("opset: 13", "Y = If <then_branch = t () => (a) {}, else_branch = e () => (b) {}> (X)")),
+        "S235 20:3",
+        "",
+    ),
+    "S236 constant": (
+        with_body(("opset: 13", "a = Constant <value_int = 1, value_float = 1.0> () Y = Add (X, a)")), "S236 20:3", ""
+    ),
     "S236 unknown": (
         with_body(("opset: 13", "Y = Concat <axis: int = @axes> (X, by)")), "S236 20:3", "did you mean axis?"
     ),

@@ -5,6 +5,7 @@ import pytest
 
 import opset
 from opset import ConversionError, ReferenceEvaluator
+from opset.errors import SchemaError
 from opset.extend import parse_model
 from opset.model.syntax import parse_node
 from opset.opsets.registry import get_schema
@@ -73,3 +74,67 @@ def test_a_function_body_computes_as_a_local_function():
     feeds = {"x": np.array([-1, 0, 2], np.float32)}
     (expected,) = ReferenceEvaluator(model("y = Elu <alpha = 2.0> (x)", 20)).run(None, feeds)
     np.testing.assert_allclose(ReferenceEvaluator(given).run(None, feeds)[0], expected, rtol=1e-6)
+
+
+OWN = """\
+operator: Half
+family: acme
+versions:
+- since: 1
+  doc: Halves, or multiplies.
+  inputs:
+  - {name: X, type: T, doc: values}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  attributes:
+    by: {type: float, default: 0.5, doc: factor}
+  types:
+    T: [float, float16, int32]
+  function:
+  - opset: 7
+    types: {T: [float, float16]}
+    nodes: |
+      by_float = Constant <value_float: float = @by> ()
+      factor = CastLike (by_float, X)
+      Y = Mul (X, factor)
+"""
+
+
+def own(folder, text, type_="float"):
+    """Lower a node of an operator of the folder com.acme."""
+    (folder / "com.acme").mkdir()
+    (folder / "com.acme" / "Half.yaml").write_text(text)
+    given = model("y = com.acme.Half (x)", 13, f"{type_}[3]")
+    given.opset_import.add(domain="com.acme", version=1)
+    return opset.lower(given, ["com.acme.Half"], schemas=[folder])
+
+
+def test_operators_of_ones_own_have_bodies(tmp_path):
+    found = own(tmp_path, OWN)
+    assert [node.op_type for node in found.graph.node] == ["Constant", "Mul"]
+    feeds = {"x": np.array([-1, 0, 2], np.float32)}
+    np.testing.assert_array_equal(ReferenceEvaluator(found).run(None, feeds)[0], feeds["x"] / 2)
+
+
+def test_a_type_that_no_body_is_right_for(tmp_path):
+    with pytest.raises(ConversionError) as caught:
+        own(tmp_path, OWN, "int32")
+    assert (caught.value.code, caught.value.why) == ("C202", "nothing expresses Half exactly in int32")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("Y = Mul (X", "S233"),
+        ("Y = Mul (X, Z)", "S234"),
+        ("Z = Mul (X, X)", "S234"),
+        ("Y = Mul <axis = 1> (X, factor)", "S235"),
+        ("Y = Mull (X, factor)", "S235"),
+        ("a = Constant <value_float: float = @c> () b = Mul (a, factor) Y = Mul (X, b)", "S236"),
+        ("a = Constant <sparse_value: sparse_tensor = @c> () b = Mul (a, factor) Y = Mul (X, b)", "S236"),
+    ],
+)
+def test_a_wrong_body_is_an_error_of_the_schema(line, code, tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        own(tmp_path, OWN.replace("Y = Mul (X, factor)", line))
+    assert caught.value.code == code
