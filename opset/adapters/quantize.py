@@ -289,7 +289,8 @@ def _laid_out(op: Builder, node: Node, index: int) -> str:
     value, rank = node.input(index), node.need_rank(SCALE)
     if rank == 0:
         return value
-    if op.version < 10:
+    shape = node.shape(SCALE)
+    if op.version < 10 and not (shape is not None and len(shape) == 1 and isinstance(shape[0], int) and shape[0] > 1):
         return _scalar(op, value)
     if _blocked(node):
         axis = positive_axis(node.attr("axis"), node.need_rank(X))
@@ -297,8 +298,8 @@ def _laid_out(op: Builder, node: Node, index: int) -> str:
     if rank > 1:
         raise Refusal("C103", f"the scale has {rank} dimensions and no 'block_size'")
     dimensions = node.need_rank(X)
-    # A vector may have an axis that is out of range.
-    axis = positive_axis(node.attr("axis"), dimensions) if dimensions != 1 else 0
+    # A vector may have an axis that is out of range. Before version 13, runtimes take scales for the indices of axis 1.
+    axis = positive_axis(node.attr("axis", 1), dimensions) if dimensions != 1 else 0
     trailing = dimensions - 1 - axis
     return op.Reshape(value, op.const([-1] + [1] * trailing)) if trailing else value
 

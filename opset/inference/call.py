@@ -59,6 +59,12 @@ class Call:
         self.memory: dict[str, Any] = {}
         """What a rule with graphs noted when it inferred this node in an earlier turn of a loop around it."""
 
+    def again(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
+        """Return the same node by another schema and with other types of its inputs; what it reads counts for both."""
+        other = Call(schema, self.names, self.output_count, types, self._find, self._constant)
+        other.reads, other.doubts, other.memory = self.reads, self.doubts, self.memory
+        return other
+
     @property
     def version(self) -> int:
         """The version of the operator, its since_version."""

@@ -54,6 +54,7 @@ class Engine:
         use_stated: bool = True,
         cautious: bool = False,
         limited: bool = False,
+        strict: bool = False,
         index: ModelIndex | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -61,7 +62,8 @@ class Engine:
 
         Without `use_stated`, types that the model states are ignored, those of inputs aside. If `cautious`, stated
         sizes count for inputs alone: value_info of a model whose batch has become variable may still be that of the
-        batch with which it was exported. If `limited`, `run` raises Exhausted where the budget is used up.
+        batch with which it was exported. If `limited`, `run` raises Exhausted where the budget is used up. If
+        `strict`, what runtimes accept against the standard does not fit its operator.
 
         Raises ModelError where the model is malformed.
         """
@@ -75,7 +77,7 @@ class Engine:
         self.constants = Constants(model)
         self.scopes: dict[Any, Scope] = {}
         self._progress = progress
-        self._operators = Operators(registry, data_prop)
+        self._operators = Operators(registry, data_prop, strict)
         self._stated = StatedTypes(self.sizes, ignored=not use_stated, inputs_only=cautious)
         self._nodes = Nodes(self.constants, check_type)
         self._subgraphs = Subgraphs(self._nodes, self.constants, self._stated)
@@ -175,7 +177,9 @@ class Engine:
 
     def _keep(self, scope: Scope, index: int, outcome: Outcome) -> None:
         """Keep what was inferred of a node."""
-        found, constants, doubts, problems, has_unnamed = outcome
+        found, constants, doubts, problems, has_unnamed, warnings = outcome
+        if warnings:
+            scope.warnings[index] = warnings
         if doubts:
             scope.doubts[index] = doubts
         if problems:

@@ -21,6 +21,7 @@ from opset.inference.outcomes import (
     signature_types,
 )
 from opset.inference.scopes import Scope
+from opset.inference.tolerance import mended
 from opset.inference.types import Type, shape_of_dims, tensor
 from opset.inference.work import NEW, work
 from opset.model.attributes import attribute_value
@@ -151,16 +152,25 @@ class Nodes:
         work(NEW + sum([len(each.shape) for each in call.types if each is not None and each.shape]))
         problems = self.misfits(call.schema, call.names, call.types)
         result: Any = []
+        warnings: tuple[str, ...] = ()
+        data = inference.data
         try:
             check_declared(call)
             result = inference.rule.function(call)
-        except (Violation, Unknown, TooComplex, *MALFORMED) as error:
+        except Violation as violation:
+            tolerated = _tolerated(call, inference)
+            if tolerated is None:
+                problems += problems_of(call, violation)
+            else:
+                assert inference.quirk is not None and inference.fallback is not None
+                (call, result), warnings, data = tolerated, (inference.quirk.form,), inference.fallback.data
+        except (Unknown, TooComplex, *MALFORMED) as error:
             problems += problems_of(call, error)
         types, more = complete(result, signature_types(inference, output_count, call.types), call)
         constants: tuple[Constant | None, ...] = ()
-        if inference.data is not None and not problems:
-            constants = self._constants.computed(call, inference.data, types, followed)
-        return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed(types))
+        if data is not None and not problems:
+            constants = self._constants.computed(call, data, types, followed)
+        return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed(types), warnings)
 
     def misfits(
         self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]
@@ -172,6 +182,22 @@ class Nodes:
             (None if type_ is None else type_.text) if name else "" for name, type_ in zip(names, inputs, strict=True)
         ]
         return tuple([Problem("I202", each.what, each.why) for each in misfits(schema, inputs=texts)])
+
+
+def _tolerated(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
+    """Return a node in a form that runtimes accept as the call that means the same, and what its rule returned."""
+    other = inference.fallback
+    if other is None or other.schema is None or other.rule is None:
+        return None
+    again = call.again(other.schema, mended(call.schema.name, call.types))
+    try:
+        check_declared(again)
+        return again, other.rule.function(again)
+    except Unknown as error:
+        again.doubt(str(error))
+        return again, []
+    except (Violation, TooComplex, *MALFORMED):
+        return None
 
 
 def _memo(

@@ -9,6 +9,7 @@ from opset.inference.outcomes import OperatorInference
 from opset.inference.registration import RuleLookup
 from opset.model.index import Operator
 from opset.opsets.registry import Registry
+from opset.schemas import quirks
 from opset.schemas.model import OpSchema
 from opset.schemas.names import normalised, shown
 
@@ -16,9 +17,12 @@ from opset.schemas.names import normalised, shown
 class Operators:
     """Finds schemas and rules, once for each operator and version."""
 
-    def __init__(self, registry: Registry, follow_data: bool) -> None:
-        """Take the registry; with `follow_data`, elements of small tensors are computed, too."""
-        self._registry, self._follow_data = registry, follow_data
+    def __init__(self, registry: Registry, follow_data: bool, strict: bool = False) -> None:
+        """Take the registry; with `follow_data`, elements of small tensors are computed, too.
+
+        If `strict`, what runtimes accept against the standard does not fit its operator.
+        """
+        self._registry, self._follow_data, self._strict = registry, follow_data, strict
         self._rules = RuleLookup(registry)
         self._tables: dict[tuple[tuple[str, int], ...], dict[Operator, OperatorInference]] = {}
         self._by_schema: dict[OpSchema, OperatorInference] = {}
@@ -34,6 +38,9 @@ class Operators:
         version = imports.get(domain, 0)
         schema = self._registry.schema(op_type, version, domain)
         name, shown_domain = brief(op_type), brief(shown(domain))
+        alias = quirks.alias(op_type, version) if schema is None and not domain and not self._strict else None
+        if alias is not None and alias.stand_in is not None:
+            schema = self._registry.schema(*alias.stand_in)
         if schema is None:
             if domain not in imports:
                 return OperatorInference(None, why=f"the domain {shown_domain} is not imported")
@@ -45,7 +52,14 @@ class Operators:
         if rule is None:
             left_out = self._rules.left_out(domain)
             why = left_out or f"there is no rule for the outputs of {name} {schema.since_version}"
-        return OperatorInference(schema, rule, self._rules.find_data(schema) if self._follow_data else None, why)
+        data = self._rules.find_data(schema) if self._follow_data else None
+        found = OperatorInference(schema, rule, data, why)
+        quirk = quirks.of_values(op_type, version) if not domain and not self._strict else None
+        if quirk is not None:
+            found.quirk, found.fallback = quirk, OperatorInference(schema, rule, data)
+            if quirk.stand_in is not None:
+                found.fallback = self.find(operator, {**imports, "": quirk.stand_in[1]})
+        return found
 
     def of_schema(self, schema: OpSchema) -> OperatorInference:
         """Return how nodes that are not part of the model are inferred: by the schema and their types alone."""

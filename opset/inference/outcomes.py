@@ -16,6 +16,7 @@ from opset.inference.types import shown as shown_shape
 from opset.opsets.hooks import Hook
 from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema
+from opset.schemas.quirks import Quirk
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a rule raises for a node that it is not written for: a missing input, an attribute of another type."""
@@ -40,6 +41,8 @@ class Outcome(NamedTuple):
     problems: tuple[Problem, ...] = ()
     has_unnamed: bool = False
     """Whether sizes in `types` are None, since they depend on data; they get a name for each node."""
+    warnings: tuple[str, ...] = ()
+    """What the nodes have that only runtimes accept."""
 
 
 class GraphRequest(NamedTuple):
@@ -92,6 +95,9 @@ class OperatorInference:
     rule: Hook | None = None
     data: Hook | None = None
     why: str = ""
+    fallback: OperatorInference | None = None
+    quirk: Quirk | None = None
+    """How nodes are inferred that break the constraints of the schema in a form that runtimes accept, and that form."""
     memos: dict[Any, Memo] = field(default_factory=dict)
     recent: dict[Any, tuple[Memo, Sequence[Type | None]]] = field(default_factory=dict)
     """The same by the identities of types, which are kept with them: to compare these is much quicker."""

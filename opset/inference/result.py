@@ -26,6 +26,7 @@ from opset.opsets.registry import Schemas, registry_with
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
 
+MOST_WARNINGS = 20
 KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "nothing"
 """How much is known of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
 
@@ -84,8 +85,8 @@ class Inference:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.model = engine.model
-        self.notes = engine.index.notes
-        """What was put right before the model was read, as nodes that were not sorted."""
+        self.notes = [*engine.index.notes, *_warnings(engine)]
+        """What was put right before the model was read, and which nodes are in a form that only runtimes accept."""
         found = Collected(_findings(engine))
         self.findings, self.omitted = tuple(found), found.omitted
         self.stopped = "" if engine.stopped is None else f"{engine.stopped[0]}: {engine.stopped[1].why}"
@@ -159,6 +160,7 @@ def infer(
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
     freeze: Freeze = (),
+    strict: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Inference:
     """Return the types and shapes of a model's values as far as they are known, and the reasons where they are not.
@@ -166,6 +168,7 @@ def infer(
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` are numbers for sizes that the
     model leaves open: by dim_param, "x.0" for the first size of input x, or a name that an inference shows;
     `freeze` are the names of initializers that a caller may override and that count as constants, or "all";
+    with `strict`, what runtimes accept against the standard (docs/quirks.md) is a finding;
     `data_prop` follows elements through shape arithmetic; `check_type` checks inputs of nodes against the signatures
     of their operators; `overwrite` ignores the types that the model states of computed values; `progress` is called at
     times with the number of nodes done and the number of all nodes of the main graph.
@@ -183,7 +186,8 @@ def infer(
     bound, index = read_model(bind_dims(loaded, dims), registry, freeze)
     engine = Engine(
         bound, registry, dims, budget_of(loaded.proto.ByteSize(), limits), data_prop=data_prop, check_type=check_type,
-        use_stated=not overwrite, limited=bool(limits.given()), index=index, progress=progress,
+        use_stated=not overwrite, limited=bool(limits.given()), strict=strict,
+        index=index, progress=progress,
     )  # fmt: skip
     try:
         engine.run()
@@ -241,6 +245,13 @@ def _findings(engine: Engine) -> Iterator[Finding]:
             )
         for index, problems in scope.problems.items():
             yield from (_finding(scope, index, problem) for problem in problems)
+
+
+def _warnings(engine: Engine) -> list[str]:
+    """Return which nodes have a form that only runtimes accept, the first ones each, and how many more there are."""
+    found = [(scope, index, each) for scope in _scopes(engine) for index, each in scope.warnings.items()]
+    shown = [f"{scope.body.location(index)}: {'; '.join(each)}" for scope, index, each in found[:MOST_WARNINGS]]
+    return shown + ([f"{len(found) - len(shown):,} more such nodes"] if len(found) > len(shown) else [])
 
 
 def _finding(scope: Scope, index: int, problem: Problem) -> Finding:

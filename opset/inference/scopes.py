@@ -49,6 +49,7 @@ class Scope:
     subgraphs: dict[tuple[int, str], Scope] = field(default_factory=dict)
     """The scopes of graphs in nodes, by index of the node and attribute."""
     doubts: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """By index of a node: why not everything is known of its outputs."""
     problems: dict[int, tuple[Problem, ...]] = field(default_factory=dict)
     conflicts: dict[str, str] = field(default_factory=dict)

@@ -182,10 +182,11 @@ class _BodyCompiler:
         bound = bound_attributes(node, self._bound) if has_attributes else {}
         types = {name: attribute_type(each) for name, each in bound.items()}
         stated = resolved.stated(types, location)
-        attributes = resolved.attributes({name: self._attribute_value(bound[name]) for name in stated})
+        values = {name: self._attribute_value(bound[name]) for name in stated}
+        attributes = resolved.attributes(values)
         if id(node) in self._gradients:
             attributes = {**attributes, "graph": self._inner[id(self._gradients[id(node)].proto)].program}
-        return Step(
+        step = Step(
             index,
             node,
             resolved.schema,
@@ -196,6 +197,10 @@ class _BodyCompiler:
             resolved.plan,
             resolved.legal_inputs(attributes),
         )
+        if (other := resolved.fallback) is not None:
+            step.quirk = resolved.quirk
+            step.fallback = Step(index, node, other.schema, other.kernel, other.attributes(values), plan=other.plan)
+        return step
 
     def _attribute_value(self, attribute: Any) -> Any:
         """Return an AttributeProto's value: a number, text, an array, a Program, a TypeProto, or a tuple of these."""

@@ -20,11 +20,15 @@ from opset.reference.context import RandomNumbers, StepContext
 from opset.reference.limits import out_of_memory, stopped
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.programs import ABSENT, Frame, Program, Step
+from opset.reference.tolerance import mended
 from opset.reference.values import owned, type_of
+from opset.schemas.constraints import Violation
 
 Trace = Callable[[str, str, Any], None]
 _Loaded = TypeVar("_Loaded")
 _SHOWN_CALLS = 3
+MOST_NOTES = 20
+"""Nodes in a form that runtimes accept against the standard, of which each is noted."""
 _SLOTS = 256  # of a frame, that are filled in the time of a step
 
 
@@ -35,11 +39,12 @@ class Evaluation:
     """
 
     def __init__(
-        self, budget: Budget, constants: Constants, seed: int | None, trace: Trace | None, registry: Registry
-    ) -> None:
+        self, budget: Budget, constants: Constants, seed: int | None, trace: Trace | None, registry: Registry,
+        notes: list[str],
+    ) -> None:  # fmt: skip
         self.budget, self._constants = budget, constants
         self._random = RandomNumbers(seed)
-        self._trace, self._registry = trace, registry
+        self._trace, self._registry, self.notes = trace, registry, notes
 
     def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Run a program to its end, and return its outputs. An input that is ABSENT has its default."""
@@ -145,13 +150,36 @@ class Evaluation:
         except Exhausted:
             raise
         except Exception as error:
-            raise failure(step, inputs, error, frame.program.location(step), self._registry) from error
+            location = frame.program.location(step)
+            if step.fallback is None or not isinstance(error, Violation):
+                raise failure(step, inputs, error, location, self._registry) from error
+            result = self._tolerated(frame, step, inputs, error)
         if not is_legal:
             if not kernel.any_type:
                 check_outputs(step, result, frame.program.location(step))
             step.legal_types.add(signature)
         self._store(frame, step, result)
         return None
+
+    def _tolerated(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
+        """Return what a node computes in a form that runtimes accept against the standard; note that it has it."""
+        other, quirk, location = step.fallback, step.quirk, frame.program.location(step)
+        assert other is not None and other.kernel is not None and quirk is not None
+        other.inputs, other.outputs = step.inputs, step.outputs
+        attributes = other.attributes
+        if other.kernel.takes_context:
+            attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, other)}
+        try:
+            given = mended(step.node.op_type, inputs)
+            check_declared(other, given)
+            result = other.kernel.function(*given, **attributes)
+        except Exhausted:
+            raise
+        except Exception:
+            raise failure(step, inputs, error, location, self._registry) from error
+        if len(self.notes) < MOST_NOTES and (note := f"{location}: {quirk.form}") not in self.notes:
+            self.notes.append(note)
+        return result
 
     def _call(self, frame: Frame, step: Step, inputs: list[Any]) -> Frame:
         """Return the frame of the model-local function that a step calls."""

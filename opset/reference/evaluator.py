@@ -40,6 +40,7 @@ class ReferenceEvaluator:
         freeze: Freeze = (),
         seed: int | None = None,
         trace: Trace | None = None,
+        strict: bool = False,
         allow_external_roots: Iterable[str | Path] = (),
     ) -> None:
         """Take a model: a path, bytes, a Model or a ModelProto.
@@ -49,6 +50,7 @@ class ReferenceEvaluator:
           inputs of other sizes are refused;
         - `freeze`: names of initializers that a caller may override and that are no inputs here, or "all";
         - `seed`: of the random numbers of nodes without a `seed` of their own; without it, they differ in each run;
+        - `strict`: what runtimes accept against the standard (docs/quirks.md) is an error;
         - `trace`: called with (path of the node, name, value) for each computed value, in order.
 
         Raises ModelError where the model cannot be read or is malformed, UsageError U103 for a name in `dims` that no
@@ -65,7 +67,7 @@ class ReferenceEvaluator:
         proto = self.model.proto
         index.call_order()
         self.notes = index.notes
-        """What was put right before the model was read, as nodes that were not sorted."""
+        """What was put right before the model was read, and which nodes were computed as runtimes take them."""
         self._defined = index.main.definitions
         graph = proto.graph
         defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
@@ -73,7 +75,7 @@ class ReferenceEvaluator:
         self.outputs = tuple(value_info_of(each) for each in graph.output)
         self.max_bytes = most_bytes(self.limits)
         self._constants = Constants(self.model, self.max_bytes)
-        self._compiler = Compiler(index, Resolver(self.registry), self._constants, everything=trace is not None)
+        self._compiler = Compiler(index, Resolver(self.registry, strict), self._constants, everything=trace is not None)
         self._programs: dict[tuple[str, ...], Program] = {}
         self._evaluation: Evaluation | None = None
 
@@ -106,7 +108,7 @@ class ReferenceEvaluator:
             if names not in self._programs:
                 self._programs[names] = self._compiler.main(names)
             program = self._programs[names]
-            evaluation = Evaluation(budget, self._constants, self._seed, self._trace, self.registry)
+            evaluation = Evaluation(budget, self._constants, self._seed, self._trace, self.registry, self.notes)
             self._evaluation = evaluation
             with np.errstate(all="ignore"):
                 return evaluation.execute(program, [feeds.get(each.name, ABSENT) for each in program.inputs])

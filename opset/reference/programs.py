@@ -16,6 +16,7 @@ from opset.model.index import Body
 from opset.reference.registration import Kernel
 from opset.reference.value_info import ValueInfo
 from opset.schemas.model import OpSchema
+from opset.schemas.quirks import Quirk
 from opset.schemas.shapes import Plan
 
 ABSENT = -1
@@ -40,6 +41,9 @@ class Step:
     legal_types: set[Any] = field(default_factory=set)
     plan: Plan | None = None
     legal_inputs: set[Any] = field(default_factory=set)
+    fallback: Step | None = None
+    quirk: Quirk | None = None
+    """What computes the node where it breaks a constraint in a form that runtimes accept, and that form."""
     call: Callable[[], Program] | None = None
     called: Program | None = None
     inputs: tuple[int, ...] = ()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opset.errors import Finding, RunError, printable
 from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry
 from opset.reference import registration
+from opset.schemas import quirks
 from opset.schemas.model import OpSchema
 from opset.schemas.names import normalised, shown
 from opset.schemas.shapes import Plan, plan_of
@@ -31,6 +32,9 @@ class ResolvedKernel:
     kernel: registration.Kernel
     defaults: dict[str, Any]
     plan: Plan | None = None
+    fallback: ResolvedKernel | None = None
+    quirk: quirks.Quirk | None = None
+    """What computes nodes that break the constraints of the schema in a form that runtimes accept, and that form."""
     legal_types: set[Any] = field(default_factory=set)
     legal_attributes: set[frozenset[tuple[str, str]]] = field(default_factory=set)
     _legal_inputs: dict[Any, set[Any]] = field(default_factory=dict)
@@ -52,6 +56,8 @@ class ResolvedKernel:
         ones that are missing.
         """
         stated = {name: type_ for name, type_ in types.items() if type_ != "undefined" and name not in _UNUSED}
+        if not self.kernel.any_attributes:
+            stated = {name: type_ for name, type_ in stated.items() if not quirks.is_internal(name)}
         key = frozenset(stated.items())
         if key not in self.legal_attributes:
             if findings := [*self._misfits(stated, location())]:
@@ -77,8 +83,9 @@ class ResolvedKernel:
 class Resolver:
     """Finds the kernels of one model's operators, each once."""
 
-    def __init__(self, registry: Registry) -> None:
-        self.registry = registry
+    def __init__(self, registry: Registry, strict: bool = False) -> None:
+        """Take the registry; if `strict`, what runtimes accept against the standard is an error."""
+        self.registry, self._strict = registry, strict
         self._resolved: dict[tuple[str, str, int], ResolvedKernel] = {}
         self._kernels = Lookup(registration.LAYER, registry)
 
@@ -95,8 +102,11 @@ class Resolver:
         location: Callable[[], str],
     ) -> ResolvedKernel:
         schema = self.registry.schema(operator, version, domain)
+        if schema is None and not domain and not self._strict:
+            schema = self._of_other_origin(operator, version)
         since = schema.since_version if schema is not None else version
-        kernel = self._kernels.find("kernel", domain, operator, since, schema.family if schema is not None else "")
+        name, family = (schema.name, schema.family) if schema is not None else (operator, "")
+        kernel = self._kernels.find("kernel", domain, name, since, family)
         if kernel is None or (schema is None and domain in self.registry.domains):
             raise RunError(self._unknown(location(), node, domain, imports, schema))
         formal = schema.attributes if schema is not None else {}
@@ -105,7 +115,19 @@ class Resolver:
             for name, each in formal.items()
             if not each.required and (kernel.any_attributes or name in kernel.attributes)
         }
-        return ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
+        resolved = ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
+        quirk = quirks.of_values(operator, version) if schema is not None and not domain and not self._strict else None
+        if quirk is None:
+            return resolved
+        other = resolved
+        if quirk.stand_in is not None:
+            other = self._resolve(node, operator, domain, quirk.stand_in[1], imports, location)
+        return replace(resolved, fallback=other, quirk=quirk)
+
+    def _of_other_origin(self, operator: str, version: int) -> OpSchema | None:
+        """Return the schema that computes an operator that runtimes know in the standard's domain."""
+        found = quirks.alias(operator, version)
+        return self.registry.schema(*found.stand_in) if found is not None and found.stand_in is not None else None
 
     def _unknown(
         self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None

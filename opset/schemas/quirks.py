@@ -99,8 +99,10 @@ QUIRKS = (
           "computed as version 13", stand_in=("", 13)),
     Quirk(("QuantizeLinear", "DequantizeLinear"), 10, 12, "`axis` other than 1", "quantizers of before 2021",
           _SKIPPED, REFUSE, "C103: import opset 13, which has it", "axis"),
-    Quirk(("Pad",), 2, 18, "`mode` wrap, which came with version 19", "torch's dynamo exporter, for circular padding",
+    Quirk(("Pad",), 11, 18, "`mode` wrap, which came with version 19", "torch's dynamo exporter, for circular padding",
           ORT, KEEP, "computed as version 19", "mode", ("wrap",), ("", 19)),
+    Quirk(("Pad",), 2, 10, "`mode` wrap, which came with version 19", "what was converted from a later version", ORT,
+          KEEP, "kept; not computed", "mode", ("wrap",)),
     Quirk(("Resize",), 11, 18, "`coordinate_transformation_mode` half_pixel_symmetric, which came with version 19",
           "exporters that write a form before its opset", ORT, REFUSE, "C103: import opset 19, which has it",
           "coordinate_transformation_mode", ("half_pixel_symmetric",)),
@@ -115,6 +117,12 @@ def quirks_of(op_type: str, version: int) -> Iterator[Quirk]:
 def alias(op_type: str, version: int) -> Quirk | None:
     """Return the quirk of an operator that is not the standard's at an opset, and that runtimes know in its domain."""
     return next((each for each in quirks_of(op_type, version) if each.origin), None)
+
+
+def of_values(op_type: str, version: int) -> Quirk | None:
+    """Return the quirk by which nodes of an operator are computed whose inputs or attributes break its constraints."""
+    found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
+    return next((each for each in found if each.stand_in is not None or not each.attribute), None)
 
 
 def of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:

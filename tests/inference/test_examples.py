@@ -112,7 +112,7 @@ def disagreement(type_, value, sizes):
 
 def compare(schema, example, constant, symbolic, complete):
     model, sizes = model_with(schema, example, constant, symbolic)
-    result = infer(model)
+    result = infer(model, strict=True)
     if example.error:
         reasons = [finding.why for finding in result.findings]
         assert all(finding.code != "I203" for finding in result.findings), result.findings

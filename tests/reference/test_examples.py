@@ -11,7 +11,7 @@ from tests.examples import CASES
 
 @pytest.mark.parametrize(("schema", "example"), CASES)
 def test_an_example_holds(schema, example):
-    evaluator = ReferenceEvaluator(model_of(schema, example), seed=0)
+    evaluator = ReferenceEvaluator(model_of(schema, example), seed=0, strict=True)
     feeds = feeds_of(example)
     for value in feeds.values():
         if isinstance(value, np.ndarray):

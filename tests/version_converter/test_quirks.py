@@ -4,9 +4,11 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
 
 import opset
-from opset.errors import ConversionError
+from opset.errors import ConversionError, RunError
+from opset.inference.result import infer
 from opset.schemas import quirks
 from tests.opsets import quirks_page
 
@@ -51,8 +53,8 @@ ACCEPTED = {
     "a signal of two dimensions": ("STFT", 17, [X, np.int64(1), None, np.int64(2)], {}, [21]),
     "wrap": ("Pad", 18, [X, [1, 1, 1, 1]], {"mode": "wrap"}, [21, 17]),
     "wrap of version 11": ("Pad", 11, [X, [1, 1, 1, 1]], {"mode": "wrap"}, [21, 13]),
-    "scales of an axis": ("DequantizeLinear", 10, [BYTES, SCALE, FOUR], {}, [21, 13, 12]),
-    "scales of an axis to quantize": ("QuantizeLinear", 10, [X, SCALE, FOUR], {}, [21, 13, 12]),
+    "scales of an axis": ("DequantizeLinear", 10, [BYTES, SCALE, FOUR], {}, [21, 13, 12, 9]),
+    "scales of an axis to quantize": ("QuantizeLinear", 10, [X, SCALE, FOUR], {}, [21, 13, 12, 9]),
     "negative axes of Squeeze": ("Squeeze", 9, [X[..., None]], {"axes": [-1]}, [21, 13, 8]),
     "negative axes of Unsqueeze": ("Unsqueeze", 9, [X], {"axes": [-1]}, [21, 13, 8]),
     "negative indices": ("Gather", 9, [X, [-1]], {"axis": 1}, [21, 13, 8]),
@@ -82,6 +84,52 @@ def test_what_runtimes_accept_is_converted(name):
     wanted = theirs(proto, inputs[0])
     for to in targets:
         same(theirs(opset.convert(proto, to), inputs[0]), wanted)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_runtimes_accept_is_inferred_and_computed(name):
+    op_type, version, inputs, attributes, _ = ACCEPTED[name]
+    inputs = [np.array(each) if isinstance(each, list) else each for each in inputs]
+    proto = model(op_type, version, *inputs, **attributes)
+    evaluator, found = opset.ReferenceEvaluator(proto), infer(proto)
+    assert not found.findings
+    alias = quirks.alias(op_type, version)
+    if alias is not None and alias.stand_in is None:
+        assert found.shape("o0") is None
+        with pytest.raises(RunError) as caught:
+            evaluator.run(None, {"i0": inputs[0]})
+        assert caught.value.code == "R201"
+        return
+    wanted = theirs(proto, inputs[0])
+    same(evaluator.run(None, {"i0": inputs[0]}), wanted)
+    assert found.shape("o0") == wanted[0].shape
+    if quirks.of_values(op_type, version) is not None:
+        form = quirks.of_values(op_type, version).form
+        assert evaluator.notes == found.notes == [f"graph 'g', node number 0 ({op_type}): {form}"]
+        with pytest.raises(RunError):
+            opset.ReferenceEvaluator(proto, strict=True).run(None, {"i0": inputs[0]})
+        assert infer(proto, strict=True).findings
+
+
+BROKEN = {
+    "two bounds": ("Clip", 13, [X, np.array([1, 2], np.float32)], {}),
+    "a signal of one dimension": ("STFT", 17, [X[0], 1, None, 2], {}),
+    "scales for another number": ("DequantizeLinear", 10, [BYTES, SCALE[:3], FOUR[:3]], {}),
+    "an axis that there is not": ("Squeeze", 9, [X[..., None]], {"axes": [-4]}),
+    "an index that there is not": ("Gather", 9, [X, [-4]], {}),
+    "another mode": ("Pad", 18, [X, [1, 1, 1, 1]], {"mode": "around"}),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_runtimes_do_not_accept_is_reported_as_ever(name):
+    op_type, version, inputs, attributes = BROKEN[name]
+    inputs = [np.array(each) if isinstance(each, list | int) else each for each in inputs]
+    proto, feeds = model(op_type, version, *inputs, **attributes), {"i0": inputs[0]}
+    with pytest.raises(RunError):
+        opset.ReferenceEvaluator(proto).run(None, feeds)
+    with pytest.raises((Fail, InvalidArgument, RuntimeException)):
+        theirs(proto, inputs[0])
 
 
 DROPPED = {
