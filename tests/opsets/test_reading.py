@@ -224,19 +224,23 @@ def test_frozen_initializers_are_constants_and_no_inputs():
 
 
 def test_a_refusal_names_the_initializers_to_freeze():
-    with pytest.raises(ConversionError) as caught:
-        opset.convert(overridable(), 11)
-    finding = caught.value.findings[0]
-    assert finding.code == "C205" and finding.help == "make it a constant: --freeze axes"
-    # What follows from such an initializer alone is constant with it.
-    nodes = [node("Neg", "k", "n"), node("Neg", "n", "axes"), node("Unsqueeze", "x axes", "y")]
-    proto = model(nodes, ["x", info("k", (1,), TensorProto.INT64)], initializers=[("k", np.array([0]))])
-    assert opset.plan(proto, 11).refusals[0].help == "make it a constant: --freeze k"
-    assert "follows from what a caller may override: k" in opset.plan(proto, 11).refusals[0].why
-    agree(proto, 11, "all", x=X)
-    proto.graph.node[0].op_type = "Size"
-    proto.graph.node[0].input[0] = "x"
-    assert opset.plan(proto, 11, freeze="k").refusals == []
+    shape = info("k", (2,), TensorProto.INT64)
+    for nodes, why in (
+        ([node("Reshape", "x k", "y")], "a caller may override 'k'"),
+        ([node("Identity", "k", "n"), node("Identity", "n", "shape"), node("Reshape", "x shape", "y")],
+         "'shape' follows from what a caller may override: k"),
+    ):  # fmt: skip
+        proto = model(nodes, ["x", shape], version=5, initializers=[("k", np.array([3, 2]))])
+        with pytest.raises(ConversionError) as caught:
+            opset.convert(proto, 4)
+        finding = caught.value.findings[0]
+        assert (finding.code, finding.why, finding.help) == ("C205", why, "make it a constant: --freeze k")
+        assert opset.plan(proto, 4, freeze=["k"]).refusals == []
+    # What depends on more than that is not constant with it.
+    nodes[0] = node("Add", "k other", "n")
+    proto = model(nodes, ["x", shape, info("other", (2,), TensorProto.INT64)], version=5,
+                  initializers=[("k", np.array([3, 2]))])  # fmt: skip
+    assert "computed at run time" in opset.plan(proto, 4).refusals[0].why
 
 
 def test_a_name_of_no_initializer_is_a_mistake_of_the_call():
