@@ -34,7 +34,7 @@ class Calls:
         self.functions = index.functions
         self.scopes: dict[FunctionKey, list[Scope]] = {}
         self.omitted: set[FunctionKey] = set()
-        self._outputs: dict[Any, tuple[list[str], Outputs]] = {}
+        self._outputs: dict[Any, tuple[list[str], Outputs, Scope]] = {}
 
     def infer(
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
@@ -63,8 +63,8 @@ class Calls:
             self._stated.enter_computed(inner)
             yield inner
             self.scopes.setdefault(key, []).append(inner)
-            self._outputs[memo] = own_names, outputs_of(inner, self._constants, function.output_names())
-        known_names, outputs = self._outputs[memo]
+            self._outputs[memo] = own_names, outputs_of(inner, self._constants, function.output_names()), inner
+        known_names, outputs, scope.calls[index] = self._outputs[memo]
         if known_names != own_names:
             # Some names may be the same in another order, so all are replaced at once.
             outputs = replaced(outputs, dict(zip(known_names, map(variable, own_names), strict=True)))

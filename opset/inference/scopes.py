@@ -48,6 +48,8 @@ class Scope:
     """Dimension variables in the types that the body states, as far as these were read."""
     subgraphs: dict[tuple[int, str], Scope] = field(default_factory=dict)
     """The scopes of graphs in nodes, by index of the node and attribute."""
+    calls: dict[int, Scope] = field(default_factory=dict)
+    """The scopes of functions that nodes call, by index of the node."""
     doubts: dict[int, tuple[str, ...]] = field(default_factory=dict)
     warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """By index of a node: why not everything is known of its outputs."""

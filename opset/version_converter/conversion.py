@@ -31,6 +31,10 @@ BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
 BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 """What a conversion may do and add: for any model, and for each of its bytes, weights aside."""
 
+OF_ATTRIBUTES = frozenset(("C206",))
+OF_CALLS = frozenset(("C202", "C203", "C205", "C206", "C207"))
+"""Refusals in a function for which it may help to know its attributes, and what a call passes."""
+
 
 class Work(NamedTuple):
     """Where a conversion goes, and what it may take; `limited`: whether the caller has set that."""
@@ -78,19 +82,28 @@ def converted(
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
     work = Work(target, registry, budget, bool(limits.given()))
-    again = Conversion(conversion.source, conversion.target, conversion.ir_version, notes=[*conversion.notes])
+    notes = [*conversion.notes]
     _attempt(model, index, conversion, work)
-    if index.functions and any(finding.code == "C206" for finding in conversion.refusals):
-        _attempt(model, index, again, work, values=True)
-        conversion = conversion if again.refusals else again
+    latest = conversion
+    for codes, scopes in ((OF_ATTRIBUTES, False), (OF_CALLS, True)) if index.functions else ():
+        if any(finding.code in codes and finding.place.startswith("function ") for finding in latest.refusals):
+            latest = Conversion(conversion.source, conversion.target, conversion.ir_version, notes=[*notes])
+            _attempt(model, index, latest, work, values=True, scopes=scopes)
+            if not latest.refusals:
+                return latest
     return conversion
 
 
-def _attempt(model: Model, index: ModelIndex, conversion: Conversion, work: Work, *, values: bool = False) -> None:
-    """Convert an indexed model, with `values` those of its functions with the attributes that calls give."""
+def _attempt(
+    model: Model, index: ModelIndex, conversion: Conversion, work: Work, *, values: bool = False, scopes: bool = False
+) -> None:
+    """Convert an indexed model.
+
+    With `values`, functions have the attributes that calls give; with `scopes`, each has one set of inferred inputs.
+    """
     if index.functions:
         try:
-            model, index = _specialised(model, index, conversion, work, values)
+            model, index = _specialised(model, index, conversion, work, values, scopes)
         except Exhausted as exhausted:
             conversion.refusals.append(
                 Finding("C401", "the conversion was stopped", "functions", exhausted.why, ALLOW_MORE)
@@ -148,7 +161,7 @@ def _too_new(
 
 
 def _specialised(
-    model: Model, index: ModelIndex, conversion: Conversion, work: Work, values: bool
+    model: Model, index: ModelIndex, conversion: Conversion, work: Work, values: bool, scopes: bool
 ) -> tuple[Model, ModelIndex]:
     """Return the model and its index with functions in the form that adapters can read."""
     routes, versions, target = routes_of(work.registry), _versions(index), work.target
@@ -158,7 +171,8 @@ def _specialised(
         verdict = routes.route(*operator, versions[body], target.opsets).verdict
         return verdict in (Verdict.KEEP, Verdict.PASS) and operator not in target.lowered
 
-    proto, added = specialised(index, keeps, work.budget, values=values)
+    graphs = Inferred(model, index, work.registry, work.budget if work.limited else None).graphs() if scopes else ()
+    proto, added = specialised(index, keeps, work.budget, values=values, graphs=graphs)
     if proto is None:
         return model, index
     if added:

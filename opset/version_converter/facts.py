@@ -74,6 +74,11 @@ class Inferred:
 
         return reduce(join, found)
 
+    def graphs(self) -> list[Scope]:
+        """What is known of the main graph and the training graphs."""
+        engine = self._run[0]
+        return [engine.scopes[(number,)] for number in range(len(self._index.graphs))]
+
     def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
         """What is known of values that a body of the given model reads or defines, in each run that is certain."""
         return [tuple(map(scope.type_of, names)) for scope in self._run[1][body]]
@@ -306,6 +311,8 @@ class ValueFacts:
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
                 return self._constant_node(node)
             return None if version is not None else self._computed(name)
+        if self.body.function and name in self._inputs:
+            return self._computed(name)
         tensor = self.initializer(name)
         return None if tensor is None else self.elements(tensor)
 

@@ -8,13 +8,16 @@ differ, a function gets one copy for each set of parameters, and each call the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import Budget
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_type
 from opset.model.graph import function_key
 from opset.model.index import Body, FunctionKey, ModelIndex, bodies, bodies_below
+
+if TYPE_CHECKING:
+    from opset.inference.scopes import Scope
 
 Keeps = Callable[[Body, int], bool]
 """Whether the node at an index of a body stays as it is, whatever its inputs and attributes are."""
@@ -25,23 +28,28 @@ PLAIN = frozenset(("int", "ints", "float", "floats", "string", "strings"))
 class Parameters(NamedTuple):
     """What is fixed of the parameters of a function: names of inputs that are omitted, and values of attributes.
 
-    The value of an attribute is its message without name, or nothing where it is omitted.
+    The value of an attribute is its message without name, or nothing where it is omitted. `scope` is what is inferred
+    of calls with these inputs, where it matters what they are.
     """
 
     inputs: frozenset[str] = frozenset()
     attributes: frozenset[tuple[str, bytes]] = frozenset()
+    scope: Scope | None = None
 
 
 OPEN = Parameters()
 
 
-def specialised(index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool) -> tuple[Any, int]:
+def specialised(
+    index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool = False, graphs: Sequence[Scope] = ()
+) -> tuple[Any, int]:
     """Return a copy of the ModelProto in which omitted parameters look absent, and how many functions were added.
 
-    With `values`, attributes also have the values that calls give. Only parameters count that a node reads which may
-    change; (None, 0) where there are none. Raises Exhausted where the copies of functions would take too much.
+    With `values`, attributes also have the values that calls give. With `graphs`, what is inferred of each graph, calls
+    differ where anything else is inferred of their inputs. Only parameters count that a node reads which may change;
+    (None, 0) where there are none. Raises Exhausted where the copies of functions would take too much.
     """
-    calls = _Calls(index, values)
+    calls = _Calls(index, values, graphs)
     if not values and not any(calls.omits(*call) for body in index.bodies for call in calls.of(body)):
         return None, 0
     calls.find(keeps, budget)
@@ -50,9 +58,10 @@ def specialised(index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool
     names = calls.names()
     proto = pb.ModelProto()
     proto.CopyFrom(index.proto)
-    for body in bodies(proto):
-        if not body.root.function:
-            calls.rename(body, OPEN, names)
+    graphs_of = [body for body in bodies(proto) if not body.root.function]
+    fixed_of = dict(zip([body for body in graphs_of if body.root is body], calls.roots, strict=True))
+    for body in graphs_of:
+        calls.rename(body, fixed_of[body.root], names)
     functions = proto.functions[:]
     del proto.functions[:]
     for function in functions:
@@ -73,8 +82,9 @@ class _Calls:
     - `found`: what its calls fix of these, each set once.
     """
 
-    def __init__(self, index: ModelIndex, values: bool) -> None:
+    def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:
         self._index, self._functions, self._values = index, index.functions, values
+        self.roots = [Parameters(scope=scope) for scope in graphs] or [OPEN] * len(index.graphs)
         self._operators = {(name, domain) for domain, name, _ in index.functions}
         self._formals = {key: body.input_names() for key, body in index.functions.items()}
         self._defaults = {
@@ -104,8 +114,9 @@ class _Calls:
         order = self._index.call_order()
         for function in reversed(order):
             self.matters[function_key(function.proto)] = self._that_matter(trees[function], keeps)
+        ways_of = dict(zip(self._index.graphs, self.roots, strict=True))
         for root in (*self._index.graphs, *order):
-            ways = self.found[function_key(root.proto)] if root.function else {OPEN: None}
+            ways = self.found[function_key(root.proto)] if root.function else {ways_of[root]: None}
             if not ways:
                 ways[OPEN] = None  # nothing calls it
             calls = [call for body in trees[root] for call in self.of(body)]
@@ -160,7 +171,8 @@ class _Calls:
                 value = self._defaults[key].get(name, b"")
             if value is not None:
                 values[name] = value
-        return Parameters(inputs - present, frozenset(values.items()))
+        scope = _scope(body, fixed.scope)
+        return Parameters(inputs - present, frozenset(values.items()), scope and scope.calls.get(position))
 
     def names(self) -> dict[FunctionKey, dict[Parameters, str]]:
         """Return names for the copies of functions: the own name for one that fixes nothing, else for the first."""
@@ -194,6 +206,17 @@ def _is_formal(body: Body, name: str) -> bool:
     return bool(name) and body.function and body.definitions.get(name, 0) < 0
 
 
+def _scope(body: Body, root: Scope | None) -> Scope | None:
+    """Return what is inferred of a body, by what is of the outermost one around it."""
+    path = []
+    while body.root is not body and body.parent is not None:
+        path.append((body.index, body.name))
+        body = body.parent
+    for step in reversed(path):
+        root = root and root.subgraphs.get(step)
+    return root
+
+
 def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
     return name in fixed.inputs and _is_formal(body, name)
 
@@ -212,7 +235,7 @@ def _value(attribute: Any) -> bytes | None:
 
 def _fix(body: Body, fixed: Parameters) -> None:
     """Write the nodes of a body with what is fixed: what is omitted as absent, and attributes with their values."""
-    if not any(fixed):
+    if not fixed.inputs and not fixed.attributes:
         return
     values = dict(fixed.attributes)
     for node, reads, given in zip(body.nodes, body.reads, body.attributes, strict=True):

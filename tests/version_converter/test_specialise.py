@@ -251,3 +251,44 @@ def test_an_attribute_of_a_function_that_nothing_calls_is_not_known():
     with pytest.raises(ConversionError, match="C206") as caught:
         opset.convert(before, 13)
     assert caught.value.place.startswith("function 'local.F'")
+
+
+def test_calls_with_other_shapes_get_functions_of_their_own():
+    """Before 13, the axis of Softmax has to be the last one, and which one that is depends on the rank."""
+    inner = function("F", ["a"], [node("Softmax", ["a"], ["b"], axis=1)], 13)
+    outer = function("Outer", ["a"], [node("F", ["a"], ["b"], domain=OURS)], 13, domains=[OURS])
+    feeds = {"x": IMAGE, "m": IMAGE[0, 0], "n": IMAGE[0, 1, :2]}
+    calls = [call([x], [y], name) for x, y, name in (("x", "y", "Outer"), ("m", "z", "Outer"), ("n", "u", "F"))]
+    after = same(model(calls, [inner, outer], 13, feeds, ["y", "z", "u"]), 11, feeds)
+    operators = [{each.op_type for each in made.node} - {"F", "F_1", "F_2"} for made in after.functions]
+    assert sorted(map(sorted, operators)) == [[], [], ["Softmax"], ["Softmax"], ["Softmax", "Transpose"]]
+
+
+@pytest.mark.parametrize("width", [12, 18])
+@pytest.mark.parametrize("branch", [False, True])
+def test_calls_with_other_constants_get_functions_of_their_own(width, branch):
+    """Before 11, there were scales alone, which have to be known for sizes."""
+    how = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    resize = function("F", ["a", "r", "z"], [node("Resize", ["a", "r", "r", "z"], ["b"], **how)], 12)
+    calls, outputs = [call(["x", "e", "one"]), call(["x", "e", "two"], ["z"])], ["y", "z"]
+    if branch:
+        both = {}
+        for name, inner in zip(("then_branch", "else_branch"), calls, strict=True):
+            scan = helper.make_node("ReduceMax", [inner.output[0]], ["flat"])
+            ends = [helper.make_tensor_value_info("flat", 1, [1, 1, 1, 1])]
+            both[name] = helper.make_graph([inner, scan], name, [], ends)
+        calls, outputs = [node("If", ["t"], ["y"], **both)], ["y"]
+    feeds = {"x": IMAGE}
+    constants = {"e": floats(), "one": ints(1, 2, 8, 12), "two": ints(1, 2, 8, width), "t": np.array(True)}
+    after = same(model(calls, [resize], 12, feeds, outputs, constants), 10, feeds)
+    assert len(after.functions) == (1 if width == 12 else 2)
+
+
+def test_calls_with_other_types_get_functions_of_their_own():
+    """Which type the zeros are of has to be known."""
+    body = [node("Relu", ["a"], ["b"])]
+    ints32 = np.arange(-2, 4, dtype=np.int32)
+    nodes = [call(["x"], ["y"]), call(["i"], ["j"]), node("Cast", ["j"], ["z"], to=1)]
+    before = model(nodes, [function("F", ["a"], body, 14)], 14, {"x": IMAGE, "i": ints32}, ["y", "z"])
+    after = same(before, 13, {"x": IMAGE, "i": ints32})
+    assert [[each.op_type for each in made.node] for made in after.functions] == [["Relu"], ["Constant", "Max"]]
