@@ -1,9 +1,20 @@
-"""OptionalHasElement and OptionalGetElement, which first took only optional values."""
+"""Optional values, which first took no tensors and sequences, and sequences whose elements are known before a run.
+
+Before version 11 there are no sequences: what reads them reads the tensors that they were made of.
+"""
 
 from __future__ import annotations
 
-from opset.version_converter.registration import down
-from opset.version_converter.rewrite import Builder, Node, Result, unknown_type
+from typing import Any
+
+from opset.adapters.positions import Size, from_front, named
+from opset.adapters.shared import positive_axis, unsqueeze
+from opset.errors import printable
+from opset.model.attributes import attribute_value
+from opset.version_converter.registration import down, lower
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
+
+NO_SEQUENCES = "before version 11 there are no sequences"
 
 
 @down("OptionalHasElement", since=18)
@@ -25,3 +36,149 @@ def _is_optional(node: Node) -> bool:
     if kind is None:
         raise unknown_type(node.input(0))
     return kind.startswith("optional(")
+
+
+@lower("SequenceAt", since=11)
+def sequence_at_lowered(op: Builder, node: Node) -> Result:
+    """Return the tensor at a known position, or a slice at a computed one of the tensor that was split."""
+    if node.constant(1) is None:
+        x, axis, keep = _split_to_slices(node, node.input(0))
+        index = from_front(op, node, 1, named(op, _size(op, node, x, axis)))
+        return op.Gather(x, op.Reshape(index, op.const([1] if keep else [])), axis=axis)
+    elements = _elements(node, node.input(0))
+    position = int(node.need_constant(1).values[0])
+    if not -len(elements) <= position < len(elements):
+        raise Refusal("C103", f"the position is {position}, and there are {len(elements)} elements")
+    return _tensor(op, elements[position])
+
+
+@lower("SequenceLength", since=11)
+def sequence_length_lowered(op: Builder, node: Node) -> Result:
+    """Return the known number of elements."""
+    return op.const(len(_elements(node, node.input(0))))
+
+
+@lower("ConcatFromSequence", since=11)
+def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
+    """Concatenate the tensors that the sequence was made of."""
+    elements, axis, stacked = _elements(node, node.input(0)), node.attr("axis"), node.attr("new_axis")
+    if not elements:
+        raise Refusal("C103", "the sequence is empty")
+    if axis < 0:
+        rank = _rank(node, elements[0]) + (1 if stacked else 0)
+        axis = positive_axis(axis, rank)
+    tensors = [_tensor(op, each) for each in elements]
+    if stacked:
+        tensors = [unsqueeze(op, each, [axis]) for each in tensors]
+    return op.Concat(*tensors, axis=axis) if len(tensors) > 1 else op.Identity(tensors[0])
+
+
+Element = tuple[str, int, int, int, bool]
+"""A value; or its part along an axis, from an index up to another, perhaps without that axis; axis -1: the whole."""
+
+
+def _elements(node: Node, name: str) -> list[Element]:
+    """Return the elements of a sequence. Raises Refusal C201 or C205 where they are not known."""
+    changes: list[Any] = []
+    while True:
+        node.charge(1)
+        maker = node.values.producer(name)
+        if maker is None or maker.domain not in ("", "ai.onnx"):
+            raise Refusal("C201", f"{NO_SEQUENCES}, and '{printable(name)}' is one whose elements are not known")
+        if maker.op_type in ("SequenceInsert", "SequenceErase"):
+            changes.append(maker)
+        elif maker.op_type != "Identity":
+            break
+        name = maker.input[0]
+    if maker.op_type == "SequenceConstruct":
+        elements: list[Element] = [(each, -1, 0, 0, False) for each in maker.input]
+    elif maker.op_type == "SequenceEmpty":
+        elements = []
+    elif maker.op_type == "SplitToSequence":
+        elements = _parts(node, maker)
+    else:
+        raise Refusal("C201", f"{NO_SEQUENCES}, and what {printable(maker.op_type)} puts into one is not known")
+    node.charge(len(elements))
+    for change in reversed(changes):
+        inserted = change.op_type == "SequenceInsert"
+        given = change.input[2 if inserted else 1] if len(change.input) > (2 if inserted else 1) else ""
+        at = len(elements) - (not inserted)
+        if given:
+            at = _known(node, given)[0]
+            at += len(elements) if at < 0 else 0
+        if not 0 <= at < len(elements) + inserted:
+            raise Refusal("C103", f"the position is {at}, and there are {len(elements)} elements")
+        elements[at : at + (not inserted)] = [(change.input[1], -1, 0, 0, False)] if inserted else []
+    return elements
+
+
+def _parts(node: Node, split: Any) -> list[Element]:
+    """Return the parts of a tensor that is split."""
+    x, axis, keep = _how_split(node, split)
+    shape = node.values.shape(x)
+    size = shape[positive_axis(axis, len(shape))] if shape is not None else None
+    sizes = _known(node, split.input[1]) if len(split.input) > 1 and split.input[1] else None
+    if sizes is None or node.values.constant(split.input[1]).dims == ():  # type: ignore[union-attr]
+        if not isinstance(size, int):
+            why = f"it is not known into how many parts '{printable(x)}' is split"
+            raise Refusal("C207", why, "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE")
+        part = 1 if sizes is None else sizes[0]
+        if part < 1:
+            raise Refusal("C103", f"parts of {part} elements")
+        node.charge(size)
+        return [(x, axis, at, min(at + part, size), keep or sizes is not None) for at in range(0, size, part)]
+    ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
+    return [(x, axis, end - own, end, True) for own, end in zip(sizes, ends, strict=True)]
+
+
+def _how_split(node: Node, split: Any) -> tuple[str, int, bool]:
+    """Return what SplitToSequence splits, along which axis from the front, and whether that is kept."""
+    stated = {each.name: attribute_value(each) for each in split.attribute}
+    axis, keep = stated.get("axis", 0), stated.get("keepdims", 1)
+    if not isinstance(axis, int) or not isinstance(keep, int):
+        raise Refusal("C206", "'axis' or 'keepdims' takes the value of a function's attribute", "inline the function")
+    shape = node.values.shape(split.input[0])
+    if axis < 0 and shape is None:
+        raise Refusal("C207", f"the rank of '{printable(split.input[0])}' is not known")
+    return split.input[0], positive_axis(axis, len(shape)) if shape is not None else axis, bool(keep)
+
+
+def _split_to_slices(node: Node, name: str) -> tuple[str, int, bool]:
+    """Return what was split into slices of one element. Raises Refusal C205 for any other sequence."""
+    maker = node.values.producer(name)
+    if maker is None or maker.op_type != "SplitToSequence" or (len(maker.input) > 1 and maker.input[1]):
+        node.need_constant(1)
+    return _how_split(node, maker)
+
+
+def _known(node: Node, name: str) -> list[int]:
+    """Return constant integers. Raises Refusal C205 where they are computed at run time."""
+    constant = node.values.constant(name)
+    if constant is None or not all(isinstance(value, int) for value in constant.values):
+        raise Refusal("C205", f"{NO_SEQUENCES}, and '{printable(name)}' is computed at run time")
+    return [int(value) for value in constant.values]
+
+
+def _size(op: Builder, node: Node, x: str, axis: int) -> Size:
+    """Return the size of a value along an axis."""
+    shape = node.values.shape(x)
+    size = shape[axis] if shape is not None else None
+    return size if isinstance(size, int) else op.Gather(op.Shape(x), op.const(axis), axis=0)
+
+
+def _rank(node: Node, element: Element) -> int:
+    """Return the rank of an element. Raises Refusal C207 where it is not known."""
+    shape = node.values.shape(element[0])
+    if shape is None:
+        raise Refusal("C207", f"the rank of '{printable(element[0])}' is not known")
+    return len(shape) - (element[1] >= 0 and not element[4])
+
+
+def _tensor(op: Builder, element: Element) -> str:
+    """Return the tensor that an element is."""
+    x, axis, start, end, keep = element
+    if axis < 0:
+        return op.Identity(x)
+    if not keep:
+        return op.Gather(x, op.const(start), axis=axis)
+    return op.Slice(x, op.const([start]), op.const([end]), op.const([axis]))

@@ -223,7 +223,7 @@ def slice_10_down(op: Builder, node: Node) -> Result:
             size = sizes_of(op, node, 0)[positive_axis(axis, node.need_rank(0))]
             if isinstance(size, int):
                 y = op.Gather(y, op.const(_indices(start, end, step, size)), axis=axis)
-            elif step == 0 or (step < 0 and (start < 0 or end in (2**31 - 1, 2**63 - 1))):
+            elif step == 0 or (step < 0 and (start < -1 or end in (2**31 - 1, 2**63 - 1))):
                 need_size(node, 0, axis)
             else:
                 y = op.Gather(y, _computed_indices(op, node, size, start, end, step), axis=axis)

@@ -180,7 +180,7 @@ class ValueFacts:
         self.asked: set[str] | None = None
         """Where it is a set, the values that something is asked about are added."""
         self.large_read = False
-        """Whether a constant of more than SMALL elements was read."""
+        """Whether a constant of more than SMALL elements or another node was read."""
         self._built = False
         self._declared: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
@@ -230,6 +230,14 @@ class ValueFacts:
         if index >= 0:
             return self.body.nodes[index], None
         return self._added.get(name, (None, None))
+
+    def producer(self, name: str) -> Any:
+        """Return the node of the given model that computes a visible value, None if none does."""
+        # What follows from another node is no matter of the form of the one that asks.
+        self.large_read = True
+        home = self._home(name)
+        index = home.body.definitions.get(name, -1) if home is not None else -1
+        return home.body.nodes[index] if home is not None and index >= 0 else None
 
     def initializer(self, name: str) -> Any:
         """Return this body's initializer of that name, None if there is none or a caller may override it."""

@@ -79,6 +79,78 @@ def test_sequences_go_up_as_they_are(check):
     assert list(after.graph.node) == nodes
 
 
-def test_sequences_came_with_11(refused):
-    nodes = [helper.make_node("SequenceConstruct", ["x"], ["s"]), helper.make_node("SequenceLength", ["s"], ["y"])]
-    refused(nodes, 11, 10, {"x": X}, "C201", kinds={"y": TensorProto.INT64})
+def test_sequences_came_with_11(build):
+    pair = helper.make_node("SequenceConstruct", ["x", "x"], ["s"])
+    insert = helper.make_node("SequenceInsert", ["s", "x", "i"], ["t"])
+    for nodes in (
+        [pair, helper.make_node("SequenceAt", ["s", "i"], ["y"])],
+        [pair, insert, helper.make_node("ConcatFromSequence", ["t"], ["y"], axis=0)],
+    ):
+        model = build(nodes, 11, {"x": X, "i": np.array(0)}, kinds={"y": TensorProto.FLOAT})
+        with pytest.raises(ConversionError) as caught:
+            opset.convert(model, 10)
+        assert {finding.code for finding in caught.value.findings} == {"C201", "C205"}
+
+
+ROWS = np.arange(24, dtype=np.float32).reshape(4, 6)
+MADE = {
+    "constructed": ([helper.make_node("SequenceConstruct", ["x", "x2"], ["s"])], 2),
+    "inserted": (
+        [
+            helper.make_node("SequenceConstruct", ["x"], ["a"]),
+            helper.make_node("SequenceInsert", ["a", "x2", "zero"], ["b"]),
+            helper.make_node("SequenceInsert", ["b", "x"], ["c"]),
+            helper.make_node("SequenceErase", ["c", "one"], ["d"]),
+            helper.make_node("Identity", ["d"], ["s"]),
+        ],
+        2,
+    ),
+    "slices": ([helper.make_node("SplitToSequence", ["x"], ["s"], axis=0)], 4),
+    "squeezed": ([helper.make_node("SplitToSequence", ["x"], ["s"], axis=-1, keepdims=0)], 6),
+    "parts": ([helper.make_node("SplitToSequence", ["x", "four"], ["s"], axis=1)], 2),
+    "sizes": ([helper.make_node("SplitToSequence", ["x", "sizes"], ["s"], axis=1)], 3),
+}
+NUMBERS = {
+    "zero": np.array(0), "one": np.array(1), "four": np.array(4), "sizes": np.array([1, 3, 2]), "last": np.array(-1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+def test_elements_that_are_known_before_a_run(check, made, to):
+    nodes, count = MADE[made]
+    feeds = {"x": ROWS, "x2": -ROWS}
+    for at in ("zero", "last"):
+        get = helper.make_node("SequenceAt", ["s", at], ["y"])
+        check([*nodes, get], 14, to, feeds, NUMBERS, kinds={"y": TensorProto.FLOAT})
+    asks = helper.make_node("SequenceLength", ["s"], ["y"])
+    check([*nodes, asks], 14, to, feeds, NUMBERS, kinds={"y": TensorProto.INT64}, expect=[np.array(count)])
+    for axis, stacked in ((0, 0), (-1, 0), (0, 1), (-1, 1)):
+        if made in ("parts", "sizes") and (stacked or axis == 0):
+            continue
+        join = helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=axis, new_axis=stacked)
+        check([*nodes, join], 14, to, feeds, NUMBERS, kinds={"y": TensorProto.FLOAT})
+
+
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+@pytest.mark.parametrize("keep", [0, 1])
+def test_a_slice_at_a_computed_position(check, to, keep):
+    split = helper.make_node("SplitToSequence", ["x"], ["s"], axis=1, keepdims=keep)
+    twice = [helper.make_node("SequenceAt", ["s", name], [f"y{name}"]) for name in "ij"]
+    join = helper.make_node("Sub", ["yi", "yj"], ["y"])
+    feeds = {"x": ROWS, "i": np.array(-1), "j": np.array(2)}
+    for shapes in (None, {"x": ["a", "b"]}):
+        check([split, *twice, join], 14, to, feeds, shapes=shapes, kinds={"y": TensorProto.FLOAT})
+
+
+def test_sequences_of_one_form_keep_their_own_elements(check):
+    nodes = [
+        helper.make_node("SequenceConstruct", ["x", "x2"], ["a"]),
+        helper.make_node("SequenceConstruct", ["x2", "x", "x"], ["b"]),
+        *[helper.make_node("SequenceAt", [name, "zero"], [f"{name}0"]) for name in "ab"],
+        *[helper.make_node("SequenceLength", [name], [f"{name}n"]) for name in "ab"],
+        helper.make_node("Sub", ["a0", "b0"], ["y"]),
+        helper.make_node("Sub", ["an", "bn"], ["n"]),
+    ]
+    kinds = {"y": TensorProto.FLOAT, "n": TensorProto.INT64}
+    check(nodes, 14, 9, {"x": ROWS, "x2": -ROWS}, NUMBERS, outputs=["y", "n"], kinds=kinds)
