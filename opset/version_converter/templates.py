@@ -1,7 +1,7 @@
 """What lowerings made of a node, to be made again of other nodes of the same form: networks repeat their blocks.
 
 A form is all that an adapter can ask about a node: attributes, types, shapes and small constants of its inputs. Where
-one asked for more, or made something that is more than nodes, there is no template.
+one used more, or made something that is more than nodes, there is no template.
 """
 
 from __future__ import annotations
