@@ -77,6 +77,8 @@ def template_of(
     try:
         outputs = [[number_of(name) for name in each.output] for each in made]
         known = {*numbers}
+        if {name for name in node.output if name}.difference(*[each.output for each in made]):
+            return None  # an initializer has taken the place of the node
         if not known.issuperset(name for each in made for name in each.input):
             return None
         names = [

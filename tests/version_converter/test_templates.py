@@ -58,3 +58,18 @@ def test_another_constant_is_another_form(monkeypatch):
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     for before, after in zip(*(opset.ReferenceEvaluator(m).run(None, {"x": x}) for m in (model, found)), strict=True):
         np.testing.assert_array_equal(before, after)
+
+
+def test_initializers_are_of_one_node_each(monkeypatch):
+    text = """<ir_version: 6, opset_import: ["": 11]> m (int64[3] x) => (int64[3] y, int64[3] z) {
+        start = Constant <value = int64 {0}> ()
+        end = Constant <value = int64 {3}> ()
+        step = Constant <value = int64 {1}> ()
+        a = Range (start, end, step)
+        b = Range (start, end, step)
+        y = Add (x, a)
+        z = Mul (x, b)
+    }"""
+    found, wanted = with_and_without(parser.parse_model(text), 7, monkeypatch)
+    assert found == wanted
+    onnx.checker.check_model(found, full_check=True)
