@@ -5,6 +5,8 @@ import pytest
 from onnx import TensorProto
 from onnx.helper import make_node
 
+import opset
+
 KINDS = {
     "FLOAT": np.float32,
     "UINT8": np.uint8,
@@ -130,7 +132,7 @@ def test_bits_of_integers_are_cast(check, kind, to):
             check(node, 26, target, {"x": values}, expect=[result], operators=made, kinds={"y": number})
 
 
-@pytest.mark.parametrize(("kind", "to"), [(np.float32, "INT32"), (np.int64, "DOUBLE"), (np.float16, "BFLOAT16")])
+@pytest.mark.parametrize(("kind", "to"), [(np.float32, "INT32"), (np.complex64, "DOUBLE"), (np.float16, "BFLOAT16")])
 def test_bits_of_floats_are_refused(refused, kind, to):
     number = getattr(TensorProto, to)
     node = make_node("BitCast", ["x"], ["y"], to=number)
@@ -141,3 +143,24 @@ def test_bits_of_another_width_are_refused(refused):
     for number in (TensorProto.INT64, 99):
         node = make_node("BitCast", ["x"], ["y"], to=number)
         refused(node, 26, 25, {"x": np.zeros(2, np.float32)}, "C103", kinds={"y": 7})
+
+
+@pytest.mark.parametrize("to", [25, 13, 7])
+@pytest.mark.parametrize(
+    ("kind", "float_"),
+    [("int32", "float32"), ("uint32", "float32"), ("int64", "float64"), ("uint64", "float64"), ("int16", "float16"),
+     ("uint16", "float16")],
+)  # fmt: skip
+def test_the_float_of_bits_is_computed(check, kind, float_, to):
+    info, rng = np.finfo(float_), np.random.default_rng(3)
+    values = [0.0, -0.0, 1, -1.5, np.inf, -np.inf, info.max, -info.max, info.tiny, -info.smallest_subnormal, 3.14159]
+    x = np.concatenate([np.array(values, float_).view(kind), np.array([np.nan], float_).view(kind)])
+    limits = np.iinfo(kind)
+    x = np.concatenate([x, rng.integers(limits.min, limits.max, 500, kind, endpoint=True)])
+    number = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "float16": TensorProto.FLOAT16}[float_]
+    node = make_node("BitCast", ["x"], ["y"], to=number)
+    after = check(node, 26, to, {"x": x}, expect=[x.view(float_)], kinds={"y": number})
+    (y,) = opset.ReferenceEvaluator(after).run(None, {"x": x})
+    finite = ~np.isnan(y)
+    assert (y.view(kind) == x)[finite].all()
+    assert (np.isnan(y) == np.isnan(x.view(float_))).all()
