@@ -166,7 +166,10 @@ def save(
             notes.append("external data is not part of the stream; it stays where it is")
         return STREAM
     if external == "link":
-        notes.append("data files that were linked have two names: give --allow-external-root to read either model")
+        notes.append(
+            "data files that were linked have two names: give --allow-external-root to read either model; "
+            "--external-data copy leaves each one name, and shares blocks where the file system can"
+        )
     if where.file:
         model.save(where.file, external=external, force=force)
         return where.file
