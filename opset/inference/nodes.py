@@ -24,11 +24,12 @@ from opset.inference.scopes import Scope
 from opset.inference.tolerance import mended
 from opset.inference.types import Type, shape_of_dims, tensor
 from opset.inference.work import NEW, work
-from opset.model.attributes import attribute_value
+from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
+from opset.schemas import quirks
 from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema
-from opset.schemas.signature import misfits
+from opset.schemas.signature import MISSING_ATTRIBUTE, attribute_misfits, misfits
 
 _MAX_RECENT = 1024  # entries of OperatorInference.recent
 _MAX_ATTRIBUTE = 4096  # bytes of an attribute that is kept as part of a signature
@@ -74,6 +75,8 @@ class Nodes:
         if outcome is None:
             call = self.call(scope, index, inference, inputs)
             outcome = self._infer(call, len(computed), inference, followed)
+            if attributes and (wrong := _attribute_warnings(call.schema, body.attributes[index])):
+                outcome = outcome._replace(warnings=(*outcome.warnings, *wrong))
             reads = tuple(sorted({*memo.reads, *call.reads}))
             if reads != memo.reads:
                 memo.reads, memo.outcomes = reads, {}
@@ -182,6 +185,17 @@ class Nodes:
             (None if type_ is None else type_.text) if name else "" for name, type_ in zip(names, inputs, strict=True)
         ]
         return tuple([Problem("I202", each.what, each.why) for each in misfits(schema, inputs=texts)])
+
+
+def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[str, ...]:
+    """Return which attributes of a node its operator does not have, or has with another type."""
+    types = {
+        each.name: None if each.ref_attr_name else attribute_type(each)
+        for each in attributes
+        if not quirks.is_internal(each.name)
+    }
+    found = (each for each in attribute_misfits(schema, types) if each.kind != MISSING_ATTRIBUTE)
+    return tuple([f"{each.what}: {each.why}" for each in found])
 
 
 def _tolerated(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:

@@ -42,7 +42,7 @@ class Outcome(NamedTuple):
     has_unnamed: bool = False
     """Whether sizes in `types` are None, since they depend on data; they get a name for each node."""
     warnings: tuple[str, ...] = ()
-    """What the nodes have that only runtimes accept."""
+    """What the nodes have that their operator has not, and that inference does not mind."""
 
 
 class GraphRequest(NamedTuple):

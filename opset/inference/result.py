@@ -86,7 +86,8 @@ class Inference:
         self._engine = engine
         self.model = engine.model
         self.notes = [*engine.index.notes, *_warnings(engine)]
-        """What was put right before the model was read, and which nodes are in a form that only runtimes accept."""
+        """What was put right before the model was read, and which nodes are not as their operators have them, where it
+        is plain what follows: forms that runtimes accept, attributes that do not exist."""
         found = Collected(_findings(engine))
         self.findings, self.omitted = tuple(found), found.omitted
         self.stopped = "" if engine.stopped is None else f"{engine.stopped[0]}: {engine.stopped[1].why}"
@@ -248,7 +249,7 @@ def _findings(engine: Engine) -> Iterator[Finding]:
 
 
 def _warnings(engine: Engine) -> list[str]:
-    """Return which nodes have a form that only runtimes accept, the first ones each, and how many more there are."""
+    """Return which nodes are not as their operators have them, the first ones each, and how many more there are."""
     found = [(scope, index, each) for scope in _scopes(engine) for index, each in scope.warnings.items()]
     shown = [f"{scope.body.location(index)}: {'; '.join(each)}" for scope, index, each in found[:MOST_WARNINGS]]
     return shown + ([f"{len(found) - len(shown):,} more such nodes"] if len(found) > len(shown) else [])

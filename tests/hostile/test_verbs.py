@@ -92,6 +92,7 @@ FORMS = {
         "STREAMS": {"": ["-", "--random"], "values": ["SAMPLE", "-"]},
         "ARGUMENTS": {
             "model": ["IT"], "values": ["SAMPLE", "IT"],
+            "freeze": ["SAMPLE", "--random", "--freeze", "IT"],
             "set": ["SAMPLE", "--set", "IT"], "json": ["SAMPLE", "--set", "x=IT"],
             "value": ["SAMPLE", "--random", "--value", "IT"], "compare": ["SAMPLE", "--random", "--compare", "IT"],
         },

@@ -192,6 +192,15 @@ def test_a_node_that_is_not_valid_where_it_is_is_not_written(name):
         assert [each.code for each in caught.value.findings] == ["C101" if "operator" in name else "C103"]
 
 
+def test_inference_warns_of_attributes_that_there_are_not_and_goes_on():
+    found = infer(model("Relu", 13, X, alpha=1.0))
+    assert not found.findings and found.shape("o0") == (3, 4)
+    assert found.notes[0].startswith("graph 'g', node number 0 (Relu): there is no attribute 'alpha'")
+    found = infer(model("LeakyRelu", 11, X, alpha=1))
+    assert found.shape("o0") == (3, 4) and "has to be of type float" in found.notes[0]
+    assert infer(model("Relu", 13, X, __stream=1)).notes == []
+
+
 def test_nodes_of_functions_are_checked_too():
     body = [helper.make_node("Softmax", ["a"], ["b"], name="inside", alpha=2.0)]
     function = helper.make_function("own", "F", ["a"], ["b"], body, [helper.make_opsetid("", 13)])
