@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from opset.adapters.shared import cast, working
 from opset.errors import printable
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -56,6 +59,63 @@ def average_pool_22_down(op: Builder, node: Node) -> Result:
     if node.need_element(0) == "bfloat16":
         raise Refusal("C202", "before version 22 there is no BFLOAT16", "cast the input to FLOAT")
     return op.copy(node, ceil_mode=0)
+
+
+@down("AveragePool", since=19)
+def average_pool_19_down(op: Builder, node: Node) -> Result:
+    """Windows had no gaps: a Conv of ones adds their elements, and the sums are divided by how many these are."""
+    dilations = node.attr("dilations", [])
+    if all(dilation == 1 for dilation in dilations):
+        return op.copy(node, drop=["dilations"]) if node.has("dilations") else None
+    shape = node.shape(0)
+    sizes = [size for size in shape[1:] if isinstance(size, int)] if shape is not None else []
+    if shape is None or len(sizes) < len(shape) - 1 or 0 in sizes:
+        raise Refusal("C207", "the sizes of the input, batch aside, are not known", "fix its dynamic dimensions")
+    channels, *spatial = sizes
+    kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
+    strides, pads = node.attr("strides", [1] * axes), node.attr("pads", [0] * (2 * axes))
+    if not len(spatial) == len(dilations) == len(strides) == axes or len(pads) != 2 * axes:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    begins, ends, lengths, counts = [], [], [], [1]
+    for size, extent, stride, dilation, *given in zip(
+        spatial, kernel, strides, dilations, pads[:axes], pads[axes:], strict=True
+    ):
+        reach = (extent - 1) * dilation + 1
+        begin, end, count = _windows(node, size, reach, stride, *given)
+        low, high = (-begin, size + end) if node.attr("count_include_pad") else (0, size)
+        inside = [
+            sum(low <= at * stride - begin + tap * dilation < high for tap in range(extent)) for at in range(count)
+        ]
+        counts = [each * here for each in counts for here in inside]
+        node.charge(len(counts) + len(inside) * extent)
+        begins.append(begin)
+        ends.append(max((count - 1) * stride + reach - size - begin, 0))
+        lengths.append(count)
+    element = node.need_element(0)
+    wide = working(element)
+    x = cast(op, node.input(0), element, wide)
+    ones = op.const([1] * (channels * math.prod(kernel)), wide, [channels, 1, *kernel])
+    sums = op.Conv(x, ones, dilations=dilations, group=channels, pads=begins + ends, strides=strides)
+    return cast(op, op.Div(sums, op.const(counts, wide, [1, 1, *lengths])), wide, element)
+
+
+def _windows(node: Node, size: int, reach: int, stride: int, begin: int, end: int) -> tuple[int, int, int]:
+    """Return the padding along an axis, and the number of windows."""
+    automatic = node.attr("auto_pad")
+    if automatic in ("SAME_UPPER", "SAME_LOWER"):
+        count = -(-size // stride)
+        total = max((count - 1) * stride + reach - size, 0)
+        begin = (total + (automatic == "SAME_LOWER")) // 2
+        return begin, total - begin, count
+    if automatic == "VALID":
+        begin = end = 0
+    room = size + begin + end - reach
+    if room < 0:
+        raise Refusal("C204", "a window is larger than the padded input")
+    count = (-(-room // stride) if node.attr("ceil_mode") else room // stride) + 1
+    if (count - 1) * stride >= size + begin:
+        raise Refusal("C204", "a last window may hold only padding")
+    return begin, end, count
 
 
 @down("AveragePool", "MaxPool", since=10)
