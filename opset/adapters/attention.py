@@ -238,8 +238,7 @@ def attention_lowered(op: Builder, node: Node) -> Result:
     value_element = node.need_element(VALUE)
     value_wide = "double" if "double" in (wide, value_element) else "float"
     values = cast(op, values, value_element, value_wide)
-    if repeated := _repeated_heads(node, flat):
-        which = op.const(repeated)
+    if which := _repeated_heads(op, node, flat):
         turned, values = op.Gather(turned, which, axis=1), op.Gather(values, which, axis=1)
 
     stages = [op.MatMul(queries, turned)]
@@ -318,20 +317,21 @@ def _together(op: Builder, node: Node, x: str, index: int, attributes: tuple[str
     return op.Reshape(x, op.Concat(op.const([0, 0]), features, axis=0))
 
 
-def _repeated_heads(node: Node, flat: bool) -> list[int]:
-    """Return the key/value head of each query head, nothing where they need not be repeated."""
+def _repeated_heads(op: Builder, node: Node, flat: bool) -> str:
+    """Return the key/value head of each query head, "" where they need not be repeated."""
     heads: list[Any] = [node.attr(name) for name in ("q_num_heads", "kv_num_heads")]
     if not flat:
         shapes = node.shape(QUERY), node.shape(KEY)
         heads = [shape[1] if shape is not None and len(shape) == 4 else None for shape in shapes]
     if heads[1] == 1 or (heads[0] == heads[1] and heads[0] is not None):
-        return []
+        return ""
     if not all(isinstance(count, int) for count in heads):
-        why = "the numbers of heads of Q and K are not known, so it is not known how many share one"
-        raise Refusal("C207", why, "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE")
+        counts = [dimension(op, node, index, 1) for index in (QUERY, KEY)]
+        return op.Div(_numbers(op, counts[0]), op.Div(*counts))
     if heads[1] < 1 or heads[0] % heads[1]:
         raise Refusal("C103", f"{heads[0]} query heads cannot share {heads[1]} key/value heads")
-    return [head // (heads[0] // heads[1]) for head in range(heads[0])]
+    node.charge(heads[0])
+    return op.const([head // (heads[0] // heads[1]) for head in range(heads[0])])
 
 
 def _root_of_scale(op: Builder, node: Node, wide: str, flat: bool) -> str:
@@ -394,6 +394,7 @@ def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
     flat = node.has("num_heads") and node.need_rank(0) == 3
     size, rotated = _rotated_sizes(node, flat)
     half = rotated // 2
+    node.charge(rotated)
     heads = x = _apart(op, node, 0, _heads(node, "num_heads")) if flat else node.input(0)
     if rotated != size:
         x = op.Slice(x, op.const([0]), op.const([rotated]), op.const([3]))

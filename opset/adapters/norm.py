@@ -12,6 +12,8 @@ from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 STASHES = frozenset(("float", "double", "float16", "bfloat16"))
+MOST_AXES = 64
+"""Axes that are listed without a look at the rank."""
 IN_TRAINING = "convert a model that was exported for inference"
 
 
@@ -330,8 +332,10 @@ def _to_normalise(op: Builder, node: Node) -> tuple[str, str, str, list[int]]:
     if stash not in STASHES:
         raise Refusal("C103", f"'stash_type' is {node.attr('stash_type')}, which is no type of floats")
     axis = node.attr("axis")
+    if axis >= 0 or axis < -MOST_AXES:
+        positive_axis(axis, node.need_rank(0))
     # Axes from a negative one on are the same ones for every rank.
-    axes = list(range(axis, 0)) if axis < 0 else list(range(positive_axis(axis, node.need_rank(0)), node.need_rank(0)))
+    axes = list(range(axis, 0 if axis < 0 else node.need_rank(0)))
     return element, stash, cast(op, cast(op, node.input(0), element, stash), stash, working(stash)), axes
 
 

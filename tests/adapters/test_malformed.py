@@ -21,6 +21,23 @@ TRANSITIONS = [
 ]
 
 
+LOWERED = [
+    (operator, first) for operator in REGISTRY.operators("")
+    if (first := REGISTRY.versions(operator)[0].since_version) > 1
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operator", "first"), LOWERED)
+def test_no_other_exception_escapes_from_any_lowering(operator, first):
+    rng = random.Random(operator)
+    for to in [first - 1, min(first - 1, 7)] * 6:
+        model = node_model(rng, REGISTRY.schema(operator, first, ""), first)
+        try:
+            opset.convert(model, to)
+        except (ConversionError, ModelError) as error:
+            assert all(isinstance(finding, Finding) and finding.code for finding in error.findings)
+
+
 @pytest.mark.parametrize(("domain", "operator", "older", "newer"), TRANSITIONS)
 def test_no_other_exception_escapes_from_any_transition(domain, operator, older, newer):
     rng = random.Random(f"{domain} {operator} {newer}")
