@@ -10,8 +10,8 @@ from opset.errors import printable
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape, shape_of
-from opset.version_converter.registration import down, up
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_attribute
+from opset.version_converter.registration import down, lower, up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_attribute, unknown_type
 
 
 @down("If", since=11)
@@ -201,3 +201,46 @@ def _backwards(op: Builder, value: str, element: str) -> str:
     body = _graph(op.fresh("backwards"), _values(op, [element]), _values(op, [element]))
     body.node.add(op_type="Identity", input=[body.input[0].name], output=[body.output[0].name])
     return op.Scan("", value, body=body, num_scan_inputs=1, directions=[1])
+
+
+@lower("SequenceMap", since=17)
+def sequence_map_lowered(op: Builder, node: Node) -> Result:
+    """Run the body in a loop that takes elements from the sequences and puts the results into new ones."""
+    given, sequence = node.attr("body"), node.input(0)
+    outputs = list(node.outputs)
+    if len(given.input) != len(node.inputs) or len(given.output) < len(outputs) or not all(outputs):
+        raise Refusal("C103", "the body does not have the inputs and outputs of the node")
+    kinds = [node.values.type(name) for name in (*node.inputs, *outputs)]
+    unknown = next((name for name, kind in zip((*node.inputs, *outputs), kinds, strict=True) if kind is None), "")
+    if unknown:
+        raise unknown_type(unknown)
+    body = pb.GraphProto()
+    body.CopyFrom(given)
+    for field in ("node", "input", "output"):
+        body.ClearField(field)
+    number, going = (pb.ValueInfoProto(name=op.fresh(hint)) for hint in ("number", "going"))
+    number.type.tensor_type.elem_type, going.type.tensor_type.elem_type = NUMBERS["int64"], NUMBERS["bool"]
+    for value in (number, going):
+        value.type.tensor_type.shape.SetInParent()
+    body.input.extend([number, going])
+    for name, kind, formal in zip(node.inputs, kinds, given.input, strict=False):
+        if str(kind).startswith("seq("):
+            body.node.add(op_type="SequenceAt", input=[name, number.name], output=[formal.name])
+        else:
+            body.node.add(op_type="Identity", input=[name], output=[formal.name])
+    body.node.extend(given.node)
+    after = pb.ValueInfoProto(name=op.fresh("going"), type=going.type)
+    body.node.add(op_type="Identity", input=[going.name], output=[after.name])
+    body.output.append(after)
+    empty = []
+    for kind, result in zip(kinds[len(node.inputs) :], given.output, strict=False):
+        element = NUMBERS[str(kind)[len("seq(tensor(") : -2]]
+        before, longer = (pb.ValueInfoProto(name=op.fresh("results")) for _ in range(2))
+        for value in (before, longer):
+            value.type.sequence_type.elem_type.tensor_type.elem_type = element
+        body.node.add(op_type="SequenceInsert", input=[before.name, result.name], output=[longer.name])
+        body.input.append(before)
+        body.output.append(longer)
+        empty.append(op.SequenceEmpty(dtype=element))
+    op.Loop(op.SequenceLength(sequence), "", *empty, body=body, outputs=outputs)
+    return outputs

@@ -144,9 +144,11 @@ def _how_split(node: Node, split: Any) -> tuple[str, int, bool]:
 
 
 def _split_to_slices(node: Node, name: str) -> tuple[str, int, bool]:
-    """Return what was split into slices of one element. Raises Refusal C205 for any other sequence."""
+    """Return what was split into slices of one element. Raises Refusal C201 or C205 for any other sequence."""
     maker = node.values.producer(name)
-    if maker is None or maker.op_type != "SplitToSequence" or (len(maker.input) > 1 and maker.input[1]):
+    if maker is None:
+        raise Refusal("C201", f"{NO_SEQUENCES}, and '{printable(name)}' is one whose elements are not known")
+    if maker.op_type != "SplitToSequence" or (len(maker.input) > 1 and maker.input[1]):
         node.need_constant(1)
     return _how_split(node, maker)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -311,3 +312,39 @@ def test_malformed_attributes_are_refused_or_converted(build, attempt):
 
     drawn()
     assert {"converted"} < ends
+
+
+@pytest.mark.parametrize("to", [16, 15, 13])
+def test_a_map_over_sequences_is_a_loop(to):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+        g (float[2, N] x, float[2, N] z, float w) => (float[A, N] y, int64[B] n) {
+            s = SequenceConstruct(x, z, x)
+            zero = Constant<value_ints = [0]>()
+            one = Constant<value_ints = [1]>()
+            row = Slice(z, zero, one)
+            rows = Concat<axis = 0>(x, row)
+            t = SplitToSequence(rows)
+            r, sizes = SequenceMap<
+                body = b (float[2, N] e, float[1, N] f, float g) => (float[2, N] h, int64[2] k) {
+                    ef = Mul(e, f)
+                    h = Add(ef, g)
+                    k = Shape(e)
+                }
+            >(s, t, w)
+            y = ConcatFromSequence<axis = 0>(r)
+            n = ConcatFromSequence<axis = 0>(sizes)
+        }"""
+    before = onnx.parser.parse_model(text)
+    after = opset.convert(before, to)
+    onnx.checker.check_model(after, full_check=True)
+    assert "SequenceMap" not in [node.op_type for node in after.graph.node]
+    x, z = np.arange(20, dtype=np.float32).reshape(2, 2, 5)
+    for feeds in (
+        {"x": x, "z": z, "w": np.array(3, np.float32)},
+        {"x": x[:, :0], "z": z[:, :0], "w": np.array(3, np.float32)},
+    ):
+        wanted, found = (opset.ReferenceEvaluator(model).run(None, feeds) for model in (before, after))
+        session = onnxruntime.InferenceSession(after.SerializeToString(), providers=["CPUExecutionProvider"])
+        for want, have, other in zip(wanted, found, session.run(None, feeds), strict=True):
+            np.testing.assert_array_equal(have, want)
+            np.testing.assert_array_equal(other, want)
