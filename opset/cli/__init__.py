@@ -29,6 +29,7 @@ VERBS = {
     "infer": "Infer the types and shapes of a model's values.",
     "run": "Evaluate a model with the reference kernels.",
     "show": "Show what an operator is, or what a model contains.",
+    "text": "Show a model in ONNX text syntax, and make models of it.",
     "list": "List operators, domains, releases or runtimes.",
     "diff": "Show what changed between two versions of an operator.",
     "lint": "Check operator YAML.",

@@ -18,7 +18,7 @@ from opset.cli.configuration import schemas_option
 from opset.cli.inputs import STREAM, Input, Output
 from opset.errors import Collected, Finding, OpsetError, UsageError
 from opset.model import Model, load, write_stream
-from opset.model.container import load_file
+from opset.model.container import load_file, load_text
 from opset.model.external import is_external, tensors
 from opset.model.writing import MODES, save_below, save_in_place
 
@@ -62,7 +62,7 @@ def reports_of(
     not done when a process died.
     """
     found: list[dict[str, Any]] = []
-    jobs = min(jobs, len(models)) if Input(STREAM) not in models else 1  # other processes have no stdin
+    jobs = min(jobs, len(models)) if all(each.path != STREAM for each in models) else 1  # other processes have no stdin
     results = _results(models, start, jobs, undone)
     with closing(results):
         for data in results:
@@ -143,7 +143,7 @@ def conclude(
 
 def refuse_terminal(where: Output) -> None:
     """Raise UsageError U104 where a model would be written to a terminal."""
-    if where.stream and sys.stdout.isatty():
+    if where.stream and not where.text and sys.stdout.isatty():
         help = "give -o FILE, or lead stdout elsewhere"
         raise UsageError(Finding("U104", "a model is not written to a terminal", help=help))
 
@@ -151,7 +151,7 @@ def refuse_terminal(where: Output) -> None:
 def opened(given: Input, roots: Iterable[Path]) -> Model:
     """Return an input's model; where a folder or a pattern was named, a pipe in it is refused, and not waited for."""
     if given.path == STREAM:
-        return load(sys.stdin.buffer)
+        return load_text(sys.stdin.buffer) if given.text else load(sys.stdin.buffer)
     return load_file(given.path, roots, pipes=not given.found)
 
 
@@ -161,7 +161,7 @@ def save(
 ) -> str:  # fmt: skip
     """Write a result to its destination; return the path, "-" for stdout."""
     if where.stream:
-        write_stream(model, sys.stdout.buffer, external=external)
+        write_stream(model, sys.stdout.buffer, external=external, text=where.text)
         if external != "inline" and any(map(is_external, tensors(model.proto))):
             notes.append("external data is not part of the stream; it stays where it is")
         return STREAM

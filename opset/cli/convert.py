@@ -68,9 +68,9 @@ def command(
 ) -> int:  # fmt: skip
     """Convert models to other operator set versions, all or nothing.
 
-    INPUT is a file, a folder (all *.onnx below it), a pattern, or - for stdin. The result is written beside the input
-    as <name>-opset<version>.onnx unless -o or --in-place says otherwise. A model that cannot be converted without
-    losing meaning is refused with every node that stands in the way, and nothing is written.
+    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
+    beside the input as <name>-opset<version>.onnx unless -o or --in-place says otherwise. A model that cannot be
+    converted without losing meaning is refused with every node that stands in the way, and nothing is written.
     """
     known = folders_for(folders, allow_hooks)
     registry = known.registry()

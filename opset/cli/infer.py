@@ -67,9 +67,9 @@ def command(
 ) -> int:  # fmt: skip
     """Infer the types and shapes of a model's values.
 
-    INPUT is a file, a folder (all *.onnx below it), a pattern, or - for stdin. Nothing is written without -o or
-    --in-place. The exit status is 1 if a type that the model states contradicts the inferred one, or if a node does
-    not fit its operator.
+    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. Nothing is written
+    without -o or --in-place. The exit status is 1 if a type that the model states contradicts the
+    inferred one, or if a node does not fit its operator.
     """
     known = folders_for(folders, allow_hooks)
     known.registry()  # what is wrong with the folders is reported once, before any model

@@ -52,10 +52,10 @@ def command(
 ) -> int:  # fmt: skip
     """Put the nodes of a model's functions in place of the nodes that call them.
 
-    INPUT is a file, a folder (all *.onnx below it), a pattern, or - for stdin. The result is written beside the input
-    as <name>-inlined.onnx unless -o or --in-place says otherwise. NAME is a function's name, with or without its
-    domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. A function that nothing calls any
-    more is removed.
+    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
+    beside the input as <name>-inlined.onnx unless -o or --in-place says otherwise. NAME is a function's name, with or
+    without its domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. A function that nothing
+    calls any more is removed.
     """
     known = folders_for(folders, allow_hooks)
     known.registry()  # what is wrong with the folders is reported once, before any model
@@ -109,16 +109,22 @@ def _label(named: dict[str, Any]) -> str:
     return brief(f"{named['domain']}.{named['name']}{named['overload'] and ':' + named['overload']}")
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def _write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
     """Write the report of one model as text: what was inlined to `stream`, errors to stderr."""
     name = "stdin" if data["input"] == STREAM else printable(data["input"])
     if not quiet and data["status"] in ("inlined", "unchanged"):
         calls = sum(each["calls"] for each in data["functions"])
-        what = f"{calls:,} calls of {len(data['functions']):,} functions inlined" if calls else "nothing to inline"
+        functions = len(data["functions"])
+        inlined_calls = f"{_counted(calls, 'call')} of {_counted(functions, 'function')} inlined"
+        what = inlined_calls if calls else "nothing to inline"
         stream.write(f"{styled(name, 'bold', stream)}: {what}\n")
-        lines = [f"{_label(each)}: {each['calls']:,} calls" for each in data["functions"]]
+        lines = [f"{_label(each)}: {_counted(each['calls'], 'call')}" for each in data["functions"]]
         removed = len(data["removed"])
-        lines += [f"{removed:,} functions removed, as nothing calls them"] if removed else []
+        lines += [f"removed, as nothing calls it: {_counted(removed, 'function')}"] if removed else []
         lines = lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"… and {len(lines) - SHOWN:,} more"]
         lines += [f"note: {printable(note)}" for note in data["notes"]]
         lines += [f"wrote {printable(data['output'])}"] if data["output"] not in (None, STREAM) else []

@@ -12,11 +12,14 @@ from typing import NamedTuple
 import click
 
 from opset.errors import Finding, ModelError, UsageError
+from opset.model.parts import TEXT_SUFFIX
 
 STREAM = "-"
+TEXT_STREAM = f"text:{STREAM}"
+"""Names stdin, or stdout, with a model in ONNX text syntax."""
 MOST_ENTRIES = 1_000_000
 """Files and folders that are listed for one command."""
-_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined)\.onnx")
+_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined|lowered)(\.onnx(?:txt)?)")
 _SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
 
@@ -24,13 +27,19 @@ class Input(NamedTuple):
     """One model: its path, or "-".
 
     `found` says that a folder or a pattern was named, and not the model itself. If it was the folder `root`, the model
-    is `below` that, else `below` is None.
+    is `below` that, else `below` is None. `text` says that the stream holds text.
     """
 
     path: str
     found: bool = False
     root: str = ""
     below: str | None = None
+    text: bool = False
+
+
+def named_model(argument: str) -> Input:
+    """Return the one model that an argument names."""
+    return Input(STREAM, text=argument == TEXT_STREAM) if argument in (STREAM, TEXT_STREAM) else Input(argument)
 
 
 def expand(arguments: Iterable[str], *, products: bool) -> list[Input]:
@@ -43,17 +52,16 @@ def expand(arguments: Iterable[str], *, products: bool) -> list[Input]:
     findings = []
     listing = _Listing()
     for argument in arguments:
-        if argument == STREAM:
-            named = [Input(STREAM)]
-        elif os.path.isdir(argument):
+        if os.path.isdir(argument):
             named = _chosen(_below(argument, listing), products)
         elif glob.has_magic(argument) and not os.path.lexists(argument):
             paths = sorted(path for path in _matching(argument, listing) if not os.path.isdir(path))
             named = _chosen([Input(path, found=True) for path in paths], products)
         else:
-            named = [Input(argument)]
+            named = [named_model(argument)]
         if not named:
-            findings.append(Finding("M101", "there is no model here", why="no file *.onnx was found", file=argument))
+            why = "no file *.onnx or *.onnxtxt was found"
+            findings.append(Finding("M101", "there is no model here", why=why, file=argument))
         for each in named:
             found.setdefault(os.path.normpath(each.path), each)
     if findings:
@@ -109,7 +117,8 @@ def _below(folder: str, listing: _Listing) -> list[Input]:
         if entries is None:
             found.append(Input(place, True, folder, below))
             continue
-        names = [each.name for each in entries if each.name.endswith(".onnx") and not _is_folder(each, follow=True)]
+        models = [each for each in entries if each.name.endswith((".onnx", TEXT_SUFFIX))]
+        names = [each.name for each in models if not _is_folder(each, follow=True)]
         found += [Input(os.path.join(place, name), True, folder, below) for name in names]
     return found
 
@@ -150,19 +159,23 @@ def _chosen(inputs: list[Input], products: bool) -> list[Input]:
     paths = {each.path for each in inputs}
     if products:
         return inputs
-    return [each for each in inputs if not ((m := _PRODUCT.fullmatch(each.path)) and f"{m[1]}.onnx" in paths)]
+    return [each for each in inputs if not ((m := _PRODUCT.fullmatch(each.path)) and f"{m[1]}{m[2]}" in paths)]
 
 
 class Output(NamedTuple):
-    """Where results go: `stream`; the given `file`; below the given `folder`; in place; or else beside the input."""
+    """Where results go: `stream`, as `text` or not; the given `file`; below the given `folder`; in place; or beside the
+    input.
+    """
 
     stream: bool = False
+    text: bool = False
     file: str = ""
     folder: str = ""
     in_place: bool = False
 
     def place(self, model: Input, suffix: str) -> tuple[str, str]:
-        """Return the folder that a result is written to, and its path below it: <name>-<suffix>.onnx, or the input's.
+        """Return the folder that a result is written to, and its path below it: <name>-<suffix>.onnx (.onnxtxt for one
+        that is text), or the input's.
 
         The folder is one that the user named, or that of a file which the user named.
         """
@@ -172,7 +185,7 @@ class Output(NamedTuple):
             folder, below = model.root, model.below
         else:
             folder, below = os.path.dirname(model.path), ""
-        name = os.path.basename(model.path) if self.in_place else f"{_stem(model)}-{suffix}.onnx"
+        name = os.path.basename(model.path) if self.in_place else f"{_stem(model)}-{suffix}{_ending(model)}"
         return folder, os.path.join(below, name)
 
 
@@ -196,11 +209,11 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
         if not streams:
             _check_names(inputs, "")
             return Output()
-        given = STREAM
-    if given == STREAM:
+        given = TEXT_STREAM if inputs[0].text else STREAM
+    if given in (STREAM, TEXT_STREAM):
         if len(inputs) > 1:
             raise _unfit("several models do not fit into one stream", "give -o FOLDER")
-        return Output(stream=True)
+        return Output(stream=True, text=given == TEXT_STREAM)
     several = len(inputs) > 1 or inputs[0].below is not None
     if not (several or given.endswith(os.sep) or os.path.isdir(given)):
         return Output(file=given)
@@ -213,7 +226,7 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
 def _check_names(inputs: list[Input], folder: str) -> None:
     seen: dict[tuple[str, str], str] = {}
     for each in inputs:
-        key = _folder(each, folder), _stem(each)
+        key = _folder(each, folder), _stem(each) + _ending(each)
         if key in seen:
             why = f"'{seen[key]}' and '{each.path}' would be written to the same file"
             raise _unfit("two models have one name", "convert them one by one", why)
@@ -222,6 +235,10 @@ def _check_names(inputs: list[Input], folder: str) -> None:
 
 def _folder(model: Input, folder: str) -> str:
     return os.path.join(folder, model.below or "") if folder else os.path.dirname(model.path)
+
+
+def _ending(model: Input) -> str:
+    return TEXT_SUFFIX if model.text or model.path.endswith(TEXT_SUFFIX) else ".onnx"
 
 
 def _stem(model: Input) -> str:

@@ -34,8 +34,8 @@ def command(
 ) -> int:  # fmt: skip
     """Express operators by others, at the opsets that the models have, all or nothing.
 
-    INPUT is a file, a folder (all *.onnx below it), a pattern, or - for stdin. The result is written beside the input
-    as <name>-lowered.onnx unless -o or --in-place says otherwise.
+    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
+    beside the input as <name>-lowered.onnx unless -o or --in-place says otherwise.
     """
     known = folders_for(folders, allow_hooks)
     names = [name.strip() for each in ops for name in each.split(",") if name.strip()]

@@ -17,11 +17,11 @@ import click
 
 from opset.budget import Budget, Exhausted, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, output, supervision
+from opset.cli.batch import opened
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
-from opset.cli.inputs import STREAM, dims_option, freeze_option
+from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, named_model
 from opset.cli.limits import limits_options
 from opset.errors import MOST, Collected, Finding, OpsetError, RunError, UsageError, brief, listing, printable, quoted
-from opset.model import load
 from opset.opsets.registry import Registry
 from opset.reference.comparison import differences
 from opset.reference.evaluator import ReferenceEvaluator
@@ -170,7 +170,7 @@ def _evaluate(
     trace = _Trace(report, stream) if settings.trace else None
     try:
         try:
-            loaded = load(sys.stdin.buffer if model == STREAM else model, allow_external_roots=roots)
+            loaded = opened(named_model(model), roots)
             evaluator = ReferenceEvaluator(
                 loaded, schemas=registry, dims=dims, limits=limits, freeze=freeze, seed=settings.seed, trace=trace
             )
@@ -204,7 +204,7 @@ def _product(report: Report, form: str, quiet: bool) -> Product:
 def _check(settings: Settings, model: str) -> None:
     """Raise UsageError U103 with all options that do not fit each other."""
     findings = []
-    if [model, *settings.inputs].count(STREAM) > 1:
+    if [STREAM if model == TEXT_STREAM else model, *settings.inputs].count(STREAM) > 1:
         findings.append(Finding("U103", "stdin can be read once", help="name a file in place of -"))
     if settings.expected is None and (settings.rtol is not None or settings.atol is not None):
         findings.append(Finding("U103", "--rtol and --atol are for --compare", help="add --compare EXPECTED"))
@@ -395,7 +395,7 @@ def _text(report: Report) -> list[str]:
     data = report.data
     if "outputs" not in data:
         return []
-    name = "stdin" if report.model == STREAM else printable(report.model)
+    name = "stdin" if report.model in (STREAM, TEXT_STREAM) else printable(report.model)
     head = f"{styled(name, 'bold', sys.stdout)}:"
     found = [f"{head} inputs drawn with --seed {data['seed']}"] if "seed" in data else [head]
     found += [f"  note: {printable(note)}" for note in report.mended]

@@ -11,11 +11,13 @@ from typing import Any
 import click
 
 from opset.cli import output
+from opset.cli.batch import opened
 from opset.cli.configuration import registry_for, schemas_option
+from opset.cli.inputs import STREAM, TEXT_STREAM, named_model
 from opset.cli.operators import change_lines, changes, schema_data, schema_lines, version_at, versions_of
 from opset.errors import SHOWN, Finding, UsageError, brief, escaped, listing, printable
-from opset.model import load
 from opset.model.index import ModelIndex
+from opset.model.parts import TEXT_SUFFIX
 from opset.opsets.registry import Registry
 from opset.schemas.names import shown
 from opset.text import columns, styled
@@ -31,10 +33,10 @@ def command(what: str, version: int | None, domain: str | None, folders: tuple[P
     """Show what an operator is, or what a model contains.
 
     OPERATOR is a name, Softmax or ai.onnx.ml.Scaler, and VERSION a version of its operator set, the newest by default.
-    MODEL is a file, or - for stdin.
+    MODEL is a file, or - for stdin; text:- is stdin with a model as text.
     """
     registry = registry_for(folders)
-    if what == "-" or what.endswith((".onnx", ".pb")) or os.path.exists(what):
+    if what in (STREAM, TEXT_STREAM) or what.endswith((".onnx", ".pb", TEXT_SUFFIX)) or os.path.exists(what):
         if version is not None or domain is not None:
             help = "a model has versions of its own; leave out VERSION and --domain"
             raise UsageError(Finding("U103", "a version or domain was given with a model", help=help))
@@ -65,7 +67,7 @@ def _operator_lines(data: dict[str, Any]) -> list[str]:
 
 def _model_data(path: str, registry: Registry) -> dict[str, Any]:
     """Return what a model contains; raises ModelError where it is malformed."""
-    model = load(sys.stdin.buffer if path == "-" else path)
+    model = opened(named_model(path), ())
     proto = model.proto
     index = ModelIndex(proto, registry.domains)
     counts: Counter[tuple[str, str, int]] = Counter()
@@ -128,5 +130,5 @@ def _model_lines(data: dict[str, Any]) -> list[str]:
     for each in data["functions"]:
         name = brief(f"{each['domain']}.{each['function']}")
         rows.append([name, "function", str(each["calls"])])
-    title = styled("stdin" if data["model"] == "-" else printable(data["model"]), "bold", sys.stdout)
+    title = styled("stdin" if data["model"] in (STREAM, TEXT_STREAM) else printable(data["model"]), "bold", sys.stdout)
     return [title, *columns([fact for fact in facts if fact[1]]), "", *columns(rows, right=[2])]

@@ -9,12 +9,12 @@ from typing import IO, Any, TypeAlias
 
 from google.protobuf.message import EncodeError
 
-from opset.errors import Finding, UsageError
+from opset.errors import Finding, ModelError, UsageError
 from opset.model import tensor, wire, writing
 from opset.model.external import Folder
-from opset.model.parts import ModelParts, Piece, chunks, parse
+from opset.model.parts import TEXT_SUFFIX, ModelParts, Piece, chunks, parse
 from opset.model.reading import open_model_file, spool
-from opset.model.source import BytesSource
+from opset.model.source import BytesSource, Source
 
 ModelLike: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes] | Model | Any"
 """A path, a model's bytes, a binary stream, a Model, or a ModelProto of the onnx package."""
@@ -100,5 +100,36 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
 
 def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] = (), *, pipes: bool = True) -> Model:
     """Return the model of a path, as `load` does; without `pipes`, refuse a named pipe by ModelError M101."""
-    file, kind = open_model_file(path, pipes=pipes)
+    text = path.endswith(TEXT_SUFFIX)
+    file, kind = open_model_file(path, pipes=pipes, text=text)
+    file = _from_text(file) if text else file
     return Model(file, kind, Folder(path, allow_external_roots) if kind == "path" else None)
+
+
+def load_text(stream: IO[bytes]) -> Model:
+    """Return the model whose text a binary stream holds. Raises ModelError M301, or as `load` does."""
+    return Model(_from_text(spool(stream, str(getattr(stream, "name", "")), text=True)), "stream")
+
+
+def _from_text(file: Source) -> Source:
+    """Return the bytes of the model whose text a file holds. Raises ModelError M301 with line and column."""
+    from opset.model.syntax import parse_model  # few models are text
+
+    if file.size > wire.LARGEST_MESSAGE:
+        raise wire.too_large(file.size, file.name)
+    with file.descriptor():
+        data = file.read(0, file.size)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        place = f"{line}:{column}"
+        raise ModelError(Finding("M301", "the text is not UTF-8", place, error.reason, file=file.name)) from error
+    try:
+        message = parse_model(text)
+        return BytesSource(message.SerializeToString(), file.name, file.access)
+    except ModelError as error:
+        raise error.in_file(file.name) from None
+    except (EncodeError, ValueError) as error:
+        raise wire.too_large(message.ByteSize(), file.name) from error

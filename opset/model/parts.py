@@ -15,6 +15,8 @@ from opset.model.external import Folder
 from opset.model.source import CHUNK, BytesSource, Source
 
 Piece = bytes | wire.Segment
+TEXT_SUFFIX = ".onnxtxt"
+"""What the name of a file with a model in ONNX text syntax ends with."""
 Self = TypeVar("Self", bound="ModelParts")
 
 

@@ -17,16 +17,17 @@ SPOOLED: Final = 64 << 20
 """A stream of more than this many bytes goes to a temporary file."""
 
 
-def open_model_file(path: str, *, pipes: bool = True) -> tuple[Source, str]:
+def open_model_file(path: str, *, pipes: bool = True, text: bool = False) -> tuple[Source, str]:
     """Open a model's file ("path") or read a named pipe to its end ("stream"); raise ModelError M101 for others.
 
-    Without `pipes` a pipe is refused, too: who has not named it does not want to wait for it.
+    Without `pipes` a pipe is refused, too: who has not named it does not want to wait for it. With `text` it is to
+    hold ONNX text syntax.
     """
     try:
         mode = os.stat(path).st_mode
         if pipes and stat.S_ISFIFO(mode):
             with open(path, "rb") as pipe:
-                return spool(pipe, path), "stream"
+                return spool(pipe, path, text=text), "stream"
         _check_regular(mode, pipes)
         descriptor = os.open(path, os.O_RDONLY | NO_WAIT | OPEN)
         source = FileSource(descriptor, path)
@@ -47,11 +48,11 @@ def _check_regular(mode: int, pipes: bool) -> None:
         raise OSError(0, "it is neither a regular file nor a pipe" if pipes else "it is no regular file")
 
 
-def spool(stream: IO[Any], name: str) -> Source:
+def spool(stream: IO[Any], name: str, *, text: bool = False) -> Source:
     """Read a binary stream to its end, into memory, or into an unnamed temporary file where it is large.
 
     Raises UsageError U103 if it is a stream of text, ModelError M101 if reading fails, and M102, M103 or M111 as soon
-    as it can be no model: a stream may have no end.
+    as it can be no model: a stream may have no end. With `text` it is to hold ONNX text syntax.
     """
     import tempfile  # here, since it brings half the standard library with it
 
@@ -66,11 +67,11 @@ def spool(stream: IO[Any], name: str) -> Source:
                     raise UsageError(Finding("U103", "this is no binary stream", why=why, help="open it in mode 'rb'"))
                 size += kept.write(chunk)
                 try:
-                    check.feed(bytes(chunk))
+                    least = size if text else check.feed(bytes(chunk))
                 except wire.WireError as error:
                     raise refusal(_kept(kept, size, name, None), error.why) from error
-                if check.least > wire.LARGEST_MESSAGE:
-                    raise wire.too_large(check.least, name)
+                if least > wire.LARGEST_MESSAGE:
+                    raise wire.too_large(least, name)
             return _kept(kept, size, name, _access(stream))
     except (OSError, ValueError) as error:
         raise cannot_open(name, error) from error

@@ -22,45 +22,37 @@ The text is untrusted. It is read once from start to end, and what is nested is 
 
 from __future__ import annotations
 
-import math
 import re
 import struct
-from collections.abc import Callable, Iterator
-from decimal import Decimal
-from typing import Any, Final, NoReturn
+from collections.abc import Callable
+from typing import Any, Final
 
-from opset.errors import Finding, ModelError, quoted
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError
+
+from opset.errors import ModelError
 from opset.model import proto as pb
 from opset.model.elements import BOOL, ELEMENTS, NUMBERS, STRING
-from opset.model.encoding import element_count
+from opset.model.encoding import element_count, encode
+from opset.model.proto import is_repeated
+from opset.model.tokens import INT64, Tokens
+from opset.model.wire import FIXED32, FIXED64, varint
 
-MAX_DEPTH: Final = 30
-"""Graphs and types inside each other; what is deeper could pass the 100 nested messages that protobuf reads."""
-
-LAYOUT_WIDTH: Final = 100
-"""Columns of a line that `lay_out_graph` writes."""
-
-# The last alternative matches always, so that nothing before it is ever tried a second way.
-_TOKEN: Final = re.compile(
-    r"""
-    \s* (?: \#[^\n]* \s* )*
-    (?: (?P<word> [A-Za-z_]\w* )
-      | (?P<real> -?\d+ (?: \.\d* (?:[eE][+-]?\d+)? | [eE][+-]?\d+ ) | -(?i:infinity|inf|nan)\b )
-      | (?P<whole> -?\d+ )
-      | (?P<string> "[^"\\]* (?: \\. [^"\\]* )* " )
-      | (?P<mark> => | . )
-      | (?P<end>)
-    )""",
-    re.VERBOSE | re.DOTALL | re.ASCII,
+# A domain with digits or hyphens, as onnx.printer writes it, and an operator.
+_OPERATOR: Final = re.compile(
+    r"(?=[\w.]*[+-]|\w+\.(?:\w+\.)*\d) [\w+-]+ (?:\.[\w+-]+)* \.[A-Za-z_]\w* (?!\s*[.\"])", re.ASCII | re.VERBOSE
 )
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-_NOT_FINITE: Final = frozenset({"inf", "infinity", "nan"})
+UNSET: Final = "#: unset "
+"""What a text begins with, a comment to onnx.parser, where nodes have no `domain` or tensors in attributes no `name`:
+onnx.parser sets these to the empty text where they are not written."""
+
+_DIRECTIVE: Final = re.compile(rf"\s*{UNSET}((?:domain|name)(?:, (?:domain|name))*)[ \t\r]*(?:\n|$)")
 
 _NESTED_TYPES: Final = {"seq": "sequence_type", "optional": "optional_type"}
-_TYPE_WORDS: Final = frozenset({*NUMBERS, *_NESTED_TYPES, "map", "sparse_tensor", "opaque"})
+TYPE_WORDS: Final = frozenset({*NUMBERS, *_NESTED_TYPES, "map", "sparse_tensor", "opaque"})
 
 # By the kind of a value: the field of AttributeProto for one, and for a list of them.
-_FIELDS: Final = {
+FIELDS: Final = {
     "FLOAT": ("f", "floats"),
     "INT": ("i", "ints"),
     "STRING": ("s", "strings"),
@@ -69,7 +61,7 @@ _FIELDS: Final = {
     "SPARSE_TENSOR": ("sparse_tensor", "sparse_tensors"),
     "TYPE_PROTO": ("tp", "type_protos"),
 }
-_ATTRIBUTE_TYPES: Final = [kind.lower() + end for kind in _FIELDS for end in ("", "s")]
+_ATTRIBUTE_TYPES: Final = [kind.lower() + end for kind in FIELDS for end in ("", "s")]
 
 _MODEL_KEYS: Final = (
     "ir_version", "opset_import", "producer_name", "producer_version", "domain", "model_version", "doc_string",
@@ -77,8 +69,8 @@ _MODEL_KEYS: Final = (
 )
 _FUNCTION_KEYS: Final = ("domain", "opset_import", "overload", "doc_string")
 
-_INT64: Final = (-(1 << 63), (1 << 63) - 1)
-
+UNKNOWN: Final = "unknown"
+"""The key of fields that onnx.proto does not have."""
 
 def parse_node(text: str) -> Any:
     """Return the NodeProto that text says: `y = Add (x, w)`.
@@ -86,7 +78,7 @@ def parse_node(text: str) -> Any:
     Raises ModelError M301 where the text is not ONNX text syntax, M104 where it is nested too deeply; the place is
     line:column.
     """
-    return _parse(text, pb.NodeProto(), _Reader.node)
+    return _parse(text, pb.NodeProto(), Reader.node)
 
 
 def parse_graph(text: str) -> Any:
@@ -94,7 +86,7 @@ def parse_graph(text: str) -> Any:
 
     Raises ModelError as `parse_node` does.
     """
-    return _parse(text, pb.GraphProto(), _Reader.graph)
+    return _parse(text, pb.GraphProto(), Reader.graph)
 
 
 def parse_function(text: str) -> Any:
@@ -102,7 +94,7 @@ def parse_function(text: str) -> Any:
 
     Raises ModelError as `parse_node` does.
     """
-    return _parse(text, pb.FunctionProto(), _Reader.function)
+    return _parse(text, pb.FunctionProto(), Reader.function)
 
 
 def parse_model(text: str) -> Any:
@@ -110,169 +102,30 @@ def parse_model(text: str) -> Any:
 
     Raises ModelError as `parse_node` does.
     """
-    return _parse(text, pb.ModelProto(), _Reader.model)
+    return _parse(text, pb.ModelProto(), Reader.model)
 
 
-def lay_out_graph(text: str) -> str:
-    """Return the text of a graph with a node a line, and what is nested indented; text with comments stays as it is.
-
-    White space alone changes. Raises ModelError as `parse_node` does.
-    """
-    layout = _Layout(text)
-    _read(layout, pb.GraphProto(), _Reader.graph)
-    return layout.lines()
-
-
-def _parse(text: str, message: Any, read: Callable[[_Reader, Any], None]) -> Any:
-    _read(_Reader(text), message, read)
+def _parse(text: str, message: Any, begin: Callable[[Reader, Any], None]) -> Any:
+    read(Reader(text), message, begin)
     return message
 
 
-def _read(reader: _Reader, message: Any, read: Callable[[_Reader, Any], None]) -> None:
-    read(reader, message)
+def read(reader: Reader, message: Any, begin: Callable[[Reader, Any], None]) -> None:
+    """Read the whole text into a message."""
+    begin(reader, message)
     if reader.kind != "end":
         reader.fail("the end of the text")
 
 
-class _Reader:
-    """The text and its next token: its kind (a group of _TOKEN), its text and where it starts."""
+class Reader(Tokens):
+    """The text, read into messages of onnx.proto."""
 
     def __init__(self, text: str) -> None:
-        self.source, self.depth, self.stop = text, 0, 0
-        self.kind, self.text, self.start = "mark", "", 0
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            self.text, self.start = text[error.start], error.start
-            self.fail("text that UTF-8 can hold")
-        self.advance()
-
-    # Tokens
-
-    def advance(self) -> str:
-        """Return the text of the next token, and step over it."""
-        passed = self.text
-        # It matches anywhere, the end included.
-        found: Any = _TOKEN.match(self.source, self.stop)
-        self.kind = found.lastgroup
-        self.text = found[self.kind]
-        self.start, self.stop = found.span(self.kind)
-        return passed
-
-    def at(self, mark: str) -> bool:
-        """Return whether this mark is next."""
-        return self.text == mark and self.kind == "mark"
-
-    def next_is(self, mark: str) -> bool:
-        """Return whether this mark follows the next token."""
-        found: Any = _TOKEN.match(self.source, self.stop)
-        return bool(found["mark"] == mark)
-
-    def take(self, mark: str) -> bool:
-        """Return whether this mark is next, and if so step over it."""
-        found = self.at(mark)
-        if found:
-            self.advance()
-        return found
-
-    def expect(self, mark: str, instead: str = "") -> None:
-        """Step over a mark; `instead` names what else is possible there."""
-        if not self.take(mark):
-            self.fail(f"'{mark}'{instead and ' or '}{instead}")
-
-    def listed(self, end: str, empty: bool = True) -> Iterator[None]:
-        """Step through a list with commas up to its end mark; yield once for each item, which the caller reads."""
-        if empty and self.take(end):
-            return
-        yield
-        while self.take(","):
-            yield
-        self.expect(end, "','")
-
-    def fail(self, expected: str, start: int | None = None, code: str = "M301", why: str = "") -> NoReturn:
-        """Raise the error for the next token, or the one at `start`: what was expected, and what is there."""
-        start = self.start if start is None else start
-        if start != self.start:
-            found = quoted(self.source[start : self.start].strip())
-        elif self.kind == "end":
-            found = "the end of the text"
-        elif self.text == '"':
-            found = "a text in quotes that does not end"
-        else:
-            found = quoted(self.text)
-        line = self.source.count("\n", 0, start) + 1
-        column = start - self.source.rfind("\n", 0, start)
-        raise ModelError(Finding(code, f"expected {expected}, found {found}", f"{line}:{column}", why))
-
-    def enter(self) -> None:
-        """Count one more level of graphs and types inside each other; whoever enters leaves by `self.depth -= 1`."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            self.fail(f"at most {MAX_DEPTH} graphs and types inside each other", code="M104")
-
-    # Names and literals
-
-    def word(self, expected: str) -> str:
-        """Return a word as it is."""
-        if self.kind != "word":
-            self.fail(expected)
-        return self.advance()
-
-    def name(self, expected: str) -> str:
-        """Return a name: a word, or anything in quotes."""
-        return self.string(expected) if self.kind == "string" else self.word(expected)
-
-    def dotted(self, expected: str) -> list[str]:
-        """Return names with dots between them."""
-        found = [self.name(expected)]
-        while self.take("."):
-            found.append(self.name(expected))
-        return found
-
-    def names(self) -> list[str]:
-        """Return the inputs or outputs of a node: a name that is left out before a comma is empty."""
-        found = []
-        while True:
-            if self.kind in ("word", "string"):
-                found.append(self.name("a name"))
-                if not self.take(","):
-                    return found
-            elif self.take(","):
-                found.append("")
-            else:
-                return found
-
-    def string(self, expected: str = "a text in quotes") -> str:
-        """Return what a text in quotes says: a character after a backslash is taken literally."""
-        if self.kind != "string":
-            self.fail(expected)
-        return _ESCAPED.sub(r"\1", self.advance()[1:-1])
-
-    def whole(self, lowest: int = _INT64[0], highest: int = _INT64[1], why: str = "") -> int:
-        """Return a whole number within bounds."""
-        # Of very many digits Python is slow to make a number, or refuses to.
-        found = int(self.text) if self.kind == "whole" and len(self.text) < 1000 else None
-        if found is None or not lowest <= found <= highest:
-            self.fail(f"a whole number from {lowest} to {highest}", why=why)
-        self.advance()
-        return found
-
-    def is_real(self) -> bool:
-        """Return whether the next token is a number that is not written as a whole one."""
-        return self.kind == "real" or (self.kind == "word" and self.text.lower() in _NOT_FINITE)
-
-    def real(self, single: bool = True) -> float:
-        """Return a number as the nearest that a float, or else a double, has."""
-        if self.kind != "whole" and not self.is_real():
-            self.fail("a number")
-        try:
-            found = _nearest_float(self.text) if single else float(self.text)
-        except OverflowError:
-            found = math.inf
-        if math.isinf(found) and self.text[-1] in "0123456789.":
-            self.fail(f"a number that a {'float' if single else 'double'} can hold")
-        self.advance()
-        return found
+        found = _DIRECTIVE.match(text)
+        self.cleared: set[str] = set()
+        """The fields that the last `&{…}` said to be not there."""
+        self.unset = frozenset(found[1].split(", ") if found else ())
+        super().__init__(text)
 
     # Types and tensors
 
@@ -281,10 +134,8 @@ class _Reader:
         word = self.text if self.kind == "word" else ""
         if word in NUMBERS:
             self.tensor_type(message.tensor_type)
-        elif word not in _TYPE_WORDS:
-            self.fail("a type")
-        else:
-            self.enter()
+        elif word in TYPE_WORDS:
+            self.enter(2)
             self.advance()
             self.expect("(")
             if word in _NESTED_TYPES:
@@ -298,7 +149,14 @@ class _Reader:
             else:
                 self.opaque(message.opaque_type)
             self.expect(")")
-            self.depth -= 1
+            self.depth -= 2
+        elif not self.at("&"):
+            self.fail("a type")
+        self.further(message)
+
+    def at_type(self) -> bool:
+        """Return whether a type is next."""
+        return (self.kind == "word" and self.text in TYPE_WORDS) or self.at("&")
 
     def element_type(self) -> int:
         """Return the number of an element type."""
@@ -318,6 +176,7 @@ class _Reader:
                 dim.dim_value = self.whole()
             elif not self.take("?"):
                 dim.dim_param = self.name("a size, a name or '?'")
+            self.further(dim)
 
     def opaque(self, message: Any) -> None:
         """Read the content of the parentheses of an opaque type: nothing, a name, or domain and name."""
@@ -327,14 +186,22 @@ class _Reader:
             if self.take(","):
                 message.domain, message.name = message.name, ".".join(self.dotted("a name"))
 
-    def data(self, type_proto: Any, name: str, tensor: Any, start: int) -> None:
+    def tensor_name(self) -> str | None:
+        """Return the name of a tensor that need not have one, None where it is not set."""
+        if self.kind != "mark":
+            return self.name("the name of a tensor")
+        return None if self.at("!") or "name" in self.unset else ""
+
+    def data(self, type_proto: Any, name: str | None, tensor: Any, start: int) -> None:
         """Read the data of a tensor, whose type and name stood before it; the type starts at `start`."""
         kind = type_proto.tensor_type
         if type_proto.WhichOneof("value") != "tensor_type" or not kind.HasField("shape"):
             self.fail("the type of a tensor with all its dims", start, why="the data of a tensor follows it")
         if any(dim.WhichOneof("value") != "dim_value" for dim in kind.shape.dim):
             self.fail("dims that are whole numbers", start, why="the data of a tensor follows it")
-        tensor.name, tensor.data_type = name, kind.elem_type
+        if name is not None:
+            tensor.name = name
+        tensor.data_type = kind.elem_type
         tensor.dims.extend(dim.dim_value for dim in kind.shape.dim)
         try:
             count = element_count(tensor)
@@ -343,25 +210,64 @@ class _Reader:
         if self.take("["):
             tensor.data_location = pb.TensorProto.EXTERNAL
             self.pairs(tensor.external_data, empty=False)
+        elif self.take("!"):
+            tensor.raw_data = self.raw(tensor.data_type, count)
         else:
             opening = self.start
             self.expect("{", "'['")
             self.entries(tensor, count, opening)
+        self.further(tensor)
+
+    def raw(self, data_type: int, count: int) -> bytes:
+        """Return the raw_data that elements between braces stand for, or that is there in hexadecimal digits."""
+        opening = self.start
+        if self.kind == "string":
+            try:
+                return bytes.fromhex(self.string())
+            except ValueError:
+                self.fail("hexadecimal digits", opening)
+        if not (element := ELEMENTS[data_type]).bits:
+            self.fail("'{' without '!'", opening, why="strings are never in raw_data")
+        self.expect("{", "a text in quotes")
+        found: list[Any]
+        self.refuse_elided()
+        if element.small_float is not None or element.name == "bfloat16" or element.code in tuple("efd"):
+            found = [self.real(single=element.code == "f") for _ in self.listed("}")]
+            if element.name.startswith("complex"):
+                found = [complex(*pair) for pair in zip(found[::2], found[1::2], strict=False)] * (len(found) % 2 == 0)
+        elif element.code == "?":
+            found = [self.whole(0, 1) for _ in self.listed("}")]
+        else:
+            low = 0 if element.name.startswith("u") else -(1 << element.bits - 1)
+            high = low + (1 << element.bits) - 1
+            found = [self.whole(low, high) for _ in self.listed("}")]
+        if len(found) != count:
+            self.fail(f"as many values as the dims ask for, {count}", opening, why=f"there are {len(found)}")
+        try:
+            return encode(data_type, found)
+        except (OverflowError, ValueError, struct.error) as error:
+            self.fail(f"values that {element.name} has", opening, why=str(error))
+
+    def refuse_elided(self) -> None:
+        """Refuse `...` for values."""
+        if self.at("."):
+            self.fail("values", why="the text was printed with a limit, and is no model")
 
     def entries(self, tensor: Any, count: int, opening: int) -> None:
         """Read a tensor's values into the field of its type; its dims ask for `count` elements."""
+        self.refuse_elided()
         if tensor.data_type == STRING:
-            tensor.string_data.extend(self.string().encode() for _ in self.listed("}"))
+            tensor.string_data.extend(self.data_of_string() for _ in self.listed("}"))
             found = len(tensor.string_data)
         else:
             element = ELEMENTS[tensor.data_type]
             field = getattr(tensor, element.field)
             if element.field in ("float_data", "double_data"):
-                single = element.field == "float_data"
-                field.extend(self.real(single) for _ in self.listed("}"))
+                for _ in self.listed("}"):
+                    self.number(tensor, element.field)
                 count *= 2 if element.name.startswith("complex") else 1
             else:
-                lowest, highest, why = _bounds(tensor.data_type)
+                lowest, highest, why = bounds(tensor.data_type)
                 field.extend(self.whole(lowest, highest, why) for _ in self.listed("}"))
                 count = -(-count * element.bits // 8) if element.bits in (2, 4) else count
             found = len(field)
@@ -375,12 +281,98 @@ class _Reader:
             self.expect(":")
             entries.add(key=key, value=self.string())
 
+    # Fields that have no other syntax
+
+    def further(self, message: Any) -> bool:
+        """Return whether fields of a message follow, `&{doc_string: "…"}`, and if so read them."""
+        found = self.take("&")
+        if found:
+            self.fields(message)
+        return found
+
+    def fields(self, message: Any) -> None:
+        """Read fields of a message by their names between braces."""
+        self.enter(1)
+        self.expect("{")
+        known, seen, cleared = message.DESCRIPTOR.fields_by_name, set(), set()
+        for _ in self.listed("}"):
+            start, key = self.start, self.word("the name of a field")
+            if key in seen or (key != UNKNOWN and key not in known):
+                self.fail(f"a field of {message.DESCRIPTOR.name}", start, why="a field is not repeated" * (key in seen))
+            seen.add(key)
+            self.expect(":")
+            if key == UNKNOWN:
+                self.unknown(message)
+            elif self.kind == "word" and self.text == "none":
+                self.advance()
+                message.ClearField(key)
+                cleared.add(key)
+            elif is_repeated(known[key]):
+                self.expect("[", "'none'")
+                for _ in self.listed("]"):
+                    self.field(message, known[key])
+            else:
+                self.field(message, known[key])
+        self.cleared = cleared
+        self.depth -= 1
+
+    def unknown(self, message: Any) -> None:
+        """Read fields that onnx.proto does not have, in hexadecimal digits."""
+        start = self.start
+        try:
+            message.MergeFromString(bytes.fromhex(self.string()))
+        except (ValueError, DecodeError) as error:
+            self.fail("fields of a message in hexadecimal digits", start, why=str(error))
+
+    def field(self, message: Any, field: Any) -> None:
+        """Read a field of a message, or one of its entries."""
+        start, repeated = self.start, is_repeated(field)
+        found: Any
+        if field.message_type is not None:
+            part = getattr(message, field.name)
+            if repeated:
+                part = part.add()
+            else:
+                part.SetInParent()
+            self.message(part)
+            return
+        if field.cpp_type in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
+            self.number(message, field.name)
+            return
+        if field.cpp_type == field.CPPTYPE_STRING:
+            found = self.data_of_string() if field.type == field.TYPE_BYTES else self.string()
+        else:
+            low, high = _RANGES.get(field.cpp_type, _RANGES[field.CPPTYPE_INT32])
+            found = self.whole(low, high)
+        try:
+            getattr(message, field.name).append(found) if repeated else setattr(message, field.name, found)
+        except ValueError as error:
+            self.fail("a value of the field", start, why=str(error))
+
+    def message(self, message: Any) -> None:
+        """Read a message: by its fields between braces, or in its own syntax."""
+        name = message.DESCRIPTOR.name
+        if self.at("{") or name not in _OWN_SYNTAX:
+            self.fields(message)
+        elif name == "StringStringEntryProto":
+            message.key = self.string()
+            self.expect(":")
+            message.value = self.string()
+        elif name == "TensorProto":
+            start, kind = self.start, pb.TypeProto()
+            self.type(kind)
+            tensor_name = self.tensor_name()
+            self.take("=")
+            self.data(kind, tensor_name, message, start)
+        else:
+            _OWN_SYNTAX[name](self, message)
+
     # Attributes
 
     def attribute(self, attribute: Any) -> bool:
         """Read an attribute; return whether it has a value or a reference for one."""
         attribute.name = self.name("the name of an attribute")
-        wanted, many = "", False
+        wanted, many, further = "", False, self.further(attribute)
         if self.take(":"):
             if self.kind != "word" or self.text not in _ATTRIBUTE_TYPES:
                 self.fail(f"an attribute type ({', '.join(_ATTRIBUTE_TYPES)})")
@@ -388,7 +380,7 @@ class _Reader:
             attribute.type = pb.AttributeProto.AttributeType.Value(self.text.upper())
             wanted = self.advance().upper().removesuffix("S")
         if not self.take("="):
-            return False
+            return further
         if self.take("@"):
             attribute.ref_attr_name = self.name("the name of the function's attribute")
             return True
@@ -412,14 +404,20 @@ class _Reader:
         """Read one value, or one of many, into an attribute, and return its kind; `wanted` is the known kind."""
         start = self.start
         found: Any
-        if self.kind == "word" and self.text in _TYPE_WORDS:
+        if self.at("&") and wanted in _MESSAGES:
+            kind, found = wanted, _MESSAGES[wanted]()
+            self.further(found)
+        elif self.at_type():
             kind, found = self.tensor_or_type()
         elif self.kind in ("word", "string") and self.next_is("("):
             kind, found = "GRAPH", pb.GraphProto()
             self.graph(found)
+        elif wanted == "FLOAT" and self.kind in ("string", "whole", "real", "word"):
+            self.number(attribute, "floats" if many else "f")
+            return wanted
         elif self.kind == "string":
-            kind, found = "STRING", self.string().encode()
-        elif self.is_real() or (self.kind == "whole" and wanted == "FLOAT"):
+            kind, found = "STRING", self.data_of_string()
+        elif self.is_real():
             kind, found = "FLOAT", self.real()
         elif self.kind == "whole":
             kind, found = "INT", self.whole()
@@ -427,7 +425,7 @@ class _Reader:
             self.fail("a value", why="text is in quotes; a word begins a type or a graph" * (self.kind == "word"))
         if wanted and kind != wanted:
             self.fail(f"a value of type {wanted.lower()}", start)
-        single, plural = _FIELDS[kind]
+        single, plural = FIELDS[kind]
         if many:
             getattr(attribute, plural).append(found)
         elif kind in ("FLOAT", "INT", "STRING"):
@@ -436,15 +434,29 @@ class _Reader:
             getattr(attribute, single).CopyFrom(found)
         return kind
 
+    def number(self, message: Any, field: str) -> None:
+        """Read a number into a field of floats or doubles, or its bits: a NaN has more than a Python float holds."""
+        descriptor = message.DESCRIPTOR.fields_by_name[field]
+        double = descriptor.cpp_type == descriptor.CPPTYPE_DOUBLE
+        if self.kind == "string":
+            tag = varint(descriptor.number << 3 | (FIXED64 if double else FIXED32))
+            message.MergeFromString(tag + self.pattern(8 if double else 4))
+            return
+        found = self.real(not double)
+        if is_repeated(descriptor):
+            getattr(message, field).append(found)
+        else:
+            setattr(message, field, found)
+
     def tensor_or_type(self) -> tuple[str, Any]:
         """Return the kind and message of a value that begins with a type: a tensor if a name or data follows."""
         start, kind = self.start, pb.TypeProto()
         self.type(kind)
-        if self.kind not in ("word", "string") and not self.at("=") and not self.at("{"):
+        if self.kind not in ("word", "string") and not any(map(self.at, "={!")):
             return "TYPE_PROTO", kind
         tensor = pb.TensorProto()
-        name = "" if self.kind == "mark" else self.name("the name of a tensor")
-        if self.take("=") or self.at("{"):
+        name = self.tensor_name()
+        if self.take("=") or self.at("{") or self.at("!"):
             self.data(kind, name, tensor, start)
         else:
             self.fail("'=' or '{'", why="a type and a name begin a tensor, and its data is missing")
@@ -459,8 +471,9 @@ class _Reader:
             self.expect("]")
         node.output.extend(self.names())
         self.expect("=", "','")
-        *domain, node.op_type = self.dotted("an operator")
-        node.domain = ".".join(domain)
+        *domain, node.op_type = self.operator()
+        if domain or "domain" not in self.unset:
+            node.domain = ".".join(domain)
         if self.take(":"):
             node.overload = self.name("the overload of the function")
         if self.take("<"):
@@ -470,6 +483,16 @@ class _Reader:
         self.expect(")", "','")
         if not node.attribute and self.take("<"):
             self.node_attributes(node)
+        self.further(node)
+
+    def operator(self) -> list[str]:
+        """Return domain and name of an operator; onnx.printer writes domains as they are, with digits and hyphens."""
+        found = _OPERATOR.match(self.source, self.start)
+        if found and self.kind == "word":
+            self.stop = found.end()
+            self.advance()
+            return found[0].rsplit(".", 1)
+        return self.dotted("an operator")
 
     def node_attributes(self, node: Any) -> None:
         """Read the attributes of a node up to the closing '>'."""
@@ -487,13 +510,15 @@ class _Reader:
 
     def value_info(self, value: Any) -> None:
         """Read a value's type, if there is one, and its name."""
-        if self.kind == "word" and self.text in _TYPE_WORDS:
+        if self.at_type():
+            value.type.SetInParent()
             self.type(value.type)
         value.name = self.name("the name of a value")
+        self.further(value)
 
     def graph(self, graph: Any) -> None:
         """Read a graph: its name, inputs, outputs, initializers and types of other values, and nodes."""
-        self.enter()
+        self.enter(3)
         graph.name = self.name("the name of a graph")
         self.expect("(")
         for _ in self.listed(")"):
@@ -508,7 +533,8 @@ class _Reader:
                 if not self.graph_value(graph, value):
                     graph.value_info.append(value)
         self.nodes(graph.node)
-        self.depth -= 1
+        self.further(graph)
+        self.depth -= 3
 
     def graph_value(self, graph: Any, value: Any) -> bool:
         """Read a value and, if data follows, the initializer of its name; return whether it does."""
@@ -516,7 +542,12 @@ class _Reader:
         self.value_info(value)
         if not self.take("="):
             return False
-        self.data(value.type, value.name, graph.initializer.add(), start)
+        tensor = graph.initializer.add()
+        if self.at("&"):
+            tensor.name = value.name
+            self.further(tensor)
+        else:
+            self.data(value.type, value.name, tensor, start)
         return True
 
     def function(self, function: Any) -> None:
@@ -538,6 +569,7 @@ class _Reader:
         if self.take("<"):
             self.function_values(function, ">")
         self.nodes(function.node)
+        self.further(function)
 
     def function_values(self, function: Any, end: str, names: Any = None) -> None:
         """Read values up to the end mark: their names into `names`, and what has a type, or no `names`, as it is."""
@@ -552,7 +584,8 @@ class _Reader:
     def model(self, model: Any) -> None:
         """Read a model: its keys, graph and functions."""
         self.header(model, _MODEL_KEYS)
-        self.graph(model.graph)
+        if not (self.further(model) and "graph" in self.cleared):
+            self.graph(model.graph)
         while self.kind != "end":
             self.function(model.functions.add())
 
@@ -570,9 +603,11 @@ class _Reader:
             if key == "opset_import":
                 self.expect("[")
                 for _ in self.listed("]"):
-                    domain = self.string()
-                    self.expect(":")
-                    message.opset_import.add(domain=domain, version=self.whole())
+                    entry = message.opset_import.add()
+                    if self.kind != "whole":
+                        entry.domain = self.string()
+                        self.expect(":")
+                    entry.version = self.whole()
             elif key == "metadata_props":
                 self.expect("[")
                 self.pairs(message.metadata_props)
@@ -580,53 +615,20 @@ class _Reader:
                 setattr(message, key, self.whole() if key in ("ir_version", "model_version") else self.string())
 
 
-class _Layout(_Reader):
-    """A reader that notes its tokens, and by the index of those that begin a line how deep they are nested."""
-
-    def __init__(self, text: str) -> None:
-        self.tokens: list[tuple[int, int]] = []
-        self.indents: dict[int, int] = {}
-        self.level = 0
-        super().__init__(text)
-
-    def advance(self) -> str:
-        """Return the text of the next token, and step over it; the one after it is noted."""
-        passed = super().advance()
-        self.tokens.append((self.start, self.stop))
-        return passed
-
-    def node(self, node: Any) -> None:
-        """Read a node, which begins a line."""
-        self.indents[len(self.tokens) - 1] = self.level
-        super().node(node)
-
-    def nodes(self, nodes: Any) -> None:
-        """Read nodes between braces; where there are any, the closing one begins a line."""
-        self.level += 1
-        super().nodes(nodes)
-        self.level -= 1
-        if nodes:
-            self.indents[len(self.tokens) - 2] = self.level  # the last token is the one after the brace
-
-    def lines(self) -> str:
-        """Return the tokens in lines of at most LAYOUT_WIDTH columns, where they can be broken at spaces."""
-        lines, stop, indent = [""], 0, ""
-        for index, (start, end) in enumerate(self.tokens):
-            token, gap = self.source[start:end], self.source[stop:start]
-            if gap.strip():  # a comment
-                return self.source
-            if index in self.indents:
-                indent = "  " * self.indents[index]
-                lines.append(indent + token)
-            elif gap and len(lines[-1]) + len(token) >= LAYOUT_WIDTH:
-                lines.append(f"{indent}    {token}")
-            else:
-                lines[-1] += f" {token}" if gap and lines[-1] and token else token
-            stop = end
-        return "\n".join([*lines, ""]) if len(lines) > 1 else lines[0]
+_MESSAGES: Final = {
+    "TENSOR": pb.TensorProto, "GRAPH": pb.GraphProto, "SPARSE_TENSOR": pb.SparseTensorProto, "TYPE_PROTO": pb.TypeProto,
+}  # fmt: skip
+_OWN_SYNTAX: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "GraphProto": Reader.graph, "NodeProto": Reader.node, "TypeProto": Reader.type, "ValueInfoProto": Reader.value_info,
+    "TensorProto": Reader.message, "StringStringEntryProto": Reader.message,
+}  # fmt: skip
+_RANGES: Final = {
+    FieldDescriptor.CPPTYPE_INT32: (-(1 << 31), (1 << 31) - 1), FieldDescriptor.CPPTYPE_INT64: INT64,
+    FieldDescriptor.CPPTYPE_UINT64: (0, (1 << 64) - 1),
+}  # fmt: skip
 
 
-def _bounds(data_type: int) -> tuple[int, int, str]:
+def bounds(data_type: int) -> tuple[int, int, str]:
     """Return the least and greatest entry that the integer field of an element type takes, and what it stands for."""
     element = ELEMENTS[data_type]
     if data_type == BOOL:
@@ -641,16 +643,3 @@ def _bounds(data_type: int) -> tuple[int, int, str]:
     # As in the field itself, a pattern of 8 or 16 bits may also be written as a signed number.
     lowest = 0 if element.bits == 6 else -(1 << element.bits - 1)
     return lowest, (1 << element.bits) - 1, f"data of {name} is written as the bit patterns of its elements"
-
-
-def _nearest_float(text: str) -> float:
-    """Return the float32 nearest to a decimal number, ties to even; raise OverflowError out of range."""
-    value = float(text)
-    if not math.isfinite(value):
-        return value
-    found: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    # Rounding to a double first may have put the number half-way between two floats where it was not quite.
-    other = 2 * value - found
-    if other != found and struct.unpack("<f", struct.pack("<f", other))[0] == other and Decimal(text) != value:
-        return max(found, other) if Decimal(text) > value else min(found, other)
-    return found

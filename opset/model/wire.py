@@ -556,13 +556,8 @@ class TopLevel:
         self._fields = 0
         self._is_text = True
 
-    @property
-    def least(self) -> int:
-        """The number of bytes that the message has at least."""
-        return max(self._arrived, self._next)
-
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes; raise WireError as soon as no model begins like this."""
+    def feed(self, data: bytes) -> int:
+        """Return how many bytes the message has at least, now that these came; raise WireError if it is none."""
         window = self._rest + data
         base = self._arrived - len(self._rest)
         self._arrived += len(data)
@@ -579,9 +574,10 @@ class TopLevel:
                 if error.why != _CUT or len(window) - index >= _HEADER:
                     raise
                 self._rest = window[index:]
-                return
+                break
             self._fields = MOST_CHECKED if after is None else self._fields + 1
             self._next = base + (after or len(window))
+        return max(self._arrived, self._next)
 
 
 _LONG_TEXT: Final = 1 << 16

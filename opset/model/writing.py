@@ -23,7 +23,7 @@ from opset.model.copying import ALIGNMENT, data_ranges
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.encoding import data_size
 from opset.model.files import TEMPORARY, Files, Place, exists
-from opset.model.parts import ModelParts, Piece, chunks
+from opset.model.parts import TEXT_SUFFIX, ModelParts, Piece, chunks
 from opset.model.source import NO_WAIT, OPEN, Source, resolved
 
 MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
@@ -31,6 +31,8 @@ MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 
 def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
     """Write a model to a path, whole or not at all; an existing file is replaced only with `force`.
+
+    A path that ends with .onnxtxt gets its text, which reads back to the same model.
 
     A pipe or a device, /dev/stdout for one, is written to as it is. `external` is what becomes of external data:
 
@@ -51,7 +53,7 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
     with _reported(output):
         if (stream := _open_stream(output)) is not None:
             with stream:
-                write_stream(model, stream, external=external)
+                write_stream(model, stream, external=external, text=output.endswith(TEXT_SUFFIX))
             return
         if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
             why = "the folder that it is to be in does not exist"
@@ -140,13 +142,15 @@ def _write(model: ModelParts, place: Place, external: str, files: Files) -> None
         model = _moved(model, place, files)
     elif external == "inline":
         model = _inlined(model)
-    pieces = model.pieces()[0]
+    pieces = _pieces(model, place.name.endswith(TEXT_SUFFIX))
     files.write(place, pieces, [model.source, *(piece.source for piece in pieces if isinstance(piece, wire.Segment))])
     files.commit()
 
 
-def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep") -> None:
-    """Write a model's bytes to a binary stream; `external` is "keep" (or "auto", the same) or "inline", as for `save`.
+def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", text: bool = False) -> None:
+    """Write a model's bytes, or its text, to a binary stream.
+
+    `external` is "keep" (or "auto", the same) or "inline", as for `save`.
 
     Raises UsageError U103 for another mode or a stream of text, U104 if writing fails, BrokenPipeError as it is, and
     ModelError as `save` does.
@@ -159,7 +163,7 @@ def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep") 
     if external == "inline":
         model = _inlined(model)
     try:
-        for chunk in chunks(model.pieces()[0]):
+        for chunk in chunks(_pieces(model, text)):
             rest = memoryview(chunk)
             while rest:
                 written = file.write(rest)
@@ -169,6 +173,15 @@ def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep") 
         raise
     except OSError as error:
         raise _cannot_write(str(getattr(file, "name", "")), error) from error
+
+
+def _pieces(model: ModelParts, text: bool) -> list[Piece]:
+    """Return what a file consists of that holds the model, or its text."""
+    if not text:
+        return model.pieces()[0]
+    from opset.model.printing import to_text  # few models are written as text
+
+    return [to_text(model).encode()]
 
 
 def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:

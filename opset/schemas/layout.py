@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 from typing import Any
 
 from opset.errors import ModelError
-from opset.model.syntax import lay_out_graph
+from opset.model.printing import lay_out_graph
 from opset.schemas.loader import (
     ATTRIBUTE_KEYS,
     BODY_KEYS,

@@ -104,6 +104,14 @@ FORMS = {
         "STREAMS": {"": ["-"]},
         "ARGUMENTS": {"": ["IT"], "domain": ["Relu", "--domain", "IT"]},
     },
+    "text": {
+        "MODELS": {
+            "": ["IT"], "limit json": ["-", "--limit", "10", "--format", "json"], "written": ["IT", "-o", "OUT"],
+        },
+        "STREAMS": {"": ["-"], "text": ["text:-", "-o", "OUT"]},
+        "CONFIGURATIONS": {"": ["SAMPLE"]},
+        "ARGUMENTS": {"": ["IT"], "output": ["SAMPLE", "-o", "IT.onnxtxt"]},
+    },
     "list": {
         "SCHEMAS": {"": ["--schemas", "FOLDER/schemas", "--format", "json"]},
         "CONFIGURATIONS": {"": []},

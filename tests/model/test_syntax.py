@@ -15,10 +15,8 @@ from opset.errors import ModelError
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, STRING
+from opset.model.printing import LAYOUT_WIDTH, lay_out_graph
 from opset.model.syntax import (
-    LAYOUT_WIDTH,
-    MAX_DEPTH,
-    lay_out_graph,
     parse_function,
     parse_graph,
     parse_model,
@@ -377,21 +375,21 @@ def test_reasons():
 # Hostile text
 
 NEST = {
-    "graphs": ("g () => () { y = A <a = ", "g (float[2] x) => () {}", "> () }"),
-    "types": ("optional(", "float[2]", ")"),
+    "graphs": ("g () => () { y = A <a = ", "g (float[2] x) => () {}", "> () }", 32),
+    "types": ("optional(", "float[2]", ")", 48),
 }
 
 
 @pytest.mark.parametrize("nest", NEST)
 def test_the_deepest_can_be_loaded_and_deeper_is_told(nest):
     def nested(depth):
-        begin, inside, end = NEST[nest]
+        begin, inside, end, _ = NEST[nest]
         text = begin * (depth - 1) + inside + end * (depth - 1)
         return text if nest == "graphs" else f"g ({text} x) => () {{}}"
 
-    model = parse_model(f'<ir_version: 8, opset_import: ["": 17]> {nested(MAX_DEPTH)}')
+    model = parse_model(f'<ir_version: 8, opset_import: ["": 17]> {nested(NEST[nest][-1])}')
     assert encoded(load(encoded(model)).proto) == encoded(model)
-    for depth in (MAX_DEPTH + 1, 100_000):
+    for depth in (NEST[nest][-1] + 2, 100_000):
         assert error_of("graph", nested(depth)).code == "M104"
 
 

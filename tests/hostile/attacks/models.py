@@ -20,8 +20,10 @@ SECRET = b"a secret" * 2
 def model(every: int | Statuses, alone: bool = False, **some: int | Statuses) -> Any:
     """Return a decorator for a function that returns a model's bytes.
 
-    The names of `some` are verbs, `load`, and `up`, `down` and `written` for forms of convert and infer.
+    The names of `some` are verbs, `load`, and `up`, `down` and `written` for forms of convert and infer. What can be
+    loaded has a text.
     """
+    some.setdefault("text", some.get("load", every))
     return attack(MODELS, "model.onnx", every, alone, **some)
 
 
@@ -339,8 +341,9 @@ def data(moved: int | Statuses = 3, run: int | Statuses = 3) -> Any:
     What needs no weights does not notice; where the result is in another folder, the data is `moved` there.
     """
     return attack(
-        MODELS, "model/model.onnx", 3, load=0, show=0, up=0, inline=0, infer=0, down=moved, written=moved, run=run
-    )
+        MODELS, "model/model.onnx", 3, load=0, text=0, show=0, up=0, inline=0, infer=0, down=moved, written=moved,
+        run=run,
+    )  # fmt: skip
 
 
 def below(folder: Path) -> Path:

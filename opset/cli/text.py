@@ -1,0 +1,54 @@
+"""`opset text`: shows a model in ONNX text syntax, and makes models of such text."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from opset.cli import output
+from opset.cli.batch import opened, refuse_terminal, save
+from opset.cli.inputs import TEXT_STREAM, named_model, output_for
+from opset.errors import Finding, UsageError
+from opset.model.parts import TEXT_SUFFIX
+from opset.model.printing import to_text
+from opset.model.writing import write_files
+
+
+@click.command(no_args_is_help=True)
+@click.argument("model", metavar="FILE")
+@click.option("-o", "--output", "given", metavar="FILE|-", help="Write to this path; *.onnxtxt becomes text.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Leave out tensors of more than N values.")
+@click.option("--force", is_flag=True, help="Overwrite an output that exists.")
+@click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
+              help="Another folder in which external data is allowed. Repeatable.")  # fmt: skip
+@output.format_option
+def command(
+    model: str, given: str | None, limit: int | None, force: bool, roots: tuple[Path, ...], form: str
+) -> int:
+    """Show a model as text, or write it as text or as a model.
+
+    FILE is a model, *.onnxtxt a model as text, - stdin, and text:- stdin as text. Without -o the text goes to
+    stdout. It holds all of the model but external data and reads back to the same model; with --limit it is for reading
+    alone.
+    """
+    source = named_model(model)
+    if limit is not None and given is not None and given != TEXT_STREAM and not given.endswith(TEXT_SUFFIX):
+        raise UsageError(Finding("U103", "--limit leaves values out, which a model needs", help="give -o FILE.onnxtxt"))
+    loaded = opened(source, roots)
+    if limit is None and given is not None:
+        where = output_for(given, False, [source])
+        if where.folder:
+            raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=given))
+        refuse_terminal(where)
+        save(loaded, source, "", where, roots, "auto", force, [])
+        return 0
+    text = to_text(loaded, limit=limit)
+    if given is not None and given != TEXT_STREAM:
+        write_files({given: text.encode()}, force=force)
+    elif form == "json":
+        output.write_product({"model": model, "text": text}, list, form)
+    else:
+        sys.stdout.write(text)
+    return 0
