@@ -7,10 +7,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from opset.adapters.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
+from opset.adapters.interpolation import Axis, Method, interpolated
+from opset.adapters.shared import INTEGERS, Count, constant_ints, distinct_axes, float32, named, need_size, size_along
 from opset.errors import printable
+from opset.model.elements import NUMBERS
 from opset.model.types import Constant
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 X, ROI, SCALES, SIZES = range(4)
@@ -37,6 +39,18 @@ def upsample_7_down(op: Builder, node: Node) -> Result:
         raise Refusal("C204", f"'scales' is {scales}; version 1 scales the last two of four dimensions")
     mode = {"mode": "bilinear"} if node.attr("mode") == "linear" else {}
     return op.copy(node, drop=["scales"], height_scale=scales[2], width_scale=scales[3], **mode)
+
+
+@lower("Resize", since=10)
+def resize_lowered(op: Builder, node: Node) -> Result:
+    """Write Upsample where no axis shrinks, else interpolate."""
+    scales = node.constant(1)
+    if scales is not None and all(scale >= 1 for scale in _scales(scales)):
+        return op.Upsample(*node.inputs, mode=node.attr("mode"))
+    if node.attr("mode") != "linear":
+        node.need_constant(1)
+        raise Refusal("C204", "before version 10 no axis can shrink by copying elements")
+    return _written_out(op, node, 1)
 
 
 @up("Resize", since=11)
@@ -104,6 +118,8 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     sized = node.input(SIZES) and (given is None or not given.values)
     if mode == "linear" and coordinates == "asymmetric" and not sized:
         return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
+    if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not _is_known(node))):
+        return _written_out(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
         raise Refusal("C204", f"mode {printable(mode)} with coordinates {printable(coordinates)} has no equivalent")
     scales = _exact_scales(node, bool(sized))
@@ -112,7 +128,7 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         constants = op.const([float(scale) for scale in scales], "float") if sized else node.input(SCALES)
         return op.copy(node, inputs=[node.input(X), constants], drop=SINCE_11)
     if mode == "linear":
-        raise Refusal("C204", f"mode linear with coordinates {printable(coordinates)} has no equivalent")
+        return _written_out(op, node)
     if coordinates == "tf_half_pixel_for_nn":
         raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
     if len(scales) != node.need_rank(X):
@@ -124,6 +140,90 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         if indices != tuple(range(size)):
             y = op.Gather(y, op.const(indices), axis=axis)
     return y
+
+
+def _is_known(node: Node) -> bool:
+    """Whether scales, or sizes before and after, are numbers."""
+    scales, sizes = node.constant(SCALES), node.constant(SIZES)
+    if scales is not None and scales.values:
+        return True
+    return sizes is not None and all(isinstance(size, int) for size in node.shape(X) or (None,))
+
+
+def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
+    """Return the tensor resized by linear or cubic interpolation; `scales` is the index of an input."""
+    element, rank = node.need_element(X), node.need_rank(X)
+    if element in INTEGERS or element == "bool":
+        raise Refusal("C204", f"{element} is rounded, and a result of interpolation may be at an edge")
+    coordinates = node.attr("coordinate_transformation_mode", "asymmetric")
+    crops = coordinates == "tf_crop_and_resize"
+    numbers = node.ints("axes")
+    indices = list(range(rank)) if numbers is None else distinct_axes(numbers, rank)
+    region = [0.0] * len(indices) + [1.0] * len(indices)
+    if crops:
+        if not node.input(SIZES):
+            raise Refusal("C204", "a region is cropped, and runtimes differ in the size by its scale", "give 'sizes'")
+        region = [float(each) for each in node.need_constant(ROI).values if isinstance(each, int | float)]
+        if len(region) != 2 * len(indices) or not all(map(math.isfinite, region)):
+            raise Refusal("C103", f"'roi' is {region}, for {len(indices)} axes")
+    spans = list(zip(region[: len(indices)], region[len(indices) :], strict=True))
+    axes = [
+        Axis(number, size, *_resized(op, node, scales, position, size, len(indices)), spans[position])
+        for position, (number, size) in enumerate((each, size_along(op, node, X, each)) for each in indices)
+    ]
+    if node.attr("antialias") and any(
+        not isinstance(axis.scale, str) and axis.scale > 1 and not _surely_grows(axis.scale, axis.size) for axis in axes
+    ):
+        raise Refusal("C204", "antialias is 1, and runtimes copy an axis that a scale above 1 leaves at its size")
+    if any(0 in (axis.size, axis.output) for axis in axes):
+        raise Refusal("C204", "there are no elements to interpolate", "drop the node")
+    if any(isinstance(axis.output, int) and axis.output > LONGEST for axis in axes):
+        raise Refusal("C204", f"an axis is longer than {LONGEST}")
+    axes = [axis for axis in axes if crops or axis.scale != 1 or axis.output != axis.size]
+    node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
+    # The kernel shrinks first.
+    axes.sort(key=lambda axis: axis.scale if isinstance(axis.scale, float) else 1.0)
+    method = Method(
+        node.attr("mode"), coordinates, node.attr("cubic_coeff_a", 0.0), bool(node.attr("exclude_outside")),
+        bool(node.attr("antialias")), node.attr("extrapolation_value") if crops else None,
+    )  # fmt: skip
+    return interpolated(op, node.input(X), rank, element, axes, method)
+
+
+def _resized(
+    op: Builder, node: Node, index: int, position: int, size: Count, count: int
+) -> tuple[Count, float | str]:
+    """Return the size of an axis after resizing, and its scale; the scales are the input of this index."""
+    scales, sizes = node.constant(index), node.constant(SIZES)
+    if node.input(SIZES) and (scales is None or not scales.values):
+        policy = node.attr("keep_aspect_ratio_policy", "stretch")
+        if policy != "stretch":
+            raise Refusal("C204", f"under {policy} the sizes are rounded")
+        if sizes is None:
+            output: Count = op.Gather(op.Cast(node.input(SIZES), to=NUMBERS["int64"]), op.const(position), axis=0)
+        elif len(sizes.values) == count:
+            output = int(sizes.values[position])
+        else:
+            raise Refusal("C103", f"there are {len(sizes.values)} sizes for {count} axes")
+        if isinstance(output, int) and isinstance(size, int):
+            return output, output / size if size else 1.0
+        return output, op.Div(*(op.Cast(named(op, each), to=NUMBERS["float"]) for each in (output, size)))
+    if scales is not None and len(scales.values) != count:
+        raise Refusal("C103", f"there are {len(scales.values)} scales for {count} axes")
+    if scales is not None:
+        scale = _scales(scales)[position]
+        exact = scale == math.floor(scale) or (isinstance(size, int) and (size * Fraction(scale)).denominator == 1)
+        if node.attr("coordinate_transformation_mode") == "align_corners" and not exact:
+            raise Refusal("C204", "a size is rounded, or may be, and runtimes differ in where the last corner lies")
+        if isinstance(size, int):
+            return _output_size(size, Fraction(scale)), scale
+        if scale == 1:
+            return size, scale
+    if node.attr("coordinate_transformation_mode") == "align_corners" and scales is None:
+        node.need_constant(index)
+    factor = "" if scales is not None else op.Gather(node.input(index), op.const(position), axis=0)
+    length = op.Mul(op.Cast(named(op, size), to=NUMBERS["float"]), factor or op.const(scale, "float", []))
+    return op.Cast(op.Floor(length), to=NUMBERS["int64"]), factor or scale
 
 
 def _exact_scales(node: Node, sized: bool) -> list[Fraction]:
@@ -273,8 +373,7 @@ def resize_18_down(op: Builder, node: Node) -> Result:
     if inputs[SIZES] and node.attr("keep_aspect_ratio_policy") != "stretch":
         inputs[SIZES] = op.const(_kept_aspect(node, axes))
     if node.attr("antialias") and node.attr("mode") != "nearest" and not _never_shrinks(node, axes):
-        raise Refusal("C204", "antialias is 1, and a dimension may shrink; before version 18 there is no antialiasing",
-                      "set antialias to 0")  # fmt: skip
+        return _written_out(op, node)
     if node.attr("antialias") and node.attr("mode") != "nearest" and node.need_element(X) in INTEGERS:
         raise Refusal("C204", "antialias is 1, and then runtimes round integers in another way", "set antialias to 0")
     if axes is not None:
@@ -371,6 +470,8 @@ def resize_19_down(op: Builder, node: Node) -> Result:
             for axis, scale in zip(axes, scales, strict=True)
         )
         exact = not abrupt or all(_exact(Fraction(scale)) for scale in scales)
+    if rounded and not abrupt and not node.input(SIZES):
+        return _written_out(op, node)
     if rounded:
         raise Refusal("C204", "a size is rounded, and before version 19 no coordinate mode compensates for that")
     if not exact:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from opset.errors import printable
 from opset.model.elements import FLOAT8, NUMBERS
+from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.rewrite import Builder, Node, Refusal
 
@@ -182,6 +183,9 @@ def numbers_below(op: Builder, count: Count) -> str:
     """Return the numbers from 0 to below a count as an int64 vector."""
     if isinstance(count, int) and count <= MAX_CONSTANT:
         return op.const(list(range(count)))
+    if op.version < 11:
+        ones = op.ConstantOfShape(vector(op, [count]), value=make_tensor("", NUMBERS["int64"], [1], [1]))
+        return op.Reshape(op.NonZero(ones), op.const([-1]))
     return op.Range(op.const(0), named(op, count), op.const(1))
 
 

@@ -1,0 +1,256 @@
+"""Resize in the modes linear and cubic by its definition: for each axis, a weighted sum of gathered neighbours.
+
+What is known is computed now, all else by nodes, from the same formulas. Coordinates are computed in FLOAT, as the
+kernel and runtimes do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+from opset.adapters.shared import Count, float32, numbers_below
+from opset.errors import printable
+from opset.model.elements import NUMBERS
+from opset.version_converter.rewrite import Builder, Refusal
+
+MOST_NEIGHBOURS = 32
+
+
+class Method(NamedTuple):
+    """The attributes of Resize that matter here."""
+
+    mode: str
+    coordinates: str
+    coefficient: float
+    exclude_outside: bool
+    antialias: bool
+    outside: float | None
+    """What is written outside the region to crop, None where nothing is cropped."""
+
+
+class Axis(NamedTuple):
+    """An axis to resize: its sizes before and after, its scale, and the region to crop."""
+
+    number: int
+    size: Count
+    output: Count
+    scale: float | str
+    region: tuple[float, float] = (0.0, 1.0)
+
+
+class Numbers(NamedTuple):
+    """A vector, or one number: the values where they are known, else the name of what is computed."""
+
+    known: tuple[float, ...] | None
+    name: str = ""
+
+
+class Arithmetic:
+    """Elementwise functions of numbers in one float type."""
+
+    def __init__(self, op: Builder, element: str) -> None:
+        self.op, self.element = op, element
+
+    def number(self, value: float) -> Numbers:
+        """Return one number."""
+        return Numbers((self._rounded(value),))
+
+    def name(self, numbers: Numbers) -> str:
+        """Return the name of a value that holds the numbers: a scalar for one, else a vector."""
+        if numbers.known is None:
+            return numbers.name
+        values = list(numbers.known)
+        return self.op.const(values if len(values) != 1 else values[0], self.element)
+
+    def _rounded(self, value: float) -> float:
+        return float32(value) if self.element == "float" else value
+
+    def apply(self, op_type: str, *operands: Numbers) -> Numbers:
+        """Return a function of numbers, which broadcast as a scalar and a vector do."""
+        if all(each.known is not None for each in operands):
+            known = [each.known or () for each in operands]
+            size = 0 if () in known else max(map(len, known))
+            columns = [values * size if len(values) == 1 else values for values in known]
+            function = FUNCTIONS[op_type]
+            return Numbers(tuple([self._rounded(function(*row)) for row in zip(*columns, strict=True)]))
+        return Numbers(None, getattr(self.op, op_type)(*map(self.name, operands)))
+
+    def sum(self, numbers: Sequence[Numbers]) -> Numbers:
+        """Return the sum of numbers."""
+        return reduce(lambda a, b: self.apply("Add", a, b), numbers)
+
+
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    "Add": lambda a, b: a + b,
+    "Sub": lambda a, b: a - b,
+    "Mul": lambda a, b: a * b,
+    "Div": lambda a, b: a / b,
+    "Min": min,
+    "Max": max,
+    "Abs": abs,
+    "Floor": math.floor,
+}
+
+
+def interpolated(op: Builder, x: str, rank: int, element: str, axes: Sequence[Axis], method: Method) -> str:
+    """Return a float tensor resized along the axes, one after the other."""
+    wide = "double" if element == "double" else "float"
+    y = x if element == wide else op.Cast(x, to=NUMBERS[wide])
+    masks = []
+    for axis in axes:
+        y, mask = _along(op, y, rank, wide, axis, method)
+        masks += [mask] if mask else []
+    for mask in masks:
+        y = op.Where(mask, op.const(method.outside, wide, []), y)
+    return y if element == wide else op.Cast(y, to=NUMBERS[element])
+
+
+def _along(op: Builder, x: str, rank: int, element: str, axis: Axis, method: Method) -> tuple[str, str]:
+    """Return a tensor resized along an axis, and what is outside the region to crop, "" where nothing is."""
+    at = _coordinates(op, Arithmetic(op, "float"), axis, method.coordinates)
+    # Old runtimes have Max and Min of FLOAT alone.
+    m = Arithmetic(op, element if at.known is None else "double")
+    size = _as_number(op, axis.size, m.element)
+    column = [-1] + [1] * (rank - 1 - axis.number)
+    mask = ""
+    if method.outside is not None and at.known is not None:
+        outside = [not 0 <= each <= float(axis.size) - 1 for each in at.known]
+        mask = op.const(outside, "bool", [len(outside), *column[1:]]) if any(outside) else ""
+    if at.known is None and element == "double":
+        at = Numbers(None, op.Cast(at.name, to=NUMBERS[element]))
+    neighbours, weights = _kernel(m, at, axis, method)
+    last, zero = m.apply("Sub", size, m.number(1)), m.number(0)
+    if method.exclude_outside:
+        weights = _without_outside(m, neighbours, weights, last)
+    parts = []
+    for neighbour, weight in zip(neighbours, weights, strict=True):
+        inside = m.apply("Min", m.apply("Max", neighbour, zero), last)
+        if inside.known is not None:
+            index = op.const([int(each) for each in inside.known])
+        else:
+            index = op.Cast(inside.name, to=NUMBERS["int64"])
+        if weight.known is not None:
+            factor = op.const(list(weight.known), element, [len(weight.known), *column[1:]])
+        else:
+            factor = op.Reshape(weight.name, op.const(column)) if len(column) > 1 else weight.name
+        parts.append(op.Mul(op.Gather(x, index, axis=axis.number), factor))
+    return reduce(op.Add, parts), mask
+
+
+def _as_number(op: Builder, count: Count | float, element: str) -> Numbers:
+    if isinstance(count, str):
+        return Numbers(None, op.Cast(count, to=NUMBERS[element]))
+    return Numbers((float(count),))
+
+
+def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str) -> Numbers:
+    """Return the coordinate in the input of each element of the output."""
+    size, output = (_as_number(op, count, "float") for count in (axis.size, axis.output))
+    scale = Numbers(None, axis.scale) if isinstance(axis.scale, str) else m.number(axis.scale)
+    if isinstance(axis.output, int):
+        positions = Numbers(tuple(map(float, range(axis.output))))
+    else:
+        positions = Numbers(None, op.Cast(numbers_below(op, axis.output), to=NUMBERS["float"]))
+    half, one = m.number(0.5), m.number(1)
+    last = m.apply("Sub", size, one)
+    centred = m.apply("Sub", m.apply("Div", m.apply("Add", positions, half), scale), half)
+    match mode:
+        case "asymmetric":
+            at = m.apply("Div", positions, scale)
+        case "half_pixel":
+            at = centred
+        case "pytorch_half_pixel":
+            # 0 where there is one element, else as half_pixel.
+            several = m.apply("Min", m.apply("Max", m.apply("Sub", output, one), m.number(0)), one)
+            at = m.apply("Mul", centred, several)
+        case "half_pixel_symmetric":
+            middle = m.apply("Div", size, m.number(2))
+            part = m.apply("Div", output, m.apply("Mul", scale, size))
+            shift = m.apply("Mul", middle, m.apply("Sub", one, part))
+            at = m.apply("Sub", m.apply("Add", shift, m.apply("Div", m.apply("Add", positions, half), scale)), half)
+        case "align_corners":
+            steps = m.apply("Max", m.apply("Sub", output, one), one)
+            at = m.apply("Div", m.apply("Mul", positions, last), steps)
+        case "tf_half_pixel_for_nn":
+            at = m.apply("Div", m.apply("Add", positions, half), scale)
+        case "tf_crop_and_resize":
+            start, end = (m.number(each) for each in axis.region)
+            if axis.output == 1:
+                return m.apply("Mul", m.apply("Mul", half, m.apply("Add", start, end)), last)
+            step = m.apply("Mul", m.apply("Sub", end, start), last)
+            moved = m.apply("Div", m.apply("Mul", positions, step), m.apply("Sub", output, one))
+            return m.apply("Add", m.apply("Mul", start, last), moved)
+        case _:
+            raise Refusal("C103", f"the coordinate mode {printable(mode)} is not defined")
+    if at.known is None and isinstance(axis.scale, str):
+        # An axis of scale 1 stays as it is.
+        other = op.Or(op.Less(axis.scale, m.name(one)), op.Greater(axis.scale, m.name(one)))
+        at = Numbers(None, op.Where(other, m.name(at), m.name(positions)))
+    return at
+
+
+def _kernel(m: Arithmetic, at: Numbers, axis: Axis, method: Method) -> tuple[list[Numbers], list[Numbers]]:
+    """Return the neighbours of each coordinate, and their weights, by the distance."""
+    stretch = 1.0
+    if method.antialias:
+        if isinstance(axis.scale, str):
+            raise Refusal("C205", "antialias is 1, and the scale is computed at run time", "make it an initializer")
+        stretch = min(float32(axis.scale), 1.0)
+    radius = 2 if method.mode == "cubic" else 1
+    reach = math.ceil(radius / stretch)
+    if 2 * reach > MOST_NEIGHBOURS:
+        raise Refusal("C204", f"antialias is 1, and each element depends on {2 * reach} others")
+    below = m.apply("Floor", at)
+    neighbours = [m.apply("Add", below, m.number(tap)) for tap in range(1 - reach, reach + 1)]
+    weights = []
+    for tap, neighbour in zip(range(1 - reach, reach + 1), neighbours, strict=True):
+        distance = m.apply("Abs", m.apply("Sub", neighbour, at))
+        if stretch != 1:
+            distance = m.apply("Mul", distance, m.number(stretch))
+        if method.mode == "linear":
+            weight = m.apply("Max", m.apply("Sub", m.number(1), distance), m.number(0))
+        else:
+            weight = _cubic(m, distance, method.coefficient, stretch, tap)
+        weights.append(weight)
+    if stretch != 1:
+        total = m.sum(weights)
+        weights = [m.apply("Div", weight, total) for weight in weights]
+    return neighbours, weights
+
+
+def _cubic(m: Arithmetic, distance: Numbers, a: float, stretch: float, tap: int) -> Numbers:
+    """Return the cubic convolution kernel at distances; with a stretch of 1, the neighbour tells near from far."""
+
+    def polynomial(*factors: float) -> Numbers:
+        found = m.number(factors[0])
+        for factor in factors[1:]:
+            found = m.apply("Add", m.apply("Mul", found, distance), m.number(factor))
+        return found
+
+    near, far = (a + 2, -(a + 3), 0.0, 1.0), (a, -5 * a, 8 * a, -4 * a)
+    if stretch == 1:
+        return polynomial(*(near if tap in (0, 1) else far))
+    if distance.known is None:
+        raise Refusal("C207", "antialias is 1, and a size is not known", "fix the model's dynamic dimensions")
+    inner, outer = polynomial(*near).known or (), polynomial(*far).known or ()
+    return Numbers(
+        tuple([n if d <= 1 else f if d < 2 else 0.0 for d, n, f in zip(distance.known, inner, outer, strict=True)])
+    )
+
+
+def _without_outside(
+    m: Arithmetic, neighbours: list[Numbers], weights: list[Numbers], last: Numbers
+) -> list[Numbers]:
+    """Return the weights with those of neighbours outside the axis set to 0, and the others to a sum of 1."""
+    kept = []
+    for neighbour, weight in zip(neighbours, weights, strict=True):
+        # 1 inside and 0 outside, as neighbours are whole numbers.
+        above = m.apply("Min", m.apply("Max", m.apply("Add", neighbour, m.number(1)), m.number(0)), m.number(1))
+        room = m.apply("Add", m.apply("Sub", last, neighbour), m.number(1))
+        inside = m.apply("Min", m.apply("Min", m.apply("Max", room, m.number(0)), m.number(1)), above)
+        kept.append(m.apply("Mul", weight, inside))
+    total = m.sum(kept)
+    return [m.apply("Div", weight, total) for weight in kept]
