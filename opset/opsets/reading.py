@@ -222,5 +222,5 @@ def _without(
                     node.attribute[at].s = value.encode()
     for (op_type, name, dropped), count in counts.items():
         done = "dropped, which changes nothing" if dropped else "written in lower case"
-        notes.append(f"attribute '{name}' of {op_type}, {done}: {count} nodes")
+        notes.append(f"attribute '{name}' of {op_type}, {done}: {count} node{'' if count == 1 else 's'}")
     return model, index_model(model.proto, registry.domains)

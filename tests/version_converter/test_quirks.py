@@ -212,6 +212,35 @@ def test_nodes_of_functions_are_checked_too():
     assert [each.code for each in plan.refusals] == ["C103"] and "inside" in plan.refusals[0].place
 
 
+def branch(op_type, name, **attributes):
+    nodes = [helper.make_node(op_type, ["i0"], [name], **attributes)]
+    return helper.make_graph(nodes, name, [], [helper.make_empty_tensor_value_info(name)])
+
+
+def test_nodes_of_subgraphs_are_mended_and_kept_too():
+    proto = model("Dropout", 9, X)
+    del proto.graph.node[:]
+    mended, kept = branch("Dropout", "t", is_test=1), branch("Unsqueeze", "e", axes=[-1])
+    proto.graph.node.append(helper.make_node("If", ["c"], ["o0"], then_branch=mended, else_branch=kept))
+    proto.graph.initializer.append(numpy_helper.from_array(np.array(True), "c"))
+    plan = opset.plan(proto, 21)
+    assert plan.notes == ["attribute 'is_test' of Dropout, dropped, which changes nothing: 1 node"]
+    for to in (8, 13, 21):
+        same(theirs(opset.convert(proto, to), X), [X])
+    proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array(False), "c"))
+    same(opset.ReferenceEvaluator(proto).run(None, {"i0": X}), [X[..., None]])
+    same(theirs(opset.convert(proto, 21), X), [X[..., None]])
+
+
+def test_a_function_of_the_model_is_called_whatever_runtimes_know_by_its_name():
+    proto = model("SimplifiedLayerNormalization", 13, X, SCALE)
+    body = [helper.make_node("Mul", ["a", "b"], ["c"])]
+    opsets = [helper.make_opsetid("", 13)]
+    proto.functions.append(helper.make_function("", "SimplifiedLayerNormalization", ["a", "b"], ["c"], body, opsets))
+    assert not opset.plan(proto, 21).passed and not opset.plan(proto, 21).notes
+    same(opset.ReferenceEvaluator(proto).run(None, {"i0": X}), [X * SCALE])
+
+
 def test_what_passes_through_is_noted():
     plan = opset.plan(model("SimplifiedLayerNormalization", 13, X, SCALE), 21)
     assert plan.passed == {("com.microsoft", "SimplifiedLayerNormalization"): 1}

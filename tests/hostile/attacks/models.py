@@ -653,7 +653,7 @@ def nodes_in_no_order() -> bytes:
     return written([node("Abs", "mid", "y"), node("Relu", "x", "mid")])
 
 
-@model(0)
+@model(0, run=(0, 1))
 def nodes_20_000_in_reverse_order() -> bytes:
     nodes = [node("Relu", f"v{number + 1}", f"v{number}") for number in range(20_000)]
     return written([node("Abs", "v0", "y"), *nodes, node("Abs", "x", "v20000")])
@@ -670,7 +670,7 @@ def a_domain_that_is_imported_200_000_times() -> bytes:
     return SAMPLE + field(8, field(1, b"d") + b"\x10\x01") * 200_000
 
 
-@model(0, down=1)
+@model(0, down=(0, 1))
 def unsorted_graphs_in_one_another() -> bytes:
     nodes = [node("Abs", "mid", "out0"), node("Relu", "x", "mid")]
     for level in range(1, 25):
