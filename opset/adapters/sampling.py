@@ -14,6 +14,8 @@ TAPS = {"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}
 """How many neighbours along an axis a mode of GridSample takes."""
 CUBIC = -0.75
 """The coefficient of the cubic kernel, for which GridSample has no attribute."""
+ZEROS = {"string": "", "bool": False, "complex64": 0j, "complex128": 0j}
+"""What is written outside an image, where that is no plain 0."""
 BEYOND = 8.0
 """Elements beyond an image at which none of its own is a neighbour."""
 
@@ -80,7 +82,7 @@ def _sampled(op: Builder, node: Node) -> Result:
             weight = op.Mul(weight, factor) if weight else factor
     values = op.Gather(rows, index, axis=0)
     if inside:
-        zero = op.const(0.0 if wide else 0, wide if taps > 1 else element, [])
+        zero = op.const(ZEROS.get(element, 0.0 if wide else 0), wide if taps > 1 else element, [])
         values = op.Where(unsqueeze(op, inside, [rank + 2]), values, zero)
     if weight:
         weight = weight if precise == wide else op.Cast(weight, to=NUMBERS[wide])

@@ -11,6 +11,7 @@ from opset.adapters.shared import (
     SMALL_INTEGERS,
     float16,
     float32,
+    nearest,
 )
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower, up
@@ -153,14 +154,5 @@ def sign_lowered(op: Builder, node: Node) -> Result:
 
 @lower("Round", since=11)
 def round_lowered(op: Builder, node: Node) -> Result:
-    """Round up, and take 1 away where that is too far: by more than half, or by half from an even number.
-
-    Negative numbers above -1 give -0.0 so, as they should.
-    """
-    x, element = node.input(0), node.need_element(0)
-    half, two = op.const(0.5, element, []), op.const(2.0, element, [])
-    above = op.Ceil(x)
-    distance = op.Sub(above, x)
-    odd = op.Less(op.Mul(op.Floor(op.Div(above, two)), two), above)
-    far = op.Or(op.Greater(distance, half), op.And(op.Not(op.Less(distance, half)), odd))
-    return op.Sub(above, op.Cast(far, to=NUMBERS[element]))
+    """Round halves to even numbers; numbers from -0.5 to 0 give -0.0."""
+    return nearest(op, node.input(0), node.need_element(0))

@@ -123,3 +123,13 @@ def test_one_element_between_two_corners(check, refused):
     theta = np.ones((2, 2, 3), np.float32)
     refused(grid, 20, 19, {"t": theta}, "C204", {"s": np.array([2, 1, 1, 4])})
     refused(grid, 20, 19, {"t": theta, "s": np.array([2, 1, 1, 4])}, "C207", shapes={"s": None})
+
+
+@pytest.mark.parametrize("x", [np.array([[["a", "b"]]], object), np.array([[[True, True]]]), np.int32([[[4, 5]]])])
+def test_nearest_elements_of_all_types(check, x):
+    grid = np.array([[[[-0.5, 0], [0.5, 0], [3, 0]]]], np.float32)
+    feeds = {"x": x[None], "g": grid}
+    outside = {"O": "", "b": False, "i": 0}[x.dtype.kind]
+    expect = np.array([[[[*x[0, 0], outside]]]], x.dtype)
+    sample = node("GridSample", ["x", "g"], ["y"], mode="nearest")
+    check(sample, 20, 15, feeds, expect=[expect])
