@@ -19,9 +19,6 @@ from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
-ROOM = {"DFT": 0, "STFT": 1}
-"""How many dimensions the result has beyond those of the input."""
-
 
 @down("DFT", since=20)
 def dft_20_down(op: Builder, node: Node) -> Result:
@@ -89,7 +86,7 @@ def _parts(node: Node) -> int:
 
 def _joined(op: Builder, parts: list[str], node: Node) -> str:
     """Return real and imaginary part in a last dimension, in the type of the first input."""
-    last = node.need_rank(0) - 1 + ROOM[node.op_type]
+    last = 3 if node.op_type == "STFT" else node.need_rank(0) - 1
     joined = [unsqueeze(op, part, [last]) for part in parts]
     y = op.Concat(*joined, axis=last) if len(joined) > 1 else joined[0]
     return op.Cast(y, to=NUMBERS[node.need_element(0)])
@@ -184,7 +181,7 @@ def _mirrored(op: Builder, rows: Count, length: Count) -> str:
 def stft_lowered(op: Builder, node: Node) -> Result:
     """Gather the frames, multiply them by the window, and transform each."""
     x, shape = node.input(0), node.shape(0)
-    if node.need_rank(0) != 3 or shape is None:
+    if node.need_rank(0) not in (2, 3) or shape is None:
         raise Refusal("C103", f"the signal has {node.rank(0)} dimensions, and 3 are batch, samples and parts")
     samples = size_along(op, node, 0, 1)
     step, length = _length(op, node, 1), _length(op, node, 3)
@@ -202,7 +199,9 @@ def stft_lowered(op: Builder, node: Node) -> Result:
     first = op.Mul(numbers_below(op, frames), named(op, step))
     at = op.Add(op.Reshape(first, op.const([-1, 1])), numbers_below(op, length))
     x = op.Cast(x, to=NUMBERS["double"])
-    signal = [op.Gather(op.Gather(x, op.const(part), axis=2), at, axis=1) for part in range(_parts(node))]
+    # Runtimes take a real signal without the last dimension, too.
+    found = [op.Gather(x, op.const(part), axis=2) for part in range(_parts(node))] if len(shape) == 3 else [x]
+    signal = [op.Gather(part, at, axis=1) for part in found]
     if node.input(2):
         window = op.Cast(node.input(2), to=NUMBERS["double"])
         signal = [op.Mul(part, window) for part in signal]
