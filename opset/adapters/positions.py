@@ -85,18 +85,21 @@ def elements_of(op: Builder, node: Node, index: int, count: int) -> list[Size]:
     return [op.Gather(wide, op.const(each), axis=0) for each in range(count)]
 
 
-def axis_table(op: Builder, node: Node, index: int, rank: int) -> str:
-    """Return a row for each of the axes in an input, with 1 at the axis and 0 elsewhere; a last row has zeros alone."""
+def numbers_of_axes(op: Builder, node: Node, index: int, rank: int) -> str:
+    """Return for each axis its number among those in an input, from 1 on, 0 where it is not among them."""
     axes = node.input(index) if node.element(index) == "int64" else op.Cast(node.input(index), to=NUMBERS["int64"])
-    front = op.Add(axes, op.Mul(is_negative(op, axes), op.const(rank)))
-    column = op.Reshape(op.Concat(front, op.const([-1]), axis=0), op.const([-1, 1]))
-    return op.Cast(op.Equal(column, op.const(list(range(rank)))), to=NUMBERS["int64"])
+    front = op.Concat(op.const([-1]), op.Add(axes, op.Mul(is_negative(op, axes), op.const(rank))), axis=0)
+    shape = node.shape(index)
+    known = shape[0] if shape else None
+    numbers = counting(op, node, known + 1 if isinstance(known, int) else op.Size(front))
+    column = op.const([-1, 1])
+    same = op.Cast(op.Equal(op.Reshape(front, column), op.const(list(range(rank)))), to=NUMBERS["int64"])
+    return summed(op, op.Mul(same, op.Reshape(numbers, column)), 0)
 
 
-def spread(op: Builder, values: str, table: str) -> str:
-    """Return values for some axes as values for all, 0 for those that no row of the table is about."""
-    column = op.Reshape(op.Concat(values, op.const([0]), axis=0), op.const([-1, 1]))
-    return summed(op, op.Mul(column, table), 0)
+def spread(op: Builder, values: str, numbers: str) -> str:
+    """Return values for some axes as values for all, 0 for those that have no number."""
+    return op.Gather(op.Concat(op.const([0]), values, axis=0), numbers, axis=0)
 
 
 def strides_of(op: Builder, sizes: Sequence[Size]) -> list[Size]:

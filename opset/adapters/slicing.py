@@ -10,16 +10,15 @@ from opset.adapters.positions import (
     Size,
     at_least,
     at_most,
-    axis_table,
     counting,
     elements_of,
     minus,
     named,
+    numbers_of_axes,
     plus,
     product,
     sizes_of,
     spread,
-    summed,
     vector_of,
 )
 from opset.adapters.shared import (
@@ -153,9 +152,9 @@ def pad_18_down(op: Builder, node: Node) -> Result:
 
 def _pads_of_all_axes(op: Builder, node: Node, rank: int) -> str:
     """Return the pads of all axes where those that they are for are computed."""
-    table = axis_table(op, node, 3, rank)
+    numbers = numbers_of_axes(op, node, 3, rank)
     halves = op.Reshape(node.input(1), op.const([2, -1]))
-    return op.Concat(*[spread(op, op.Gather(halves, op.const(half), axis=0), table) for half in (0, 1)], axis=0)
+    return op.Concat(*[spread(op, op.Gather(halves, op.const(half), axis=0), numbers) for half in (0, 1)], axis=0)
 
 
 @down("Pad", since=19)
@@ -235,14 +234,15 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
     rank, sizes = node.need_rank(0), sizes_of(op, node, 0)
     stated = node.constant(3)
     if node.input(3) and stated is None:
-        table = axis_table(op, node, 3, rank)
-        other = op.Sub(op.const(1), summed(op, table, 0))
+        numbers = numbers_of_axes(op, node, 3, rank)
+        stated_too = op.Cast(op.Cast(numbers, to=NUMBERS["bool"]), to=NUMBERS["int64"])
+        other = op.Sub(op.const(1), stated_too)
         vectors = [
             name if node.element(index) == "int64" else op.Cast(name, to=NUMBERS["int64"])
             for index, name in enumerate(node.inputs)
             if index in (1, 2, 4) and name
         ]
-        whole = [spread(op, vector, table) for vector in vectors]
+        whole = [spread(op, vector, numbers) for vector in vectors]
         whole[1] = op.Add(whole[1], op.Mul(other, vector_of(op, sizes)))
         if len(whole) > 2:
             whole[2] = op.Add(whole[2], other)
