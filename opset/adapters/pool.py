@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.shared import cast, working
+from opset.adapters.shared import cast, need_size, working
 from opset.errors import printable
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -127,6 +127,8 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
     """
     dilations = node.attr("dilations", [])
     if any(dilation != 1 for dilation in dilations):
+        if node.op_type == "LpPool":
+            return _norms_with_gaps(op, node)
         raise Refusal("C204", f"'dilations' is {dilations}; before, windows have no gaps")
     dropped = ["ceil_mode", "dilations"] if node.op_type != "AveragePool" else ["ceil_mode"]
     if not node.attr("ceil_mode") or node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
@@ -144,6 +146,24 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
         if size <= pads[axes + axis]:
             raise Refusal("C204", "with 'ceil_mode' 1, a last window may hold only padding")
     return op.copy(node, drop=dropped, pads=pads)
+
+
+def _norms_with_gaps(op: Builder, node: Node) -> Result:
+    """Return the norms of windows with gaps: a Conv of ones adds the powers up, and padding adds nothing."""
+    if node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
+        raise Refusal("C204", "with 'dilations', neither 'ceil_mode' nor 'auto_pad' can be expressed", "state 'pads'")
+    channels, kernel, power = need_size(node, 0, 1), node.attr("kernel_shape"), node.attr("p")
+    element = node.need_element(0)
+    wide = working(element)
+    x = op.Abs(cast(op, node.input(0), element, wide))
+    if power != 1:
+        x = op.Mul(x, x) if power == 2 else op.Pow(x, op.const(float(power), wide, []))
+    ones = op.const([1] * (channels * math.prod(kernel)), wide, [channels, 1, *kernel])
+    windows = {name: node.attr(name) for name in ("dilations", "strides", "pads") if node.has(name)}
+    y = op.Conv(x, ones, group=channels, **windows)
+    if power != 1:
+        y = op.Sqrt(y) if power == 2 else op.Pow(y, op.const(1 / power, wide, []))
+    return cast(op, y, wide, element)
 
 
 @up("LpPool", since=2)

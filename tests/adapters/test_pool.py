@@ -196,3 +196,14 @@ def test_means_over_windows_with_gaps_that_are_refused(refused):
     x = np.zeros((2, 3, 8, 9), np.float32)
     refused(gaps, 19, 18, {"x": x}, "C207", shapes={"x": ["N", "C", 8, 9]})
     refused(gaps, 19, 18, {"x": x[:, :, :4]}, "C204")
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_norms_of_windows_with_gaps(check, refused, power, kind):
+    x = np.random.default_rng(3).standard_normal((2, 3, 7, 8)).astype(kind)
+    how = {"kernel_shape": [2, 3], "dilations": [2, 2], "strides": [1, 2], "p": power}
+    near = {"rtol": 1e-5} if kind is np.float32 else {"rtol": 2e-3}
+    for to in (17, 9, 7):
+        check(node("LpPool", ["x"], ["y"], **how, pads=[1, 0, 0, 2]), 18, to, {"x": x}, **near)
+    refused(node("LpPool", ["x"], ["y"], **how, ceil_mode=1), 18, 17, {"x": x}, "C204")
