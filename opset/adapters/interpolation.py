@@ -222,7 +222,7 @@ def _kernel(m: Arithmetic, at: Numbers, axis: Axis, method: Method) -> tuple[lis
 
 
 def _cubic(m: Arithmetic, distance: Numbers, a: float, stretch: float, tap: int) -> Numbers:
-    """Return the cubic convolution kernel at distances; with a stretch of 1, the neighbour tells near from far."""
+    """Return the cubic convolution kernel at distances; with a stretch of 1, the neighbour determines which part."""
 
     def polynomial(*factors: float) -> Numbers:
         found = m.number(factors[0])
