@@ -1,0 +1,72 @@
+"""`opset text`, `opset inline`, and models as text wherever a model is taken."""
+
+import json
+
+import onnx
+import pytest
+
+from tests.cli.commands import run, run_json
+
+TEXT = """<ir_version: 8, opset_import: ["": 17, "d": 1]>
+main (float[2] x) => (float[2] y) { y = d.Twice (x) }
+<domain: "d", opset_import: ["": 17]>
+Twice (a) => (b) { b = Add (a, a) }
+"""
+
+
+@pytest.fixture
+def text(folder):
+    (folder / "m.onnxtxt").write_text(TEXT)
+    return folder / "m.onnxtxt"
+
+
+def test_text_and_back(text, folder):
+    assert run("text", "m.onnxtxt", "-o", "m.onnx").exit_code == 0
+    onnx.checker.check_model(onnx.load("m.onnx"))
+    shown = run("text", "m.onnx")
+    assert (shown.exit_code, shown.stderr) == (0, "") and "y = d.Twice (x)" in shown.stdout
+    assert run("text", "m.onnx", "-o", "n.onnxtxt").exit_code == 0
+    assert (folder / "n.onnxtxt").read_text() == shown.stdout
+    assert json.loads(run("text", "m.onnx", "--format", "json").stdout) == {"model": "m.onnx", "text": shown.stdout}
+    assert run("text", "m.onnx", "-o", "n.onnxtxt").exit_code == 2
+    assert run("text", "m.onnx", "-o", "n.onnxtxt", "--force").exit_code == 0
+
+
+def test_a_limit_leaves_values_out_and_makes_no_model(folder):
+    (folder / "m.onnxtxt").write_text("<ir_version: 8> g () => (float[3] w) <float[3] w = {1, 2, 3}> {}")
+    assert "float[3] w = {...}" in run("text", "m.onnxtxt", "--limit", 2).stdout
+    assert run("text", "m.onnxtxt", "--limit", 2, "-o", "m.onnx").exit_code == 2
+    assert run("text", "m.onnxtxt", "--limit", 2, "-o", "n.onnxtxt").exit_code == 0
+    refused = run("text", "n.onnxtxt", "-o", "m.onnx")
+    assert refused.exit_code == 3 and "printed with a limit" in refused.stderr and "n.onnxtxt" in refused.stderr
+
+
+def test_every_verb_takes_text(text, folder):
+    assert run("convert", "m.onnxtxt", "--to", 21).exit_code == 0
+    assert '"": 21' in (folder / "m-opset21.onnxtxt").read_text()
+    assert run("convert", ".", "--to", 18, "-o", "out.onnx").exit_code == 0  # a folder's own results are left out
+    assert '"": 18' in (folder / "out.onnx" / "m-opset18.onnxtxt").read_text()
+    assert run("infer", "m.onnxtxt", "-o", "i.onnx").exit_code == 0 and onnx.load("i.onnx").ir_version == 8
+    assert "[2, 4]" in run("run", "m.onnxtxt", "--set", "x=[1, 2]").stdout
+    assert run("show", "m.onnxtxt").exit_code == 0
+    assert run("convert", "text:-", "--to", 21, stdin=TEXT.encode()).exit_code == 0
+    assert run("infer", "text:-", stdin=TEXT.encode()).exit_code == 0
+
+
+def test_errors_have_a_line_and_a_column(folder):
+    (folder / "bad.onnxtxt").write_text("<ir_version: 8>\ng () => () {\n  y = (x) }")
+    result = run("convert", "bad.onnxtxt", "--to", 21)
+    assert result.exit_code == 3 and "M301" in result.stderr and "3:7" in result.stderr
+
+
+def test_inline(text, folder):
+    result = run("inline", "m.onnxtxt")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "m.onnxtxt: 1 call of 1 function inlined", "  d.Twice: 1 call", "  removed, as nothing calls it: 1 function",
+        "  wrote m-inlined.onnxtxt",
+    ]  # fmt: skip
+    assert "y = Add (x, x)" in (folder / "m-inlined.onnxtxt").read_text()
+    data = run_json("inline", "m.onnxtxt", "--except", "Twice", "-o", "same.onnx")
+    assert data["models"][0]["functions"] == [] and data["models"][0]["status"] == "unchanged"
+    assert run("inline", "m.onnxtxt", "--only", "Other", "-o", "o.onnx").exit_code == 2
