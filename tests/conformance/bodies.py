@@ -232,7 +232,7 @@ def compared(schema: OpSchema, opset_version: int, kinds: Iterable[str]) -> Row:
             row.counts[f"{found.refusals[0].code}: {found.refusals[0].why}"] += 1
             continue
         row.counts["cases"] += 1
-        expected, actual = _outputs(use, use.model), _outputs(use, found.model.proto)
+        expected, actual = outputs_of(use, use.model), outputs_of(use, found.model.proto)
         if isinstance(actual, str):
             row.wrong.append(f"{use.name}: {actual}")
             continue
@@ -247,7 +247,8 @@ def compared(schema: OpSchema, opset_version: int, kinds: Iterable[str]) -> Row:
     return row
 
 
-def _outputs(use: Use, model: Any) -> Sequence[Any] | str:
+def outputs_of(use: Use, model: Any) -> Sequence[Any] | str:
+    """Return the outputs that the evaluator gives, or its error as text."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
