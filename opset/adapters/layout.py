@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opset.adapters.positions import along, counting, merged, named, sizes_of
-from opset.adapters.shared import constant_ints, need_size, positive_axis
+from opset.adapters.shared import constant_ints, need_size, positive_axis, zero
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower, up
@@ -108,8 +108,7 @@ def trilu_lowered(op: Builder, node: Node) -> Result:
     distance = op.Sub(columns, along(op, rows, 0, 2))
     diagonal = node.input(1) or op.const(0)
     outside = op.Less(distance, diagonal) if node.attr("upper") else op.Greater(distance, diagonal)
-    zero = op.const(False if element == "bool" else 0, element, [])
-    return op.Where(outside, zero, node.input(0))
+    return op.Where(outside, zero(op, element), node.input(0))
 
 
 @lower("Expand", since=8)

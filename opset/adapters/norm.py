@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from opset.adapters.shared import cast, float32, positive_axis, unsqueeze, working
 from opset.model.elements import NUMBERS, element_name
@@ -265,6 +266,8 @@ def group_normalization_21_down(op: Builder, node: Node) -> Result:
         raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed")
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for channels")
+    if 0 in (node.shape(0) or ()):
+        return op.Identity(node.input(0))
     y = op.Reshape(_groups(op, node, element, stash), op.Shape(node.input(0)))
     y = _rounded(op, y, stash, element)
     scale, bias = (
@@ -277,6 +280,8 @@ def group_normalization_21_down(op: Builder, node: Node) -> Result:
 def group_normalization_lowered(op: Builder, node: Node) -> Result:
     """Normalise each group as a channel of InstanceNormalization, with its scale and bias."""
     element = node.need_element(0)
+    if 0 in (node.shape(0) or ()):
+        return op.Identity(node.input(0))
     y = _rounded(op, _groups(op, node, element, element), element, element)
     scale, bias = (unsqueeze(op, each, [1]) for each in node.inputs[1:3])
     return op.Reshape(_affine(op, y, scale, bias, element), op.Shape(node.input(0)))
@@ -289,7 +294,18 @@ def _groups(op: Builder, node: Node, element: str, stash: str) -> str:
         raise Refusal("C204", f"'num_groups' {groups} cannot be expressed")
     x = cast(op, cast(op, node.input(0), element, stash), stash, wide)
     ones, zeros = (op.const([value] * groups, wide) for value in (1.0, 0.0))
-    return op.InstanceNormalization(op.Reshape(x, op.const([0, groups, -1])), ones, zeros, epsilon=node.attr("epsilon"))
+    rows = op.Reshape(x, _rows(op, node, groups))
+    return op.InstanceNormalization(rows, ones, zeros, epsilon=node.attr("epsilon"))
+
+
+def _rows(op: Builder, node: Node, groups: int) -> str:
+    """Return the shape that has the groups as channels; -1 would not do where there is no image in the batch."""
+    sizes = (node.shape(0) or (None,))[1:]
+    known = [size for size in sizes if isinstance(size, int)]
+    if sizes and len(known) == len(sizes):
+        return op.const([0, groups, prod(known) // groups])
+    inner = op.ReduceProd(op.Shape(node.input(0), start=1), keepdims=1)
+    return op.Concat(op.const([0, groups]), op.Div(inner, op.const([groups])), axis=0)
 
 
 @down("InstanceNormalization", since=6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opset.adapters.shared import Count, named, numbers_below, size_along, unsqueeze, vector
+from opset.adapters.shared import Count, named, numbers_below, size_along, unsqueeze, vector, zero
 from opset.errors import printable
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower
@@ -14,8 +14,6 @@ TAPS = {"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}
 """How many neighbours along an axis a mode of GridSample takes."""
 CUBIC = -0.75
 """The coefficient of the cubic kernel, for which GridSample has no attribute."""
-ZEROS = {"string": "", "bool": False, "complex64": 0j, "complex128": 0j}
-"""What is written outside an image, where that is no plain 0."""
 BEYOND = 8.0
 """Elements beyond an image at which none of its own is a neighbour."""
 
@@ -82,8 +80,8 @@ def _sampled(op: Builder, node: Node) -> Result:
             weight = op.Mul(weight, factor) if weight else factor
     values = op.Gather(rows, index, axis=0)
     if inside:
-        zero = op.const(ZEROS.get(element, 0.0 if wide else 0), wide if taps > 1 else element, [])
-        values = op.Where(unsqueeze(op, inside, [rank + 2]), values, zero)
+        nothing = zero(op, wide if taps > 1 else element)
+        values = op.Where(unsqueeze(op, inside, [rank + 2]), values, nothing)
     if weight:
         weight = weight if precise == wide else op.Cast(weight, to=NUMBERS[wide])
         values = op.Mul(values, unsqueeze(op, weight, [rank + 2]))

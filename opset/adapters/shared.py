@@ -89,6 +89,11 @@ def nearest(op: Builder, x: str, element: str) -> str:
     return str(op.Sub(above, op.Cast(far, to=NUMBERS[element])))
 
 
+def zero(op: Builder, element: str) -> str:
+    """Return the scalar of a type that operators fill with: zero, false, or the empty string."""
+    return op.const({"bool": False, "string": "", "complex64": 0j, "complex128": 0j}.get(element, 0), element, [])
+
+
 def is_negative(op: Builder, x: str) -> str:
     """Return 1 for negative integers and 0 for others, as int64: FLOAT keeps every sign, and Less takes it always."""
     number = op.Cast(x, to=NUMBERS["float"])

@@ -102,7 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             cases, refused, most, wrong = row(versions, target)
             faults += len(wrong)
             ulps = ", ".join(f"{kind} {ulp}" for kind, ulp in most.items())
-            print(f"| {name} | {since} | {target} | {cases} | {refused} | {ulps}{' WRONG' if wrong else ''} |", flush=True)
+            mark = " WRONG" if wrong else ""
+            print(f"| {name} | {since} | {target} | {cases} | {refused} | {ulps}{mark} |", flush=True)
             for line in wrong[:5] if options.v else ():
                 print(f"      {line}")
     return int(faults > 0)
