@@ -54,8 +54,8 @@ def command(
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
     beside the input as <name>-inlined.onnx unless -o or --in-place says otherwise. NAME is a function's name, with or
-    without its domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. A function that nothing
-    calls any more is removed.
+    without its domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. --only takes operators,
+    too: Gelu. A function that nothing calls any more is removed.
     """
     known = folders_for(folders, allow_hooks)
     known.registry()  # what is wrong with the folders is reported once, before any model

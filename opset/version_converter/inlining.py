@@ -25,10 +25,10 @@ from opset.model.graph import function_key, subgraphs
 from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, index_model, node_label
 from opset.model.splicing import Unfit, spliced
 from opset.opsets.registry import Registry, Schemas, registry_with
-from opset.schemas.names import shown
+from opset.schemas.names import normalised, shown
 from opset.version_converter.conversion import BASE_STEPS, BYTES_PER_BYTE, STEPS_PER_BYTE, converted
 from opset.version_converter.rewiring import set_imports
-from opset.version_converter.targets import Target
+from opset.version_converter.targets import Target, without
 
 BASE_BYTES = 1 << 27
 """What an inlining may make for any model; for each of its bytes, and of steps, as much as a conversion."""
@@ -72,8 +72,9 @@ def inline_functions(
     """Return the model with the nodes of its functions in place of the calls; the given one is not touched.
 
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package, which then comes back as one.
-    `functions` are names of those to inline, all without; `exclude` are names of those that stay. A function that
-    nothing calls any more is removed. Without `limits`, what may be made is in proportion to the model.
+    `functions` are names of those to inline, all of the model without; operators such as "Gelu" may be among them,
+    which are expressed by others as `lower` does. `exclude` are names of those that stay. A function that nothing calls
+    any more is removed. Without `limits`, what may be made is in proportion to the model.
     Raises ConversionError with all refusals, ModelError for a malformed model, UsageError for a name that no function
     has.
     """
@@ -95,11 +96,34 @@ def inlined(
 ) -> Inlining:
     """Return the inlining of a model's functions, all of them without `names`; the model itself is not touched.
 
-    Raises ModelError where the model is malformed, UsageError U103 for a name that no function has.
+    A name in `names` that no function has may be that of an operator, which is then expressed by others. Raises
+    ModelError where the model is malformed, UsageError U103 for a name that neither has.
     """
     index = index_model(model.proto, registry.domains)
     index.call_order()
-    chosen = _chosen(index, names, exclude)
+    operators = []
+    if names is not None:
+        names = [*names]
+        operators = [name for name in names if _is_operator(name, index, registry)]
+        names = [name for name in names if name not in operators]
+    found = _inlined(model, index, _chosen(index, names, exclude), registry, limits)
+    if operators and found.model is not None:
+        conversion = converted(found.model, without(operators, registry), registry, limits=limits)
+        found.refusals, found.model = conversion.refusals, conversion.model
+        found.calls.update((each.domain, each.op_type, "") for each in conversion.actions)
+    return found
+
+
+def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
+    domain, _, op_type = name.rpartition(".")
+    if any(name in (key[1], f"{shown(key[0])}.{key[1]}") for key in index.functions):
+        return False
+    return bool(registry.versions(op_type, normalised(domain)))
+
+
+def _inlined(
+    model: Model, index: ModelIndex, chosen: set[FunctionKey], registry: Registry, limits: Limits | None
+) -> Inlining:
     found = Inlining()
     if not chosen:
         found.model = model

@@ -246,3 +246,19 @@ def test_functions_of_functions_that_are_gone_are_removed_too():
     after = opset.inline_functions(before, ["Scale", "Dead"])
     # `Unused` was called by nothing before.
     assert [each.name for each in after.functions] == ["Unused"]
+
+
+def test_operators_are_named_beside_functions():
+    text = model(
+        "{ a = d.f (x) b = LayerNormalization <axis: int = -1> (a, w) y = Softmax (b) }",
+        f"{F18} f (p) => (q) {{ q = Relu (p) }}",
+    )
+    text.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(3, np.float32), "w"))
+    after = same(text, "f", "LayerNormalization", "Softmax")
+    assert not after.functions and not {node.op_type for node in after.graph.node} & {"LayerNormalization", "Softmax"}
+    assert [node.op_type for node in opset.inline_functions(text, ["ai.onnx.Softmax"]).graph.node].count("f") == 1
+    added = model("{ y = Add (x, x) }")
+    with pytest.raises(ConversionError, match="Add cannot be expressed"):
+        opset.inline_functions(added, ["Add"])
+    with pytest.raises(UsageError, match="no function 'Nonesuch'"):
+        opset.inline_functions(added, ["Nonesuch"])
