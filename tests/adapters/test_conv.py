@@ -95,3 +95,70 @@ def test_what_a_causal_convolution_refuses(refused):
     made = node("CausalConvWithState", ["x", "w"], ["y", "p"])
     refused(made, 27, 26, feeds | weights, "C207", outputs=["y", "p"], shapes={"w": None})
     refused(made, 27, 26, {"x": np.ones((1, 2, 0), "f")}, "C204", weights, outputs=["y", "p"])
+
+
+COLUMNS = RNG.random((2, 12, 6), np.float32)
+COLUMNS[0, 0, 0], COLUMNS[1, 5, 2] = np.inf, np.nan
+
+
+@pytest.mark.parametrize("open_sizes", [False, True])
+@pytest.mark.parametrize(
+    ("image", "block", "length", "how"),
+    [
+        ([3, 4], [2, 2], 6, {}), ([4, 6], [2, 2], 6, {"strides": [2, 2]}),
+        ([2, 3], [2, 2], 4, {"pads": [1, 0, 0, 0]}), ([4, 5], [2, 2], 6, {"dilations": [2, 2]}),
+        ([6, 7], [2, 2], 6, {"dilations": [2, 2], "strides": [3, 2], "pads": [0, 1, 1, 0]}),
+        ([4, 5], [1, 4], 4, {"strides": [2, 1]}), ([3, 2, 2], [2, 2, 1], 4, {}),
+    ],
+)  # fmt: skip
+def test_windows_are_gathered_and_added(check, image, block, length, how, open_sizes):
+    feeds = {"x": COLUMNS[:, :, :length]}
+    sizes = {"i": np.array(image), "b": np.array(block)}
+    col2im = node("Col2Im", ["x", "i", "b"], ["y"], **how)
+    for to in (17, 12, 9, 7):
+        if open_sizes:
+            check(col2im, 18, to, feeds | sizes, rtol=1e-6, shapes={"x": ["n", "e", "l"]})
+        else:
+            check(col2im, 18, to, feeds, sizes, rtol=1e-6)
+
+
+def test_windows_of_what_cannot_be_added(refused):
+    sizes = {"i": np.array([2, 2]), "b": np.array([2, 2])}
+    col2im = node("Col2Im", ["x", "i", "b"], ["y"])
+    refused(col2im, 18, 17, {"x": np.ones((1, 4, 1), bool)} | sizes, "C202")
+    refused(col2im, 18, 17, {"x": np.ones((1, 4, 1), np.float32)[:0]} | sizes, "C204")
+    refused(col2im, 18, 17, {"x": np.ones((1, 4, 1), np.float32)} | sizes, "C207", shapes={"i": None, "b": None})
+
+
+@pytest.mark.parametrize("open_sizes", [False, True])
+@pytest.mark.parametrize(
+    ("x", "w", "output", "moves", "how", "masked"),
+    [
+        ((2, 4, 5, 6), (6, 2, 2, 3), (3, 3), 2,
+         {"group": 2, "offset_group": 2, "strides": [2, 2], "pads": [1, 1, 0, 1]}, True),
+        ((1, 4, 5, 4), (3, 4, 2, 2), (3, 2), 4, {"offset_group": 4, "dilations": [2, 2]}, False),
+        ((2, 2, 4, 4), (2, 1, 1, 1), (4, 4), 1, {"group": 2}, True),
+    ],
+)  # fmt: skip
+def test_moved_windows_are_gathered_and_multiplied(check, x, w, output, moves, how, masked, open_sizes):
+    rng = np.random.default_rng(3)
+    area = int(np.prod(w[2:]))
+    offset = rng.uniform(-3, 3, (x[0], moves * area * 2, *output)).astype(np.float32)
+    offset.reshape(-1)[:9] = [0, 0, 1, -1, np.nan, np.inf, -np.inf, 0.5, 100]
+    feeds = {"x": rng.random(x, np.float32), "o": offset, "b": rng.random(w[:1], np.float32)}
+    inputs = ["x", "w", "o", "b"]
+    if masked:
+        feeds["m"] = rng.random((x[0], moves * area, *output), np.float32)
+        inputs.append("m")
+    shapes = {"shapes": {"x": ["n", x[1], "h", "w"], "o": ["n", "k", "p", "q"]}} if open_sizes else {}
+    deform = node("DeformConv", inputs, ["y"], **how)
+    for to in (18, 12, 9, 7):
+        check(deform, 19, to, feeds, {"w": rng.random(w, np.float32)}, rtol=1e-4, atol=1e-5, **shapes)
+
+
+def test_moved_windows_of_nothing(refused):
+    feeds = {"x": np.ones((1, 1, 3, 3), np.float32), "o": np.zeros((1, 2, 3, 3), np.float32)}
+    deform = node("DeformConv", ["x", "w", "o"], ["y"])
+    w = np.ones((1, 1, 1, 1), np.float32)
+    refused(deform, 19, 18, feeds | {"w": w[:0]}, "C204")
+    refused(deform, 19, 18, feeds | {"w": w}, "C207", shapes={"x": None})
