@@ -29,10 +29,11 @@ NARROW = {
 }
 """Types that go into a model through a Cast, as onnxruntime's Python interface does not take them."""
 PLAIN = {"float": np.float32, "float16": np.float16, "double": np.float64, "bool": np.bool_, "string": object} | {
-    name: np.dtype(name).type
-    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+    name: np.dtype(name).type for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 }
 DTYPES: dict[str, Any] = {**PLAIN, **NARROW}
+LONG, MOST = 40, 4000
+"""The largest size, which few dimensions get, and the elements from which on a shape has small ones alone."""
 SPECIAL = [float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1e-42, 3.0e38, 0.5, -0.5, 1.5, 2.5, 1e10]
 
 
@@ -100,13 +101,17 @@ class Draw:
 
     def size(self, least: int = 1, most: int = 5) -> int:
         """Return a size; sometimes 0 where that is allowed."""
-        size = self.sizes.randint(least, most)
+        size = self.sizes.randint(least, LONG if self.sizes.random() < 0.03 and most >= 4 else most)
         zero = self.structure.random() < 0.3
         return 0 if self.empty and zero and least <= 1 else size
 
     def shape(self, rank: int | None = None, least: int = 0, most: int = 4) -> list[int]:
         rank = self.structure.randint(least, most) if rank is None else rank
-        return [self.size() for _ in range(rank)]
+        found: list[int] = []
+        for _ in range(rank):
+            size = self.size()
+            found.append(size if size * int(np.prod(found)) <= MOST else min(size, 3))
+        return found
 
     def element(self, position: int, *preferred: str) -> str:
         """An element type that the input of the schema may have; the same for all inputs of one type variable."""
