@@ -1,4 +1,4 @@
-"""Resize in the modes linear and cubic by its definition: for each axis, a weighted sum of gathered neighbours.
+"""Resize by its definition: for each axis, the nearest elements, or a weighted sum of neighbours, are gathered.
 
 What is known is computed now, all else by nodes, from the same formulas. Coordinates are computed in FLOAT, as the
 kernel and runtimes do.
@@ -92,6 +92,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "Max": max,
     "Abs": abs,
     "Floor": math.floor,
+    "Ceil": math.ceil,
 }
 
 
@@ -106,6 +107,30 @@ def interpolated(op: Builder, x: str, rank: int, element: str, axes: Sequence[Ax
     for mask in masks:
         y = op.Where(mask, op.const(method.outside, wide, []), y)
     return y if element == wide else op.Cast(y, to=NUMBERS[element])
+
+
+def nearest_elements(op: Builder, x: str, axes: Sequence[Axis], coordinates: str, rounding: str) -> str:
+    """Return a tensor resized along the axes, one after the other, by the elements nearest to the coordinates."""
+    m = Arithmetic(op, "float")
+    for axis in axes:
+        at = _coordinates(op, m, axis, coordinates)
+        # Less 0.5 and not plus 0.5, which rounds the number just below 0.5 up.
+        if rounding in ("round_prefer_floor", "round_prefer_ceil"):
+            at = m.apply("Sub", at, m.number(0.5))
+        at = m.apply("Ceil" if rounding in ("ceil", "round_prefer_floor") else "Floor", at)
+        if rounding == "round_prefer_ceil":
+            at = m.apply("Add", at, m.number(1))
+        last = m.apply("Sub", _as_number(op, axis.size, "float"), m.number(1))
+        inside = m.apply("Min", m.apply("Max", at, m.number(0)), last)
+        x = op.Gather(x, _indices(op, inside), axis=axis.number)
+    return x
+
+
+def _indices(op: Builder, numbers: Numbers) -> str:
+    """Return whole numbers as Gather takes them."""
+    if numbers.known is not None:
+        return op.const([int(each) for each in numbers.known])
+    return op.Cast(numbers.name, to=NUMBERS["int64"])
 
 
 def _along(op: Builder, x: str, rank: int, element: str, axis: Axis, method: Method) -> tuple[str, str]:
@@ -128,10 +153,7 @@ def _along(op: Builder, x: str, rank: int, element: str, axis: Axis, method: Met
     parts = []
     for neighbour, weight in zip(neighbours, weights, strict=True):
         inside = m.apply("Min", m.apply("Max", neighbour, zero), last)
-        if inside.known is not None:
-            index = op.const([int(each) for each in inside.known])
-        else:
-            index = op.Cast(inside.name, to=NUMBERS["int64"])
+        index = _indices(op, inside)
         if weight.known is not None:
             factor = op.const(list(weight.known), element, [len(weight.known), *column[1:]])
         else:

@@ -7,8 +7,18 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from opset.adapters.interpolation import Axis, Method, interpolated
-from opset.adapters.shared import INTEGERS, Count, constant_ints, distinct_axes, float32, named, need_size, size_along
+from opset.adapters.interpolation import Axis, Method, interpolated, nearest_elements
+from opset.adapters.shared import (
+    INTEGERS,
+    Count,
+    constant_ints,
+    distinct_axes,
+    float32,
+    named,
+    need_size,
+    size_along,
+    vector,
+)  # fmt: skip
 from opset.errors import printable
 from opset.model.elements import NUMBERS
 from opset.model.types import Constant
@@ -111,17 +121,20 @@ def _asymmetric(
 def resize_11_down(op: Builder, node: Node) -> Result:
     """A node that means the same at version 10 is kept, with scales in place of sizes.
 
-    Otherwise the nearest elements are gathered by their indices, where those are known.
+    Otherwise the nearest elements are gathered by their indices, which the model computes where they are not known.
     """
     mode, coordinates = node.attr("mode"), node.attr("coordinate_transformation_mode")
     given = node.constant(SCALES)
     sized = node.input(SIZES) and (given is None or not given.values)
     if mode == "linear" and coordinates == "asymmetric" and not sized:
         return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
-    if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not _is_known(node))):
+    known = _is_known(node, bool(sized))
+    if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not known)):
         return _written_out(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
         raise Refusal("C204", f"mode {printable(mode)} with coordinates {printable(coordinates)} has no equivalent")
+    if mode == "nearest" and not known:
+        return _gathered(op, node)
     scales = _exact_scales(node, bool(sized))
     same = coordinates == "asymmetric" if mode == "linear" else all(_same_nearest(node, scale) for scale in scales)
     if (same or set(scales) <= {1}) and all(scale and float32(float(scale)) == scale for scale in scales):
@@ -142,12 +155,81 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     return y
 
 
-def _is_known(node: Node) -> bool:
-    """Whether scales, or sizes before and after, are numbers."""
-    scales, sizes = node.constant(SCALES), node.constant(SIZES)
-    if scales is not None and scales.values:
-        return True
-    return sizes is not None and all(isinstance(size, int) for size in node.shape(X) or (None,))
+def _is_known(node: Node, sized: bool) -> bool:
+    """Whether scales, or sizes before and after, are numbers; nearest elements by scales require sizes too."""
+    if node.constant(SIZES if sized else SCALES) is None:
+        return False
+    shaped = all(isinstance(size, int) for size in node.shape(X) or (None,))
+    return shaped or (not sized and node.attr("mode") != "nearest")
+
+
+def _gathered(op: Builder, node: Node) -> Result:
+    """Return the nearest elements, by coordinates that the model computes in FLOAT, as the kernel and runtimes do."""
+    coordinates, rounding = node.attr("coordinate_transformation_mode"), node.attr("nearest_mode")
+    if coordinates == "tf_half_pixel_for_nn":
+        raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
+    if rounding in ROUNDING and coordinates != "align_corners":
+        # onnxruntime rounds some coordinates just below a half up; only known sizes show whether there are any.
+        node.need_constant(SIZES if node.input(SIZES) else SCALES)
+        raise Refusal("C204", "a coordinate may be between two elements, where the rounding of its last bit decides")
+    if not node.input(SIZES) and rounding != "ceil":
+        # Rounding up copies such an axis too: no coordinate is lower by 1 than the position.
+        scales = _scales(node.need_constant(SCALES))
+        if any(scale > 1 and not _surely_grows(scale, None) for scale in scales):
+            raise Refusal(
+                "C207",
+                f"'scales' is {scales}; runtimes copy where growing axes keep their sizes, and the sizes are not known",
+                "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE",
+            )
+    axes = [axis for axis in _axes(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
+    if any(0 in (axis.size, axis.output) for axis in axes):
+        raise Refusal("C204", "there are no elements to copy", "drop the node")
+    if any(isinstance(axis.output, int) and axis.output > LONGEST for axis in axes):
+        raise Refusal("C204", f"an axis is longer than {LONGEST}")
+    node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
+    return nearest_elements(op, node.input(X), axes, coordinates, rounding)
+
+
+def _axes(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[Axis]:
+    """Return the axes to resize; `scales` is the index of an input."""
+    rank, numbers = node.need_rank(X), node.ints("axes")
+    indices = list(range(rank)) if numbers is None else distinct_axes(numbers, rank)
+    count = len(indices)
+    region = region or [0.0] * count + [1.0] * count
+    if len(region) != 2 * count or not all(map(math.isfinite, region)):
+        raise Refusal("C103", f"'roi' is {region}, for {count} axes")
+    sizes = [size_along(op, node, X, axis) for axis in indices]
+    if node.input(SIZES) and node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
+        resized = _at_one_scale(op, node, sizes)
+    else:
+        resized = [_resized(op, node, scales, position, size, count) for position, size in enumerate(sizes)]
+    spans = zip(region[:count], region[count:], strict=True)
+    return [
+        Axis(number, size, *pair, span)
+        for number, size, pair, span in zip(indices, sizes, resized, spans, strict=True)
+    ]
+
+
+def _at_one_scale(op: Builder, node: Node, sizes: list[Count]) -> list[tuple[Count, float | str]]:
+    """Return the sizes of axes after resizing, rounded to the nearest integer, and the scale that they share."""
+    if node.attr("coordinate_transformation_mode") == "align_corners":
+        raise Refusal("C204", "a size is rounded, or may be, and runtimes differ in where the last corner lies")
+    shape = node.shape(SIZES)
+    count = shape[0] if shape is not None and len(shape) == 1 else None
+    if not sizes or 0 in sizes or count not in (None, len(sizes)):
+        raise Refusal("C103", f"there are {count} sizes for dimensions of {sizes}")
+    smallest = node.attr("keep_aspect_ratio_policy") == "not_larger"
+    wanted = node.constant(SIZES)
+    known = [size for size in sizes if isinstance(size, int)]
+    if wanted is not None and len(known) == len(sizes):
+        ratios = [float32(int(want) / size) for want, size in zip(wanted.values, known, strict=True)]
+        common = min(ratios) if smallest else max(ratios)
+        return [(math.floor(float32(float32(size * common) + 0.5)), common) for size in known]
+    ratio = op.Div(op.Cast(node.input(SIZES), to=NUMBERS["float"]), op.Cast(vector(op, sizes), to=NUMBERS["float"]))
+    scale = (op.ReduceMin if smallest else op.ReduceMax)(ratio, keepdims=0)
+    half = op.const(0.5, "float", [])
+    lengths = [op.Mul(op.Cast(named(op, size), to=NUMBERS["float"]), scale) for size in sizes]
+    return [(op.Cast(op.Floor(op.Add(length, half)), to=NUMBERS["int64"]), scale) for length in lengths]
 
 
 def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
@@ -157,20 +239,12 @@ def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
         raise Refusal("C204", f"{element} is rounded, and a result of interpolation may be at an edge")
     coordinates = node.attr("coordinate_transformation_mode", "asymmetric")
     crops = coordinates == "tf_crop_and_resize"
-    numbers = node.ints("axes")
-    indices = list(range(rank)) if numbers is None else distinct_axes(numbers, rank)
-    region = [0.0] * len(indices) + [1.0] * len(indices)
+    region: list[float] | None = None
     if crops:
         if not node.input(SIZES):
             raise Refusal("C204", "a region is cropped, and runtimes differ in the size by its scale", "give 'sizes'")
         region = [float(each) for each in node.need_constant(ROI).values if isinstance(each, int | float)]
-        if len(region) != 2 * len(indices) or not all(map(math.isfinite, region)):
-            raise Refusal("C103", f"'roi' is {region}, for {len(indices)} axes")
-    spans = list(zip(region[: len(indices)], region[len(indices) :], strict=True))
-    axes = [
-        Axis(number, size, *_resized(op, node, scales, position, size, len(indices)), spans[position])
-        for position, (number, size) in enumerate((each, size_along(op, node, X, each)) for each in indices)
-    ]
+    axes = _axes(op, node, scales, region)
     if node.attr("antialias") and any(
         not isinstance(axis.scale, str) and axis.scale > 1 and not _surely_grows(axis.scale, axis.size) for axis in axes
     ):
@@ -196,9 +270,6 @@ def _resized(
     """Return the size of an axis after resizing, and its scale; the scales are the input of this index."""
     scales, sizes = node.constant(index), node.constant(SIZES)
     if node.input(SIZES) and (scales is None or not scales.values):
-        policy = node.attr("keep_aspect_ratio_policy", "stretch")
-        if policy != "stretch":
-            raise Refusal("C204", f"under {policy} the sizes are rounded")
         if sizes is None:
             output: Count = op.Gather(op.Cast(node.input(SIZES), to=NUMBERS["int64"]), op.const(position), axis=0)
         elif len(sizes.values) == count:
@@ -371,7 +442,10 @@ def resize_18_down(op: Builder, node: Node) -> Result:
         # No other mode reads it, so it may be empty.
         inputs[ROI] = ""
     if inputs[SIZES] and node.attr("keep_aspect_ratio_policy") != "stretch":
-        inputs[SIZES] = op.const(_kept_aspect(node, axes))
+        kept = _kept_aspect(node, axes)
+        if kept is None:
+            return _gathered(op, node) if node.attr("mode") == "nearest" else _written_out(op, node)
+        inputs[SIZES] = op.const(kept)
     if node.attr("antialias") and node.attr("mode") != "nearest" and not _never_shrinks(node, axes):
         return _written_out(op, node)
     if node.attr("antialias") and node.attr("mode") != "nearest" and node.need_element(X) in INTEGERS:
@@ -390,17 +464,17 @@ def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
     return list(zip(wanted, present, strict=True))
 
 
-def _kept_aspect(node: Node, axes: list[int] | None) -> list[int]:
-    """Return the sizes by a common scale. Raises Refusal C204 where they are not integers, as rounding is undefined."""
+def _kept_aspect(node: Node, axes: list[int] | None) -> list[int] | None:
+    """Return the sizes by a common scale, None where they are not known, or not integers, and then rounded."""
+    if node.constant(SIZES) is None or not all(isinstance(size, int) for size in node.shape(X) or (None,)):
+        return None
     policy, sizes = node.attr("keep_aspect_ratio_policy"), _sizes(node, axes)
     if not sizes:
         raise Refusal("C103", f"'keep_aspect_ratio_policy' is {policy}, for no axes")
     ratios = [Fraction(wanted, present) for wanted, present in sizes]
     scale = min(ratios) if policy == "not_larger" else max(ratios)
     kept = [scale * present for _, present in sizes]
-    if any(size.denominator != 1 for size in kept):
-        raise Refusal("C204", f"under {policy} the sizes are rounded, and before version 18 there is no such policy")
-    return [int(size) for size in kept]
+    return [int(size) for size in kept] if all(size.denominator == 1 for size in kept) else None
 
 
 def _never_shrinks(node: Node, axes: list[int] | None) -> bool:

@@ -162,6 +162,54 @@ def test_sizes_become_scales_below_11(check, refused):
     refused(nearest, 11, 10, {"x": IMAGE, "s": WHOLE}, "C205", {"r": NOTHING})
 
 
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+def test_nearest_elements_of_sizes_at_run_time(check, refused, converted, evaluate, coordinates, rounding):
+    how = {"coordinate_transformation_mode": coordinates, "nearest_mode": rounding}
+    node, rows = resize(["x", "r", "e", "z"], **how), {"shapes": {"x": [2, "n"], "y": None}}
+    empty = {"r": NOTHING, "e": NOTHING}
+    feeds = {"x": IMAGE[0, 0], "z": ints(4, 9)}
+    if rounding.startswith("round") and coordinates != "align_corners":
+        refused(node, 11, 10, feeds, "C205", empty)
+        return
+    check(node, 11, 7, feeds, empty)
+    check(resize(["x", "", "", "z"], **how, axes=[1]), 18, 9, {"x": IMAGE[0, 0], "z": ints(4)})
+    check(node, 11, 10, {"x": IMAGE[0, 0]}, {**empty, "z": ints(5, 3)}, shapes={"x": ["h", "w"]})
+    x = np.arange(14, dtype=np.float32).reshape(2, 7)
+    old, new = (converted(node, 11, to, {"x": x, "z": ints(1, 1)}, empty, **rows) for to in (11, 10))
+    for size in (1, 2, 3, 7, 10, 30):
+        x = np.arange(2 * size, dtype=np.float32).reshape(2, size)
+        for wanted in range(1, 37):
+            feeds = {"x": x, "z": ints(2, wanted)}
+            np.testing.assert_array_equal(evaluate(old, feeds)[0], evaluate(new, feeds)[0], f"{size} to {wanted}")
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "pytorch_half_pixel", "asymmetric"])
+def test_nearest_elements_by_scales_at_run_time(converted, refused, evaluate, coordinates):
+    how = {"coordinate_transformation_mode": coordinates, "nearest_mode": "ceil"}
+    above = resize(["x", "r", "s"], **how)
+    unknown = {"shapes": {"x": [2, "n"], "y": None}}
+    feeds = {"x": np.ones((2, 7), np.float32), "s": floats(1, 2)}
+    old, new = (converted(above, 11, to, feeds, {"r": NOTHING}, **unknown) for to in (11, 10))
+    for size in (1, 2, 3, 5, 8, 20):
+        x = np.arange(2 * size, dtype=np.float32).reshape(2, size)
+        for scale in (0.3, 0.5, 0.6, 0.75, 0.9999, 1, 1.01, 1.1, 1.15, 1.2, 1.5, 1.7, 2, 3, 4.2):
+            for other in (1, 1.3, 0.5):
+                if int(size * np.float32(scale)):
+                    feeds = {"x": x, "s": floats(other, scale)}
+                    np.testing.assert_array_equal(evaluate(old, feeds)[0], evaluate(new, feeds)[0], f"{size}, {scale}")
+    # An axis that grows may keep its size, and then runtimes copy it.
+    below = resize(["x", "r", "s"], **how | {"nearest_mode": "floor"})
+    refused(below, 11, 10, {"x": x, "s": floats(1, 2)}, "C205", {"r": NOTHING})
+    for scale, code in ((0.7, None), (2.5, None), (1.1, "C207")):
+        constants = {"r": NOTHING, "s": floats(1, scale)}
+        if code:
+            refused(below, 11, 10, {"x": x}, code, constants, shapes={"x": [2, "n"]})
+        else:
+            old, new = (converted(below, 11, to, {"x": x}, constants, **unknown) for to in (11, 10))
+            np.testing.assert_array_equal(evaluate(old, {"x": x})[0], evaluate(new, {"x": x})[0])
+
+
 @pytest.mark.parametrize("coordinates", [*COORDINATES, "tf_crop_and_resize"])
 def test_empty_inputs_of_resize(check, coordinates):
     how = {"mode": "linear", "coordinate_transformation_mode": coordinates}
@@ -285,11 +333,22 @@ def tensor_of(constant):
     return numpy_helper.to_array(constant.attribute[0].t).tolist()
 
 
-def test_a_common_scale_that_rounds_or_is_not_known(converted, refused):
-    keep = resize(["x", "", "", "z"], keep_aspect_ratio_policy="not_smaller", axes=[3, 2])
-    refused(keep, 18, 17, {"x": IMAGE}, "C204", {"z": ints(7, 3)})
-    refused(keep, 18, 17, {"x": IMAGE}, "C207", {"z": ints(9, 3)}, shapes={"x": [1, 2, 4, "W"]})
-    refused(keep, 18, 17, {"x": IMAGE, "z": ints(9, 3)}, "C205")
+@pytest.mark.parametrize("policy", ["not_smaller", "not_larger"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("sizes", [(7, 3), (9, 3), (6, 9), (5, 2), (6, 4)])
+def test_a_common_scale_that_rounds_or_is_not_known(check, policy, mode, sizes):
+    wanted = ints(*sizes)
+    how = {"mode": mode, "keep_aspect_ratio_policy": policy, "nearest_mode": "floor"}
+    keep = resize(["x", "", "", "z"], **how, axes=[3, 2])
+    for to in (17, 9):
+        check(keep, 18, to, {"x": IMAGE, "z": wanted}, **NEAR)
+    check(keep, 18, 13, {"x": IMAGE}, {"z": wanted}, **NEAR)
+    check(keep, 18, 10, {"x": IMAGE}, {"z": wanted}, shapes={"x": [1, 2, 4, "W"]}, **NEAR)
+
+
+def test_a_policy_that_does_not_apply(converted, refused):
+    corners = {"coordinate_transformation_mode": "align_corners", "keep_aspect_ratio_policy": "not_larger"}
+    refused(resize(["x", "", "", "z"], **corners, axes=[2, 3]), 18, 17, {"x": IMAGE, "z": ints(3, 7)}, "C204")
     refused(
         resize(["x", "", "", "z"], keep_aspect_ratio_policy="?"), 18, 17, {"x": IMAGE}, "C103", {"z": ints(1, 2, 4, 6)}
     )
