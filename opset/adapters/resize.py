@@ -249,6 +249,10 @@ def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
         not isinstance(axis.scale, str) and axis.scale > 1 and not _surely_grows(axis.scale, axis.size) for axis in axes
     ):
         raise Refusal("C204", "antialias is 1, and runtimes copy an axis that a scale above 1 leaves at its size")
+    if not node.input(SIZES) and not any(map(_surely_changes, axes)) and any(axis.scale != 1 for axis in axes):
+        node.need_constant(scales)
+        why = "no axis may change its size, and then some runtimes copy the tensor and others interpolate by the scales"
+        raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
     if any(0 in (axis.size, axis.output) for axis in axes):
         raise Refusal("C204", "there are no elements to interpolate", "drop the node")
     if any(isinstance(axis.output, int) and axis.output > LONGEST for axis in axes):
@@ -262,6 +266,13 @@ def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
         bool(node.attr("antialias")), node.attr("extrapolation_value") if crops else None,
     )  # fmt: skip
     return interpolated(op, node.input(X), rank, element, axes, method)
+
+
+def _surely_changes(axis: Axis) -> bool:
+    """Whether an axis that has elements gets another size, whatever it is."""
+    if isinstance(axis.size, int) and isinstance(axis.output, int):
+        return axis.size != axis.output
+    return not isinstance(axis.scale, str) and (axis.scale < 1 or _surely_grows(axis.scale, axis.size))
 
 
 def _resized(

@@ -455,10 +455,20 @@ def test_interpolation_is_written_out(check, refused, mode, coordinates, scales)
     for to in (10, 7):
         check(node, 13, to, {"x": IMAGE}, constants, **NEAR)
     check(node, 13, 9, {"x": IMAGE}, constants, shapes={"x": ["n", 2, "h", "w"]}, **NEAR)
-    if coordinates == "align_corners":
-        refused(node, 13, 10, {"x": IMAGE, "s": scales}, "C205", {"r": NOTHING})
+    if (coordinates, mode) == ("asymmetric", "linear"):
+        check(node, 13, 10, {"x": IMAGE, "s": scales}, {"r": NOTHING}, **NEAR)  # as version 10 does it
     else:
-        check(node, 13, 10, {"x": IMAGE, "s": scales}, {"r": NOTHING}, **NEAR)
+        refused(node, 13, 10, {"x": IMAGE, "s": scales}, "C205", {"r": NOTHING})
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_where_no_size_changes_runtimes_copy_and_do_not_interpolate(check, refused, mode):
+    node = resize(["x", "r", "s"], mode=mode, coordinate_transformation_mode="half_pixel")
+    x = IMAGE[:, :, :3, :3]
+    refused(node, 13, 10, {"x": x}, "C204", {"s": floats(1, 1, 1.15, 1.15), "r": NOTHING})
+    refused(node, 13, 10, {"x": x}, "C204", {"s": floats(1, 1, 1.15, 1), "r": NOTHING}, shapes={"x": [1, 2, "h", "w"]})
+    check(node, 13, 10, {"x": x}, {"s": floats(1, 1, 1.15, 0.5), "r": NOTHING}, **NEAR)
+    check(node, 13, 10, {"x": x}, {"s": floats(1, 1, 1, 1), "r": NOTHING}, **NEAR)
 
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
@@ -495,8 +505,7 @@ def test_interpolation_of_other_elements(check, refused):
 def test_what_is_not_resized_keeps_infinity_apart(check):
     x = IMAGE.copy()
     x[0, 0, 1, 1] = np.inf
-    for feeds, constants in (({}, {"s": WHOLE}), ({"s": WHOLE}, {})):
-        node = resize(["x", "", "s"], mode="linear", coordinate_transformation_mode="half_pixel")
-        after = check(node, 13, 10, {"x": IMAGE, **feeds}, constants, **NEAR)
-        found = opset.ReferenceEvaluator(after).run(None, {"x": x, **feeds})[0]
-        assert np.isfinite(found[0, 1]).all()
+    node = resize(["x", "", "s"], mode="linear", coordinate_transformation_mode="half_pixel")
+    after = check(node, 13, 10, {"x": IMAGE}, {"s": WHOLE}, **NEAR)
+    found = opset.ReferenceEvaluator(after).run(None, {"x": x})[0]
+    assert np.isfinite(found[0, 1]).all()
