@@ -188,7 +188,7 @@ def _range_of(start: float, limit: float, delta: float, element: str) -> list[fl
         return None
     if element not in ("float", "double"):
         numbers: range = range(int(start), int(limit), int(delta))
-        return list(numbers) if len(numbers) <= MAX_CONSTANT else None
+        return None if numbers[MAX_CONSTANT:] else list(numbers)  # len() fails beyond 64 bits
     exact = (limit - start) / delta
     if not exact <= MAX_CONSTANT:
         return None

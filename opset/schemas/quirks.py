@@ -135,7 +135,7 @@ def of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quir
 
 def is_internal(attribute: str) -> bool:
     """Whether an attribute is for some runtime alone, by its name."""
-    return attribute.startswith(INTERNAL)
+    return isinstance(attribute, str) and attribute.startswith(INTERNAL)  # bytes, where it is no UTF-8
 
 
 def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:

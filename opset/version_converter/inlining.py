@@ -24,6 +24,7 @@ from opset.model.container import Model
 from opset.model.graph import function_key, subgraphs
 from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, index_model, node_label
 from opset.model.splicing import Unfit, spliced
+from opset.opsets.reading import read_model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.schemas.names import normalised, shown
 from opset.version_converter.conversion import BASE_STEPS, BYTES_PER_BYTE, STEPS_PER_BYTE, converted
@@ -99,7 +100,7 @@ def inlined(
     A name in `names` that no function has may be that of an operator, which is then expressed by others. Raises
     ModelError where the model is malformed, UsageError U103 for a name that neither has.
     """
-    index = index_model(model.proto, registry.domains)
+    model, index = read_model(model, registry)
     index.call_order()
     operators = []
     if names is not None:

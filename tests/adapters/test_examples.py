@@ -23,7 +23,6 @@ REFUSED = {
     ("LpPool", 18, 22): "C204",
     ("MaxPool", 12, 22): "C204",
     ("RoiAlign", 16, 10): "C204",  # the default of version 16 means something that version 10 lacks
-    ("Slice", 11, 10): "C205",  # axes that may be negative
 }
 
 

@@ -493,7 +493,7 @@ def a_megabyte_of_name_above_4_000_nodes() -> bytes:
     return written([outside], [X, value("c", [], BOOL)], d=1)
 
 
-@model(1, load=0, show=0, up=0, infer=(0, 1), inline=0)
+@model(1, load=0, show=0, up=1, infer=(0, 1), inline=0)
 def a_megabyte_of_name_above_4_000_wrong_nodes() -> bytes:
     inside = branch("b", [node("Squeeze", "x x x x x", f"z{number}" if number else "z") for number in range(4000)], "z")
     outside = node("If", "c", "y", name="n" * 2**20, then_branch=inside, else_branch=inside)
@@ -575,7 +575,7 @@ def a_matrix_product_of_minutes() -> bytes:
     return written(nodes, [], constants=[whole("s", [4000, 4000])])
 
 
-@model(0, run=1, down=1)
+@model(0, run=1, down=(0, 1))
 def a_fourier_transform_of_a_prime_length() -> bytes:
     nodes = [node("ConstantOfShape", "s", "a"), node("DFT", "a", "y", axis=1)]
     return written(nodes, [], constants=[whole("s", [64, 1_000_003, 1])], opset=17)
