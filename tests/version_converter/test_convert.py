@@ -217,7 +217,7 @@ def test_types_of_a_function_come_from_its_calls():
     refused(model([call], 19, [info("x", STRING)], **more), 10, "C201")
     second = helper.make_node("F", ["z"], ["w"], domain="my")
     assert opset.convert(model([call, second], 19, [info("x"), info("z", TensorProto.DOUBLE)], **more), 18)
-    refused(model([call, second], 19, [info("x"), info("z", STRING)], **more), 10, "C201")
+    refused(model([call, second], 19, [info("x"), info("z", STRING)], **more), 10, "C203")
     refused(model([call, second], 19, [info("x"), info("z", 0)], **more), 18, "C203")
 
 
