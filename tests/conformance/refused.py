@@ -22,7 +22,7 @@ WHY = re.compile(r"^  why +(.*)$", re.MULTILINE)
 HEAD = """# What is refused
 
 Every node test case of the standard ({cases:,} models) is converted to each opset from {lowest} to {highest}, and
-what comes out is judged by onnxruntime, or by onnx's evaluator where onnxruntime has no kernel. "Constant" are the same
+the result is judged by onnxruntime, or by onnx's evaluator where onnxruntime has no kernel. "Constant" are the same
 cases with shapes, axes and sizes as initializers, as exporters write them, where the cases have them as inputs.
 
 | cases | direction | conversions | same | refused | wrong |
