@@ -19,23 +19,58 @@ def if_11_down(op: Builder, node: Node) -> Result:
     """Before 11, the outputs of both branches had to have the same shapes.
 
     What is inferred of the branches decides, for each run of the graph around; else numbers that both branches state.
+    Where shapes differ, or may, the branch that a constant condition takes is both; any other node becomes two loops.
     """
     names = ("then_branch", "else_branch")
     branches = [node.attr(name).output for name in names]
-    if len({len(outputs) for outputs in branches}) > 1:
-        raise Refusal("C103", "the branches have different numbers of outputs")
+    if not len(branches[0]) == len(branches[1]) == len(node.outputs):
+        raise Refusal("C103", "the branches and the node have different numbers of outputs")
     value = next(filter(None, node.outputs), "")
     runs = list(zip(*[node.values.graph_shapes(value, name) for name in names], strict=False))
     for number, values in enumerate(zip(*branches, strict=True)):
         stated = [shape_of(each.type) for each in values]
         equal = _equal(*stated) and all(isinstance(size, int) for size in stated[0] or ())
         inferred = [_equal(*[shapes[number] for shapes in run]) for run in runs]
-        if _equal(*stated) is False or False in inferred:
-            raise Refusal("C204", f"output {number} has different shapes in the branches; before 11 they had to agree")
-        if not equal and (None in inferred or not inferred):
-            why = f"the shape of output {number} is not known in both branches; before version 11 they had to agree"
-            raise Refusal("C207", why, "declare the shapes of the outputs of both branches as numbers")
+        if _equal(*stated) is False or False in inferred or (not equal and (None in inferred or not inferred)):
+            condition = node.constant(0)
+            if condition is None:
+                return _as_loops(op, node)
+            taken = node.attr(names[not condition.values[0]])
+            return op.copy(node, then_branch=taken, else_branch=taken)
     return None
+
+
+def _as_loops(op: Builder, node: Node) -> Result:
+    """Return the outputs of If as those of two loops, of which one runs once: it replaces the values that it carries.
+
+    Values that a loop carries have always been free to change their shapes.
+    """
+    wanted = [index for index, name in enumerate(node.outputs) if name]
+    elements = [node.values.element(node.outputs[index]) for index in wanted]
+    if None in elements:
+        raise unknown_type(node.outputs[wanted[elements.index(None)]])
+    condition = op.Reshape(node.input(0), op.const([]))
+    carried = [op.const("" if element == "string" else 0, element, []) for element in elements if element]
+    outputs = [node.outputs[index] for index in wanted]
+    for name, runs in (("then_branch", condition), ("else_branch", op.Not(condition))):
+        results = outputs if name == "else_branch" else [op.fresh("taken") for _ in wanted]
+        given = node.attr(name)
+        body = pb.GraphProto()
+        body.CopyFrom(given)
+        body.ClearField("output")
+        number, going = (pb.ValueInfoProto(name=op.fresh(hint)) for hint in ("number", "going"))
+        after, *made = _values(op, ["bool", *[element or "" for element in elements]])
+        for value, element in ((number, "int64"), (going, "bool"), (after, "bool")):
+            value.type.tensor_type.elem_type = NUMBERS[element]
+            value.type.tensor_type.shape.SetInParent()
+        body.node.add(op_type="Identity", input=[going.name], output=[after.name])
+        for index, value in zip(wanted, made, strict=True):
+            body.node.add(op_type="Identity", input=[given.output[index].name], output=[value.name])
+        body.input.extend([number, going, *_values(op, [element or "" for element in elements])])
+        body.output.extend([after, *made])
+        op.Loop(op.Cast(runs, to=NUMBERS["int64"]), "", *carried, body=body, outputs=results)
+        carried = results
+    return node.outputs
 
 
 def _equal(here: Shape | None, there: Shape | None) -> bool | None:

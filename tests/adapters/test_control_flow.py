@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 import opset
-from opset.errors import ConversionError
 
 F, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -59,11 +58,14 @@ g (float[N] x, float[M] z, bool c) => (float[n] y) {
          "{ i = NonZero(x) f = Cast<to = 1>(i) k = Constant<value_ints = [-1]>() a = Reshape(f, k) }"),
     ],
 )  # fmt: skip
-def test_a_name_that_both_branches_state_shows_no_equal_sizes(one, other):
+def test_a_name_that_both_branches_state_shows_no_equal_sizes(run, one, other):
     text = NAMED_ALIKE.replace("{BODY_THEN}", one).replace("{BODY_ELSE}", other)
-    with pytest.raises(ConversionError) as caught:
-        opset.convert(onnx.parser.parse_model(text.replace('"": 11', '"": 12')), 10)
-    assert [finding.code for finding in caught.value.findings] == ["C207"]
+    before = onnx.parser.parse_model(text.replace('"": 11', '"": 12'))
+    after = opset.convert(before, 10)
+    assert [node.op_type for node in after.graph.node].count("Loop") == 2
+    for value in (True, False):
+        feeds = {"x": X[0, 0], "z": X[0, 0, :3], "c": np.array(value)}
+        np.testing.assert_array_equal(*run(before, feeds), *run(after, feeds))
 
 
 IN_FUNCTION = """
@@ -84,25 +86,56 @@ def test_branches_in_a_function_have_one_shape_in_each_call(run):
             np.testing.assert_array_equal(have, want)
 
 
-@pytest.mark.parametrize(
-    ("here", "there", "code"),
-    [
-        ([2, 3, 4], [2, 3, 5], "C204"),
-        ([2, 3, 4], [2, 12], "C204"),
-    ],
-)
-def test_branches_of_other_shapes_are_refused(refused, here, there, code):
-    refused(choice(here, there), 11, 10, {"x": X, "c": (BOOL, [])}, code)
-    with pytest.raises(ConversionError):
-        opset.convert(onnx.parser.parse_model(SHAPES_IN_FUNCTION), 10)
-
-
-SHAPES_IN_FUNCTION = """
-<ir_version: 8, opset_import: ["": 11]>
-g (float[2] x, bool c) => (float[n] y) {
-  y = If (c) <then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[1] b) { b = Abs(x) }>
+OF_OTHER_SHAPES = """
+<ir_version: 3, opset_import: ["": 11]>
+g (float[N, 1] x, bool[1] c, string[2] s) => (float[] y, bool[] p, string[] w) {
+  y, p, w, unused = If (c) <
+    then_branch = t () => (float[] a, bool[] q, string[] u, float[] n) {
+      q = Constant <value = bool[2] {1, 0}> ()
+      a = Squeeze <axes = [1]> (x)
+      u = Identity (s)
+      n = Identity (x)
+    },
+    else_branch = e () => (float[] a, bool[] r, string[] v, float[] n) {
+      zero = Constant <value = float[1] {0}> ()
+      i = Constant <value = int64 {1}> ()
+      v = Gather <axis = 0> (s, i)
+      n = Identity (x)
+      a = Concat <axis = 1> (x, n)
+      r = Greater (x, zero)
+    }
+  >
 }
 """
+
+
+@pytest.mark.parametrize("target", [7, 10])
+def test_branches_of_other_shapes_become_loops(run, target):
+    before = onnx.parser.parse_model(OF_OTHER_SHAPES)
+    after = opset.convert(before, target)
+    for value in (True, False):
+        feeds = {"x": X[0, :, :1], "c": np.array([value]), "s": np.array(["here", "there"], object)}
+        for want, have in zip(run(before, feeds), run(after, feeds), strict=True):
+            np.testing.assert_array_equal(have, want)
+
+
+CHOSEN = """
+<ir_version: 8, opset_import: ["": 11]>
+g (float[N] x) => (float[] y) <bool c = {CHOICE}> {
+  y = If (c) <
+    then_branch = t () => (float[] a) { a = Neg (x) },
+    else_branch = e () => (float[] b) { b = ReduceSum <axes = [0], keepdims = 0> (x) }
+  >
+}
+"""
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_constant_condition_takes_one_branch_of_two_shapes(run, value):
+    before = onnx.parser.parse_model(CHOSEN.replace("CHOICE", str(value)))
+    after = opset.convert(before, 10)
+    assert [node.op_type for node in after.graph.node] == ["If"]
+    np.testing.assert_array_equal(run(after, {"x": X[0, 0]})[0], run(before, {"x": X[0, 0]})[0])
 
 
 def loop(inputs, scans=1):
