@@ -272,8 +272,7 @@ def pow_15_down(op: Builder, node: Node) -> Result:
 def pow_12_down(op: Builder, node: Node) -> Result:
     """Compute in the smallest float type that holds base and exponent, and cast back to the type of the base.
 
-    An integer base wraps, so it is multiplied by itself where the exponent is constant. Otherwise a result that does
-    not fit is undefined, and one of 32 bits is exact once rounded.
+    Constants of the type of the base need no cast. Powers of integers: see `_integer_power`.
     """
     base, exponent = node.need_element(0), node.need_element(1)
     constant = node.constant(1)
@@ -290,25 +289,74 @@ def pow_12_down(op: Builder, node: Node) -> Result:
 
 
 def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
-    constant, x = node.constant(1), node.input(0)
-    power = constant.values[0] if constant is not None and len(constant.values) == 1 else -1
-    if constant is not None and 0 <= power <= 64 and power == int(power) and len(constant.dims) <= (node.rank(0) or 0):
-        result = ""
-        square, left = x, int(power)
-        while left:
-            if left % 2:
-                result = op.Mul(result, square) if result else square
-            left //= 2
-            if left:
-                square = op.Mul(square, square)
-        return result or op.Add(op.Mul(x, op.const(0, base, [])), op.const(1, base, []))
-    if base == "int64" or exponent not in INTEGERS:
-        raise Refusal(
-            "C204",
-            f"a power of {base} and {exponent} is not certain in floating point",
-            "make the exponent a constant, or compute in a floating-point type",
-        )
-    return op.Cast(op.Round(_power(op, node, "double")), to=NUMBERS[base])
+    """Multiply, or compute in DOUBLE, which holds what fits into 32 bits; what overflows is not defined.
+
+    Powers of 64 bits by integers are exact. By floating-point exponents runtimes compute in DOUBLE, too, except for
+    squares and cubes by a single exponent, which they multiply.
+    """
+    constant, x, integral = node.constant(1), node.input(0), exponent in INTEGERS
+    values = constant.values if constant is not None else ()
+    dims = constant.dims if constant is not None else ()
+    natural = constant is not None and all(0 <= value < 64 and value == int(value) for value in values)
+    single = natural and len(values) == 1 and len(dims) <= (node.rank(0) or 0)
+    if single and (integral or values[0] in (2, 3)):
+        return _repeated(op, x, base, int(values[0]))
+    if integral and base == "int64":
+        if natural:
+            count = max(max(map(int, values), default=0).bit_length(), 1)
+            bits = [op.const([int(value) >> bit & 1 for value in values], base, dims) for bit in range(count)]
+            return _masked_powers(op, x, bits)
+        return _power_of_integers(op, x, cast(op, node.input(1), exponent, base))
+    if base == "int64" and not (constant is not None and all(value not in (2, 3) for value in values)):
+        last = (node.shape(1) or (1,))[-1]
+        if not isinstance(last, int) or last == 1:
+            raise Refusal(
+                "C204",
+                f"the square or cube of {base} by an exponent of type {exponent} is not certain in floating point",
+                "make the exponent an integer, or a constant",
+            )
+    power = _power(op, node, "double")
+    return op.Cast(op.Round(power) if integral else power, to=NUMBERS[base])
+
+
+def _repeated(op: Builder, x: str, base: str, power: int) -> str:
+    """Return integers multiplied by themselves."""
+    result, square = "", x
+    while power:
+        if power % 2:
+            result = op.Mul(result, square) if result else square
+        power //= 2
+        if power:
+            square = op.Mul(square, square)
+    return result or op.Add(op.Mul(x, op.const(0, base, [])), op.const(1, base, []))
+
+
+def _masked_powers(op: Builder, x: str, bits: list[str]) -> str:
+    """Return the product of those of x, x**2, x**4, … whose bit is 1."""
+    one, square, result = op.const(1), x, ""
+    for bit in bits:
+        if result:
+            square = op.Mul(square, square)
+        factor = op.Add(op.Mul(op.Sub(square, one), bit), one)
+        result = op.Mul(result, factor) if result else factor
+    return result
+
+
+def _power_of_integers(op: Builder, x: str, exponent: str) -> str:
+    """Return int64 powers that are computed when the model runs.
+
+    From an exponent of 64 on only powers of 0, 1 and -1 fit: its lowest bit and one that is not 0 count. A negative
+    exponent leaves 1 and -1, and makes larger numbers 0.
+    """
+    two, bits, rest = op.const(2), [], op.Abs(exponent)
+    for _ in range(6):
+        half = op.Div(rest, two)
+        bits.append(op.Sub(rest, op.Mul(half, two)))
+        rest = half
+    bits.append(cast(op, op.Cast(rest, to=NUMBERS["bool"]), "bool", "int64"))
+    large = op.Greater(op.Abs(op.Cast(x, to=NUMBERS["float"])), op.const(1.0, "float", []))
+    gone = op.Mul(is_negative(op, exponent), cast(op, large, "bool", "int64"))
+    return op.Mul(_masked_powers(op, x, bits), op.Sub(op.const(1), gone))
 
 
 def _power(op: Builder, node: Node, common: str) -> str:

@@ -136,7 +136,10 @@ def range_27_down(op: Builder, node: Node) -> Result:
 
 @lower("Range", since=11)
 def range_lowered(op: Builder, node: Node) -> Result:
-    """Count the elements, and multiply their positions by the step; a range of known numbers is a constant."""
+    """Count the elements, and multiply their positions by the step; a range of known numbers is a constant.
+
+    Where the limit less the start does not fit into 64 bits, it wraps around, as it does in runtimes.
+    """
     element = node.need_element(0)
     bounds = [node.constant(index) for index in range(3)]
     start, limit, delta = (each.values[0] if each is not None and len(each.values) == 1 else None for each in bounds)
@@ -150,17 +153,16 @@ def range_lowered(op: Builder, node: Node) -> Result:
     span = last if start == 0 else op.Sub(last, first)
     if delta == 1:
         count = span
-    elif delta is not None and delta > 1:
+    elif delta is not None and 1 < delta <= 2**31:
+        # A span that overflows so would give 2**32 elements.
         count = op.Div(op.Add(span, op.const(delta - 1)), step)
     elif delta == -1:
         count = op.Sub(first, last)
     else:
-        # What is left makes one element more where the span has the sign of the step; else there is none.
-        quotient = op.Div(span, step)
-        left = op.Cast(op.Sub(span, op.Mul(quotient, step)), to=NUMBERS["bool"])
-        backwards = op.Sub(is_negative(op, span), is_negative(op, step))
-        more = op.Add(quotient, op.Cast(left, to=NUMBERS["int64"]))
-        count = op.Mul(more, op.Sub(op.const(1), op.Mul(backwards, backwards)))
+        # The steps to the last element, which is before the limit, and one.
+        sign = op.Sign(span)
+        one = sign if delta is not None and delta > 0 else op.Mul(sign, op.Sign(step))
+        count = op.Add(op.Div(op.Sub(span, sign), step), one)
     values = counting(op, node, _or_none(op, count))
     if delta != 1:
         values = op.Mul(values, step)

@@ -51,7 +51,7 @@ def label_encoder_2_down(op: Builder, node: Node) -> Result:
 def label_encoder_4_up(op: Builder, node: Node) -> Result:
     """Version 4 defines repeated keys and lets NaN equal NaN; a table without these means the same as before.
 
-    Zeros of both signs become keys, since runtimes treat them as one key and version 4 does not define it.
+    Zeros of both signs become keys: they are one key before, and version 4 does not define it.
     """
     key, value, pairs = _table(node)
     if any(number != number for number, _ in pairs):

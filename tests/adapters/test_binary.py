@@ -375,6 +375,8 @@ def test_powers_of_float16(check, exponent):
 @pytest.mark.parametrize("exponent", [np.int64, np.float32, np.uint8])
 @pytest.mark.parametrize("power", [0, 1, 2, 3, 7, 13])
 def test_integer_powers_are_multiplied(check, base, exponent, power):
+    if exponent is np.float32:
+        power = power % 2 + 2
     x = np.array([0, 1, -1, 2, -3, 1000, np.iinfo(base).max], base)
     with np.errstate(all="ignore"):
         expect = np.power(x, np.array(power, base))
@@ -384,9 +386,12 @@ def test_integer_powers_are_multiplied(check, base, exponent, power):
         assert {n.op_type for n in after.graph.node} <= {"Mul", "Add", "Identity", "Constant"}
 
 
-def test_an_exponent_of_more_dimensions_broadcasts_the_base(refused):
+def test_an_exponent_of_more_dimensions_broadcasts_the_base(check):
     feeds = {"x": np.array([2, 3], np.int64)}
-    refused(make_node("Pow", ["x", "e"], ["y"]), 12, 11, feeds, "C204", {"e": np.full((1, 1), 2, np.int64)})
+    for power in (0, 2, 5):
+        expect = feeds["x"][np.newaxis] ** power
+        constants = {"e": np.full((1, 1), power, np.int64)}
+        check(make_node("Pow", ["x", "e"], ["y"]), 12, 7, feeds, constants, expect=[expect])
 
 
 @pytest.mark.parametrize("exponent", [np.int8, np.int32, np.uint32, np.int64])
@@ -396,10 +401,46 @@ def test_integer_powers_are_rounded(check, exponent):
     check(make_node("Pow", ["x", "e"], ["y"]), 12, 11, {"x": x, "e": y}, expect=[expect])
 
 
-@pytest.mark.parametrize(("base", "exponent"), [(np.int64, np.int64), (np.int32, np.float32), (np.int64, np.float64)])
-def test_uncertain_integer_powers_are_refused(refused, base, exponent):
-    feeds = {"x": np.array([2, 3], base), "e": np.array([2, 3], exponent)}
-    refused(make_node("Pow", ["x", "e"], ["y"]), 12, 11, feeds, "C204")
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("exponent", [np.uint8, np.int64, np.uint64])
+def test_powers_of_64_bits_are_exact(check, exponent, constant):
+    x = np.array([3, -2, 1, -1, -1, 0, 0, 55108, -13, 7, 3037000499], np.int64)
+    y = np.array([39, 63, 63, 62, 61, 0, 63, 4, 17, 22, 2], exponent)
+    feeds, constants = {"x": x, "e": y}, {}
+    if constant:
+        constants["e"] = feeds.pop("e")
+    expect = np.array([a**b for a, b in zip(x.tolist(), y.tolist(), strict=True)])
+    for to in (11, 7):
+        check(make_node("Pow", ["x", "e"], ["y"]), 12, to, feeds, constants, expect=[expect])
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_powers_of_64_bits_by_negative_and_large_exponents(check, kind):
+    x = np.array([1, -1, -1, 2, -2, 2**63 - 1, -(2**63), 0, -1, -1, 1, 0], np.int64)
+    y = np.array([-3, -3, -4, -1, -1, -2, -1, 64, 65, 1000, 2**31 - 1, 2**20], kind)
+    expect = np.array([1, -1, 1, 0, 0, 0, 0, 0, -1, 1, 1, 0])
+    check(make_node("Pow", ["x", "e"], ["y"]), 12, 7, {"x": x, "e": y}, expect=[expect])
+
+
+@pytest.mark.parametrize("base", [np.int32, np.int64])
+@pytest.mark.parametrize("constant", [True, False])
+def test_powers_of_integers_by_floats(check, base, constant):
+    x, y = np.array([9, 2, 10, 1290, -3, 7], base), np.float32([0.5, 10, -1, 3, 3, 0])
+    feeds, constants = {"x": x, "e": y}, {}
+    if constant:
+        constants["e"] = feeds.pop("e")
+    for to in (11, 7):
+        check(make_node("Pow", ["x", "e"], ["y"]), 12, to, feeds, constants)
+    if constant:
+        for power in (0.5, 7.0, -2.0):
+            check(make_node("Pow", ["x", "e"], ["y"]), 12, 11, feeds, {"e": np.float32(power)})
+
+
+def test_uncertain_squares_and_cubes_are_refused(refused):
+    made, x = make_node("Pow", ["x", "e"], ["y"]), np.array([2, 3], np.int64)
+    for exponent in (np.float64(2), np.float32([[2], [3]])):
+        refused(made, 12, 11, {"x": x, "e": exponent}, "C204")
+    refused(made, 12, 11, {"x": x}, "C204", {"e": np.float32([[2], [0.5]])})
 
 
 def test_bfloat16_exponents(check):

@@ -286,6 +286,16 @@ def test_ranges_are_counted(check, kind, to):
         check(node, 11, to, {"l": feeds["l"]}, {"s": feeds["s"], "d": feeds["d"]}, **near)
 
 
+@pytest.mark.parametrize("to", [10, 7])
+def test_ranges_of_large_steps(check, to):
+    node, largest = make_node("Range", ["s", "l", "d"], ["y"]), 2**63 - 1
+    for bound in [(0, largest, 2**62), (5, largest, largest), (-5, -largest, -(2**62)), (0, -largest - 1, -largest)]:
+        feeds = dict(zip("sld", map(np.array, bound), strict=True))
+        expect = [np.array([*range(*bound)])]
+        check(node, 11, to, feeds, expect=expect)
+        check(node, 11, to, {"l": feeds["l"]}, {"s": feeds["s"], "d": feeds["d"]}, expect=expect)
+
+
 BFLOAT16 = TensorProto.BFLOAT16
 
 

@@ -32,12 +32,14 @@ def _check_divisor(b: Array) -> None:
 def power(x: Array, y: Array) -> Array:
     """Return x ** y in the type of x; integers are truncated toward zero.
 
-    Powers of integers with integer exponents are exact, and wrap around. Raises Violation C2 where an integer 0 is
-    raised to a negative power.
+    Powers of integers with integer exponents are exact, and those that overflow, which is not defined, wrap around.
+    Raises Violation C2 where an integer 0 is raised to a negative power.
     """
     if y.size == 1 and y.ndim <= x.ndim and y.item() == 2:
         return np.square(x)
     if x.dtype.kind == "i":
+        if y.size == 1 and y.ndim <= x.ndim and y.item() == 3:
+            return x * x * x
         if ((x == 0) & (y < 0)).any():
             raise Violation("C2", "0 is raised to a negative power")
         if y.dtype.kind in "iu":

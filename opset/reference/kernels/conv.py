@@ -253,6 +253,7 @@ def deform_conv_19(
     points = elements * math.prod(windows.output)
     context.reserve(batch * filters * math.prod(windows.output), x.dtype)
     context.reserve(channels * points * 2 + (offset_group * points << rank), np.int64)
+    context.reserve(channels * (math.prod(x.shape[2:]) + 1), x.dtype)
     result = np.empty((batch, group, filters // group, math.prod(windows.output)), x.dtype)
     matrix = w.reshape(group, filters // group, -1)
     for image in range(batch):
@@ -269,7 +270,9 @@ def deform_conv_19(
 def _sampled(image: Array, moved: Array, windows: Windows, context: KernelContext) -> Array:
     """Return an image (C, D1, ..., Dn) interpolated at points, as (offset groups, channels, elements, *output)."""
     groups, elements, rank, *output = moved.shape
-    sizes, values = image.shape[1:], image.reshape(groups, image.shape[0] // groups, math.prod(image.shape[1:]))
+    sizes, count = image.shape[1:], math.prod(image.shape[1:])
+    values = np.zeros((groups, image.shape[0] // groups, count + 1), image.dtype)
+    values[:, :, :count] = image.reshape(groups, -1, count)  # the last one is what is outside
     lows, parts = [], []
     taps = np.indices(windows.kernel).reshape(rank, -1)
     for axis in range(rank):
@@ -278,17 +281,19 @@ def _sampled(image: Array, moved: Array, windows: Windows, context: KernelContex
         whole = within.reshape(-1, *[1] * rank) + starts.reshape(-1, *[1] * (rank - axis - 1))
         at = moved[:, :, axis] + whole.astype(moved.dtype)
         # Points far outside read zero, and so do those that are NaN.
-        at = np.where((at > -1) & (at < sizes[axis]), at, -1)
+        at = np.where((at > -1) & (at < sizes[axis]), at, -2)
         lows.append(np.floor(at).astype(np.int64))
         parts.append(at - lows[-1])
     result = np.zeros((*values.shape[:2], elements, *output), image.dtype)
     for corner in itertools.product((0, 1), repeat=rank):
         context.check_time()
         index, weight = np.zeros(lows[0].shape, np.int64), np.ones(lows[0].shape, image.dtype)
+        inside = np.ones(lows[0].shape, np.bool_)
         for size, low, part, step in zip(sizes, lows, parts, corner, strict=True):
-            inside = (low + step >= 0) & (low + step < size)
-            index = index * size + np.where(inside, low + step, 0)
-            weight *= np.where(inside, part if step else 1 - part, 0)
+            inside &= (low + step >= 0) & (low + step < size)
+            index = index * size + low + step
+            weight *= part if step else 1 - part
+        index = np.where(inside, index, count)
         for number in range(groups):
             result[number] += values[number][:, index[number]] * weight[number]
     return result

@@ -176,12 +176,15 @@ def label_encoder_2(
     values_int64s: tuple[int, ...] | None,
     values_strings: tuple[str, ...] | None,
 ) -> Array:
-    """Return the value of the key with the same bits; of repeated keys, the first counts."""
+    """Return the value of the key with the same bits, zeros of both signs being one; the first of repeated ones counts.
+
+    The standard has NaN in mind where it compares bits; runtimes hash floats, for which zeros are equal.
+    """
     keys = _one_of(keys_floats, keys_int64s, keys_strings)
     values = _one_of(values_floats, values_int64s, values_strings)
     _check_encoder(x, keys, values)
     if x.dtype.kind == "f":
-        keys, x = keys.view(np.int32), np.asarray(x, order="C").view(np.int32)
+        keys, x = (np.where(each == 0, np.float32(0), each).view(np.int32) for each in (keys, x))
     default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
     table = dict(reversed([*zip(keys.tolist(), values.tolist(), strict=True)]))
     return _looked_up(x, table, default, values.dtype)
