@@ -9,7 +9,8 @@ from math import nan, sqrt
 from typing import Any
 
 from opset.adapters.bodies import Body, looped
-from opset.adapters.shared import cast, dimension, need_size, positive_axis, working
+from opset.adapters.positions import named, size_along, vector_of
+from opset.adapters.shared import cast, need_size, positive_axis, working
 from opset.model.elements import NUMBERS, element_name
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -293,7 +294,7 @@ def _apart(op: Builder, node: Node, index: int, heads: int) -> str:
     size = _size_of_head(node, index, heads)
     if size is not None:
         return op.Reshape(node.input(index), op.const([0, 0, heads, size]))
-    each = op.Div(_vector(op, dimension(op, node, index, 2)), op.const([heads]))
+    each = op.Div(vector_of(op, [size_along(op, node, index, 2)]), op.const([heads]))
     return op.Reshape(node.input(index), op.Concat(op.const([0, 0, heads]), each, axis=0))
 
 
@@ -313,7 +314,7 @@ def _together(op: Builder, node: Node, x: str, index: int, attributes: tuple[str
     size = _size_of_head(node, index, own)
     if size is not None:
         return op.Reshape(x, op.const([0, 0, heads * size]))
-    features = op.Mul(op.Div(_vector(op, dimension(op, node, index, 2)), op.const([own])), op.const([heads]))
+    features = op.Mul(op.Div(vector_of(op, [size_along(op, node, index, 2)]), op.const([own])), op.const([heads]))
     return op.Reshape(x, op.Concat(op.const([0, 0]), features, axis=0))
 
 
@@ -326,7 +327,7 @@ def _repeated_heads(op: Builder, node: Node, flat: bool) -> str:
     if heads[1] == 1 or (heads[0] == heads[1] and heads[0] is not None):
         return ""
     if not all(isinstance(count, int) for count in heads):
-        counts = [dimension(op, node, index, 1) for index in (QUERY, KEY)]
+        counts = [named(op, size_along(op, node, index, 1)) for index in (QUERY, KEY)]
         return op.Div(_numbers(op, counts[0]), op.Div(*counts))
     if heads[1] < 1 or heads[0] % heads[1]:
         raise Refusal("C103", f"{heads[0]} query heads cannot share {heads[1]} key/value heads")
@@ -342,7 +343,7 @@ def _root_of_scale(op: Builder, node: Node, wide: str, flat: bool) -> str:
         size = shape[-1] if shape else None
         heads = _heads(node, "q_num_heads") if flat else 1
         if not isinstance(size, int):
-            counted = op.Cast(dimension(op, node, QUERY, 2 if flat else 3), to=NUMBERS[wide])
+            counted = op.Cast(named(op, size_along(op, node, QUERY, 2 if flat else 3)), to=NUMBERS[wide])
             counted = op.Div(counted, op.const(float(heads), wide, [])) if flat else counted
             return op.Sqrt(op.Reciprocal(op.Sqrt(counted)))
         scale = 1 / sqrt(size // heads) if size >= heads else 1.0
@@ -439,13 +440,13 @@ def tensor_scatter_lowered(op: Builder, node: Node) -> Result:
     axis = positive_axis(node.attr("axis"), rank)
     if axis == 0:
         raise Refusal("C103", "'axis' is that of the batch")
-    index = _numbers(op, dimension(op, node, 1, axis))
+    index = _numbers(op, named(op, size_along(op, node, 1, axis)))
     if axis < rank - 1:
         index = op.Unsqueeze(index, op.const(list(range(1, rank - axis))))
     if node.input(2):
         index = op.Add(index, op.Unsqueeze(node.input(2), op.const(list(range(1, rank)))))
     if node.attr("mode") == "circular":
-        index = op.Mod(index, dimension(op, node, 0, axis))
+        index = op.Mod(index, named(op, size_along(op, node, 0, axis)))
     return op.ScatterElements(cache, op.Expand(index, op.Shape(update)), update, axis=axis)
 
 
@@ -472,12 +473,12 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     if node.input(3):
         state = cast(op, node.input(3), state_element, "float")
     else:
-        sizes = op.Concat(_vector(op, dimension(op, node, 0, 0)), op.const([heads, size, value_size]), axis=0)
+        sizes = vector_of(op, [size_along(op, node, 0, 0), heads, size, value_size])
         state = op.Expand(op.const(0.0, "float", []), sizes)
     query, value = tokens(0, heads, queries // heads, size), tokens(2, heads, 1, value_size)
     key, column = tokens(1, heads, 1, size) if rate else "", tokens(1, heads, size, 1)
 
-    body = Body(op, node, "token")
+    body = Body(op, "token")
     number = body.input("int64", ())
     going, before = body.input("bool", ()), body.input("float", (None, heads, size, value_size))
 
@@ -494,7 +495,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     body.output(going, "bool", ())
     body.output(after, "float", (None, heads, size, value_size))
     body.output(body.node("MatMul", of_token(query), after), "float", (None, heads, queries // heads, value_size))
-    present, y = looped(op, dimension(op, node, 0, 1), [state], body)
+    present, y = looped(op, named(op, size_along(op, node, 0, 1)), [state], body)
 
     factor = op.const(node.attr("scale") or (1 / sqrt(size) if size else 1.0), "float", [])
     y = op.Mul(op.Transpose(y, perm=[1, 0, 2, 3, 4]), factor)

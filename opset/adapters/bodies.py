@@ -9,7 +9,7 @@ from opset.adapters.shared import UNIFORM
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS, element_name
 from opset.model.types import shape_of
-from opset.version_converter.rewrite import Builder, Node, Refusal, set_attribute
+from opset.version_converter.rewrite import Builder, Refusal, set_attribute
 
 _KINDS = {int: "int", float: "float", str: "string", list: "ints"}
 
@@ -17,9 +17,9 @@ _KINDS = {int: "int", float: "float", str: "string", list: "ints"}
 class Body:
     """A graph in the making. What it holds is not converted any more: it has to be valid at the target as it is."""
 
-    def __init__(self, op: Builder, node: Node, hint: str) -> None:
+    def __init__(self, op: Builder, hint: str) -> None:
         """Begin a graph; raise Refusal C201 where the target is older than the forms that bodies are written in."""
-        if node.final < UNIFORM:
+        if op.final < UNIFORM:
             raise Refusal("C201", f"it takes a subgraph of operators of ai.onnx {UNIFORM} or newer")
         self._op = op
         self.graph = pb.GraphProto(name=op.fresh(hint))

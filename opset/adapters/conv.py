@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from opset.adapters.positions import elements_of, minus, plus, product, summed
-from opset.adapters.shared import (
-    Count,
-    cast,
-    count_of,
-    counted,
+from opset.adapters.positions import (
+    Size,
+    counting,
+    elements_of,
+    minus,
     named,
-    need_size,
-    numbers_below,
-    size_along,
-    unsqueeze,
-    vector,
-    working,
-    zero,
+    plus,
+    product,
+    quotient,
+    sizes_of,
+    summed,
+    vector_of,
 )
+from opset.adapters.shared import cast, count_of, need_size, unsqueeze, working, zero
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import lower
@@ -109,14 +108,14 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
     if max(size for size in (0, area, *image, *block) if isinstance(size, int)) > LARGEST:
         raise Refusal("C204", f"the image or the block has a size above {LARGEST}")
     counts = [_count(op, windows, axis, image[axis], block[axis]) for axis in range(rank)]
-    columns = size_along(op, node, 0, 1)
-    channels = counted(op, lambda size, per: size // per, lambda size, per: op.Div(size, per), columns, area)
+    batch, columns = sizes_of(op, node, 0, [0, 1])
+    channels = quotient(op, columns, area)
     wide = SUMMED.get(element, element)
     x = cast(op, node.input(0), element, wide)
     # The block's and the windows' dimension of each axis become one.
-    x = op.Reshape(x, vector(op, [size_along(op, node, 0, 0), channels, *block, *counts]))
+    x = op.Reshape(x, vector_of(op, [batch, channels, *block, *counts]))
     x = op.Transpose(x, perm=[0, 1, *(2 + half * rank + axis for axis in range(rank) for half in (0, 1))])
-    x = op.Reshape(x, vector(op, [0, 0, *(product(op, pair) for pair in zip(block, counts, strict=True))]))
+    x = op.Reshape(x, vector_of(op, [0, 0, *(product(op, pair) for pair in zip(block, counts, strict=True))]))
     nothing = zero(op, wide)
     for axis in range(rank):
         index, found, several = _taps(op, node, windows, axis, (image[axis], block[axis], counts[axis]))
@@ -125,11 +124,11 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
             first, behind = 1 + several, rank - 1 - axis
             x = op.Where(unsqueeze(op, found, list(range(first, first + behind))) if behind else found, x, nothing)
         if several:
-            x = summed(op, x, axis + 2)
+            x = summed(op, x, [axis + 2])
     return cast(op, x, wide, element)
 
 
-def _count(op: Builder, windows: Windows, axis: int, image: Count, block: Count) -> Count:
+def _count(op: Builder, windows: Windows, axis: int, image: Size, block: Size) -> Size:
     """Return how many windows there are along an axis."""
     stride, dilation = windows.strides[axis], windows.dilations[axis]
     reach = product(op, [minus(op, block, 1), dilation])
@@ -142,7 +141,7 @@ def _count(op: Builder, windows: Windows, axis: int, image: Count, block: Count)
 
 
 def _taps(
-    op: Builder, node: Node, windows: Windows, axis: int, sizes: tuple[Count, Count, Count]
+    op: Builder, node: Node, windows: Windows, axis: int, sizes: tuple[Size, Size, Size]
 ) -> tuple[str, str, bool]:
     """Return which of block times windows fall on each element along an axis, and which of them are there.
 
@@ -165,8 +164,8 @@ def _taps(
         dims = [depth, size] if depth > 1 else [size]
         there = "" if min(flat) >= 0 else op.const([index >= 0 for index in flat], "bool", dims)
         return op.const([max(index, 0) for index in flat], dims=dims), there, depth > 1
-    taps = op.Reshape(numbers_below(op, block), op.const([-1, 1]))
-    elements = op.Add(numbers_below(op, size), op.const(begin))
+    taps = op.Reshape(counting(op, block), op.const([-1, 1]))
+    elements = op.Add(counting(op, size), op.const(begin))
     start = op.Sub(elements, op.Mul(taps, op.const(dilation)))
     window = start if stride == 1 else op.Div(start, op.const(stride))
     outside = op.Or(op.Less(start, op.const(0)), op.Not(op.Less(window, named(op, count))))
@@ -190,29 +189,29 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
     kernel = [need_size(node, WEIGHT, axis) for axis in range(2, rank + 2)]
     if group < 1 or moves < 1 or channels % group or filters % group or channels % moves:
         raise Refusal("C103", f"{channels} channels or {filters} filters cannot be divided into the groups")
-    batch, *lengths = (size_along(op, node, X, axis) for axis in (0, *range(2, rank + 2)))
-    outputs = [size_along(op, node, OFFSET, axis) for axis in range(2, rank + 2)]
+    batch, *lengths = sizes_of(op, node, X, [0, *range(2, rank + 2)])
+    outputs = sizes_of(op, node, OFFSET, range(2, rank + 2))
     if 0 in (batch, channels, filters, *kernel, *lengths, *outputs):
         raise Refusal("C204", "there are no elements", "drop the node")
     wide, area = working(element), math.prod(kernel)
     if max(area, moves) > MAX_CONSTANT or max(channels, filters) > LARGEST:
         raise Refusal("C204", "a kernel, or a number of channels, of this size has no plain expression")
     x, w, offset, bias, mask = (cast(op, node.input(i), element, wide) if node.input(i) else "" for i in range(5))
-    offset = op.Reshape(offset, vector(op, [batch, moves, area, rank, *outputs]))
+    offset = op.Reshape(offset, vector_of(op, [batch, moves, area, rank, *outputs]))
     # The image as rows of an offset group's channels; those of an image's group begin at its number times its elements.
     per = channels // moves
-    x = op.Reshape(x, vector(op, [batch, moves, per, -1]))
+    x = op.Reshape(x, vector_of(op, [batch, moves, per, -1]))
     rows = op.Reshape(op.Transpose(x, perm=[0, 1, 3, 2]), op.const([-1, per]))
-    index = op.Mul(op.Reshape(numbers_below(op, batch), op.const([-1, 1, 1])), op.const(moves))
+    index = op.Mul(op.Reshape(counting(op, batch), op.const([-1, 1, 1])), op.const(moves))
     index = op.Add(index, op.const(list(range(moves)), dims=[moves, 1]))
     inside = weight = ""
     for axis in range(rank):
         start = _starts(op, windows, axis, kernel, outputs, wide)
         moved = op.Add(op.Gather(offset, op.const(axis), axis=3), start)
-        moved = op.Reshape(moved, vector(op, [1, batch, moves, -1]))
+        moved = op.Reshape(moved, vector_of(op, [1, batch, moves, -1]))
         number, part, here = _both_sides(op, moved, lengths[axis], wide)
         # A dimension of neighbours for each axis, behind them those of images, offset groups and points.
-        dims = vector(op, [*(2 if at == axis else 1 for at in range(rank)), batch, moves, -1])
+        dims = vector_of(op, [*(2 if at == axis else 1 for at in range(rank)), batch, moves, -1])
         number, part, here = (op.Reshape(each, dims) for each in (number, part, here))
         index = op.Add(op.Mul(index, named(op, lengths[axis])), number)
         weight = op.Mul(weight, part) if weight else part
@@ -221,20 +220,20 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
     values = op.Where(unsqueeze(op, inside, [rank + 3]), values, zero(op, wide))
     columns = op.Mul(values, unsqueeze(op, weight, [rank + 3]))
     for _ in range(rank):
-        columns = summed(op, columns, 0)
+        columns = summed(op, columns, [0])
     if mask:
-        columns = op.Mul(columns, op.Reshape(mask, vector(op, [batch, moves, -1, 1])))
-    columns = op.Reshape(columns, vector(op, [batch, moves, area, -1, per]))
+        columns = op.Mul(columns, op.Reshape(mask, vector_of(op, [batch, moves, -1, 1])))
+    columns = op.Reshape(columns, vector_of(op, [batch, moves, area, -1, per]))
     columns = op.Transpose(columns, perm=[0, 1, 4, 2, 3])
-    columns = op.Reshape(columns, vector(op, [batch, group, channels // group * area, -1]))
+    columns = op.Reshape(columns, vector_of(op, [batch, group, channels // group * area, -1]))
     y = op.MatMul(op.Reshape(w, op.const([group, filters // group, channels // group * area])), columns)
-    y = op.Reshape(y, vector(op, [batch, filters, *outputs]))
+    y = op.Reshape(y, vector_of(op, [batch, filters, *outputs]))
     if bias:
         y = op.Add(y, op.Reshape(bias, op.const([filters, *[1] * rank])))
     return cast(op, y, wide, element)
 
 
-def _starts(op: Builder, windows: Windows, axis: int, kernel: list[int], outputs: list[Count], element: str) -> str:
+def _starts(op: Builder, windows: Windows, axis: int, kernel: list[int], outputs: list[Size], element: str) -> str:
     """Return where each element of the kernel is along an axis for each window: (elements, 1, ..., windows, ..., 1)."""
     rank, count = len(kernel), outputs[axis]
     below = math.prod(kernel[axis + 1 :])
@@ -244,12 +243,12 @@ def _starts(op: Builder, windows: Windows, axis: int, kernel: list[int], outputs
     ]
     taps = op.const(within, element, [len(within), *[1] * rank])
     behind = [1] * (rank - 1 - axis)
-    starts = op.Mul(op.Cast(numbers_below(op, count), to=NUMBERS[element]),
+    starts = op.Mul(op.Cast(counting(op, count), to=NUMBERS[element]),
                     op.const(float(windows.strides[axis]), element, []))  # fmt: skip
     return op.Add(taps, op.Reshape(starts, op.const([-1, *behind])))
 
 
-def _both_sides(op: Builder, at: str, length: Count, element: str) -> tuple[str, str, str]:
+def _both_sides(op: Builder, at: str, length: Size, element: str) -> tuple[str, str, str]:
     """Return the numbers of the neighbours below and above each point, their weights, and which are inside.
 
     Points far outside read zero, and so do those that are NaN.

@@ -163,7 +163,7 @@ def range_lowered(op: Builder, node: Node) -> Result:
         sign = op.Sign(span)
         one = sign if delta is not None and delta > 0 else op.Mul(sign, op.Sign(step))
         count = op.Add(op.Div(op.Sub(span, sign), step), one)
-    values = counting(op, node, _or_none(op, count))
+    values = counting(op, _or_none(op, count))
     if delta != 1:
         values = op.Mul(values, step)
     if start != 0:
@@ -180,7 +180,7 @@ def _range_of_floats(op: Builder, node: Node, element: str) -> str:
     """Return the range, whose length is computed as DOUBLE, its elements in their own type."""
     start, limit, delta = (x if element == "double" else op.Cast(x, to=NUMBERS["double"]) for x in node.inputs)
     count = op.Cast(op.Ceil(op.Div(op.Sub(limit, start), delta)), to=NUMBERS["int64"])
-    positions = op.Cast(counting(op, node, _or_none(op, count)), to=NUMBERS[element])
+    positions = op.Cast(counting(op, _or_none(op, count)), to=NUMBERS[element])
     return op.Add(op.Mul(positions, node.input(2)), node.input(0))
 
 
@@ -206,6 +206,6 @@ def eye_like_lowered(op: Builder, node: Node) -> Result:
     sizes = sizes_of(op, node, 0)
     if len(sizes) != 2 or element is None:
         raise Refusal("C103", "the input is no matrix, or 'dtype' is no element type")
-    rows, columns = (counting(op, node, size) for size in sizes)
+    rows, columns = (counting(op, size) for size in sizes)
     diagonal = op.Equal(op.Sub(columns, along(op, rows, 0, 2)), op.const(node.attr("k")))
     return diagonal if element == "bool" else op.Cast(diagonal, to=NUMBERS[element])

@@ -15,6 +15,7 @@ from opset.adapters.positions import (
     positions_of,
     product,
     reshaped,
+    size_along,
     sizes_of,
     squeezed,
     strides_of,
@@ -24,9 +25,8 @@ from opset.adapters.positions import (
 from opset.adapters.shared import (
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
+    cast,
     constant_ints,
-    counted_from_front,
-    dimension,
     is_negative,
     need_size,
     positive_axis,
@@ -43,9 +43,7 @@ NOWHERE = 2**63 - 1
 @down("Gather", since=11)
 def gather_11_down(op: Builder, node: Node) -> Result:
     """Count negative indices from the front; before 11 they are out of range."""
-    data, indices = node.inputs
-    front = counted_from_front(op, node, 1, 0, node.attr("axis"))
-    return None if front == indices else op.copy(node, inputs=[data, front])
+    return _with_indices_from_front(op, node)
 
 
 @down("GatherND", since=12)
@@ -61,7 +59,7 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
     shape = op.Concat(op.Slice(op.Shape(indices), op.const([0]), op.const([rank - 1])), op.const([1]), axis=0)
     before = []
     for axis in range(batches):
-        positions = op.Range(op.const(0), dimension(op, node, 0, axis), op.const(1))
+        positions = op.Range(op.const(0), named(op, size_along(op, node, 0, axis)), op.const(1))
         along = [-1 if other == axis else 1 for other in range(rank)]
         before.append(op.Expand(op.Reshape(positions, op.const(along)), shape))
     depth = (node.shape(1) or (None,))[-1]
@@ -74,17 +72,24 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
 @down("Scatter", since=11)
 def scatter_11_down(op: Builder, node: Node) -> Result:
     """Count negative indices from the front; before 11 they are not defined."""
-    data, indices, updates = node.inputs
-    front = counted_from_front(op, node, 1, 0, node.attr("axis"))
-    return None if front == indices else op.copy(node, inputs=[data, front, updates])
+    return _with_indices_from_front(op, node)
+
+
+def _with_indices_from_front(op: Builder, node: Node) -> Result:
+    """Return the node with indices into an axis that are not negative, None where they are not already."""
+    if not _may_be_negative(node, 1):
+        return None
+    front = from_front(op, node, 1, [size_along(op, node, 0, node.attr("axis"))])
+    return op.copy(node, inputs=[node.input(0), front, *node.inputs[2:]])
 
 
 @up("OneHot", since=11)
 def one_hot_11_up(op: Builder, node: Node) -> Result:
     """Move negative indices out of range: they gave a row of off values, and count from the end from 11 on."""
-    indices = _may_be_negative(op, node)
-    if indices is None:
+    if not _may_be_negative(node, 0):
         return None
+    # OneHot casts indices to int64.
+    indices = cast(op, node.input(0), node.element(0), "int64")
     outside = op.Where(op.Less(indices, op.const(0)), op.const(NOWHERE), indices)
     return op.copy(node, inputs=[outside, *node.inputs[1:]])
 
@@ -95,23 +100,21 @@ def one_hot_11_down(op: Builder, node: Node) -> Result:
     axis = node.attr("axis")
     if axis < -1:
         axis = positive_axis(axis, node.need_rank(0) + 1)
-    indices = _may_be_negative(op, node)
-    if indices is None:
+    if not _may_be_negative(node, 0):
         return op.copy(node, axis=axis) if axis != node.attr("axis") else None
+    indices = cast(op, node.input(0), node.element(0), "int64")
     depth = op.Cast(op.Squeeze(node.input(1)), to=NUMBERS["int64"])
     front = op.Add(indices, op.Mul(is_negative(op, indices), depth))
     outside = op.Where(op.Less(front, op.const(0)), op.const(NOWHERE), front)
     return op.copy(node, inputs=[outside, *node.inputs[1:]], axis=axis)
 
 
-def _may_be_negative(op: Builder, node: Node) -> str | None:
-    """Return the indices as int64, which OneHot casts them to; None where none can be negative."""
-    element, constant = node.element(0), node.constant(0)
+def _may_be_negative(node: Node, index: int) -> bool:
+    """Whether an input may hold negative numbers."""
+    element, constant = node.element(index), node.constant(index)
     if element is not None and element.startswith("uint"):
-        return None
-    if constant is not None and all(value >= 0 for value in constant.values):
-        return None
-    return node.input(0) if element == "int64" else op.Cast(node.input(0), to=NUMBERS["int64"])
+        return False
+    return constant is None or any(value < 0 for value in constant.values)
 
 
 @up("TopK", since=10)
@@ -132,7 +135,7 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
         raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", "fix the model's dynamic dimensions")
     outputs = [op.fresh("sorted"), op.fresh("order")]
     values, order = op.copy(node, inputs=[node.input(0)], outputs=outputs, k=size)
-    first = counting(op, node, op.Reshape(node.input(1), op.const([])))
+    first = counting(op, op.Reshape(node.input(1), op.const([])))
     return [op.Gather(each, first, axis=axis) for each in (values, order)][: len(node.outputs)]
 
 
@@ -179,10 +182,10 @@ def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size]]:
         raise Refusal("C103", f"the ranks {rank} and {node.rank(1)} differ")
     sizes, counts = sizes_of(op, node, 0), sizes_of(op, node, 1)
     strides = strides_of(op, sizes)
-    position = from_front(op, node, 1, named(op, sizes[axis]))
+    position = from_front(op, node, 1, [sizes[axis]])
     if strides[axis] != 1:
         position = op.Mul(position, named(op, strides[axis]))
-    others = coordinates(op, node, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    others = coordinates(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
     flat = node.input(0) if rank == 1 else op.Reshape(node.input(0), op.const([-1]))
     return flat, position if others is None else op.Add(position, others), sizes
 
@@ -199,10 +202,10 @@ def _tuples_as_one(op: Builder, node: Node, depth: int) -> str:
     if not 1 <= depth <= node.need_rank(0):
         raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {node.rank(0)} dimensions")
     sizes = sizes_of(op, node, 0)[:depth]
-    indices = from_front(op, node, 1, vector_of(op, sizes))
+    indices = from_front(op, node, 1, sizes)
     if depth > 1:
         indices = op.Mul(indices, vector_of(op, strides_of(op, sizes)))
-        return summed(op, indices, node.need_rank(1) - 1)
+        return summed(op, indices, [node.need_rank(1) - 1])
     return squeezed(op, indices, [node.need_rank(1) - 1])
 
 
@@ -211,7 +214,7 @@ def scatter_elements_lowered(op: Builder, node: Node) -> Result:
     """Write by Scatter, which takes no negative indices."""
     axis = positive_axis(node.attr("axis"), node.need_rank(0))
     sizes = sizes_of(op, node, 0)
-    return op.Scatter(node.input(0), from_front(op, node, 1, named(op, sizes[axis])), node.input(2), axis=axis)
+    return op.Scatter(node.input(0), from_front(op, node, 1, [sizes[axis]]), node.input(2), axis=axis)
 
 
 @lower("ScatterND", since=11)
@@ -227,8 +230,8 @@ def scatter_lowered(op: Builder, node: Node) -> Result:
     flat, position, sizes = _positions(op, node)
     position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
     size, one = op.Size(flat), op.const([1])
-    numbers = counting(op, node, size)
-    body = Body(op, node, "write")
+    numbers = counting(op, size)
+    body = Body(op, "write")
     turn, going, sources = body.input("int64", []), body.input("bool", []), body.input("int64", [None])
     here = body.node("Gather", position, body.node("Reshape", turn, one), axis=0)
     chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
@@ -248,7 +251,7 @@ def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Si
         return x, rows, updates, sizes
     width = product(op, sizes[depth:])
     starts = op.Mul(op.Reshape(rows, op.const([-1, 1])), named(op, width))
-    return x, op.Reshape(op.Add(starts, counting(op, node, width)), op.const([-1])), updates, sizes
+    return x, op.Reshape(op.Add(starts, counting(op, width)), op.const([-1])), updates, sizes
 
 
 @down("ScatterElements", "ScatterND", since=16)
@@ -276,7 +279,7 @@ def _reduced(op: Builder, node: Node, reductions: tuple[str, str]) -> Result:
     From version 11 on, updates of distinct elements are combined at once, before all a loop goes from one to the next.
     """
     reduction = node.attr("reduction")
-    if reduction == "none" and node.has("reduction") and node.final < 16:
+    if reduction == "none" and node.has("reduction") and op.final < 16:
         return op.copy(node, drop=["reduction"])
     if reduction not in reductions:
         return None
@@ -291,7 +294,7 @@ def _reduced(op: Builder, node: Node, reductions: tuple[str, str]) -> Result:
         positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
     if wide != element:
         x, updates = (op.Cast(name, to=NUMBERS[wide]) for name in (x, updates))
-    together = _together if node.final >= 11 else _one_by_one
+    together = _together if op.final >= 11 else _one_by_one
     y = together(op, node, x, positions, updates, wide)
     if wide != element:
         y = op.Cast(y, to=NUMBERS[element])
@@ -306,15 +309,15 @@ def _together(op: Builder, node: Node, x: str, positions: str, updates: str, ele
     begins = op.Not(op.Equal(ordered, before))
     group = op.Sub(op.CumSum(op.Cast(begins, to=NUMBERS["int64"]), op.const(0)), op.const(1))
     starts = squeezed(op, op.NonZero(begins), [0])
-    turns = op.Sub(counting(op, node, count), op.Gather(starts, group, axis=0))
+    turns = op.Sub(counting(op, count), op.Gather(starts, group, axis=0))
     minus_one = op.const([-1])
     last = op.ReduceMax(op.Concat(turns, minus_one, axis=0), keepdims=0)
     updates = op.Gather(updates, order, axis=0)
-    body = Body(op, node, "combine")
+    body = Body(op, "combine")
     turn, going, data = body.input("int64", []), body.input("bool", []), body.input(element, [None])
     now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, turn)), minus_one)
     here, more = (body.node("Gather", each, now, axis=0) for each in (ordered, updates))
-    new = _combined(body, node, body.node("Gather", data, here, axis=0), more, element)
+    new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
     body.output(going, "bool", [])
     body.output(body.node("ScatterElements", data, here, new, axis=0), element, [None])
     return looped(op, op.Add(last, op.const(1)), [x], body)[0]
@@ -323,13 +326,13 @@ def _together(op: Builder, node: Node, x: str, positions: str, updates: str, ele
 def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
     """Combine one update after the other."""
     one = op.const([1])
-    numbers, size = (counting(op, node, op.Size(x)), op.Size(x)) if node.final < 9 else ("", "")
-    body = Body(op, node, "combine")
+    numbers, size = (counting(op, op.Size(x)), op.Size(x)) if op.final < 9 else ("", "")
+    body = Body(op, "combine")
     turn, going, data = body.input("int64", []), body.input("bool", []), body.input(element, [None])
     now = body.node("Reshape", turn, one)
     here, more = (body.node("Gather", each, now, axis=0) for each in (positions, updates))
-    new = _combined(body, node, body.node("Gather", data, here, axis=0), more, element)
-    if node.final >= 9:
+    new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
+    if op.final >= 9:
         data = body.node("Scatter", data, here, new, axis=0)
     else:
         chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
@@ -340,14 +343,14 @@ def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, e
     return looped(op, op.Size(positions), [x], body)[0]
 
 
-def _combined(body: Body, node: Node, old: str, new: str, element: str) -> str:
+def _combined(op: Builder, body: Body, node: Node, old: str, new: str, element: str) -> str:
     """Return two vectors combined by the reduction of a node."""
     reduction = node.attr("reduction")
     if reduction in ("add", "mul"):
         return body.node(reduction.capitalize(), old, new)
-    if element in ("float", "double") or node.final >= 12:
+    if element in ("float", "double") or op.final >= 12:
         return body.node(reduction.capitalize(), old, new)
-    if node.final < 9:
+    if op.final < 9:
         raise Refusal("C202", f"before version 9, {element} cannot be compared")
     other = body.node("Less", *((old, new) if reduction == "max" else (new, old)))
     return body.node("Where", other, new, old)
@@ -360,7 +363,7 @@ def non_zero_lowered(op: Builder, node: Node) -> Result:
     if not sizes or element == "string":
         raise Refusal("C204", "the elements of a scalar or of strings have no coordinates before version 9")
     x = node.input(0) if element == "bool" else op.Cast(node.input(0), to=NUMBERS["bool"])
-    found = positions_of(op, node, op.Reshape(x, op.const([-1])))
+    found = positions_of(op, op.Reshape(x, op.const([-1])))
     rows = []
     for axis, stride in enumerate(strides_of(op, sizes)):
         row = found if stride == 1 else op.Div(found, named(op, stride))
@@ -377,7 +380,7 @@ def compress_lowered(op: Builder, node: Node) -> Result:
     """Gather the positions at which the condition is true."""
     axis = node.attr("axis")
     x = op.Reshape(node.input(0), op.const([-1])) if axis is None else node.input(0)
-    return op.Gather(x, positions_of(op, node, node.input(1)), axis=axis or 0)
+    return op.Gather(x, positions_of(op, node.input(1)), axis=axis or 0)
 
 
 @lower("OneHot", since=9)
@@ -388,6 +391,6 @@ def one_hot_lowered(op: Builder, node: Node) -> Result:
     if not 0 <= axis <= rank:
         raise Refusal("C103", f"axis {axis} is out of range for rank {rank + 1}")
     indices, depth = (op.Cast(name, to=NUMBERS["int64"]) for name in node.inputs[:2])
-    classes = along(op, counting(op, node, op.Reshape(depth, op.const([]))), axis, rank + 1)
+    classes = along(op, counting(op, op.Reshape(depth, op.const([]))), axis, rank + 1)
     same = op.Equal(unsqueeze(op, indices, [axis]), classes)
     return op.Gather(node.input(2), op.Cast(same, to=NUMBERS["int64"]), axis=0)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from opset.adapters.shared import Count, float32, numbers_below
+from opset.adapters.positions import Size, counting
+from opset.adapters.shared import float32
 from opset.errors import printable
 from opset.model.elements import NUMBERS
 from opset.version_converter.rewrite import Builder, Refusal
@@ -35,8 +36,8 @@ class Axis(NamedTuple):
     """An axis to resize: its sizes before and after, its scale, and the region to crop."""
 
     number: int
-    size: Count
-    output: Count
+    size: Size
+    output: Size
     scale: float | str
     region: tuple[float, float] = (0.0, 1.0)
 
@@ -162,7 +163,7 @@ def _along(op: Builder, x: str, rank: int, element: str, axis: Axis, method: Met
     return reduce(op.Add, parts), mask
 
 
-def _as_number(op: Builder, count: Count | float, element: str) -> Numbers:
+def _as_number(op: Builder, count: Size | float, element: str) -> Numbers:
     if isinstance(count, str):
         return Numbers(None, op.Cast(count, to=NUMBERS[element]))
     return Numbers((float(count),))
@@ -175,7 +176,7 @@ def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str) -> Numbers:
     if isinstance(axis.output, int):
         positions = Numbers(tuple(map(float, range(axis.output))))
     else:
-        positions = Numbers(None, op.Cast(numbers_below(op, axis.output), to=NUMBERS["float"]))
+        positions = Numbers(None, op.Cast(counting(op, axis.output), to=NUMBERS["float"]))
     half, one = m.number(0.5), m.number(1)
     last = m.apply("Sub", size, one)
     centred = m.apply("Sub", m.apply("Div", m.apply("Add", positions, half), scale), half)

@@ -104,7 +104,7 @@ def trilu_lowered(op: Builder, node: Node) -> Result:
     element, rank = node.need_element(0), node.need_rank(0)
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for a matrix")
-    rows, columns = (counting(op, node, size) for size in sizes_of(op, node, 0)[-2:])
+    rows, columns = (counting(op, size) for size in sizes_of(op, node, 0)[-2:])
     distance = op.Sub(columns, along(op, rows, 0, 2))
     diagonal = node.input(1) or op.const(0)
     outside = op.Less(distance, diagonal) if node.attr("upper") else op.Greater(distance, diagonal)
@@ -142,9 +142,9 @@ def reverse_sequence_lowered(op: Builder, node: Node) -> Result:
     if {batch, time} != {0, 1} or node.need_rank(0) < 2:
         raise Refusal("C103", "the batch and the time are the first two axes")
     sizes = sizes_of(op, node, 0)[:2]
-    steps = along(op, counting(op, node, sizes[time]), time, 2)
+    steps = along(op, counting(op, sizes[time]), time, 2)
     lengths = along(op, node.input(1), batch, 2)
     order = op.Where(op.Less(steps, lengths), op.Sub(op.Sub(lengths, op.const(1)), steps), steps)
-    sequences = along(op, counting(op, node, sizes[batch]), batch, 2)
+    sequences = along(op, counting(op, sizes[batch]), batch, 2)
     first, second = (order, sequences) if time == 0 else (sequences, order)
     return op.Gather(merged(op, node, 0, 2), op.Add(op.Mul(first, named(op, sizes[1])), second), axis=0)

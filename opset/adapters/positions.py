@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from opset.adapters.bodies import Body, looped
-from opset.adapters.shared import is_negative
+from opset.adapters.shared import cast, is_negative, positive_axis
 from opset.model.elements import NUMBERS
 from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -16,16 +16,24 @@ Size = int | str
 """A number, or the name of an int64 scalar that is computed at run time."""
 
 
-def sizes_of(op: Builder, node: Node, index: int) -> list[Size]:
-    """Return the sizes of an input whose rank is known. Raises Refusal C207 where it is not."""
-    node.need_rank(index)
-    shape = node.shape(index) or ()
-    if all(isinstance(size, int) for size in shape):
-        return [size for size in shape if isinstance(size, int)]
-    whole = op.Shape(node.input(index))
-    return [
-        size if isinstance(size, int) else op.Gather(whole, op.const(axis), axis=0) for axis, size in enumerate(shape)
-    ]
+def sizes_of(op: Builder, node: Node, index: int, axes: Sequence[int] | None = None) -> list[Size]:
+    """Return the sizes of an input along axes, by default all.
+
+    Raises Refusal C207 where that takes its rank and it is not known: for all axes, and before 11 for negative ones.
+    """
+    shape = node.shape(index)
+    if axes is None:
+        axes = range(node.need_rank(index))
+    elif shape is not None or (op.version < 11 and min(axes, default=0) < 0):
+        axes = [positive_axis(axis, node.need_rank(index)) for axis in axes]
+    sizes = [(axis, shape[axis] if shape is not None else None) for axis in axes]
+    whole = "" if all(isinstance(size, int) for _, size in sizes) else op.Shape(node.input(index))
+    return [size if isinstance(size, int) else op.Gather(whole, op.const(axis), axis=0) for axis, size in sizes]
+
+
+def size_along(op: Builder, node: Node, index: int, axis: int) -> Size:
+    """Return the size of an input along an axis, as `sizes_of` does."""
+    return sizes_of(op, node, index, [axis])[0]
 
 
 def named(op: Builder, size: Size) -> str:
@@ -59,6 +67,13 @@ def minus(op: Builder, a: Size, b: Size) -> Size:
     return a if b == 0 else op.Sub(named(op, a), named(op, b))
 
 
+def quotient(op: Builder, a: Size, b: Size) -> Size:
+    """Return the quotient of two sizes, rounded down; `a` is not negative, and `b` is positive."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return a if b == 1 else op.Div(named(op, a), named(op, b))
+
+
 def at_least(op: Builder, a: Size, low: Size) -> Size:
     """Return the larger of two sizes."""
     if isinstance(a, int) and isinstance(low, int):
@@ -81,20 +96,20 @@ def elements_of(op: Builder, node: Node, index: int, count: int) -> list[Size]:
     if constant is not None and len(constant.values) == count:
         return [int(value) for value in constant.values]
     vector = node.input(index)
-    wide = vector if node.element(index) == "int64" else op.Cast(vector, to=NUMBERS["int64"])
+    wide = cast(op, vector, node.element(index), "int64")
     return [op.Gather(wide, op.const(each), axis=0) for each in range(count)]
 
 
 def numbers_of_axes(op: Builder, node: Node, index: int, rank: int) -> str:
     """Return for each axis its number among those in an input, from 1 on, 0 where it is not among them."""
-    axes = node.input(index) if node.element(index) == "int64" else op.Cast(node.input(index), to=NUMBERS["int64"])
+    axes = cast(op, node.input(index), node.element(index), "int64")
     front = op.Concat(op.const([-1]), op.Add(axes, op.Mul(is_negative(op, axes), op.const(rank))), axis=0)
     shape = node.shape(index)
     known = shape[0] if shape else None
-    numbers = counting(op, node, known + 1 if isinstance(known, int) else op.Size(front))
+    numbers = counting(op, known + 1 if isinstance(known, int) else op.Size(front))
     column = op.const([-1, 1])
     same = op.Cast(op.Equal(op.Reshape(front, column), op.const(list(range(rank)))), to=NUMBERS["int64"])
-    return summed(op, op.Mul(same, op.Reshape(numbers, column)), 0)
+    return summed(op, op.Mul(same, op.Reshape(numbers, column)), [0])
 
 
 def spread(op: Builder, values: str, numbers: str) -> str:
@@ -114,22 +129,21 @@ def vector_of(op: Builder, sizes: Sequence[Size]) -> str:
     """Return the name of a vector of sizes."""
     if all(isinstance(size, int) for size in sizes):
         return op.const(list(sizes))
-    one = op.const([1])
-    parts = [op.const([size]) if isinstance(size, int) else op.Reshape(size, one) for size in sizes]
+    parts = [op.const([size]) if isinstance(size, int) else op.Reshape(size, op.const([1])) for size in sizes]
     return op.Concat(*parts, axis=0) if len(parts) > 1 else parts[0]
 
 
-def counting(op: Builder, node: Node, count: Size) -> str:
+def counting(op: Builder, count: Size) -> str:
     """Return the vector 0, 1, 2, … of `count` int64 numbers."""
     if isinstance(count, int) and count <= MAX_CONSTANT:
         return op.const(list(range(count)))
     if op.version >= 11:
         return op.Range(op.const(0), named(op, count), op.const(1))
-    if node.final >= 9:
+    if op.final >= 9:
         one = make_tensor("", NUMBERS["int64"], [1], [1])
         ones = op.ConstantOfShape(op.Reshape(named(op, count), op.const([1])), value=one)
         return op.Squeeze(op.NonZero(ones), axes=[0])
-    body = Body(op, node, "counting")
+    body = Body(op, "counting")
     number, going, kept = body.input("int64", []), body.input("bool", []), body.input("float", [])
     body.output(going, "bool", [])
     body.output(kept, "float", [])
@@ -137,12 +151,12 @@ def counting(op: Builder, node: Node, count: Size) -> str:
     return looped(op, named(op, count), [op.const(0.0, "float", [])], body)[1]
 
 
-def positions_of(op: Builder, node: Node, mask: str) -> str:
+def positions_of(op: Builder, mask: str) -> str:
     """Return the positions at which a vector of bool is true."""
-    if node.final >= 9:
+    if op.final >= 9:
         return squeezed(op, op.NonZero(mask), [0])
     kept = op.Cast(mask, to=NUMBERS["int64"])
-    body = Body(op, node, "positions")
+    body = Body(op, "positions")
     number, going, found = body.input("int64", []), body.input("bool", []), body.input("int64", [None])
     here = body.node("Reshape", number, op.const([1]))
     more = body.node("Tile", here, body.node("Gather", kept, here, axis=0))
@@ -157,7 +171,7 @@ def along(op: Builder, vector: str, axis: int, rank: int) -> str:
     return vector if axis == rank - 1 else op.Reshape(vector, op.const(shape))
 
 
-def coordinates(op: Builder, node: Node, sizes: Sequence[Size], strides: Sequence[Size]) -> str | None:
+def coordinates(op: Builder, sizes: Sequence[Size], strides: Sequence[Size]) -> str | None:
     """Return the sum of each element's coordinates times the strides, which broadcasts to the sizes; None for 0.
 
     Axes with the stride 0 do not count.
@@ -169,7 +183,7 @@ def coordinates(op: Builder, node: Node, sizes: Sequence[Size], strides: Sequenc
         if isinstance(size, int) and isinstance(stride, int) and size <= MAX_CONSTANT:
             steps = op.const([number * stride for number in range(size)])
         else:
-            steps = counting(op, node, size)
+            steps = counting(op, size)
             if stride != 1:
                 steps = op.Mul(steps, named(op, stride))
         steps = along(op, steps, axis, len(sizes))
@@ -177,16 +191,22 @@ def coordinates(op: Builder, node: Node, sizes: Sequence[Size], strides: Sequenc
     return total
 
 
-def from_front(op: Builder, node: Node, index: int, sizes: str) -> str:
-    """Return integer indices as int64 with `sizes`, which broadcast to them, added to negative ones."""
-    constant = node.constant(index)
-    indices = node.input(index)
-    wide = indices if node.element(index) == "int64" else op.Cast(indices, to=NUMBERS["int64"])
-    if constant is not None and all(value >= 0 for value in constant.values):
-        return wide
-    if node.final >= 9:
-        return op.Where(op.Less(wide, op.const(0)), op.Add(wide, sizes), wide)
-    return op.Add(wide, op.Mul(is_negative(op, wide), sizes))
+def from_front(op: Builder, node: Node, index: int, sizes: Sequence[Size]) -> str:
+    """Return integer indices as int64 with negative ones counted from the front.
+
+    `sizes` are those of the axis, or of the axes that the last dimension of the indices is for.
+    """
+    constant, count = node.constant(index), len(sizes)
+    if constant is not None and (min(constant.values, default=0) >= 0 or all(isinstance(size, int) for size in sizes)):
+        if node.element(index) == "int64" and min(constant.values, default=0) >= 0:
+            return node.input(index)
+        front = [v + int(sizes[at % count]) if v < 0 else v for at, v in enumerate(constant.values)]
+        return op.const(front, dims=constant.dims)
+    wide = cast(op, node.input(index), node.element(index), "int64")
+    whole = named(op, sizes[0]) if count == 1 else vector_of(op, sizes)
+    if op.final >= 9:
+        return op.Where(op.Less(wide, op.const(0)), op.Add(wide, whole), wide)
+    return op.Add(wide, op.Mul(is_negative(op, wide), whole))
 
 
 def squeezed(op: Builder, x: str, axes: list[int]) -> str:
@@ -194,11 +214,9 @@ def squeezed(op: Builder, x: str, axes: list[int]) -> str:
     return op.Squeeze(x, op.const(axes)) if op.version >= 13 else op.Squeeze(x, axes=axes)
 
 
-def summed(op: Builder, x: str, axis: int) -> str:
-    """Return the sums along an axis, which is an input from version 13 on."""
-    return (
-        op.ReduceSum(x, op.const([axis]), keepdims=0) if op.version >= 13 else op.ReduceSum(x, axes=[axis], keepdims=0)
-    )
+def summed(op: Builder, x: str, axes: list[int]) -> str:
+    """Return the sums along axes, which are an input from version 13 on."""
+    return op.ReduceSum(x, op.const(axes), keepdims=0) if op.version >= 13 else op.ReduceSum(x, axes=axes, keepdims=0)
 
 
 def reshaped(op: Builder, flat: str, sizes: Sequence[Size], shape: str = "") -> str:

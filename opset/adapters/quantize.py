@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.shared import dimension, nearest, positive_axis
+from opset.adapters.positions import named, size_along
+from opset.adapters.shared import nearest, positive_axis
 from opset.model.elements import FLOAT8, NUMBERS, element_name
 from opset.model.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -309,4 +310,4 @@ def _blocks(op: Builder, node: Node, axis: int) -> str:
     length, size = (node.shape(X) or ())[axis], node.attr("block_size")
     if isinstance(length, int) and length <= MAX_CONSTANTS:
         return op.const([index // size for index in range(length)])
-    return op.Div(op.Range(op.const(0), dimension(op, node, X, axis), op.const(1)), op.const(size))
+    return op.Div(op.Range(op.const(0), named(op, size_along(op, node, X, axis)), op.const(1)), op.const(size))

@@ -6,8 +6,8 @@ import math
 from itertools import product
 
 from opset.adapters.bodies import Body, looped
-from opset.adapters.positions import Size, counting, named, shaped, sizes_of, vector_of
-from opset.adapters.shared import INTEGERS, count_of, dimension, is_negative, positive_axis, unsqueeze
+from opset.adapters.positions import Size, counting, minus, named, shaped, size_along, sizes_of, vector_of
+from opset.adapters.shared import INTEGERS, count_of, is_negative, positive_axis, unsqueeze
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -136,7 +136,7 @@ def arg_max_12_down(op: Builder, node: Node) -> Result:
     x, axis = node.input(0), node.attr("axis")
     reversed_x = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
     (y,) = op.copy(node, inputs=[reversed_x], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
-    return op.Sub(op.Sub(dimension(op, node, 0, axis), op.const(1)), y)
+    return op.Sub(named(op, minus(op, size_along(op, node, 0, axis), 1)), y)
 
 
 @down("ReduceMax", "ReduceMin", since=12)
@@ -207,7 +207,7 @@ def _stacked(
 ) -> str:
     """Return the slices of a value along an axis, each combined with all before it and a first one, by a loop."""
     rank = 3 if node.constant(1) is None else node.need_rank(0)
-    body = Body(op, node, "accumulate")
+    body = Body(op, "accumulate")
     turn, going, state = body.input("int64", []), body.input("bool", []), body.input(element, [None] * (rank - 1))
     if node.attr("reverse"):
         turn = body.node("Sub", op.Sub(length, op.const(1)), turn)
@@ -217,5 +217,5 @@ def _stacked(
     body.output(body.node("Identity", state if node.attr("exclusive") else new), element, [None] * (rank - 1))
     y = looped(op, length, [first], body)[1]
     if node.attr("reverse"):
-        y = op.Gather(y, op.Sub(op.Sub(length, op.const(1)), counting(op, node, length)), axis=0)
+        y = op.Gather(y, op.Sub(op.Sub(length, op.const(1)), counting(op, length)), axis=0)
     return y if axis == 0 else op.Transpose(y, perm=[*range(1, axis + 1), 0, *range(axis + 1, rank)])

@@ -8,17 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from opset.adapters.interpolation import Axis, Method, interpolated, nearest_elements
-from opset.adapters.shared import (
-    INTEGERS,
-    Count,
-    constant_ints,
-    distinct_axes,
-    float32,
-    named,
-    need_size,
-    size_along,
-    vector,
-)  # fmt: skip
+from opset.adapters.positions import Size, named, sizes_of, vector_of
+from opset.adapters.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
 from opset.errors import printable
 from opset.model.elements import NUMBERS
 from opset.model.types import Constant
@@ -198,7 +189,7 @@ def _axes(op: Builder, node: Node, scales: int, region: list[float] | None = Non
     region = region or [0.0] * count + [1.0] * count
     if len(region) != 2 * count or not all(map(math.isfinite, region)):
         raise Refusal("C103", f"'roi' is {region}, for {count} axes")
-    sizes = [size_along(op, node, X, axis) for axis in indices]
+    sizes = sizes_of(op, node, X, indices)
     if node.input(SIZES) and node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
         resized = _at_one_scale(op, node, sizes)
     else:
@@ -210,7 +201,7 @@ def _axes(op: Builder, node: Node, scales: int, region: list[float] | None = Non
     ]
 
 
-def _at_one_scale(op: Builder, node: Node, sizes: list[Count]) -> list[tuple[Count, float | str]]:
+def _at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tuple[Size, float | str]]:
     """Return the sizes of axes after resizing, rounded to the nearest integer, and the scale that they share."""
     if node.attr("coordinate_transformation_mode") == "align_corners":
         raise Refusal("C204", "a size is rounded, or may be, and runtimes differ in where the last corner lies")
@@ -225,7 +216,7 @@ def _at_one_scale(op: Builder, node: Node, sizes: list[Count]) -> list[tuple[Cou
         ratios = [float32(int(want) / size) for want, size in zip(wanted.values, known, strict=True)]
         common = min(ratios) if smallest else max(ratios)
         return [(math.floor(float32(float32(size * common) + 0.5)), common) for size in known]
-    ratio = op.Div(op.Cast(node.input(SIZES), to=NUMBERS["float"]), op.Cast(vector(op, sizes), to=NUMBERS["float"]))
+    ratio = op.Div(op.Cast(node.input(SIZES), to=NUMBERS["float"]), op.Cast(vector_of(op, sizes), to=NUMBERS["float"]))
     scale = (op.ReduceMin if smallest else op.ReduceMax)(ratio, keepdims=0)
     half = op.const(0.5, "float", [])
     lengths = [op.Mul(op.Cast(named(op, size), to=NUMBERS["float"]), scale) for size in sizes]
@@ -276,13 +267,13 @@ def _surely_changes(axis: Axis) -> bool:
 
 
 def _resized(
-    op: Builder, node: Node, index: int, position: int, size: Count, count: int
-) -> tuple[Count, float | str]:
+    op: Builder, node: Node, index: int, position: int, size: Size, count: int
+) -> tuple[Size, float | str]:
     """Return the size of an axis after resizing, and its scale; the scales are the input of this index."""
     scales, sizes = node.constant(index), node.constant(SIZES)
     if node.input(SIZES) and (scales is None or not scales.values):
         if sizes is None:
-            output: Count = op.Gather(op.Cast(node.input(SIZES), to=NUMBERS["int64"]), op.const(position), axis=0)
+            output: Size = op.Gather(op.Cast(node.input(SIZES), to=NUMBERS["int64"]), op.const(position), axis=0)
         elif len(sizes.values) == count:
             output = int(sizes.values[position])
         else:
@@ -360,7 +351,7 @@ def _nearest(mode: str, rounding: str, ratio: Fraction, size: int, out: int) -> 
     start, step = int(2 * over * first), int(2 * over * (second - first))
     exact, unit = float32(float(ratio)) == ratio, 2 * over
     to_edge = over if rounding in ROUNDING else 0
-    # Counted from the edge below: floor, or ceil for what goes down at an edge.
+    # Sizeed from the edge below: floor, or ceil for what goes down at an edge.
     down = unit - 1 if rounding in ("round_prefer_floor", "ceil") else 0
     shift = {"round_prefer_floor": -over, "round_prefer_ceil": over}.get(rounding, 0) + down
     found = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opset.adapters.shared import Count, named, numbers_below, size_along, unsqueeze, vector, zero
+from opset.adapters.positions import Size, counting, named, sizes_of, summed, vector_of
+from opset.adapters.shared import cast, unsqueeze, zero
 from opset.errors import printable
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower
@@ -50,14 +51,14 @@ def _sampled(op: Builder, node: Node) -> Result:
     wide = {"float": "float", "float16": "float", "bfloat16": "float", "double": "double"}.get(element, "")
     if (taps > 1 and not wide) or taps**rank > 16:
         raise Refusal("C204", f"mode {printable(mode)} of {rank + 2} dimensions of {element} has no plain expression")
-    sizes = [size_along(op, node, 0, axis) for axis in range(rank + 2)]
-    outputs = [size_along(op, node, 1, axis) for axis in range(rank + 1)]
+    sizes = sizes_of(op, node, 0)
+    outputs = sizes_of(op, node, 1, range(rank + 1))
     if 0 in sizes or 0 in outputs:
         raise Refusal("C204", "there are no elements", "drop the node")
     batch, channels, *lengths = sizes
     precise = "double" if node.need_element(1) == "double" else "float"
-    points = op.Cast(node.input(1), to=NUMBERS[precise]) if node.element(1) != precise else node.input(1)
-    flat = vector(op, [1, batch, -1])
+    points = cast(op, node.input(1), node.element(1), precise)
+    flat = vector_of(op, [1, batch, -1])
     axes = [
         _neighbours(op, node, op.Reshape(op.Gather(points, op.const(rank - 1 - axis), axis=rank + 1), flat), length,
                     taps, precise)
@@ -65,12 +66,12 @@ def _sampled(op: Builder, node: Node) -> Result:
     ]  # fmt: skip
     # The images as rows of channels, one for each element; those of an image begin at its number times its elements.
     x = op.Cast(node.input(0), to=NUMBERS[wide]) if wide and element != wide and taps > 1 else node.input(0)
-    rows = op.Reshape(op.Transpose(x, perm=[0, *range(2, rank + 2), 1]), vector(op, [-1, channels]))
-    index = op.Reshape(numbers_below(op, batch), op.const([-1, 1]))
+    rows = op.Reshape(op.Transpose(x, perm=[0, *range(2, rank + 2), 1]), vector_of(op, [-1, channels]))
+    index = op.Reshape(counting(op, batch), op.const([-1, 1]))
     inside = weight = ""
     for position, (axis, length) in enumerate(zip(axes, lengths, strict=True)):
         # A dimension of neighbours for each axis, behind them those of images and points.
-        dims = vector(op, [*(taps if at == position else 1 for at in range(rank)), batch, -1])
+        dims = vector_of(op, [*(taps if at == position else 1 for at in range(rank)), batch, -1])
         index = op.Add(op.Mul(index, named(op, length)), op.Reshape(axis.number, dims))
         if axis.inside:
             here = op.Reshape(axis.inside, dims)
@@ -83,20 +84,15 @@ def _sampled(op: Builder, node: Node) -> Result:
         nothing = zero(op, wide if taps > 1 else element)
         values = op.Where(unsqueeze(op, inside, [rank + 2]), values, nothing)
     if weight:
-        weight = weight if precise == wide else op.Cast(weight, to=NUMBERS[wide])
+        weight = cast(op, weight, precise, wide)
         values = op.Mul(values, unsqueeze(op, weight, [rank + 2]))
-        axes_of_neighbours = list(range(rank))
-        values = (
-            op.ReduceSum(values, op.const(axes_of_neighbours), keepdims=0)
-            if op.version >= 13
-            else op.ReduceSum(values, axes=axes_of_neighbours, keepdims=0)
-        )
-    y = op.Transpose(op.Reshape(values, vector(op, [batch, -1, channels])), perm=[0, 2, 1])
-    y = op.Reshape(y, vector(op, [batch, channels, *outputs[1:]]))
+        values = summed(op, values, list(range(rank)))
+    y = op.Transpose(op.Reshape(values, vector_of(op, [batch, -1, channels])), perm=[0, 2, 1])
+    y = op.Reshape(y, vector_of(op, [batch, channels, *outputs[1:]]))
     return op.Cast(y, to=NUMBERS[element]) if wide != element and taps > 1 else y
 
 
-def _neighbours(op: Builder, node: Node, at: str, length: Count, taps: int, element: str) -> Neighbours:
+def _neighbours(op: Builder, node: Node, at: str, length: Size, taps: int, element: str) -> Neighbours:
     """Return the neighbours along an axis of points with coordinates from -1 to 1."""
     padding, align = node.attr("padding_mode"), node.attr("align_corners")
 
@@ -143,9 +139,7 @@ def _reflected(op: Builder, node: Node, at: str, size: str, last: str, element: 
     It is computed in DOUBLE, in which a quotient and its product are exact.
     """
     align = node.attr("align_corners")
-    at = at if element == "double" else op.Cast(at, to=NUMBERS["double"])
-    span = last if align else size
-    span = span if element == "double" else op.Cast(span, to=NUMBERS["double"])
+    at, span = (cast(op, each, element, "double") for each in (at, last if align else size))
     low, whole = op.const(0.0 if align else -0.5, "double", []), op.Mul(span, op.const(2.0, "double", []))
     distance = op.Abs(op.Sub(at, low))
     if align:
@@ -153,7 +147,7 @@ def _reflected(op: Builder, node: Node, at: str, size: str, last: str, element: 
         whole = op.Max(whole, op.const(1e-300, "double", []))
     rest = op.Sub(distance, op.Mul(op.Floor(op.Div(distance, whole)), whole))
     found = op.Add(op.Sub(span, op.Abs(op.Sub(rest, span))), low)
-    return found if element == "double" else op.Cast(found, to=NUMBERS[element])
+    return cast(op, found, "double", element)
 
 
 def _cubic_weights(op: Builder, part: str, element: str) -> list[str]:
@@ -185,7 +179,7 @@ def affine_grid_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C207", "it is not known how many dimensions 'size' has", "give it a shape of 4 or 5")
     rank = int(length) - 2
     wide = element if element == "double" else "float"
-    theta = node.input(0) if element == wide else op.Cast(node.input(0), to=NUMBERS[wide])
+    theta = cast(op, node.input(0), element, wide)
     between = list(range(1, rank + 1))
 
     def column(index: int) -> str:
@@ -195,7 +189,7 @@ def affine_grid_lowered(op: Builder, node: Node) -> Result:
     for axis in range(rank):
         # The innermost dimension is the first coordinate.
         number = 1 + rank - axis
-        size: Count = (
+        size: Size = (
             int(constant.values[number])
             if constant is not None
             else op.Gather(op.Cast(node.input(1), to=NUMBERS["int64"]), op.const(number), axis=0)
@@ -205,15 +199,15 @@ def affine_grid_lowered(op: Builder, node: Node) -> Result:
         term = op.Mul(at, column(axis))
         y = op.Add(y, term) if y else term
     y = op.Add(y, column(rank))
-    return y if element == wide else op.Cast(y, to=NUMBERS[element])
+    return cast(op, y, wide, element)
 
 
-def _uniform(op: Builder, size: Count, align: int, element: str) -> str:
+def _uniform(op: Builder, size: Size, align: int, element: str) -> str:
     """Return the coordinates of `size` elements in [-1, 1]: from end to end, or the centres of equal parts."""
     if align and size == 1:
         raise Refusal("C204", "with 'align_corners' 1, where the only element of a dimension lies is not defined")
     one = op.const(1.0, element, [])
-    steps = op.Mul(op.Cast(numbers_below(op, size), to=NUMBERS[element]), op.const(2.0, element, []))
+    steps = op.Mul(op.Cast(counting(op, size), to=NUMBERS[element]), op.const(2.0, element, []))
     if isinstance(size, int):
         count = op.const(float(max(size - 1 if align else size, 1)), element, [])
     else:

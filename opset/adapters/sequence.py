@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opset.adapters.positions import Size, from_front, named
+from opset.adapters.positions import Size, from_front
 from opset.adapters.shared import positive_axis, unsqueeze
 from opset.errors import printable
 from opset.model.attributes import attribute_value
@@ -43,7 +43,7 @@ def sequence_at_lowered(op: Builder, node: Node) -> Result:
     """Return the tensor at a known position, or a slice at a computed one of the tensor that was split."""
     if node.constant(1) is None:
         x, axis, keep = _split_to_slices(node, node.input(0))
-        index = from_front(op, node, 1, named(op, _size(op, node, x, axis)))
+        index = from_front(op, node, 1, [_size(op, node, x, axis)])
         return op.Gather(x, op.Reshape(index, op.const([1] if keep else [])), axis=axis)
     elements = _elements(node, node.input(0))
     position = int(node.need_constant(1).values[0])

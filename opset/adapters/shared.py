@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from opset.errors import printable
 from opset.model.elements import FLOAT8, NUMBERS
-from opset.model.tensor import make_tensor
-from opset.model.types import MAX_CONSTANT
 from opset.version_converter.rewrite import Builder, Node, Refusal
 
 # Types by one that holds each of their values.
@@ -21,8 +19,6 @@ INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uin
 ML = "ai.onnx.ml"
 LISTS = {"string": "strings", "int64": "int64s", "float": "floats"}
 """Types that keys and values may have, with the endings of their list attributes."""
-Count = int | str
-"""A number, or the name of an int64 scalar that holds it when the model runs."""
 UNIFORM = 7
 """Version from which all created operators of the default domain broadcast, and name types by numbers."""
 
@@ -32,8 +28,8 @@ def working(element: str) -> str:
     return "double" if element == "double" else "float"
 
 
-def cast(op: Builder, x: str, here: str, there: str) -> str:
-    """Return a value of one type as another one, itself where the two are the same."""
+def cast(op: Builder, x: str, here: str | None, there: str) -> str:
+    """Return a value of one type, which need not be known, as another one, itself where the two are the same."""
     return x if here == there else op.Cast(x, to=NUMBERS[there])
 
 
@@ -59,15 +55,6 @@ def _rounded(value: float, code: str) -> float:
         return float(struct.unpack(code, struct.pack(code, float(value)))[0])
     except OverflowError:
         return math.copysign(math.inf, value)
-
-
-def dimension(op: Builder, node: Node, index: int, axis: int) -> str:
-    """Return the size of an input along an axis as an int64 scalar; a negative axis may require its rank."""
-    shape = node.shape(index)
-    if shape is not None or (axis < 0 and op.version < 11):
-        axis = positive_axis(axis, node.need_rank(index))
-    size = shape[axis] if shape is not None else None
-    return op.const(size) if isinstance(size, int) else op.Gather(op.Shape(node.input(index)), op.const(axis), axis=0)
 
 
 def unsqueeze(op: Builder, x: str, axes: list[int]) -> str:
@@ -98,24 +85,6 @@ def is_negative(op: Builder, x: str) -> str:
     """Return 1 for negative integers and 0 for others, as int64: FLOAT keeps every sign, and Less takes it always."""
     number = op.Cast(x, to=NUMBERS["float"])
     return op.Cast(op.Less(number, op.const(0.0, "float", [])), to=NUMBERS["int64"])
-
-
-def counted_from_front(op: Builder, node: Node, index: int, data: int, axis: int) -> str:
-    """Return indices into an axis of the input `data` with negative ones counted from the front.
-
-    Constant indices are computed now; others become `i + (i < 0) * size`, as int64.
-    """
-    indices, constant = node.input(index), node.constant(index)
-    if constant is not None and constant.element in ("int32", "int64"):
-        if all(value >= 0 for value in constant.values):
-            return indices
-        shape = node.shape(data)
-        size = shape[positive_axis(axis, len(shape))] if shape is not None else None
-        if isinstance(size, int):
-            front = [value + size if value < 0 else value for value in constant.values]
-            return op.const(front, constant.element, constant.dims)
-    wide = indices if node.element(index) == "int64" else op.Cast(indices, to=NUMBERS["int64"])
-    return op.Add(wide, op.Mul(is_negative(op, wide), dimension(op, node, data, axis)))
 
 
 def count_of(node: Node, index: int) -> int | None:
@@ -163,40 +132,3 @@ def need_uniform(node: Node) -> None:
     version = node.values.versions.get("", UNIFORM)
     if version < UNIFORM:
         raise Refusal("C201", f"it takes operators of ai.onnx {UNIFORM} or newer, and the model has {version}")
-
-
-def size_along(op: Builder, node: Node, index: int, axis: int) -> Count:
-    """Return the size of an input along an axis, counted from the front."""
-    shape = node.shape(index) or ()
-    size = shape[axis] if axis < len(shape) else None
-    return size if isinstance(size, int) else op.Gather(op.Shape(node.input(index)), op.const(axis), axis=0)
-
-
-def named(op: Builder, count: Count) -> str:
-    """Return the name of an int64 scalar that holds a count."""
-    return op.const(count) if isinstance(count, int) else count
-
-
-def counted(op: Builder, known: Callable[..., int], written: Callable[..., str], *counts: Count) -> Count:
-    """Return a function of counts as a number where all are known, else as what `written` makes of them."""
-    if all(isinstance(count, int) for count in counts):
-        return known(*counts)
-    return written(*(named(op, count) for count in counts))
-
-
-def numbers_below(op: Builder, count: Count) -> str:
-    """Return the numbers from 0 to below a count as an int64 vector."""
-    if isinstance(count, int) and count <= MAX_CONSTANT:
-        return op.const(list(range(count)))
-    if op.version < 11:
-        ones = op.ConstantOfShape(vector(op, [count]), value=make_tensor("", NUMBERS["int64"], [1], [1]))
-        return op.Reshape(op.NonZero(ones), op.const([-1]))
-    return op.Range(op.const(0), named(op, count), op.const(1))
-
-
-def vector(op: Builder, counts: Sequence[Count]) -> str:
-    """Return counts as an int64 vector, as Reshape takes it."""
-    if all(isinstance(count, int) for count in counts):
-        return op.const([int(count) for count in counts])
-    parts = [op.const([count]) if isinstance(count, int) else op.Reshape(count, op.const([1])) for count in counts]
-    return op.Concat(*parts, axis=0) if len(parts) > 1 else parts[0]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.shared import (
-    Count,
-    constant_ints,
-    counted,
+from opset.adapters.positions import (
+    Size,
+    at_most,
+    counting,
+    minus,
     named,
-    numbers_below,
-    positive_axis,
+    plus,
+    product,
+    quotient,
     size_along,
-    unsqueeze,
+    vector_of,
 )
+from opset.adapters.shared import constant_ints, positive_axis, unsqueeze
 from opset.model.elements import NUMBERS, element_name
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower
@@ -92,18 +95,18 @@ def _joined(op: Builder, parts: list[str], node: Node) -> str:
     return op.Cast(y, to=NUMBERS[node.need_element(0)])
 
 
-def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Count) -> list[str]:
+def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Size) -> list[str]:
     """Return the parts of the transform along the `last` dimension, of size `rows`, of the parts of a signal."""
     inverse, onesided = node.attr("inverse"), node.attr("onesided")
     length = _length(op, node, 1)
     if length is None:
         length = rows
         if inverse and onesided:
-            length = counted(op, lambda n: 2 * n - 2, lambda n: op.Mul(op.Sub(n, op.const(1)), op.const(2)), rows)
+            length = product(op, [minus(op, rows, 1), 2])
     return _spectrum(op, signal, last, rows, length, inverse, onesided)
 
 
-def _length(op: Builder, node: Node, index: int) -> Count | None:
+def _length(op: Builder, node: Node, index: int) -> Size | None:
     """Return an optional input that is one positive number."""
     if not node.input(index):
         return None
@@ -117,18 +120,16 @@ def _length(op: Builder, node: Node, index: int) -> Count | None:
 
 
 def _spectrum(
-    op: Builder, signal: list[str], last: int, rows: Count, length: Count, inverse: int, onesided: int
+    op: Builder, signal: list[str], last: int, rows: Size, length: Size, inverse: int, onesided: int
 ) -> list[str]:
     """Return the parts of the transform of a signal, cut or continued by zeros to a length."""
-    half = counted(op, lambda n: n // 2 + 1, lambda n: op.Add(op.Div(n, op.const(2)), op.const(1)), length)
+    half = plus(op, quotient(op, length, 2), 1)
     used = half if inverse and onesided else length
     if not (isinstance(rows, int) and isinstance(used, int) and rows <= used) and rows != used:
-        end = op.const([used]) if isinstance(used, int) else op.Reshape(used, op.const([1]))
-        signal = [op.Slice(part, op.const([0]), end, op.const([last])) for part in signal]
-        # Min takes no integers of 64 bits before version 12.
-        rows = counted(op, min, lambda *_: op.Gather(op.Shape(signal[0]), op.const(last), axis=0), rows, used)
+        signal = [op.Slice(part, op.const([0]), vector_of(op, [used]), op.const([last])) for part in signal]
+        rows = at_most(op, rows, used)
     bins = half if onesided and not inverse else length
-    at = op.Mul(op.Reshape(numbers_below(op, rows), op.const([-1, 1])), numbers_below(op, bins))
+    at = op.Mul(op.Reshape(counting(op, rows), op.const([-1, 1])), counting(op, bins))
     at = op.Mod(at, named(op, length))
     cosines, sines = (op.Gather(table, at, axis=0) for table in _tables(op, length))
     if onesided and not inverse:
@@ -152,7 +153,7 @@ def _spectrum(
     return found
 
 
-def _tables(op: Builder, length: Count) -> tuple[str, str]:
+def _tables(op: Builder, length: Size) -> tuple[str, str]:
     """Return cosines and sines of a whole turn in `length` steps."""
     if isinstance(length, int) and length <= MAX_CONSTANT:
         angles = [2 * math.pi * step / length for step in range(length)]
@@ -160,18 +161,18 @@ def _tables(op: Builder, length: Count) -> tuple[str, str]:
             op.const([math.cos(angle) for angle in angles], "double"),
             op.const([math.sin(angle) for angle in angles], "double"),
         )
-    steps, whole = (op.Cast(each, to=NUMBERS["double"]) for each in (numbers_below(op, length), named(op, length)))
+    steps, whole = (op.Cast(each, to=NUMBERS["double"]) for each in (counting(op, length), named(op, length)))
     turns = op.Mul(op.Div(steps, whole), op.const(2 * math.pi, "double", []))
     # Runtimes that have no Cos of DOUBLE have a Sin.
     quarter = op.const(math.pi / 2, "double", [])
     return op.Sin(op.Add(turns, quarter)), op.Sin(turns)
 
 
-def _mirrored(op: Builder, rows: Count, length: Count) -> str:
+def _mirrored(op: Builder, rows: Size, length: Size) -> str:
     """Return how often each bin of a one-sided spectrum stands in the whole one: once at both ends, else twice."""
     if isinstance(rows, int) and isinstance(length, int):
         return op.const([1.0 if 2 * row in (0, length) else 2.0 for row in range(rows)], "double")
-    row = numbers_below(op, rows)
+    row = counting(op, rows)
     double = op.Mul(row, op.const(2))
     ends = op.Or(op.Equal(row, op.const(0)), op.Equal(double, named(op, length)))
     return op.Sub(op.const(2.0, "double", []), op.Cast(ends, to=NUMBERS["double"]))
@@ -190,14 +191,9 @@ def stft_lowered(op: Builder, node: Node) -> Result:
     length = samples if length is None else length
     if step is None:
         raise Refusal("C103", "the input 'frame_step' is absent")
-    frames = counted(
-        op,
-        lambda samples, length, step: (samples - length) // step + 1,
-        lambda samples, length, step: op.Add(op.Div(op.Sub(samples, length), step), op.const(1)),
-        samples, length, step,
-    )  # fmt: skip
-    first = op.Mul(numbers_below(op, frames), named(op, step))
-    at = op.Add(op.Reshape(first, op.const([-1, 1])), numbers_below(op, length))
+    frames = plus(op, quotient(op, minus(op, samples, length), step), 1)
+    first = op.Mul(counting(op, frames), named(op, step))
+    at = op.Add(op.Reshape(first, op.const([-1, 1])), counting(op, length))
     x = op.Cast(x, to=NUMBERS["double"])
     # Runtimes take a real signal without the last dimension, too.
     found = [op.Gather(x, op.const(part), axis=2) for part in range(_parts(node))] if len(shape) == 3 else [x]

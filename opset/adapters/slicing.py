@@ -100,7 +100,7 @@ def _padded(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
         first, last = (minus(op, kept, each) for kept, each in zip(more, (before, after), strict=True))
         whole = minus(op, minus(op, size, first), last)
         sizes[axis] = plus(op, plus(op, whole, more[0]), more[1])
-        positions = op.Sub(counting(op, node, sizes[axis]), named(op, more[0]))
+        positions = op.Sub(counting(op, sizes[axis]), named(op, more[0]))
         source = _source(op, mode, positions, named(op, whole))
         if first != 0:
             source = op.Add(source, named(op, first))
@@ -284,7 +284,7 @@ def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Siz
             sign = op.Sub(op.const(1), op.Mul(op.const(2), named(op, backwards)))
             toward = op.Sub(named(op, step), sign)
         count = op.Div(named(op, plus(op, span, toward)), named(op, step))
-    indices = counting(op, node, at_least(op, count, 0))
+    indices = counting(op, at_least(op, count, 0))
     if step != 1:
         indices = op.Mul(indices, named(op, step))
     return indices if first == 0 else op.Add(indices, named(op, first))
@@ -392,7 +392,7 @@ def split_18_down(op: Builder, node: Node) -> Result:
     if axis < 0 or shape is not None:
         axis = positive_axis(axis, node.need_rank(0))
     known = shape is not None and isinstance(shape[axis], int)
-    if known or node.final < 13:
+    if known or op.final < 13:
         size = need_size(node, 0, axis)
         if size % number == 0:
             return op.copy(node, inputs=[x], drop=["num_outputs"])
@@ -400,7 +400,7 @@ def split_18_down(op: Builder, node: Node) -> Result:
         last = size - part * (number - 1)
         if last >= 0:
             return op.copy(node, inputs=[x, op.const([part] * (number - 1) + [last])], drop=["num_outputs"])
-        if node.final < 13:
+        if op.final < 13:
             raise Refusal("C103", f"{size} elements cannot be split into {number} parts, the last one smaller")
     # Sizes that do not fit, as in a branch that never runs, fail only when the node runs, as before.
     whole = op.Gather(op.Shape(x), op.const([axis]), axis=0)

@@ -310,9 +310,9 @@ class BodyConversion:
             # An adapter of another domain may need standard operators, which the model then has to import.
             given = context.opsets.get("") or context.index.opsets.get("")
             self._versions[""] = given or releases.opset_beside(context.opsets)
-        node = Node(current, step.source, facts, final)
+        node = Node(current, step.source, facts)
         op = Builder(
-            node, step.target, step.version, self._versions, context.registry, facts, context.names,
+            node, step.target, step.version, final, self._versions, context.registry, facts, context.names,
             self._initializer,
         )  # fmt: skip
         result: Result = None

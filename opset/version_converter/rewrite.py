@@ -66,10 +66,8 @@ def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
 class Node:
     """A node at one version of its operator, as an adapter sees it: attributes with defaults, types, constants."""
 
-    def __init__(self, proto: Any, schema: OpSchema, values: ValueFacts, final: int) -> None:
+    def __init__(self, proto: Any, schema: OpSchema, values: ValueFacts) -> None:
         self.proto, self.schema, self.values = proto, schema, values
-        self.final = final
-        """Opset of the operator's domain that the whole conversion goes to."""
         self.inputs: list[str] = proto.input[:]
         self.outputs: list[str] = proto.output[:]
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
@@ -264,6 +262,7 @@ class Builder:
         node: Node,
         target: OpSchema,
         version: int,
+        final: int,
         versions: Mapping[str, int],
         registry: Registry,
         values: ValueFacts,
@@ -272,6 +271,8 @@ class Builder:
     ) -> None:
         self._node, self._outputs = node.proto, node.outputs
         self._target, self._domain, self.version = target, target.domain, version
+        self.final = final
+        """Opset of the operator's domain that the whole conversion goes to."""
         self._versions, self._registry = versions, registry
         self._values, self._names, self._const = values, names, const
         self.made: list[tuple[Any, int]] = []
@@ -354,7 +355,7 @@ class Builder:
         A list of the function's attribute is held by a Constant from version 12 on; raises Refusal C206 otherwise.
         """
         kind, reference = node.schema.attributes[name].type, node.reference(name)
-        if not reference or kind not in ("ints", "floats") or self._domain or node.final < CONSTANT_OF_LISTS:
+        if not reference or kind not in ("ints", "floats") or self._domain or self.final < CONSTANT_OF_LISTS:
             return self.const(node.attr(name), element)
         made = pb.NodeProto(op_type="Constant")
         made.attribute.add(name=f"value_{kind}", type=FIELDS[kind][0], ref_attr_name=reference)
