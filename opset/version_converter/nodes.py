@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from opset.budget import ALLOW_MORE, Budget, Exhausted
-from opset.errors import Finding, printable
+from opset.errors import Finding, brief, printable
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph import function_key, list_as_input, subgraphs
 from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex
@@ -320,10 +320,9 @@ class BodyConversion:
             self._check_constraints(node)
         if step.adapter is not None:
             result = step.adapter(op, node)
+            _check_result(step, result)
             if result is not None:
                 self._check_types([(current, step.source.since_version)], "C103")
-            elif step.lowers:
-                raise RuntimeError(f"the lowering of {current.op_type} returns nothing")
         if result is None:
             result = run(step.derived, op, node, context.valid)
         if result is None:
@@ -424,3 +423,14 @@ def _operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
         found[function_key(node)] += 1
         pending.extend(inner for _, graph in subgraphs(node) for inner in graph.node)
     return found
+
+
+def _check_result(step: Step, result: Any) -> None:
+    """Refuse (C105) what no adapter may return; None serves where the operator exists at the target, too."""
+    names = [result] if isinstance(result, str) else result
+    if names is None and not step.lowers:
+        return
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        what = "lowering" if step.lowers else "adapter"
+        why = f"the {what} of {step.source.name} returns {brief(repr(result))}, which names no outputs"
+        raise Refusal("C105", why, "correct it: docs/adapters.md")

@@ -169,7 +169,7 @@ class Routes:
             if since > 1 and (why := self._adapters.left_out(domain)):
                 return Refusal("C105", why, TRUST)
             return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
-        return Step(source, source, since - 1, derive(source, source, Change()), hook.function, "", True, lowers=True)
+        return _expressed(source, since - 1, hook.function)
 
     def _by_body(self, source: OpSchema, first: OpSchema, version: int) -> Step | None:
         """Return the step that expresses an operator by its function body, None where it has none or a lowering.
@@ -189,8 +189,12 @@ class Routes:
             versions = self._registry.versions
             if found := list(islice(faults(source, lambda domain, name: versions(name, domain)), KEPT)):
                 raise SchemaError(found)
-        derived = derive(source, source, Change())
-        return Step(source, source, version, derived, lower_by_body, "", True, lowers=True)
+        return _expressed(source, version, lower_by_body)
+
+
+def _expressed(source: OpSchema, version: int, adapter: Adapter) -> Step:
+    """Return the step that expresses an operator by others, written in a version."""
+    return Step(source, source, version, derive(source, source, Change()), adapter, "", touches=True, lowers=True)
 
 
 def routes_of(registry: Registry) -> Routes:

@@ -132,3 +132,11 @@ def test_a_refusal_names_the_operator_of_the_model_and_the_first_cause(own):
     with pytest.raises(ConversionError, match=r"com.example|Scale cannot go from 2 to 1") as caught:
         opset.convert(model, {"com.example": 1, "": 9}, schemas=[own])
     assert "StringNormalizer" in caught.value.why
+
+
+@pytest.mark.parametrize(("result", "shown"), [(None, "None"), (3, "3"), ([None], r"\[None\]")])
+def test_a_lowering_that_names_no_outputs_is_refused(own, result, shown):
+    lower("Scale", since=2, domain="com.example")(lambda op, node: result)
+    with pytest.raises(ConversionError, match=f"the lowering of Scale returns {shown}") as caught:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C105" and caught.value.help
