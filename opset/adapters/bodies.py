@@ -44,11 +44,14 @@ class Body:
         return str(made.output[0])
 
 
-def looped(op: Builder, count: str, carried: Sequence[str], body: Body) -> list[str]:
-    """Return the outputs of a Loop of `count` iterations: carried values, then the stacked outputs of the body."""
+def looped(op: Builder, count: str, carried: Sequence[str], body: Body, going: str = "") -> list[str]:
+    """Return the outputs of a Loop: carried values, then the stacked outputs of the body.
+
+    It has `count` iterations, unless `going`, or what the body says in its place, ends it before.
+    """
     values = body.graph.output[1:]
     names = [op.fresh("looped") for _ in values]
-    op.Loop(count, "", *carried, body=body.graph, outputs=names)
+    op.Loop(count, going, *carried, body=body.graph, outputs=names)
     for index, (name, value) in enumerate(zip(names, values, strict=True)):
         element, shape = element_name(value.type.tensor_type.elem_type), shape_of(value.type)
         if element is not None:

@@ -366,13 +366,20 @@ def non_zero_lowered(op: Builder, node: Node) -> Result:
     found = positions_of(op, op.Reshape(x, op.const([-1])))
     rows = []
     for axis, stride in enumerate(strides_of(op, sizes)):
-        row = found if stride == 1 else op.Div(found, named(op, stride))
+        row = found if stride == 1 else op.Div(found, _divisor(op, stride))
         if axis:
             # The coordinates before it do not count.
-            size = named(op, sizes[axis])
+            size = _divisor(op, sizes[axis])
             row = op.Sub(row, op.Mul(op.Div(row, size), size))
         rows.append(unsqueeze(op, row, [0]))
     return op.Concat(*rows, axis=0) if len(rows) > 1 else rows[0]
+
+
+def _divisor(op: Builder, size: Size) -> str:
+    """Return a size, or 1 for 0: where there are no positions to divide, runtimes divide by it all the same."""
+    if isinstance(size, int):
+        return op.const(max(size, 1))
+    return op.Add(size, op.Cast(op.Not(op.Cast(size, to=NUMBERS["bool"])), to=NUMBERS["int64"]))
 
 
 @lower("Compress", since=9)

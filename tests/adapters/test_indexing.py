@@ -156,7 +156,8 @@ def test_slices_at_tuples(check, shape, depth, to):
 def test_coordinates_before_non_zero(check, to):
     x = np.float32([[0, np.nan, 0], [-1, 0, 2]])
     for shapes in (None, {"x": ["a", "b"]}):
-        check(make_node("NonZero", ["x"], ["y"]), 9, to, {"x": x}, shapes=shapes, kinds={"y": TensorProto.INT64})
+        for each in (x, x[:, :0]):
+            check(make_node("NonZero", ["x"], ["y"]), 9, to, {"x": each}, shapes=shapes, kinds={"y": TensorProto.INT64})
         for axis in (None, 0, 1):
             node = make_node("Compress", ["x", "c"], ["y"], axis=axis)
             check(node, 9, to, {"x": x, "c": np.array([False, True])}, shapes=shapes)

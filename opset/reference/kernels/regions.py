@@ -177,7 +177,6 @@ def non_max_suppression_10(
     """Return (batch, class, box) of the selected boxes by descending score; of equal scores, the first box wins."""
     max_boxes = 0 if max_output_boxes_per_class is None else max_output_boxes_per_class.item()
     max_iou = 0 if iou_threshold is None else iou_threshold.item()
-    min_score = -np.inf if score_threshold is None else score_threshold.item()
     selected: list[tuple[int, int, int]] = []
     if not scores.size:
         return np.zeros((0, 3), np.int64)
@@ -188,7 +187,8 @@ def non_max_suppression_10(
         for label, score in enumerate(scores[batch]):
             context.check_time()
             order = np.argsort(-score, kind="stable")
-            order = order[score[order] >= min_score]
+            if score_threshold is not None:
+                order = order[score[order] > score_threshold.item()]
             count = 0
             while len(order) and count < max_boxes:
                 context.check_time()
@@ -199,7 +199,9 @@ def non_max_suppression_10(
                 sides = np.minimum(high[best], high[order]) - np.maximum(low[best], low[order])
                 intersection = np.prod(np.maximum(sides, 0), axis=1)
                 union = areas[best] + areas[order] - intersection
-                order = order[~(intersection > max_iou * union)]
+                # As runtimes do: a product with the threshold may be rounded to the other side.
+                overlap = np.divide(intersection, union, out=np.zeros_like(union), where=intersection > 0)
+                order = order[~(overlap > max_iou)]
     return np.array(selected, np.int64).reshape(-1, 3)
 
 
