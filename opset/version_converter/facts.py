@@ -74,6 +74,11 @@ class Inferred:
 
         return reduce(join, found)
 
+    @property
+    def has_run(self) -> bool:
+        """Whether something was needed that is inferred."""
+        return "_run" in self.__dict__
+
     def graphs(self) -> list[Scope]:
         """What is known of the main graph and the training graphs."""
         engine = self._run[0]
@@ -422,7 +427,7 @@ class ValueFacts:
         home = self._home(name)
         if home is None:
             return None
-        shape = home._shapes.get(name)
+        shape = home.shape(name) if home._inferred.has_run else home._shapes.get(name)
         if shape is None and home.initializer(name) is not None:
             return len(home._tensors[name].dims)
         if shape is None and name in home._inputs and home.body.root is home.body and name in home._declared:

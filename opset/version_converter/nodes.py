@@ -105,7 +105,7 @@ class BodyConversion:
             else:
                 try:
                     if every or attributes or "" in reads:
-                        check(body, index, self._versions[operator[1]], self._facts.stated_rank)
+                        check(body, index, self._versions[operator[1]], self._facts)
                     nodes = None if route.verdict is Verdict.KEEP else self._converted(index, route)
                 except Refusal as refusal:
                     # Not the exception itself: its traceback would keep what was made for the node.

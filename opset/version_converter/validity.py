@@ -1,12 +1,13 @@
 """Whether the nodes of a model fit their operators at the version that they are written in, checked once for each form.
 
-What a node has to fit is its operator's signature, and the constraints that attributes declare, as far as the ranks
-that they depend on are stated: nothing is inferred for it. Forms that runtimes accept pass (opset/schemas/quirks.py).
+What a node has to fit is its operator's signature, and the constraints that attributes declare. Ranks that they depend
+on and that the model does not state are inferred only for values that are unusual: inference takes longer than the
+conversion of a model whose nodes are kept. Forms that runtimes accept pass (opset/schemas/quirks.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opset.errors import printable
@@ -16,15 +17,18 @@ from opset.opsets.registry import Registry
 from opset.schemas import quirks
 from opset.schemas.model import OpSchema
 from opset.schemas.signature import (
+    Misfit,
     arity_misfits,
     attribute_misfits,
     constraint_misfits,
     declared_attributes,
     needs_ranks,
 )
+from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Refusal
 
-Rank = Callable[[str], int | None]
+USUAL_RANK = 4
+"""What a value fits that also fits most tensors."""
 _SMALL = ("int", "float", "string")
 
 
@@ -62,7 +66,7 @@ class Validity:
                 return False
         return True
 
-    def check(self, body: Body, index: int, version: int, rank: Rank) -> None:
+    def check(self, body: Body, index: int, version: int, facts: ValueFacts) -> None:
         """Raise Refusal C103 where a node does not fit its operator, which exists at that version."""
         operator, reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
         fit = self._fits.get((operator, version))
@@ -74,13 +78,21 @@ class Validity:
         if attributes and fit.small:
             form += tuple([each.SerializeToString() for each in attributes])
             if fit.ranked:
-                ranks = tuple([rank(name) if name else None for name in reads])
+                ranks = tuple([facts.stated_rank(name) if name else None for name in reads])
                 form += ranks
         elif attributes:
             form += tuple([(a.name, a.type or attribute_type(a), not a.ref_attr_name) for a in attributes])
         if form not in fit.forms:
-            _check(fit, version, body, index, ranks)
-            fit.forms.add(form)
+            values = _checked(fit, body, index)
+            usual = [USUAL_RANK if rank is None else rank for rank in ranks]
+            unusual = None in ranks and any(_illegal(fit, version, values, usual))
+            if unusual:
+                shapes = [facts.shape(name) if name else None for name in reads]
+                ranks = tuple([None if shape is None else len(shape) for shape in shapes])
+            for misfit in _illegal(fit, version, values, ranks):
+                raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
+            if not unusual:
+                fit.forms.add(form)
 
     def _fit(self, operator: Operator, version: int) -> Fit:
         schema = self._registry.schema(operator[0], version, operator[1])
@@ -91,8 +103,11 @@ class Validity:
         return Fit(schema, constrained, any(map(needs_ranks, declared)), small, set())
 
 
-def _check(fit: Fit, version: int, body: Body, index: int, ranks: Sequence[int | None]) -> None:
-    """Raise Refusal C103 with the first thing in which a node does not fit its schema."""
+def _checked(fit: Fit, body: Body, index: int) -> dict[str, Any]:
+    """Return the values of a node's constrained attributes.
+
+    Raises Refusal C103 with the first thing in which the node does not fit its operator's signature.
+    """
     schema, attributes = fit.schema, body.attributes[index]
     types: dict[str, str | None] = {}
     for attribute in attributes:
@@ -107,11 +122,15 @@ def _check(fit: Fit, version: int, body: Body, index: int, ranks: Sequence[int |
     ):
         for misfit in misfits:
             raise Refusal("C103", f"{misfit.what}: {misfit.why}")
-    values = {
+    return {
         each.name: attribute_value(each)
         for each in attributes
         if each.name in fit.constrained and not each.ref_attr_name
     }
-    for misfit in constraint_misfits(schema, values, ranks):
-        if not quirks.is_kept(schema, version, misfit.name, values[misfit.name]):
-            raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
+
+
+def _illegal(fit: Fit, version: int, values: Mapping[str, Any], ranks: Sequence[int | None]) -> Iterator[Misfit]:
+    """Yield what breaks a constraint at these ranks of the inputs."""
+    for misfit in constraint_misfits(fit.schema, values, ranks):
+        if not quirks.is_kept(fit.schema, version, misfit.name, values[misfit.name]):
+            yield misfit

@@ -192,6 +192,14 @@ def test_a_node_that_is_not_valid_where_it_is_is_not_written(name):
         assert [each.code for each in caught.value.findings] == ["C101" if "operator" in name else "C103"]
 
 
+@pytest.mark.parametrize(("shape", "axis", "valid"), [((2, 3), 9, False), ((2,) * 6, 5, True), ((2,) * 6, 6, False)])
+def test_unusual_axes_are_held_against_inferred_ranks(shape, axis, valid):
+    proto = model("Relu", 13, np.zeros(shape, np.float32))
+    proto.graph.node.append(helper.make_node("Softmax", ["o0"], ["y"], axis=axis))
+    proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", 1, None))
+    assert [each.code for each in opset.plan(proto, 21).refusals] == ([] if valid else ["C103"])
+
+
 def test_inference_warns_of_attributes_that_there_are_not_and_goes_on():
     found = infer(model("Relu", 13, X, alpha=1.0))
     assert not found.findings and found.shape("o0") == (3, 4)
