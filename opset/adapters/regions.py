@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from opset.adapters.bodies import Body, looped
-from opset.adapters.positions import counting
-from opset.adapters.shared import named, size_along
+from opset.adapters.positions import counting, named, size_along
 from opset.model.elements import NUMBERS
 from opset.model.tensor import make_tensor
 from opset.version_converter.registration import lower
@@ -49,15 +48,15 @@ def _step(op: Builder, node: Node) -> Body:
     areas = op.ReduceProd(op.Sub(high, low), axes=[3], keepdims=0)
     flat.append(op.Reshape(areas, op.const([-1])))
     batches, count = (size_along(op, node, BOXES, axis) for axis in (0, 1))
-    numbers = counting(op, node, count)
-    begins = op.Reshape(op.Mul(counting(op, node, batches), named(op, count)), op.const([-1, 1, 1]))
+    numbers = counting(op, count)
+    begins = op.Reshape(op.Mul(counting(op, batches), named(op, count)), op.const([-1, 1, 1]))
     zeros = ""
-    if node.final < BROADCAST:
+    if op.final < BROADCAST:
         zeros = op.ConstantOfShape(op.Concat(op.Shape(scores), op.const([2]), axis=0))
         low, high = op.Add(low, zeros), op.Add(high, zeros)
     overlap = op.Reshape(node.input(OVERLAP), op.const([])) if node.input(OVERLAP) else zero
 
-    body = Body(op, node, "suppression")
+    body = Body(op, "suppression")
     body.input("int64", [])
     body.input("bool", [])
     left = body.input("float", [None] * 3)
