@@ -9,7 +9,7 @@ from opset.adapters.shared import INTEGERS, float16, float32, is_negative, unsqu
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
 from opset.version_converter.registration import down, lower, up
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div")
 LOGICAL = ("And", "Or", "Xor")
@@ -104,7 +104,7 @@ def _broadcast(left: Shape, right: Shape) -> Shape:
             raise Refusal(
                 "C207",
                 "it is not known whether an operand is broadcast",
-                "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE",
+                FIX_SIZES,
             )
     return tuple(result)
 

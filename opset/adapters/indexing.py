@@ -34,7 +34,7 @@ from opset.adapters.shared import (
 )
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower, up
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 NOWHERE = 2**63 - 1
 """An index that is out of range for every depth."""
@@ -132,7 +132,7 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
     axis = node.attr("axis")
     size = need_size(node, 0, axis)
     if size < 1:
-        raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", "fix the model's dynamic dimensions")
+        raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", FIX_SIZES)
     outputs = [op.fresh("sorted"), op.fresh("order")]
     values, order = op.copy(node, inputs=[node.input(0)], outputs=outputs, k=size)
     first = counting(op, op.Reshape(node.input(1), op.const([])))

@@ -15,7 +15,7 @@ from opset.adapters.positions import Size, counting
 from opset.adapters.shared import float32
 from opset.errors import printable
 from opset.model.elements import NUMBERS
-from opset.version_converter.rewrite import Builder, Refusal
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Refusal
 
 MOST_NEIGHBOURS = 32
 
@@ -257,7 +257,7 @@ def _cubic(m: Arithmetic, distance: Numbers, a: float, stretch: float, tap: int)
     if stretch == 1:
         return polynomial(*(near if tap in (0, 1) else far))
     if distance.known is None:
-        raise Refusal("C207", "antialias is 1, and a size is not known", "fix the model's dynamic dimensions")
+        raise Refusal("C207", "antialias is 1, and a size is not known", FIX_SIZES)
     inner, outer = polynomial(*near).known or (), polynomial(*far).known or ()
     return Numbers(
         tuple([n if d <= 1 else f if d < 2 else 0.0 for d, n, f in zip(distance.known, inner, outer, strict=True)])

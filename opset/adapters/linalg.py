@@ -10,7 +10,7 @@ from opset.adapters.shared import INTEGERS, cast, unsqueeze, working
 from opset.inference.einsum import Label, contraction
 from opset.schemas.constraints import Violation
 from opset.version_converter.registration import down, lower
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 
 @down("Gemm", since=11)
@@ -119,7 +119,7 @@ def _without_repeats(op: Builder, operand: _Operand) -> _Operand:
             size = sizes[first] if sizes[first] is not None else sizes[last]
             if size is None:
                 why = f"the size of '{label}', which is repeated in a term of the equation, is not known"
-                raise Refusal("C207", why, "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE")
+                raise Refusal("C207", why, FIX_SIZES)
             if size > _MOST_DIAGONAL:
                 raise Refusal("C204", f"a diagonal of {size} elements is not taken by indices")
             turned = _turned(op, operand, [*rest, first, last])

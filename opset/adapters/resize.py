@@ -14,7 +14,7 @@ from opset.errors import printable
 from opset.model.elements import NUMBERS
 from opset.model.types import Constant
 from opset.version_converter.registration import down, lower, up
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 X, ROI, SCALES, SIZES = range(4)
 SINCE_11 = ("coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "nearest_mode")
@@ -162,7 +162,11 @@ def _gathered(op: Builder, node: Node) -> Result:
     if rounding in ROUNDING and coordinates != "align_corners":
         # onnxruntime rounds some coordinates just below a half up; only known sizes show whether there are any.
         node.need_constant(SIZES if node.input(SIZES) else SCALES)
-        raise Refusal("C204", "a coordinate may be between two elements, where the rounding of its last bit decides")
+        raise Refusal(
+            "C207",
+            "a size is not known; a coordinate may be between two elements, where its last bit decides",
+            FIX_SIZES,
+        )
     if not node.input(SIZES) and rounding != "ceil":
         # Rounding up copies such an axis too: no coordinate is lower by 1 than the position.
         scales = _scales(node.need_constant(SCALES))
@@ -170,7 +174,7 @@ def _gathered(op: Builder, node: Node) -> Result:
             raise Refusal(
                 "C207",
                 f"'scales' is {scales}; runtimes copy where growing axes keep their sizes, and the sizes are not known",
-                "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE",
+                FIX_SIZES,
             )
     axes = [axis for axis in _axes(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
     if any(0 in (axis.size, axis.output) for axis in axes):

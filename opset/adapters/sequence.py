@@ -12,7 +12,7 @@ from opset.adapters.shared import positive_axis, unsqueeze
 from opset.errors import printable
 from opset.model.attributes import attribute_value
 from opset.version_converter.registration import down, lower
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result, unknown_type
 
 NO_SEQUENCES = "before version 11 there are no sequences"
 
@@ -121,7 +121,7 @@ def _parts(node: Node, split: Any) -> list[Element]:
     if sizes is None or node.values.constant(split.input[1]).dims == ():  # type: ignore[union-attr]
         if not isinstance(size, int):
             why = f"it is not known into how many parts '{printable(x)}' is split"
-            raise Refusal("C207", why, "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE")
+            raise Refusal("C207", why, FIX_SIZES)
         part = 1 if sizes is None else sizes[0]
         if part < 1:
             raise Refusal("C103", f"parts of {part} elements")

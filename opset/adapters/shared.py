@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from opset.errors import printable
 from opset.model.elements import FLOAT8, NUMBERS
-from opset.version_converter.rewrite import Builder, Node, Refusal
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal
 
 # Types by one that holds each of their values.
 BFLOAT16 = {"bfloat16": "float"}
@@ -106,7 +106,7 @@ def need_size(node: Node, index: int, axis: int) -> int:
         raise Refusal(
             "C207",
             f"the size of '{printable(node.input(index))}' along axis {axis} is not known",
-            "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE",
+            FIX_SIZES,
         )
     return size
 

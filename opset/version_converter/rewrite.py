@@ -22,6 +22,8 @@ FEW = 8
 """Elements of an attribute or a shape that cost nothing beside the transition."""
 CONSTANT_OF_LISTS = 12
 """The version of Constant that first holds the value of a list attribute, which may be the function's."""
+FIX_SIZES = "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE"
+"""What helps where a size that is not known decides."""
 Result = str | Sequence[str] | None
 
 
@@ -189,7 +191,7 @@ class Node:
             raise Refusal(
                 "C207",
                 f"the shape of '{printable(self.input(index))}' is not fully known",
-                "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE",
+                FIX_SIZES,
             )
         return tuple(dim for dim in shape if isinstance(dim, int))
 

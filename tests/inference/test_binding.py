@@ -12,7 +12,7 @@ RESIZE = """<ir_version: 7, opset_import: ["": 11]>
     main (float[batch, 2, side, ?] x) => (float[?, ?, ?, ?] y) {
         e = Constant <value: tensor = float[0] {}> ()
         s = Constant <value: tensor = int64[4] {1, 2, 6, 12}> ()
-        y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, e, e, s)
+        y = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric"> (x, e, e, s)
     }"""
 DIMS = {"batch": 1, "side": 3, "x.3": 4}
 
@@ -22,7 +22,7 @@ def sizes(value):
 
 
 def test_a_conversion_that_needs_a_size_succeeds_where_it_is_given():
-    """Before version 11, Resize took scales alone, which follow from the sizes of its input."""
+    """The nearest element to a coordinate between two is certain where the sizes are known."""
     model = parser.parse_model(RESIZE)
     with pytest.raises(opset.ConversionError) as caught:
         opset.convert(model, 10)
