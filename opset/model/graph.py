@@ -24,11 +24,16 @@ def subgraphs(node: Any) -> Iterator[tuple[str, Any]]:
 
 def list_as_input(graph: Any, tensor: Any) -> None:
     """List an initializer of a GraphProto as its input, which every one was before IR version 4 (IR specification)."""
-    value = graph.input.add(name=tensor.name)
-    value.type.tensor_type.elem_type = tensor.data_type
-    value.type.tensor_type.shape.SetInParent()
+    state_type(graph.input.add(name=tensor.name), tensor)
+
+
+def state_type(value: Any, tensor: Any) -> None:
+    """State the type and shape of a TensorProto in a ValueInfoProto."""
+    kind = value.type.tensor_type
+    kind.elem_type = tensor.data_type
+    kind.shape.SetInParent()
     for dim in tensor.dims:
-        value.type.tensor_type.shape.dim.add(dim_value=dim)
+        kind.shape.dim.add(dim_value=dim)
 
 
 def names_read(nodes: Iterable[Any]) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from opset.budget import ALLOW_MORE, Budget, Exhausted
 from opset.errors import Finding, brief, printable
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
-from opset.model.graph import function_key, list_as_input, subgraphs
+from opset.model.graph import function_key, list_as_input, state_type, subgraphs
 from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex
 from opset.opsets import releases
 from opset.opsets.registry import Registry
@@ -352,15 +352,18 @@ class BodyConversion:
                 why = f"it needs the operator {key[1]}, and the model has a function of that name in its domain"
                 raise Refusal("C204", why, "rename the function")
 
-    def _initializer(self, tensor: Any, name: str) -> str:
-        """Add a constant as an initializer where the target's Constant cannot hold its type; return its name."""
+    def _initializer(self, tensor: Any, name: str) -> str | None:
+        """Add a constant as an initializer where the target's Constant cannot hold its type; return its name.
+
+        It is "" where a Constant can hold it, None where there are no initializers: in functions.
+        """
         final = self._context.opsets.get("", self._versions[""])
         element = element_name(tensor.data_type)
         if final >= 9 or element in EARLY_CONSTANT:
             return ""
         body = self._body
         if body.root.function:
-            raise Refusal("C202", f"a Constant before version 9 cannot hold {element}; functions have no initializers")
+            return None
         early = self._context.proto.ir_version < 4
         if early and body.root is not body:
             # There it had to be an input of the subgraph, and those have a meaning.
@@ -373,6 +376,9 @@ class BodyConversion:
         self._context.facts[body].add_tensor(made)
         if early:
             list_as_input(message, made)
+        for value in message.output:  # the type of a node's output is inferred, that of an initializer need not be
+            if value.name == name and not value.HasField("type"):
+                state_type(value, made)
         return name
 
     def _check_elements(self, index: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from opset.errors import LONGEST, brief, listing, printable, quoted
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_value
-from opset.model.elements import NUMBERS
+from opset.model.elements import NUMBERS, element_name
 from opset.model.index import FreshNames
 from opset.model.tensor import make_tensor
 from opset.model.types import Constant, Shape
@@ -269,7 +269,7 @@ class Builder:
         registry: Registry,
         values: ValueFacts,
         names: FreshNames,
-        const: Callable[[Any, str], str],
+        const: Callable[[Any, str], str | None],
     ) -> None:
         self._node, self._outputs = node.proto, node.outputs
         self._target, self._domain, self.version = target, target.domain, version
@@ -371,12 +371,15 @@ class Builder:
     def tensor(self, tensor: Any, name: str) -> str:
         """Return the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
 
-        It is a Constant node, or an initializer where the target's Constant cannot hold the type.
+        It is a Constant node; where the target's cannot hold the type, an initializer, or a Cast in a function.
         """
         return self._constant(_constant(tensor), name)
 
     def _constant(self, made: Any, name: str) -> str:
-        held = self._const(made.attribute[0].t, name)
+        tensor = made.attribute[0].t
+        held = self._const(tensor, name)
+        if held is None:
+            return self._cast(tensor, name)
         if not held:
             node = pb.NodeProto()
             node.CopyFrom(made)
@@ -386,6 +389,15 @@ class Builder:
             node.metadata_props.extend(self._node.metadata_props)
             self._add(node, (name,), self.opset)
         return held or name
+
+    def _cast(self, tensor: Any, name: str) -> str:
+        """Return the name of a constant of integers or bools that is written as DOUBLE, and cast."""
+        constant, element = self._values.elements(tensor), element_name(tensor.data_type)
+        if constant is None or not all(isinstance(each, int) and abs(each) <= 2**53 for each in constant.values):
+            raise Refusal("C202", f"a Constant before version 9 cannot hold {element}; functions have no initializers")
+        wide = make_tensor("", NUMBERS["double"], tensor.dims, [float(each) for each in constant.values])
+        double = self._constant(_constant(wide), self._names.fresh(f"{self._stem}__const"))
+        return str(self._make("Cast", [double], [name], "", {"to": tensor.data_type}))
 
     def copy(
         self,

@@ -177,8 +177,9 @@ def test_an_early_constant_that_becomes_an_attribute_leaves_no_input():
     assert (y.tolist(), z.tolist()) == ([[3, 2], [5, 4]], [[0, 2], [1, 2]])
 
 
-def test_an_early_function_has_no_initializers():
-    value = numpy_helper.from_array(np.array([1, 2]))
+@pytest.mark.parametrize("values", [[1, -2], [2**53, 0], [2**53 + 1, 0]])
+def test_an_early_function_has_no_initializers_and_casts_what_double_holds(values):
+    value = numpy_helper.from_array(np.array(values))
     nodes = [make_node("Constant", [], ["c"], value=value), make_node("Add", ["x", "c"], ["y"])]
     imports = [helper.make_opsetid("", 9)]
     function = helper.make_function("mine", "f", ["x"], ["y"], nodes, imports)
@@ -188,9 +189,33 @@ def test_an_early_function_has_no_initializers():
     )  # fmt: skip
     imports = [*imports, helper.make_opsetid("mine", 1)]
     model = helper.make_model(graph, opset_imports=imports, functions=[function], ir_version=8)
-    with pytest.raises(ConversionError) as caught:
-        opset.convert(model, 8)
-    assert caught.value.code == "C202"
+    if max(values) > 2**53:
+        with pytest.raises(ConversionError) as caught:
+            opset.convert(model, 8)
+        assert caught.value.code == "C202"
+        return
+    after = opset.convert(model, 8)
+    session = onnxruntime.InferenceSession(after.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert session.run(None, {"x": np.array([3, 4])})[0].tolist() == [3 + values[0], 4 + values[1]]
+
+
+def test_an_early_constant_that_a_subgraph_gives_keeps_a_type():
+    value = numpy_helper.from_array(np.array([1, 2]))
+    branches = {
+        name: helper.make_graph(
+            [make_node("Constant", [], [name], value=value)], name, [], [onnx.ValueInfoProto(name=name)]
+        )
+        for name in ("then_branch", "else_branch")
+    }
+    graph = helper.make_graph(
+        [make_node("If", ["c"], ["y"], **branches)], "g",
+        [helper.make_tensor_value_info("c", 9, [])], [helper.make_tensor_value_info("y", 7, [2])],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=8)
+    after = opset.convert(model, 8)
+    onnx.checker.check_model(after, full_check=True)
+    session = onnxruntime.InferenceSession(after.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert session.run(None, {"c": np.array(True)})[0].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("kind", ["BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT8E4M3FNUZ"])

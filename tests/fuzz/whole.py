@@ -1,7 +1,8 @@
 """Hunts wrong answers of whole models: composed of drawn nodes, converted up and down, judged by onnxruntime.
 
 `python -m tests.fuzz.whole --seed 1 --count 200 --keep DIR`. Model number 7 of seed 1 is the case `composed/1.7`, the
-same at each run. The exit status is 1 where a result is wrong or an error is not of this project.
+same at each run; `--case composed/1.7` examines it alone. The exit status is 1 where a result is wrong or an error is
+not of this project. `tests.fuzz.mutations` does the same with mutants of real models.
 """
 
 from __future__ import annotations
@@ -10,18 +11,22 @@ import argparse
 import random
 import sys
 import time
-from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
+from onnx import numpy_helper
 
 import opset
-from tests.conformance.judge import Case, Judge, Verdict, run_onnxruntime
+from tests.conformance.judge import Case, Judge, Verdict, element_types, messages, operators, opset_of, run_onnxruntime
+from tests.conformance.matrix import versions
 from tests.conformance.processes import Died, each
-from tests.fuzz.drawing.composed import OPSETS, compose
+from tests.fuzz.drawing.composed import OPSETS, Drawing, Run, compose
 
 FAULTS = ("wrong", "error")
 MEMORY = 4 << 30
@@ -44,100 +49,134 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def cases(name: str) -> list[Case]:
-    """Return the model of a name with the inputs and outputs of each run. Raises LookupError where none runs."""
-    model, feeds = compose(name, run)
-    found = []
-    for given in feeds:
+def cases(drawing: Drawing, name: str) -> list[Case]:
+    """Return the model with the inputs and outputs of each run. Raises LookupError where it does not run."""
+    found: list[Case] = []
+    for given in drawing.feeds:
         try:
-            found.append(Case(name, model, given, run(model, given), rtol=2e-3, atol=1e-4))
+            found.append(Case(name, drawing.model, given, run(drawing.model, given), atol=1e-5))
         except Exception as error:  # the second inputs need not fit
             if not found:
                 raise LookupError(f"it does not run: {error}") from None
     return found
 
 
+def nudged(value: np.ndarray) -> np.ndarray:
+    """Return floats that differ by rounding alone, and other values as they are."""
+    return (value * (1 + 1e-6)).astype(value.dtype) if value.dtype.kind == "f" else value
+
+
 def unstable(case: Case) -> bool:
-    """Whether inputs that differ by rounding alone give other outputs: then a difference says nothing."""
-    nudged = {
-        key: (value * (1 + 1e-6)).astype(value.dtype) if value.dtype.kind == "f" else value
-        for key, value in case.feeds.items()
-    }
-    return Judge(replace(case, feeds=nudged), "none", {}).runtime_before.kind != "same"
+    """Whether inputs and weights that differ by rounding alone give other outputs: then a difference says nothing."""
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    for tensor in [part for part in messages(model) if isinstance(part, onnx.TensorProto)]:
+        if tensor.data_type in (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE):
+            tensor.CopyFrom(numpy_helper.from_array(nudged(numpy_helper.to_array(tensor)), tensor.name))
+    feeds = {name: nudged(value) if isinstance(value, np.ndarray) else value for name, value in case.feeds.items()}
+    try:
+        return Judge(replace(case, expected=run(model, feeds)), "none", {}).runtime_before.kind != "same"
+    except Exception:  # sizes were computed of floats
+        return True
 
 
-def examine(name: str) -> Generator[str, None, list[Finding] | str]:
-    """Return what the conversions of a case come to, or why there is no case."""
+def doubtful(case: Case, made: onnx.ModelProto) -> str:
+    """Return why a result by onnxruntime says nothing, "" where it does."""
+    if onnx.TensorProto.STRING in element_types(made) and "Gather" in operators(made):
+        return "onnxruntime's Gather copies only the first of each row of strings"
+    return "rounding decides" if unstable(case) else ""
+
+
+def judged(drawn: Sequence[Case], target: int) -> Finding:
+    """Return what a conversion comes to."""
+    try:
+        made = opset.convert(drawn[0].model, target)
+    except opset.OpsetError as error:
+        return Finding(target, "refused", f"{error.findings[0].code}: {error.findings[0].why}")
+    except Exception as error:
+        return Finding(target, "error", repr(error))
+    for case in drawn:
+        verdict = Judge(case, "none", {}).judge(made, ("", target))
+        if verdict.kind != "same":
+            break
+    if verdict.kind == "wrong" and verdict.by == "onnxruntime" and (why := doubtful(case, made)):
+        verdict = Verdict("unjudged", verdict.by, why)
+    return Finding(target, verdict.kind, f"{verdict.by}: {verdict.why}")
+
+
+def examine(
+    name: str, draw: Callable[[str, Run], Drawing], targets: Sequence[int], count: int
+) -> Generator[str, None, list[Finding]]:
+    """Return what the conversions of a case come to, and what was tried for the drawing in vain."""
     yield "drawing"
     try:
-        drawn = cases(name)
+        drawing = draw(name, run)
+        drawn = cases(drawing, name)
     except Exception as error:
-        return repr(error)
-    rng = random.Random(f"{name} targets")
-    source = next(entry.version for entry in drawn[0].model.opset_import if entry.domain == "")
-    others = [version for version in OPSETS if version != source]
-    found = []
-    for target in sorted(rng.sample(others, 4)):
+        return [Finding(0, "undrawn", repr(error))]
+    found = [Finding(0, "dropped", why) for why in drawing.dropped]
+    others = [version for version in targets if version != opset_of(drawing.model)]
+    for target in sorted(random.Random(f"{name} targets").sample(others, min(count, len(others)))):
         yield f"to {target}"
-        try:
-            made = opset.convert(drawn[0].model, target)
-        except opset.OpsetError as error:
-            found.append(Finding(target, "refused", f"{error.findings[0].code}: {error.findings[0].why}"))
-            continue
-        except Exception as error:
-            found.append(Finding(target, "error", repr(error)))
-            continue
-        for case in drawn:
-            verdict = Judge(case, "none", {}).judge(made, ("", target))
-            if verdict.kind != "same":
-                break
-        if verdict.kind == "wrong" and verdict.by == "onnxruntime" and unstable(case):
-            verdict = Verdict("unjudged", verdict.by, "rounding decides")
-        found.append(Finding(target, verdict.kind, f"{verdict.by}: {verdict.why}"))
+        found.append(judged(drawn, target))
     return found
 
 
-def names(seed: int, count: int | None, minutes: float | None) -> Iterator[str]:
+def names(kind: str, seed: int, count: int, seconds: float | None) -> Iterator[str]:
     """Yield the names of cases."""
-    until = time.monotonic() + 60 * (minutes or 0)
-    number = 0
-    while (count is None or number < count) and (minutes is None or time.monotonic() < until):
-        yield f"composed/{seed}.{number}"
-        number += 1
+    until = time.monotonic() + (seconds or float("inf"))
+    for number in range(count):
+        if time.monotonic() >= until:
+            break
+        yield f"{kind}/{seed}.{number}"
 
 
-def keep(name: str, folder: Path) -> None:
+def keep(drawing: Drawing, name: str, folder: Path) -> None:
     """Write the model of a case."""
     folder.mkdir(parents=True, exist_ok=True)
-    onnx.save(cases(name)[0].model, folder / f"{name.replace('/', '_')}.onnx")
+    onnx.save(drawing.model, folder / f"{name.replace('/', '_')}.onnx")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the fuzzer and print what it found; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.whole", description=(__doc__ or "").split("\n")[0])
+def hunt(kind: str, draw: Callable[[str, Run], Drawing], about: str, arguments: Sequence[str] | None) -> int:
+    """Draw models, convert them and print what was found; return the exit status."""
+    parser = argparse.ArgumentParser(prog=f"python -m tests.fuzz.{about}")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=100, metavar="M", help="models (default: 100)")
-    parser.add_argument("--minutes", type=float, metavar="K", help="draw models for no longer than this")
+    parser.add_argument("--count", type=int, default=100, metavar="N", help="models (default: 100)")
+    parser.add_argument("--seconds", type=float, metavar="T", help="draw models for no longer than this")
+    parser.add_argument("--targets", type=versions, default=[*OPSETS], metavar="A-B,C", help="opsets (default: 7-26)")
+    parser.add_argument("--conversions", type=int, default=4, metavar="N", help="of each model (default: 4)")
     parser.add_argument("--case", metavar="NAME", help="examine one case alone")
+    parser.add_argument("--reasons", action="store_true", help="count the reasons of refusals and of what was dropped")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="write the models of faults here")
     parser.add_argument("-j", dest="processes", type=int, default=2, help="how many at once (default: 2)")
     options = parser.parse_args(arguments)
-    chosen = iter([options.case]) if options.case else names(options.seed, options.count, options.minutes)
+    chosen = names(kind, options.seed, options.count, options.seconds) if not options.case else iter([options.case])
     counts: Counter[str] = Counter()
-    for name, result in each(examine, chosen, options.processes, 60, MEMORY):
+    reasons: defaultdict[str, list[str]] = defaultdict(list)
+    job = partial(examine, draw=draw, targets=options.targets, count=options.conversions)
+    for name, result in each(job, chosen, options.processes, 60, MEMORY):
         if isinstance(result, Died):
-            kind = "error" if result.stage.startswith("to") else "undrawn"
-            result = [Finding(0, kind, f"{result.stage}: {result.why}")]
-        elif isinstance(result, str):
-            result = [Finding(0, "undrawn", result)]
-        counts.update(finding.kind for finding in result)
+            wrong = "error" if result.stage.startswith("to") else "undrawn"
+            result = [Finding(0, wrong, f"{result.stage}: {result.why}")]
         for finding in result:
+            counts[finding.kind] += 1
+            why = finding.why.split(":")[0] if finding.kind == "dropped" else finding.why
+            if finding.kind not in ("same", *FAULTS):
+                reasons[f"{finding.kind}: {why}"].append(f"{name} -> {finding.target}")
             if finding.kind in FAULTS or options.case:
                 print(f"{finding.kind} {name} -> {finding.target}: {finding.why}", flush=True)
-        if options.keep and any(finding.kind in FAULTS for finding in result):
-            keep(name, options.keep)
+        if options.keep and (options.case or any(finding.kind in FAULTS for finding in result)):
+            keep(draw(name, run), name, options.keep)
+    if options.reasons:
+        for reason, found in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
+            print(f"{len(found):5} {reason} ({found[0]})")
     print(", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items())))
     return int(any(counts[kind] for kind in FAULTS))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the fuzzer; return the exit status."""
+    return hunt("composed", compose, "whole", arguments)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,28 @@
-"""A short form of `python -m tests.fuzz.whole`: composed models, converted up and down."""
+"""Short forms of `python -m tests.fuzz.whole` and `tests.fuzz.mutations`: whole models, converted up and down."""
+
+from collections.abc import Callable
 
 import pytest
 
-from tests.fuzz import whole
+from tests.fuzz import mutations, whole
+from tests.fuzz.drawing.composed import OPSETS, Drawing, Run, compose
+from tests.fuzz.drawing.mutated import mutate
 
 
-@pytest.mark.parametrize("seed", [1, 3])
-def test_composed_models_compute_the_same(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert whole.main(["--seed", str(seed), "--count", "4"]) == 0, capsys.readouterr().out
-    assert " same" in capsys.readouterr().out
+@pytest.mark.parametrize(("kind", "draw", "count"), [("composed", compose, 8), ("mutated", mutate, 8)])
+def test_whole_models_compute_the_same(kind: str, draw: Callable[[str, Run], Drawing], count: int) -> None:
+    found = []
+    for number in range(count):
+        stages = whole.examine(f"{kind}/2.{number}", draw, OPSETS, 3)
+        try:
+            while True:
+                next(stages)
+        except StopIteration as end:
+            found += end.value
+    assert [finding for finding in found if finding.kind in whole.FAULTS] == []
+    assert sum(finding.kind == "same" for finding in found) > count / 2
+
+
+def test_a_case_is_examined_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert mutations.main(["--case", "mutated/1.2", "--targets", "9,21", "-j", "1"]) == 0
+    assert capsys.readouterr().out.endswith("2 same\n")

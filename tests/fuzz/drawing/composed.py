@@ -20,7 +20,7 @@ from tests.fuzz.drawing import networks, structures  # noqa: F401  (they fill DR
 from tests.fuzz.drawing.models import attribute_of
 from tests.fuzz.drawing.nodes import DRAWS, PLAIN, Argument, Draw
 
-__all__ = ["OPSETS", "Run", "compose", "function_makers"]
+__all__ = ["OPSETS", "Drawing", "Run", "compose", "free_names", "function_makers"]
 
 OPSETS = range(7, 27)
 """Those that the judging onnxruntime takes."""
@@ -33,6 +33,16 @@ SKIPPED = {
     "HannWindow", "HammingWindow", "BlackmanWindow", "AffineGrid", "Resize", "STFT", "DFT",
 }  # fmt: skip
 Run = Callable[[onnx.ModelProto, Mapping[str, Any]], list[Any]]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A model, the inputs of its runs, how it came about, and what was tried for it in vain."""
+
+    model: onnx.ModelProto
+    feeds: Sequence[Mapping[str, Any]]
+    about: str = ""
+    dropped: Sequence[str] = ()
 
 
 @functools.cache
@@ -424,8 +434,8 @@ class Composer:
             elif not made:
                 return
 
-    def build(self) -> tuple[onnx.ModelProto, list[dict[str, Any]]]:
-        """Return the model, and the inputs of one or two runs."""
+    def build(self) -> Drawing:
+        """Return the model, and the inputs of two runs."""
         self.grow(self.main, self.rng.randint(3, 8), 0)
         main = self.main
         made = [name for node in main.nodes for name in node.output if name]
@@ -452,7 +462,7 @@ class Composer:
         if self.chance(0.4):
             shaped = onnx.shape_inference.infer_shapes(model)
             model.graph.value_info.extend(shaped.graph.value_info)
-        return model, feeds
+        return Drawing(model, feeds)
 
 
 def function_makers(function: onnx.FunctionProto, rng: random.Random) -> list[AttributeProto]:
@@ -481,6 +491,6 @@ def function_makers(function: onnx.FunctionProto, rng: random.Random) -> list[At
     return stated
 
 
-def compose(name: str, run: Run) -> tuple[onnx.ModelProto, list[dict[str, Any]]]:
-    """Return the composed model of a name, and the inputs of its runs. Raises LookupError where it comes to nothing."""
+def compose(name: str, run: Run) -> Drawing:
+    """Return the composed model of a name. Raises LookupError where it comes to nothing."""
     return Composer(name, run).build()
