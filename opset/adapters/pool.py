@@ -101,13 +101,9 @@ def average_pool_19_down(op: Builder, node: Node) -> Result:
 
 def _windows(node: Node, size: int, reach: int, stride: int, begin: int, end: int) -> tuple[int, int, int]:
     """Return the padding along an axis, and the number of windows."""
-    automatic = node.attr("auto_pad")
-    if automatic in ("SAME_UPPER", "SAME_LOWER"):
-        count = -(-size // stride)
-        total = max((count - 1) * stride + reach - size, 0)
-        begin = (total + (automatic == "SAME_LOWER")) // 2
-        return begin, total - begin, count
-    if automatic == "VALID":
+    if node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
+        raise Refusal("C204", "runtimes differ in how they pad windows with gaps for 'auto_pad'", "state 'pads'")
+    if node.attr("auto_pad") == "VALID":
         begin = end = 0
     room = size + begin + end - reach
     if room < 0:

@@ -371,18 +371,13 @@ def test_what_normalisation_refuses(refused, op, version):
 
 
 @pytest.mark.parametrize(("version", "to"), [(18, 17), (21, 20), (21, 12)])
-@pytest.mark.parametrize("stated", [(0, 4, 3), ("N", 4, 3), ("N", 4, "W")])
-@pytest.mark.parametrize("shape", [(0, 4, 3), (2, 4, 3)])
-def test_groups_of_an_empty_batch(check, version, to, stated, shape):
-    if stated[0] == 0 and shape[0]:
-        pytest.skip("another batch than the stated one")
-    x = RNG.random(shape, np.float32)
+@pytest.mark.parametrize(
+    ("stated", "batches"), [((0, 4, 3), [0]), (("N", 4, 3), [0, 2]), (("N", 4, "W"), [0, 2])], ids=str
+)
+def test_groups_of_an_empty_batch(check, version, to, stated, batches):
     weights = {name: RNG.random(2 if version == 18 else 4, np.float32) for name in "sb"}
     group = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2)
-    more = {} if shape[0] else {"judge": evaluated}
-    check(group, version, to, {"x": x}, weights, shapes={"x": stated}, rtol=1e-5, atol=1e-6, **more)
-
-
-def evaluated(model, feeds):
-    """Return the outputs by this project's evaluator: those of empty tensors, on which others stumble."""
-    return opset.ReferenceEvaluator(model).run(None, feeds)
+    for batch in batches:
+        x = RNG.random((batch, 4, 3), np.float32)
+        expect = None if batch else [x]
+        check(group, version, to, {"x": x}, weights, shapes={"x": stated}, rtol=1e-5, atol=1e-6, expect=expect)
