@@ -124,7 +124,7 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         return _written_out(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
         raise Refusal("C204", f"mode {printable(mode)} with coordinates {printable(coordinates)} has no equivalent")
-    if mode == "nearest" and not known:
+    if mode == "nearest" and not known and (sized or given is None):
         return _gathered(op, node)
     scales = _exact_scales(node, bool(sized))
     same = coordinates == "asymmetric" if mode == "linear" else all(_same_nearest(node, scale) for scale in scales)
@@ -133,6 +133,8 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         return op.copy(node, inputs=[node.input(X), constants], drop=SINCE_11)
     if mode == "linear":
         return _written_out(op, node)
+    if not known:
+        return _gathered(op, node)
     if coordinates == "tf_half_pixel_for_nn":
         raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
     if len(scales) != node.need_rank(X):
@@ -144,6 +146,11 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         if indices != tuple(range(size)):
             y = op.Gather(y, op.const(indices), axis=axis)
     return y
+
+
+def _halves_are_exact(node: Node) -> bool:
+    """Whether scales alone show that a coordinate is half between two elements, or far from it."""
+    return not node.input(SIZES) and all(_exact(Fraction(scale)) for scale in _scales(node.need_constant(SCALES)))
 
 
 def _is_known(node: Node, sized: bool) -> bool:
@@ -159,8 +166,8 @@ def _gathered(op: Builder, node: Node) -> Result:
     coordinates, rounding = node.attr("coordinate_transformation_mode"), node.attr("nearest_mode")
     if coordinates == "tf_half_pixel_for_nn":
         raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
-    if rounding in ROUNDING and coordinates != "align_corners":
-        # onnxruntime rounds some coordinates just below a half up; only known sizes show whether there are any.
+    if rounding in ROUNDING and coordinates != "align_corners" and not _halves_are_exact(node):
+        # onnxruntime takes coordinates next to a half for one; only known sizes show whether there are any.
         node.need_constant(SIZES if node.input(SIZES) else SCALES)
         raise Refusal(
             "C207",
@@ -316,7 +323,8 @@ def _same_nearest(node: Node, scale: Fraction) -> bool:
     if coordinates == "asymmetric":
         # Where each coordinate is an integer, nothing is rounded.
         whole = scale.numerator == 1 and scale.denominator.bit_count() == 1
-        return whole or (rounding == "floor" and scale >= 1) or (rounding == "ceil" and scale <= 1)
+        halved = scale == 2 and rounding == "round_prefer_floor"
+        return whole or halved or (rounding == "floor" and scale >= 1) or (rounding == "ceil" and scale <= 1)
     if scale.denominator != 1 or not scale:
         return False
     if coordinates in ("half_pixel", "pytorch_half_pixel"):

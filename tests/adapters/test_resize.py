@@ -201,13 +201,28 @@ def test_nearest_elements_by_scales_at_run_time(converted, refused, evaluate, co
     # An axis that grows may keep its size, and then runtimes copy it.
     below = resize(["x", "r", "s"], **how | {"nearest_mode": "floor"})
     refused(below, 11, 10, {"x": x, "s": floats(1, 2)}, "C205", {"r": NOTHING})
-    for scale, code in ((0.7, None), (2.5, None), (1.1, "C207")):
+    # Version 10 has the nearest element below of these coordinates.
+    for scale, code in ((0.7, None), (2.5, None), (1.1, None if coordinates == "asymmetric" else "C207")):
         constants = {"r": NOTHING, "s": floats(1, scale)}
         if code:
             refused(below, 11, 10, {"x": x}, code, constants, shapes={"x": [2, "n"]})
         else:
             old, new = (converted(below, 11, to, {"x": x}, constants, **unknown) for to in (11, 10))
             np.testing.assert_array_equal(evaluate(old, {"x": x})[0], evaluate(new, {"x": x})[0])
+
+
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "pytorch_half_pixel", "asymmetric"])
+@pytest.mark.parametrize("scale", [2, 3, 4, 0.5, 0.25])
+def test_rounding_by_scales_that_make_exact_halves(converted, evaluate, coordinates, rounding, scale):
+    node = resize(["x", "", "s"], coordinate_transformation_mode=coordinates, nearest_mode=rounding)
+    feeds, unknown = {"x": np.ones((2, 7), np.float32)}, {"shapes": {"x": [2, "n"], "y": None}}
+    old, new = (converted(node, 13, to, feeds, {"s": floats(1, scale)}, **unknown) for to in (13, 10))
+    if scale == 2 and coordinates == "asymmetric" and rounding == "round_prefer_floor":
+        assert converted(new.graph.node, 10, 9, feeds, {"s": floats(1, scale)}).graph.node[-1].op_type == "Upsample"
+    for size in (4, 5, 7, 12, 17):
+        x = np.arange(2 * size, dtype=np.float32).reshape(2, size)
+        np.testing.assert_array_equal(evaluate(old, {"x": x})[0], evaluate(new, {"x": x})[0])
 
 
 @pytest.mark.parametrize("coordinates", [*COORDINATES, "tf_crop_and_resize"])
