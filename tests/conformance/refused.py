@@ -13,11 +13,17 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from opset.opsets.registry import default_registry
 from tests.conformance.matrix import Outcome, ranges
 
-QUOTED = re.compile(r"'[^']*'")
+QUOTED = re.compile(r"'([^']*)'")
+VALUE = re.compile(r" \('[^']*'\)")
+TYPES = re.compile(r": \w+ \d+ (takes|has) .*")
+NO_TYPE = re.compile(r"there is no element type (\w+) at opset \d+; it came with (\d+)")
 WHY = re.compile(r"^  why +(.*)$", re.MULTILINE)
 HEAD = """# What is refused
 
@@ -29,27 +35,61 @@ cases with shapes, axes and sizes as initializers, as exporters write them, wher
 |---|---|---|---|---|---|
 {totals}
 
-The table below has what is refused of the cases as they are, on the way to older opsets: an operator, the targets, how
-many cases and conversions, and the reason. A conversion may have several. The page is written by
-`python -m tests.conformance.refused`.
+The tables below have what is refused of the cases as they are, on the way to older opsets, by operator and reason. A
+conversion may have several reasons. The page is written by `python -m tests.conformance.refused`.
+
+## Element types
+
+Models with an element type that came after the target. Another type in its place would round or wrap differently.
+
+| element type | came with | targets | cases | conversions | operators |
+|---|---|---|---|---|---|
+{types}
+
+## Operators
 
 | operator | targets | cases | conversions | code | reason |
 |---|---|---|---|---|---|"""
+Refused = tuple[str, int]
+"""The case and the target of a conversion."""
 
 
 def page(plain: Sequence[Outcome], baked: Sequence[Outcome]) -> Iterator[str]:
     """Yield the lines of the page in Markdown, most refusals first."""
-    versions = [o.to[1] for o in plain]
-    totals = "\n".join([*total("as they are", plain), *total("constant", baked)])
-    cases = len({o.case for o in plain})
-    yield HEAD.format(cases=cases, lowest=min(versions), highest=max(versions), totals=totals)
-    found: dict[tuple[str, str, str], set[tuple[str, int]]] = defaultdict(set)
+    types: dict[tuple[str, str], set[Refused]] = defaultdict(set)
+    operators: dict[tuple[str, str], set[str]] = defaultdict(set)
+    others: dict[tuple[str, str, str], set[Refused]] = defaultdict(set)
     for outcome in plain:
+        where = outcome.case, outcome.to[1]
         for code, operator, message in outcome.reasons if outcome.kind == "refused" else ():
-            found[operator, code, reason(message)].add((outcome.case, outcome.to[1]))
-    for (operator, code, why), places in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
-        count = len({case for case, _ in places})
-        yield f"| {operator} | {ranges(to for _, to in places)} | {count} | {len(places)} | {code} | {why} |"
+            why = WHY.search(message)
+            text = why.group(1) if why else message.split("\n")[0]
+            if missing := NO_TYPE.search(text):
+                types[missing.group(1, 2)].add(where)
+                operators[missing.group(1, 2)].add(operator)
+            else:
+                others[operator, code, reason(operator, text)].add(where)
+    rows = [
+        f"| {element} | {since} | {counts(places)} | {', '.join(sorted(operators[element, since]))} |"
+        for (element, since), places in most_first(types)
+    ]
+    versions = [o.to[1] for o in plain]
+    yield HEAD.format(
+        cases=len({o.case for o in plain}), lowest=min(versions), highest=max(versions),
+        totals="\n".join([*total("as they are", plain), *total("constant", baked)]), types="\n".join(rows),
+    )  # fmt: skip
+    for (operator, code, text), places in most_first(others):
+        yield f"| {operator} | {counts(places)} | {code} | {text} |"
+
+
+def most_first(found: dict[Any, set[Refused]]) -> list[tuple[Any, set[Refused]]]:
+    """Return what was refused, by the number of conversions."""
+    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+
+
+def counts(places: set[Refused]) -> str:
+    """Return the cells for the targets, the number of cases and that of conversions."""
+    return f"{ranges(to for _, to in places)} | {len({case for case, _ in places})} | {len(places)}"
 
 
 def total(what: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -62,10 +102,21 @@ def total(what: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield f"| {what} | {direction} | {len(rows):,} | {same:,} ({share:.1f} %) | {refused:,} | {wrong:,} |"
 
 
-def reason(message: str) -> str:
-    """Return why something is refused, without the names of one model."""
-    why = WHY.search(message)
-    return QUOTED.sub("'…'", why.group(1) if why else message.split("\n")[0]).replace("|", "\\|")
+@cache
+def own_names(operator: str) -> frozenset[str]:
+    """Return the names of attributes, inputs and outputs that any version of an operator has."""
+    return frozenset(
+        name
+        for schema in default_registry().versions(operator)
+        for name in (*schema.attributes, *(each.name for each in (*schema.inputs, *schema.outputs)))
+    )
+
+
+def reason(operator: str, why: str) -> str:
+    """Return why something is refused, without what differs by model and by target."""
+    why = TYPES.sub("", VALUE.sub("", why))
+    known = own_names(operator)
+    return QUOTED.sub(lambda name: name[0] if name[1] in known else "'…'", why).replace("|", "\\|")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
