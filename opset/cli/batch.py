@@ -7,15 +7,17 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import click
 
+from opset.budget import Limits
 from opset.cli import output, signals
-from opset.cli.configuration import schemas_option
-from opset.cli.inputs import STREAM, Input, Output
+from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
+from opset.cli.inputs import STREAM, Input, Output, expand, output_for
+from opset.cli.limits import limits_options
 from opset.errors import Collected, Finding, OpsetError, UsageError
 from opset.model import Model, load, write_stream
 from opset.model.container import load_file, load_text
@@ -27,10 +29,56 @@ Work = Callable[[Input], dict[str, Any]]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+class Call(NamedTuple):
+    """What the options of `writing` say, and what follows from the inputs.
+
+    `alone` is whether there is one model, `output` where the results go, None where none is written.
+    """
+
+    known: Folders
+    limits: Limits
+    given: str | None
+    in_place: bool
+    force: bool
+    external: str
+    roots: tuple[Path, ...]
+    jobs: int
+    quiet: bool
+    form: str
+    alone: bool = False
+    output: Output | None = None
+
+    def save(self, made: Model, model: Input, suffix: str, notes: list[str]) -> str:
+        """Write the result for a model; return the path, "-" for stdout."""
+        assert self.output is not None
+        return save(made, model, suffix, self.output, self.roots, self.external, self.force, notes)
+
+    def keeps(self, changed: bool) -> bool:
+        """Whether a result that is as it was would be written over itself."""
+        in_place = self.output is not None and self.output.in_place
+        return in_place and not changed and self.external in ("auto", "keep")
+
+
+class Verb(NamedTuple):
+    """A verb that works on many models.
+
+    `words` are what a summary says for each status, `undone` what is reported as not done when a process died,
+    `files` the names of Python files beside operator YAML that it may run.
+    """
+
+    words: Mapping[str, str]
+    undone: str
+    files: tuple[str, ...]
+
 
 def writing(where: str) -> Callable[[Command], Command]:
-    """Return the options of a verb that writes models; `where` is the help of -o."""
+    """Return the options of a verb that writes models, which takes them as `call`; `where` is the help of -o.
+
+    What is wrong with folders of operator YAML is raised there once, before any model.
+    """
     options = (
+        hooks_option,
+        limits_options,
         click.option("-o", "--output", "given", metavar="FILE|DIR|-", help=where),
         click.option("--in-place", is_flag=True, help="Put the result in the input's place."),
         click.option("--force", is_flag=True, help="Overwrite an output that exists."),
@@ -45,21 +93,60 @@ def writing(where: str) -> Callable[[Command], Command]:
         output.format_option,
     )  # fmt: skip
 
-    def decorate(command: Command) -> Command:
+    def decorate(command: Command) -> Any:
+        @wraps(command)
+        def called(folders: tuple[Path, ...], allow_hooks: bool | None, **values: Any) -> Any:
+            known = folders_for(folders, allow_hooks)
+            known.registry()
+            own = {name: values.pop(name) for name in Call._fields if name in values}
+            return command(call=Call(known, **own), **values)
+
         for option in reversed(options):
-            command = option(command)
-        return command
+            called = option(called)
+        return called
 
     return decorate
 
 
-def reports_of(
+def run(
+    inputs: tuple[str, ...], call: Call, verb: Verb, work: Callable[..., dict[str, Any]], settings: Any,
+    write: Callable[[dict[str, Any], IO[str], bool], None], *, writes: bool = True,
+) -> int:  # fmt: skip
+    """Work on the models of a verb, report, and return the exit status.
+
+    `work` takes one model, `settings`, the call, and the registry as keywords. `write` writes a report as text: to a
+    stream, and whether quietly. Without `writes`, the report goes to stdout, as no model does.
+    """
+    given = call.in_place or call.given is not None
+    models = expand(inputs, products=given)
+    where = output_for(call.given, call.in_place, models) if writes or given else None
+    if where is not None and writes:
+        refuse_terminal(where)
+    call = call._replace(alone=len(models) == 1, output=where if writes else None)
+    # The report goes where the model does not.
+    stream = sys.stderr if call.output is not None and call.output.stream else sys.stdout
+
+    def show(data: dict[str, Any]) -> None:
+        if call.form == "text":
+            write(data, stream, call.quiet)
+        elif call.quiet and data["errors"]:
+            output.write_errors(output.findings_of(data))
+
+    notes = call.known.note_left_out(call.quiet, *verb.files)
+    reports = _reports(models, partial(_start, work, settings, call), call.jobs, verb.undone, show)
+    return _conclude(reports, verb.words, call.form, call.quiet, stream, notes)
+
+
+def _start(work: Callable[..., dict[str, Any]], settings: Any, call: Call) -> Work:
+    return partial(work, settings=settings, call=call, registry=call.known.registry())
+
+
+def _reports(
     models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str, show: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
     """Return the report of every model, and show each as soon as it is complete.
 
-    `start` returns the function that works on one model; each process calls it once. `undone` is what is reported as
-    not done when a process died.
+    `start` returns the function that works on one model; each process calls it once.
     """
     found: list[dict[str, Any]] = []
     jobs = min(jobs, len(models)) if all(each.path != STREAM for each in models) else 1  # other processes have no stdin
@@ -123,9 +210,9 @@ def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> d
     }
 
 
-def conclude(
+def _conclude(
     reports: Sequence[dict[str, Any]], words: Mapping[str, str], form: str, quiet: bool, stream: IO[str],
-    notes: Sequence[str] = (),
+    notes: Sequence[str],
 ) -> int:  # fmt: skip
     """Write the summary of all reports, in `words` for each status, or the reports as JSON; return the exit status.
 

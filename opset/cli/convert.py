@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from opset.budget import Limits
 from opset.cli import output
-from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
-from opset.cli.configuration import Folders, folders_for, hooks_option
-from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, freeze_option, output_for, suffix
-from opset.cli.limits import limits_options
+from opset.cli.batch import Call, Verb, opened, run, writing
+from opset.cli.inputs import STREAM, Input, dims_option, freeze_option, suffix
 from opset.errors import printable
 from opset.model.external import odd_keys
 from opset.opsets.registry import Registry
@@ -30,6 +25,7 @@ WORDS = {
     "refused": "refused",
     "failed": "failed",
 }
+VERB = Verb(WORDS, "the model was not converted", ("adapters.py", "inference.py"))
 
 
 class Settings(NamedTuple):
@@ -38,14 +34,7 @@ class Settings(NamedTuple):
     target: Target
     dims: dict[str, int]
     freeze: tuple[str, ...]
-    limits: Limits
-    external: str
-    roots: tuple[Path, ...]
     plan_only: bool
-    force: bool
-    form: str
-    quiet: bool
-    output: Output = Output()
 
 
 @click.command(no_args_is_help=True)
@@ -57,14 +46,10 @@ class Settings(NamedTuple):
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @dims_option
 @freeze_option
-@hooks_option
-@limits_options
 @writing("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...], to: tuple[str, ...], release: str | None, runtime: str | None, ir_version: int | None,
-    dims: dict[str, int], freeze: tuple[str, ...], limits: Limits, given: str | None, in_place: bool, force: bool,
-    plan_only: bool, external: str, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool | None,
-    jobs: int, quiet: bool, form: str,
+    dims: dict[str, int], freeze: tuple[str, ...], plan_only: bool, call: Call,
 ) -> int:  # fmt: skip
     """Convert models to other operator set versions, all or nothing.
 
@@ -72,64 +57,41 @@ def command(
     beside the input as <name>-opset<version>.onnx unless -o or --in-place says otherwise. A model that cannot be
     converted without losing meaning is refused with every node that stands in the way, and nothing is written.
     """
-    known = folders_for(folders, allow_hooks)
-    registry = known.registry()
     target = target_of(
-        parse_versions(to) if to else None, release=release, runtime=runtime, ir_version=ir_version, registry=registry
-    )
-    settings = Settings(target, dims, freeze, limits, external, roots, plan_only, force, form, quiet)
-    return run(inputs, settings, known, given, in_place, jobs)
+        parse_versions(to) if to else None, release=release, runtime=runtime, ir_version=ir_version,
+        registry=call.known.registry(),
+    )  # fmt: skip
+    return convert_all(inputs, call, Settings(target, dims, freeze, plan_only))
 
 
-def run(
-    inputs: tuple[str, ...], settings: Settings, known: Folders, given: str | None, in_place: bool, jobs: int
-) -> int:
-    """Convert the inputs of a verb, report, and return the exit status."""
-    quiet, form, plan_only = settings.quiet, settings.form, settings.plan_only
-    models = expand(inputs, products=in_place or given is not None)
-    where = output_for(given, in_place, models)
-    if not plan_only:
-        refuse_terminal(where)
-    settings = settings._replace(output=where)
-    # The report goes where the model does not.
-    stream = sys.stderr if where.stream and not plan_only else sys.stdout
+def convert_all(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
+    """Convert the models that a verb is given, report, and return the exit status."""
+    plan_only = settings.plan_only
 
-    def show(data: dict[str, Any]) -> None:
-        if form == "text":
-            _write(data, stream, quiet, plan_only)
-        elif quiet and data["errors"]:
-            output.write_errors(output.findings_of(data))
+    def write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
+        _write(data, stream, quiet, plan_only)
 
-    notes = known.note_left_out(quiet, "adapters.py", "inference.py")
-    reports = reports_of(models, partial(_start, settings, known), jobs, "the model was not converted", show)
-    return conclude(reports, WORDS, form, quiet, stream, notes)
+    return run(inputs, call, VERB, _convert, settings, write, writes=not plan_only)
 
 
-def _start(settings: Settings, folders: Folders) -> Work:
-    return partial(_convert, settings=settings, registry=folders.registry())
-
-
-def _convert(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
-    loaded = opened(model, settings.roots)
-    made = converted(loaded, settings.target, registry, settings.dims, settings.limits, settings.freeze)
+def _convert(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+    loaded = opened(model, call.roots)
+    made = converted(loaded, settings.target, registry, settings.dims, call.limits, settings.freeze)
     made.refusals = made.refusals.in_file(model.path)
     odd = odd_keys(loaded.proto)
     made.notes += [f"{each.place}: {each.why} (opset explain {each.code})" for each in odd]
     made.notes += [f"{odd.omitted:,} more tensors have such keys"] if odd.omitted else []
-    data = {"input": model.path, "output": None, **report.conversion_data(made, places=settings.form == "json")}
+    data = {"input": model.path, "output": None, **report.conversion_data(made, places=call.form == "json")}
     if made.model is None:
         return {**data, "status": "refused", "exit_status": 1}
     if settings.plan_only:
         return {**data, "status": "planned" if made.changes else "unchanged", "exit_status": 0}
     status = "converted" if made.changes else "unchanged"
-    if settings.output.in_place and not made.changes and settings.external in ("auto", "keep"):
+    if call.keeps(bool(made.changes)):
         return {**data, "status": status, "exit_status": 0}
     reached = {domain: made.target.get(domain, version) for domain, version in settings.target.opsets.items()}
     name = suffix(reached) if reached else LOWERED
-    path = save(
-        made.model, model, name, settings.output, settings.roots, settings.external, settings.force,
-        data["notes"],
-    )  # fmt: skip
+    path = call.save(made.model, model, name, data["notes"])
     return {**data, "output": path, "status": status, "exit_status": 0}
 
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import click
 
-from opset.budget import ALLOW_MORE, Limits
+from opset.budget import ALLOW_MORE
 from opset.cli import output
-from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
-from opset.cli.configuration import Folders, folders_for, hooks_option
-from opset.cli.inputs import STREAM, Input, Output, dims_option, expand, freeze_option, output_for
-from opset.cli.limits import limits_options
+from opset.cli.batch import Call, Verb, opened, run, writing
+from opset.cli.inputs import STREAM, Input, dims_option, freeze_option
 from opset.errors import LONGEST, Collected, brief, listing, printable, quoted
 from opset.inference.result import Inference, infer
 from opset.inference.types import Type
@@ -28,6 +24,7 @@ from opset.text import columns, styled
 
 SUFFIX = "inferred"
 WORDS = {"inferred": "inferred", "contradicted": "with contradictions", "failed": "failed"}
+VERB = Verb(WORDS, "the model was not read", ("inference.py",))
 FEW = 10
 """Number of nodes with gaps that are reported without --report."""
 
@@ -36,18 +33,12 @@ FEW = 10
 class Settings:
     """The settings for every model."""
 
-    output: Output | None
     dims: dict[str, int]
     freeze: tuple[str, ...]
     overwrite: bool
     strict: bool
     check_types: bool
     report: bool
-    external: str
-    roots: tuple[Path, ...]
-    force: bool
-    limits: Limits
-    progress: bool
 
 
 @click.command(no_args_is_help=True)
@@ -58,63 +49,40 @@ class Settings:
 @click.option("--check-types", is_flag=True, help="Check inputs of nodes against the types that operators accept.")
 @click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
 @click.option("--strict", is_flag=True, help="Write nothing if anything contradicts.")
-@hooks_option
-@limits_options
 @writing("Write the model with value_info to this path.")
-def command(
-    inputs: tuple[str, ...], dims: dict[str, int], freeze: tuple[str, ...], given: str | None, in_place: bool,
-    folders: tuple[Path, ...], allow_hooks: bool | None, jobs: int, quiet: bool, form: str, **asked: Any,
-) -> int:  # fmt: skip
+def command(inputs: tuple[str, ...], call: Call, **asked: Any) -> int:
     """Infer the types and shapes of a model's values.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. Nothing is written
     without -o or --in-place. The exit status is 1 if a type that the model states contradicts the
     inferred one, or if a node does not fit its operator.
     """
-    known = folders_for(folders, allow_hooks)
-    known.registry()  # what is wrong with the folders is reported once, before any model
-    models = expand(inputs, products=in_place or given is not None)
-    where = output_for(given, in_place, models) if in_place or given is not None else None
-    if where is not None:
-        refuse_terminal(where)
-    stream = sys.stderr if where is not None and where.stream else sys.stdout
-    progress = len(models) == 1 and sys.stderr.isatty() and not quiet
-    settings = Settings(where, dims, freeze, **asked, progress=progress)
+    settings = Settings(**asked)
 
-    def show(data: dict[str, Any]) -> None:
-        if form == "text":
-            _write(data, stream, quiet, settings.report)
-        elif quiet and data["errors"]:
-            output.write_errors(output.findings_of(data))
+    def write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
+        _write(data, stream, quiet, settings.report)
 
-    notes = known.note_left_out(quiet, "inference.py")
-    reports = reports_of(models, partial(_start, settings, known), jobs, "the model was not read", show)
-    return conclude(reports, WORDS, form, quiet, stream, notes)
+    writes = call.in_place or call.given is not None
+    return run(inputs, call, VERB, _infer, settings, write, writes=writes)
 
 
-def _start(settings: Settings, folders: Folders) -> Work:
-    return partial(_infer, settings=settings, registry=folders.registry())
-
-
-def _infer(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
-    loaded = opened(model, settings.roots)
+def _infer(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+    loaded = opened(model, call.roots)
     found = infer(
         loaded, dims=settings.dims, check_type=settings.check_types, overwrite=settings.overwrite,
-        schemas=registry, limits=settings.limits, freeze=settings.freeze,
-        progress=_progress() if settings.progress else None,
+        schemas=registry, limits=call.limits, freeze=settings.freeze,
+        progress=_progress() if call.alone and not call.quiet and sys.stderr.isatty() else None,
     )  # fmt: skip
     findings = Collected(found.findings, found.omitted).in_file(model.path)
     data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": [*found.notes]}
     if found.stopped:
         data["notes"].append(f"inference stopped at {found.stopped}; {ALLOW_MORE}")
     data |= output.findings_data(findings)
-    if settings.output is not None and not (settings.strict and findings):
+    if call.output is not None and not (settings.strict and findings):
         made = found.written(settings.overwrite)
         if found.left_out:
             data["notes"].append(f"{found.left_out:,} types are not written: together they are too large")
-        data["output"] = save(
-            made, model, SUFFIX, settings.output, settings.roots, settings.external, settings.force, data["notes"]
-        )
+        data["output"] = call.save(made, model, SUFFIX, data["notes"])
     return {**data, "status": "contradicted" if findings else "inferred", "exit_status": int(bool(findings))}
 
 

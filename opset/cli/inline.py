@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from opset.budget import Limits
 from opset.cli import output
-from opset.cli.batch import Work, conclude, opened, refuse_terminal, reports_of, save, writing
-from opset.cli.configuration import Folders, folders_for, hooks_option
-from opset.cli.inputs import STREAM, Input, Output, expand, output_for
-from opset.cli.limits import limits_options
+from opset.cli.batch import Call, Verb, opened, run, writing
+from opset.cli.inputs import STREAM, Input
 from opset.errors import SHOWN, brief, printable
 from opset.model.index import FunctionKey
 from opset.opsets.registry import Registry
@@ -24,6 +19,7 @@ from opset.version_converter.inlining import inlined
 
 SUFFIX = "inlined"
 WORDS = {"inlined": "inlined", "unchanged": "without such functions", "refused": "refused", "failed": "failed"}
+VERB = Verb(WORDS, "the model was not inlined", ("adapters.py", "inference.py"))
 
 
 class Settings(NamedTuple):
@@ -31,25 +27,14 @@ class Settings(NamedTuple):
 
     only: tuple[str, ...]
     exclude: tuple[str, ...]
-    output: Output
-    external: str
-    roots: tuple[Path, ...]
-    force: bool
-    limits: Limits
 
 
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--only", multiple=True, metavar="NAME", help="Inline this function alone. Repeatable.")
 @click.option("--except", "exclude", multiple=True, metavar="NAME", help="Leave this function as it is. Repeatable.")
-@hooks_option
-@limits_options
 @writing("Output file or folder; by default beside the input.")
-def command(
-    inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, ...], limits: Limits, given: str | None,
-    in_place: bool, force: bool, external: str, roots: tuple[Path, ...], folders: tuple[Path, ...],
-    allow_hooks: bool | None, jobs: int, quiet: bool, form: str,
-) -> int:  # fmt: skip
+def command(inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, ...], call: Call) -> int:
     """Put the nodes of a model's functions in place of the nodes that call them.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
@@ -57,33 +42,12 @@ def command(
     without its domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. --only takes operators,
     too: Gelu. A function that nothing calls any more is removed.
     """
-    known = folders_for(folders, allow_hooks)
-    known.registry()  # what is wrong with the folders is reported once, before any model
-    models = expand(inputs, products=in_place or given is not None)
-    where = output_for(given, in_place, models)
-    refuse_terminal(where)
-    settings = Settings(only, exclude, where, external, roots, force, limits)
-    # The report goes where the model does not.
-    stream = sys.stderr if where.stream else sys.stdout
-
-    def show(data: dict[str, Any]) -> None:
-        if form == "text":
-            _write(data, stream, quiet)
-        elif quiet and data["errors"]:
-            output.write_errors(output.findings_of(data))
-
-    notes = known.note_left_out(quiet, "adapters.py", "inference.py")
-    reports = reports_of(models, partial(_start, settings, known), jobs, "the model was not inlined", show)
-    return conclude(reports, WORDS, form, quiet, stream, notes)
+    return run(inputs, call, VERB, _inline, Settings(only, exclude), _write)
 
 
-def _start(settings: Settings, folders: Folders) -> Work:
-    return partial(_inline, settings=settings, registry=folders.registry())
-
-
-def _inline(model: Input, settings: Settings, registry: Registry) -> dict[str, Any]:
-    loaded = opened(model, settings.roots)
-    made = inlined(loaded, settings.only or None, settings.exclude, registry, settings.limits)
+def _inline(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+    loaded = opened(model, call.roots)
+    made = inlined(loaded, settings.only or None, settings.exclude, registry, call.limits)
     findings = made.refusals.in_file(model.path)
     data = {
         "input": model.path, "output": None,
@@ -93,10 +57,8 @@ def _inline(model: Input, settings: Settings, registry: Registry) -> dict[str, A
     if made.model is None:
         return {**data, "status": "refused", "exit_status": 1}
     status = "inlined" if made.changes else "unchanged"
-    if not (settings.output.in_place and not made.changes and settings.external in ("auto", "keep")):
-        data["output"] = save(
-            made.model, model, SUFFIX, settings.output, settings.roots, settings.external, settings.force, made.notes
-        )
+    if not call.keeps(bool(made.changes)):
+        data["output"] = call.save(made.model, model, SUFFIX, made.notes)
     return {**data, "status": status, "exit_status": 0}
 
 
