@@ -62,8 +62,7 @@ def plan(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    conversion = converted(loaded, target, registry, dims, limits, freeze)
+    conversion = _conversion(model, target, registry, dims, freeze, allow_external_roots, limits)
     conversion.model = None
     return conversion
 
@@ -95,11 +94,7 @@ def convert(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    conversion = converted(loaded, target, registry, dims, limits, freeze)
-    if conversion.model is None:
-        raise ConversionError(conversion.refusals)
-    return conversion.model.as_given()
+    return _result(_conversion(model, target, registry, dims, freeze, allow_external_roots, limits))
 
 
 def lower(
@@ -119,8 +114,19 @@ def lower(
     """
     registry = registry_with(schemas)
     target = without(operators, registry)
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    conversion = converted(loaded, target, registry, dims, limits, freeze)
+    return _result(_conversion(model, target, registry, dims, freeze, allow_external_roots, limits))
+
+
+def _conversion(
+    model: Any, target: Target, registry: Registry, dims: Mapping[str, int] | None, freeze: Freeze,
+    roots: Iterable[str | Path], limits: Limits | None,
+) -> Conversion:  # fmt: skip
+    loaded = load(model, allow_external_roots=tuple(roots))
+    return converted(loaded, target, registry, dims, limits, freeze)
+
+
+def _result(conversion: Conversion) -> Any:
+    """Return the converted model, of the kind that was given. Raises ConversionError with all refusals."""
     if conversion.model is None:
         raise ConversionError(conversion.refusals)
     return conversion.model.as_given()
