@@ -361,8 +361,12 @@ def _mean(op: Builder, x: str, axes: list[int]) -> str:
 
 
 def _deviation(op: Builder, node: Node, centred: str, axes: list[int], element: str) -> str:
-    """Return the root of the mean of squares and `epsilon`."""
-    return op.Sqrt(op.Add(_mean(op, op.Mul(centred, centred), axes), op.const(node.attr("epsilon"), element, [])))
+    """Return the root of the mean of squares and `epsilon`.
+
+    With a power for the squares, onnxruntime knows the whole formula, and runs its kernel of the operator for it.
+    """
+    squares = op.Pow(centred, op.const(2.0, element, []))
+    return op.Sqrt(op.Add(_mean(op, squares, axes), op.const(node.attr("epsilon"), element, [])))
 
 
 def _affine(op: Builder, y: str, scale: str, bias: str, element: str) -> str:

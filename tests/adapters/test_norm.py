@@ -2,6 +2,7 @@
 
 import ml_dtypes
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
@@ -318,7 +319,7 @@ def test_groups_with_their_own_scales(check, dtype, shape):
 def test_layer_normalization_in_float16_rounds_once(check, own, bias, stash):
     x = (RNG.random((2, 3, 40)) * 8 - 4).astype(np.float16)
     weights = {name: (RNG.random(40) * 3 - 1.5).astype(np.float16) for name in ("sb" if bias else "s")}
-    made = node("LayerNormalization", ["x", *weights], ["y"], stash_type=stash)
+    made = node("LayerNormalization", ["x", *weights], ["y"])
     expect = own(made, 17, {"x": x, **weights})
     for to in (16, 9):
         check(made, 17, to, {"x": x}, weights, expect=expect, rtol=1e-3, atol=1e-6 if stash == 1 else 1e-2)
@@ -381,3 +382,18 @@ def test_groups_of_an_empty_batch(check, version, to, stated, batches):
         x = RNG.random((batch, 4, 3), np.float32)
         expect = None if batch else [x]
         check(group, version, to, {"x": x}, weights, shapes={"x": stated}, rtol=1e-5, atol=1e-6, expect=expect)
+
+
+@pytest.mark.parametrize(("op", "version"), [("LayerNormalization", 17), ("RMSNormalization", 23)])
+@pytest.mark.parametrize("to", [16, 9, 7])
+def test_onnxruntime_fuses_the_formula(build, op, version, to):
+    """Then it computes the same as before to the last bit, and as fast."""
+    x, weights = RNG.standard_normal((4, 32)).astype(np.float32), {"s": RNG.random(32, np.float32)}
+    if op == "LayerNormalization":
+        weights["b"] = RNG.random(32, np.float32)
+    before = build(node(op, ["x", *weights], ["y"]), version, {"x": x}, weights)
+    results = [
+        onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x})
+        for model in (before, opset.convert(before, to))
+    ]
+    np.testing.assert_array_equal(*results)

@@ -150,9 +150,9 @@ def _normal(x: Array, axes: tuple[int, ...], epsilon: float, context: KernelCont
     reserve_reduced(x, axes, context)
     mean = x.mean(axes, keepdims=True)
     y = x - mean
-    inverse = 1 / np.sqrt(np.square(y).mean(axes, keepdims=True) + epsilon)
-    y *= inverse
-    return y, mean, inverse
+    deviation = np.sqrt(np.square(y).mean(axes, keepdims=True) + epsilon)
+    y /= deviation
+    return y, mean, 1 / deviation
 
 
 @kernel("GroupNormalization", since=21)
