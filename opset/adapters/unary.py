@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from opset.adapters.shared import (
     INTEGERS,
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
+    cast,
     float16,
     float32,
     nearest,
+    working,
 )
 from opset.model.elements import NUMBERS
+from opset.reference.numerics.error_function_fit import BORDER, FITTED
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -156,3 +161,111 @@ def sign_lowered(op: Builder, node: Node) -> Result:
 def round_lowered(op: Builder, node: Node) -> Result:
     """Round halves to even numbers; numbers from -0.5 to 0 give -0.0."""
     return nearest(op, node.input(0), node.need_element(0))
+
+
+@lower("Erf", since=9)
+def erf_lowered(op: Builder, node: Node) -> Result:
+    """Compute what the kernel does: `x + x * P(x * x)` near 0, `1 - exp(Q(abs(x) - 1.25))` beyond, 1 from some x on."""
+    element = node.need_element(0)
+    near, far, end = FITTED["float64" if element == "double" else "float32"]
+
+    def formula(m: _Double, x: str) -> str:
+        distance = op.Abs(x)
+        # The lesser of the distance and the end: Min takes FLOAT alone at version 7.
+        bounded = op.Sub(m.const(end), op.Relu(op.Sub(m.const(end), distance)))
+        beyond = op.Exp(m.polynomial(far, op.Sub(bounded, m.const(BORDER))))
+        outer = op.Mul(m.sign(x), op.Sub(m.const(1), beyond))
+        inner = op.Add(x, op.Mul(x, m.polynomial(near, op.Mul(x, x))))
+        return m.either(op.Greater(distance, m.const(BORDER)), outer, inner)
+
+    return _in_double(op, node, formula, element == "double")
+
+
+@lower("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", since=9)
+def hyperbolic_lowered(op: Builder, node: Node) -> Result:
+    """Compute the definition by exponents and logarithms, and near 0, where these cancel out, a series."""
+    return _in_double(op, node, HYPERBOLIC[node.op_type], False)
+
+
+class _Double:
+    """Functions of DOUBLE."""
+
+    def __init__(self, op: Builder) -> None:
+        self.op = op
+
+    def const(self, value: float) -> str:
+        return self.op.const(float(value), "double", [])
+
+    def polynomial(self, coefficients: Sequence[float], x: str) -> str:
+        """Return the values of a polynomial, given from the constant term on."""
+        *rest, last = map(self.const, coefficients)
+        return reduce(lambda value, each: self.op.Add(self.op.Mul(value, x), each), reversed(rest), last)
+
+    def sign(self, x: str) -> str:
+        """Return 1, -1 or 0; 0 for NaN as well."""
+        above, below = (self.op.Cast(each, to=DOUBLE) for each in (self.op.Greater(x, self.const(0)),
+                                                                  self.op.Less(x, self.const(0))))  # fmt: skip
+        return str(self.op.Sub(above, below))
+
+    def either(self, mask: str, x: str, y: str) -> str:
+        """Return the elements of x where the mask is true, else those of y.
+
+        A value to the power of 0 is 1, infinities and NaN included; so the product of both is the one that counts.
+        """
+        other = self.op.Not(mask)
+        parts = [self.op.Pow(value, self.op.Cast(each, to=DOUBLE)) for value, each in ((x, mask), (y, other))]
+        return str(self.op.Mul(*parts))
+
+    def odd(self, x: str, border: float, series: Sequence[float], outer: str) -> str:
+        """Return an odd function that near 0 is `x` times a series of squares."""
+        inner = self.op.Mul(x, self.polynomial(series, self.op.Mul(x, x)))
+        return self.either(self.op.Less(self.op.Abs(x), self.const(border)), inner, outer)
+
+
+DOUBLE = NUMBERS["double"]
+Formula = Callable[[_Double, str], str]
+"""A function of DOUBLE."""
+
+
+def _in_double(op: Builder, node: Node, formula: Formula, exact: bool) -> str:
+    """Return a function of floats, computed in DOUBLE; that of DOUBLE itself only where it is `exact` enough."""
+    element = node.need_element(0)
+    if element in INTEGERS or (element == "double" and not exact):
+        raise Refusal("C202", f"before version 9, nothing is exact enough for {element}", "cast the input to FLOAT")
+    y = formula(_Double(op), cast(op, node.input(0), element, "double"))
+    # FLOAT16 is rounded from FLOAT, as the kernel does.
+    rounded = working(element)
+    return cast(op, cast(op, y, "double", rounded), rounded, element)
+
+
+def _sinh(m: _Double, x: str) -> str:
+    op = m.op
+    outer = op.Mul(op.Sub(op.Exp(x), op.Exp(op.Neg(x))), m.const(0.5))
+    return m.odd(x, 0.25, [1, 1 / 6, 1 / 120, 1 / 5040, 1 / 362880], outer)
+
+
+def _cosh(m: _Double, x: str) -> str:
+    op = m.op
+    return str(op.Mul(op.Add(op.Exp(x), op.Exp(op.Neg(x))), m.const(0.5)))
+
+
+def _asinh(m: _Double, x: str) -> str:
+    op = m.op
+    root = op.Sqrt(op.Add(op.Mul(x, x), m.const(1)))
+    return m.odd(x, 2**-8, [1, -1 / 6, 3 / 40], op.Mul(m.sign(x), op.Log(op.Add(op.Abs(x), root))))
+
+
+def _acosh(m: _Double, x: str) -> str:
+    op, one = m.op, m.const(1)
+    # Two roots, so that everything below 1 is NaN.
+    root = op.Mul(op.Sqrt(op.Sub(x, one)), op.Sqrt(op.Add(x, one)))
+    return str(op.Log(op.Add(x, root)))
+
+
+def _atanh(m: _Double, x: str) -> str:
+    op, one = m.op, m.const(1)
+    outer = op.Mul(op.Log(op.Div(op.Add(one, x), op.Sub(one, x))), m.const(0.5))
+    return m.odd(x, 2**-5, [1, 1 / 3, 1 / 5, 1 / 7], outer)
+
+
+HYPERBOLIC: dict[str, Formula] = {"Sinh": _sinh, "Cosh": _cosh, "Asinh": _asinh, "Acosh": _acosh, "Atanh": _atanh}

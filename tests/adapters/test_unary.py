@@ -227,3 +227,28 @@ def test_inverted_bits(check, kind, to):
     info = np.iinfo(kind)
     x = np.array([info.min, info.max, 0, 1, 77], kind)
     check(make_node("BitwiseNot", ["x"], ["y"]), 18, to, {"x": x}, expect=[np.invert(x)])
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("operator", ["Erf", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"])
+def test_functions_before_9_are_formulas(check, refused, operator, kind):
+    """They are as near to those of 60 bits as the type allows."""
+    exact = {"Erf": np.vectorize(math.erf, otypes=[float]), "Asinh": np.arcsinh, "Acosh": np.arccosh,
+             "Atanh": np.arctanh, "Sinh": np.sinh, "Cosh": np.cosh}[operator]  # fmt: skip
+    draw = np.random.default_rng(1)
+    sizes = 10 ** draw.uniform(-9, 2, 400) * draw.choice([-1, 1], 400)
+    edges = [1, -1, 1.25, 0.999, 2**-8, 2**-5, 0.25, 88, 1e30, 6]
+    with np.errstate(all="ignore"):
+        x = np.concatenate([values(kind), sizes.astype(kind), np.array(edges, np.float64).astype(kind)])
+    node, shapes = make_node(operator, ["x"], ["y"]), {"x": ["n"]}
+    if kind is np.float64 and operator != "Erf":
+        refused(node, 9, 8, {"x": x}, "C202")
+        return
+    with np.errstate(all="ignore"):
+        expect = exact(x.astype(np.float64)).astype(kind)
+    ulp = float(np.finfo(kind).eps)
+    check(node, 9, 7, {"x": x}, shapes=shapes, expect=[expect], rtol=2 * ulp, atol=2.0**-149)
+
+
+def test_erf_of_integers_is_refused(refused):
+    refused(make_node("Erf", ["x"], ["y"]), 9, 8, {"x": np.arange(3)}, "C202")
