@@ -24,7 +24,7 @@ __all__ = ["OPSETS", "Drawing", "Run", "compose", "free_names", "function_makers
 
 OPSETS = range(7, 27)
 """Those that the judging onnxruntime takes."""
-LARGEST = 4000
+LARGEST = 20_000
 """Elements that a value may have."""
 ODD = ("x__const", "x__Cast", "x__axes", "1", "a/b:0", "ü", "Add", "v0__const", "v1__Reshape", "v2__const_1", "0.5")
 SKIPPED = {
@@ -90,6 +90,8 @@ class Scope:
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: list[onnx.TensorProto] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    """All names given in this body and those inside it."""
 
     def chain(self) -> Iterator[Scope]:
         scope: Scope | None = self
@@ -144,6 +146,7 @@ class Composer:
         least = helper.OP_SET_ID_VERSION_MAP["ai.onnx", self.opset]
         self.ir = self.rng.choice([least, max(least, 4), max(least, 8), max(least, 10)])
         self.odd = self.rng.random() < 0.2
+        self.depth = self.rng.choice([1, 2, 3, 3, 4])
         self.main = Scope()
         self.inputs: dict[str, np.ndarray] = {}
         self.overridable: dict[str, np.ndarray] = {}
@@ -155,17 +158,13 @@ class Composer:
         return self.rng.random() < share
 
     def fresh(self, scope: Scope) -> str:
-        """Return a name that cannot be seen from the scope; other bodies may have it."""
-        taken = scope.visible().keys() | {t.name for s in scope.chain() for t in s.initializers} | self.inputs.keys()
-        taken |= {name for s in scope.chain() for node in s.nodes for name in node.output} | {*(scope.formals or ())}
-        if self.odd and self.chance(0.4):
-            name = self.rng.choice(ODD)
-            if name not in taken:
-                return name
-        number = len(taken)
-        while f"v{number}" in taken:
-            number += 1
-        return f"v{number}"
+        """Return a name that nothing in the main graph, or in the function around the scope, has; others may have it."""
+        *_, root = scope.chain()
+        name = self.rng.choice(ODD) if self.odd and self.chance(0.4) else f"v{len(root.names)}"
+        while name in root.names:
+            name = f"v{len(root.names) + self.rng.randrange(10)}"
+        root.names.add(name)
+        return name
 
     def constant(self, scope: Scope, value: np.ndarray) -> str:
         """Return the name of a constant in one of its forms, in this scope or one around it."""
@@ -205,8 +204,6 @@ class Composer:
         if within or self.chance(0.3):
             return self.constant(scope, value)
         name = self.fresh(scope)
-        while name in self.main.values:
-            name += "i"
         self.inputs[name] = self.main.values[name] = value
         return name
 
@@ -241,16 +238,17 @@ class Composer:
         """Return the name of a value to go on from, mostly one of the latest."""
         names = list(scope.values if inner and scope.values else scope.visible())
         if not names:
-            return self.data(scope, np.random.default_rng(self.rng.randrange(2**32)).normal(0, 2, (2, 3)).astype("f"))
+            shape = self.rng.choice([(2, 3), (2, 3), (17,), (1, 40), (33, 5), (2, 3, 19), (2, 4, 9, 7), (1, 3, 16, 16)])
+            return self.data(scope, np.random.default_rng(self.rng.randrange(2**32)).normal(0, 2, shape).astype("f"))
         return names[-1 - min(int(self.rng.expovariate(0.4)), len(names) - 1)]
 
     def grow(self, scope: Scope, steps: int, depth: int) -> None:
         """Add some nodes to the scope."""
         for _ in range(steps):
             kinds: list[Callable[[Scope, int], object]] = [self.node]
-            if depth < 3 and self.chance(0.35):
+            if depth < self.depth and self.chance(0.45):
                 kinds = [self.branches, self.loop] + ([self.scan] if self.opset >= 9 else [])
-                if self.ir >= 8 and scope is self.main:
+                if self.ir >= 8:
                     kinds += [self.function] * 2
             self.rng.choice(kinds)(scope, depth)
 
@@ -290,9 +288,7 @@ class Composer:
                 continue
             attributes = dict(drawing.attributes)
             count = attributes.pop("__outputs", None) or max(schema.min_output, 1)
-            outputs: list[str] = []
-            while len(outputs) < count:
-                outputs.append(self.fresh(scope) + "o" * len(outputs))
+            outputs = [self.fresh(scope) for _ in range(count)]
             node = helper.make_node(operator, names, outputs)
             node.attribute.extend(attribute_of(schema, name, given) for name, given in sorted(attributes.items()))
             if self.attempt(scope, [node]):
@@ -328,7 +324,7 @@ class Composer:
         value = self.chance(0.5)
         if self.chance(0.5):
             return (self.constant if self.chance(0.7) else self.data)(scope, np.array(value))
-        size, wide, least, found = (self.fresh(scope) + letter for letter in "swlc")
+        size, wide, least, found = (self.fresh(scope) for _ in range(4))
         scope.values[least] = np.array(self.rng.choice([0.5, 3.5, 9.5]), np.float32)
         nodes = [
             helper.make_node("Size", [self.pick(scope)], [size]),
@@ -350,7 +346,7 @@ class Composer:
             ends = self.ends(body, [self.pick(body, True) for _ in range(count)], elements)
             elements = [TensorProto.DataType.Name(end.type.tensor_type.elem_type).lower() for end in ends]
             graphs.append(helper.make_graph(body.nodes, name, [], ends, body.initializers))
-        outputs = [self.fresh(scope) + "i" * (number + 1) for number in range(count)]
+        outputs = [self.fresh(scope) for _ in range(count)]
         then, other = graphs
         node = helper.make_node("If", [condition], outputs, then_branch=then, else_branch=other)
         self.attempt(scope, [node])
@@ -376,7 +372,7 @@ class Composer:
         tensor = numpy_helper.from_array(scope.values[turns])
         scope.nodes.append(helper.make_node("Constant", [], [turns], value=tensor))
         go = self.constant(scope, np.array(True)) if self.chance(0.3) else ""
-        outputs = [self.fresh(scope) + "l" * (number + 1) for number in range(len(ends) - 1)]
+        outputs = [self.fresh(scope) for _ in ends[1:]]
         self.attempt(scope, [helper.make_node("Loop", [turns, go, *states], outputs, body=graph)])
 
     def scan(self, scope: Scope, depth: int) -> None:
@@ -399,7 +395,7 @@ class Composer:
         ends = self.ends(body, [self.pick(body, True) if self.chance(0.4) else given[0], result], elements)
         inputs = [info(name, body.values[name]) for name in given]
         graph = helper.make_graph(body.nodes, "body", inputs, ends, body.initializers)
-        outputs = [self.fresh(scope) + "s" * (number + 1) for number in range(2)]
+        outputs = [self.fresh(scope) for _ in range(2)]
         node = helper.make_node("Scan", [state, source], outputs, body=graph, num_scan_inputs=1)
         self.attempt(scope, [node])
 
@@ -410,12 +406,13 @@ class Composer:
         seen = scope.visible()
         body = Scope(None, [])
         for name in given:
-            formal = self.fresh(body) if self.chance(0.7) else name
+            formal = self.fresh(body) if self.chance(0.7) or name in body.names else name
+            body.names.add(formal)
             body.formals = [*(body.formals or []), formal]
             body.values[formal] = seen[name]
         self.grow(body, self.rng.randint(1, 4), depth + 1)
         results = [end.name for end in self.ends(body, [self.pick(body, True) for _ in range(self.rng.randint(1, 2))])]
-        imports = [helper.make_opsetid("", self.opset)]
+        imports = [helper.make_opsetid("", self.opset), helper.make_opsetid("local", 1)]
         name = f"F{len(self.functions)}"
         function = helper.make_function("local", name, body.formals or [], results, body.nodes, imports)
         stated = function_makers(function, self.rng)
@@ -424,7 +421,7 @@ class Composer:
         for other in (False, True, True):
             taken = [self.pick(scope) for _ in given] if other else given
             rest = ["" if other and self.chance(0.5) else each for each in passed]
-            outputs = [self.fresh(scope) + "f" * (number + 1) for number in range(len(results))]
+            outputs = [self.fresh(scope) for _ in results]
             node = helper.make_node(name, [*taken, *rest], outputs, domain="local")
             node.attribute.extend(stated)
             if self.attempt(scope, [node], [] if made else [function]):
@@ -460,8 +457,12 @@ class Composer:
         graph = helper.make_graph(main.nodes, "g", inputs, results, main.initializers)
         model = self.model(graph, self.functions)
         if self.chance(0.4):
-            shaped = onnx.shape_inference.infer_shapes(model)
-            model.graph.value_info.extend(shaped.graph.value_info)
+            described = onnx.shape_inference.infer_shapes(model)
+            try:  # branches of different ranks: onnx states that of the first, which onnxruntime does not take
+                self.run(described, feeds[0])
+            except Exception:
+                return Drawing(model, feeds)
+            model.graph.value_info.extend(described.graph.value_info)
         return Drawing(model, feeds)
 
 
