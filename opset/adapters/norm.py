@@ -198,6 +198,8 @@ def dropout_12_up(op: Builder, node: Node) -> Result:
 
     The mask of inference is defined from 12 on: true everywhere. Runtimes returned other ones before.
     """
+    if node.output(1) and node.values.is_read(node.output(1)):
+        raise Refusal("C204", "the mask is true everywhere from 12 on, and runtimes returned other ones before")
     inputs = [node.input(0)]
     if node.has("ratio"):
         inputs.append(op.const(node.attr("ratio"), "float", []))

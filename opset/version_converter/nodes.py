@@ -346,9 +346,9 @@ class BodyConversion:
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
         """Refuse (C204) new nodes, those in new graphs included, that would call functions of the model."""
-        functions = self._context.index.functions
+        functions, registry = self._context.index.functions, self._context.registry
         for key in _operators([node for node, _ in made]) - _operators([old]):
-            if key in functions:
+            if key in functions and registry.versions(key[1], key[0]):
                 why = f"it needs the operator {key[1]}, and the model has a function of that name in its domain"
                 raise Refusal("C204", why, "rename the function")
 

@@ -23,7 +23,17 @@ import onnx
 from onnx import numpy_helper
 
 import opset
-from tests.conformance.judge import Case, Judge, Verdict, element_types, messages, operators, opset_of, run_onnxruntime
+from tests.conformance.judge import (
+    Case,
+    Judge,
+    Verdict,
+    difference,
+    element_types,
+    messages,
+    operators,
+    opset_of,
+    run_onnxruntime,
+)
 from tests.conformance.matrix import versions
 from tests.conformance.processes import Died, each
 from tests.fuzz.drawing.composed import OPSETS, Drawing, Run, compose
@@ -87,6 +97,20 @@ def doubtful(case: Case, made: onnx.ModelProto) -> str:
     return "rounding decides" if unstable(case) else ""
 
 
+def by_own_evaluator(case: Case, made: onnx.ModelProto) -> Verdict:
+    """Return the verdict of this project's evaluator, which counts where it agrees with onnxruntime beforehand."""
+    try:
+        if difference(case, opset.ReferenceEvaluator(case.model, seed=0).run(None, case.feeds)):
+            return Verdict("unjudged", "evaluator", "it differs from onnxruntime")
+    except opset.OpsetError as error:
+        return Verdict("unjudged", "evaluator", str(error))
+    try:
+        why = difference(case, opset.ReferenceEvaluator(made, seed=0).run(None, case.feeds))
+    except opset.OpsetError as error:
+        why = str(error)
+    return Verdict("wrong" if why else "same", "own evaluator", why)
+
+
 def judged(drawn: Sequence[Case], target: int) -> Finding:
     """Return what a conversion comes to."""
     try:
@@ -97,9 +121,11 @@ def judged(drawn: Sequence[Case], target: int) -> Finding:
         return Finding(target, "error", repr(error))
     for case in drawn:
         verdict = Judge(case, "none", {}).judge(made, ("", target))
+        if verdict.kind == "unjudged":
+            verdict = by_own_evaluator(case, made)
         if verdict.kind != "same":
             break
-    if verdict.kind == "wrong" and verdict.by == "onnxruntime" and (why := doubtful(case, made)):
+    if verdict.kind == "wrong" and verdict.by in ("onnxruntime", "own evaluator") and (why := doubtful(case, made)):
         verdict = Verdict("unjudged", verdict.by, why)
     return Finding(target, verdict.kind, f"{verdict.by}: {verdict.why}")
 

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
-from tests.conformance.judge import RANDOM
+from tests.conformance.judge import RANDOM, messages
 from tests.fuzz.drawing import networks, structures  # noqa: F401  (they fill DRAWS)
 from tests.fuzz.drawing.models import attribute_of
 from tests.fuzz.drawing.nodes import DRAWS, PLAIN, Argument, Draw
@@ -158,7 +158,7 @@ class Composer:
         return self.rng.random() < share
 
     def fresh(self, scope: Scope) -> str:
-        """Return a name that nothing in the main graph, or in the function around the scope, has; others may have it."""
+        """Return a name that nothing in the main graph, or in the function around the scope, has, but other bodies may."""
         *_, root = scope.chain()
         name = self.rng.choice(ODD) if self.odd and self.chance(0.4) else f"v{len(root.names)}"
         while name in root.names:
@@ -368,7 +368,8 @@ class Composer:
         inputs = [info(name, body.values[name], [] if number < 2 else None) for number, name in enumerate(given)]
         graph = helper.make_graph(body.nodes, "body", inputs, ends, body.initializers)
         turns = self.fresh(scope)  # no input of a function: without it the loop has no end
-        scope.values[turns] = np.array(self.rng.choice([0, 1, 1, 2, 3]))
+        # What no turn gives has a shape only where one can be inferred.
+        scope.values[turns] = np.array(self.rng.choice([1, 1, 2, 3] if scans else [0, 1, 2, 3]))
         tensor = numpy_helper.from_array(scope.values[turns])
         scope.nodes.append(helper.make_node("Constant", [], [turns], value=tensor))
         go = self.constant(scope, np.array(True)) if self.chance(0.3) else ""
@@ -431,6 +432,20 @@ class Composer:
             elif not made:
                 return
 
+    def called(self, graph: onnx.GraphProto) -> list[onnx.FunctionProto]:
+        """Return the functions that a graph needs, and now and then those that it does not."""
+        if self.chance(0.1):
+            return self.functions
+        found: dict[str, onnx.FunctionProto] = {}
+        known = {function.name: function for function in self.functions}
+        waiting: list[onnx.GraphProto | onnx.FunctionProto] = [graph]
+        while waiting:
+            nodes = [part for part in messages(waiting.pop()) if isinstance(part, onnx.NodeProto)]
+            new = {node.op_type for node in nodes if node.domain == "local"} - found.keys()
+            found |= {name: known[name] for name in new}
+            waiting += [known[name] for name in new]
+        return [function for function in self.functions if function.name in found]
+
     def build(self) -> Drawing:
         """Return the model, and the inputs of two runs."""
         self.grow(self.main, self.rng.randint(3, 8), 0)
@@ -455,7 +470,7 @@ class Composer:
         if self.ir >= 4:
             feeds[1] |= {name: value for name, value in self.overridable.items() if self.chance(0.5)}
         graph = helper.make_graph(main.nodes, "g", inputs, results, main.initializers)
-        model = self.model(graph, self.functions)
+        model = self.model(graph, self.called(graph))
         if self.chance(0.4):
             described = onnx.shape_inference.infer_shapes(model)
             try:  # branches of different ranks: onnx states that of the first, which onnxruntime does not take
