@@ -158,7 +158,7 @@ class Composer:
         return self.rng.random() < share
 
     def fresh(self, scope: Scope) -> str:
-        """Return a name that nothing in the main graph, or in the function around the scope, has, but other bodies may."""
+        """Return a name that nothing in the main graph, or in the function around the scope, has."""
         *_, root = scope.chain()
         name = self.rng.choice(ODD) if self.odd and self.chance(0.4) else f"v{len(root.names)}"
         while name in root.names:
