@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from opset.adapters.positions import (
@@ -391,19 +392,30 @@ def split_18_down(op: Builder, node: Node) -> Result:
     shape, axis = node.shape(0), node.attr("axis")
     if axis < 0 or shape is not None:
         axis = positive_axis(axis, node.need_rank(0))
-    known = shape is not None and isinstance(shape[axis], int)
-    if known or op.final < 13:
-        size = need_size(node, 0, axis)
+    size = shape[axis] if shape is not None else None
+    if isinstance(size, int):
         if size % number == 0:
             return op.copy(node, inputs=[x], drop=["num_outputs"])
         part = -(-size // number)
         last = size - part * (number - 1)
         if last >= 0:
             return op.copy(node, inputs=[x, op.const([part] * (number - 1) + [last])], drop=["num_outputs"])
-        if op.final < 13:
-            raise Refusal("C103", f"{size} elements cannot be split into {number} parts, the last one smaller")
-    # Sizes that do not fit, as in a branch that never runs, fail only when the node runs, as before.
+    # Sizes that do not fit, as in a branch that never runs, may fail only when the node runs, as before.
+    if op.final < 13:
+        return _parts_at_run_time(op, x, axis, number)
     whole = op.Gather(op.Shape(x), op.const([axis]), axis=0)
     part = op.Div(op.Add(whole, op.const([number - 1])), op.const([number]))
     last_part = op.Sub(whole, op.Mul(part, op.const([number - 1])))
     return op.copy(node, inputs=[x, op.Concat(*[part] * (number - 1), last_part, axis=0)], drop=["num_outputs"])
+
+
+def _parts_at_run_time(op: Builder, x: str, axis: int, number: int) -> list[str]:
+    """Return parts of a size that is computed, the last one smaller; the rank need not be known."""
+    whole = op.Gather(op.Shape(x), op.const(axis), axis=0)
+    part = op.Div(op.Add(whole, op.const(number - 1)), op.const(number))
+    ends = [op.const(0), part, *(op.Mul(part, op.const(at)) for at in range(2, number)), whole]
+    if op.final >= 10:
+        ends = [op.Reshape(each, op.const([1])) for each in ends]
+        return [op.Slice(x, *bounds, op.const([axis])) for bounds in pairwise(ends)]
+    numbers = [op.Add(counting(op, op.Sub(end, start)), start) for start, end in pairwise(ends)]
+    return [op.Gather(x, each, axis=axis) for each in numbers]

@@ -217,7 +217,10 @@ def test_parts_of_split(check, parts, axis):
     split = node("Split", ["x"], names, num_outputs=parts, axis=axis)
     check(split, 18, 13, {"x": ROW}, outputs=names)
     check(split, 18, 9, {"x": ROW}, outputs=names)
-    check(split, 18, 13, {"x": ROW}, outputs=names, shapes={"x": ["N"]})
+    for to in (13, 10, 9, 7):
+        check(split, 18, to, {"x": ROW}, outputs=names, shapes={"x": ["N"]})
+    if axis == 0:
+        check(split, 18, 9, {"x": ROW}, outputs=names, shapes={"x": None})
     if parts in (1, 2, 5):
         check(node("Split", ["x"], names, axis=axis), 13, 18, {"x": ROW}, outputs=names)
 
@@ -228,19 +231,17 @@ def test_sizes_of_split_stay(check, refused):
     for version, to in ((18, 13), (13, 18), (18, 9)):
         check(split, version, to, {"x": ROW}, {"s": ints(4, 6)}, **names, operators=["Split"])
     check(split, 18, 13, {"x": ROW, "s": ints(4, 6)}, **names, operators=["Split"])
-    equal = node("Split", ["x"], ["y", "z"], num_outputs=2)
-    refused(equal, 18, 11, {"x": ROW}, "C207", shapes={"x": ["N"]}, **names)
     refused(node("Split", ["x"], ["y", "z"], num_outputs=3), 18, 13, {"x": ROW}, "C103", **names)
     refused(node("Split", ["x"], ["y", "z"]), 18, 13, {"x": ROW}, "C103", **names)
     four = [f"y{i}" for i in range(4)]
     impossible = node("Split", ["x"], four, num_outputs=4)
-    refused(impossible, 18, 12, {"x": ROW[:5]}, "C103", outputs=four)
     branches = [
         helper.make_graph([made], "branch", [], [helper.make_tensor_value_info(made.output[0], 1, None)])
         for made in (impossible, node("Identity", ["x"], ["same"]))
     ]
     choice = node("If", ["c"], ["y"], then_branch=branches[0], else_branch=branches[1])
-    check(choice, 18, 13, {"x": ROW[:5]}, {"c": np.array(False)})
+    for to in (13, 12):
+        check(choice, 18, to, {"x": ROW[:5]}, {"c": np.array(False)})
 
 
 @pytest.mark.parametrize("end", [2**31 - 1, 2**63 - 1])
