@@ -55,19 +55,13 @@ def _as_loops(op: Builder, node: Node) -> Result:
     for name, runs in (("then_branch", condition), ("else_branch", op.Not(condition))):
         results = outputs if name == "else_branch" else [op.fresh("taken") for _ in wanted]
         given = node.attr(name)
-        body = pb.GraphProto()
-        body.CopyFrom(given)
-        body.ClearField("output")
-        number, going = (pb.ValueInfoProto(name=op.fresh(hint)) for hint in ("number", "going"))
-        after, *made = _values(op, ["bool", *[element or "" for element in elements]])
-        for value, element in ((number, "int64"), (going, "bool"), (after, "bool")):
-            value.type.tensor_type.elem_type = NUMBERS[element]
-            value.type.tensor_type.shape.SetInParent()
-        body.node.add(op_type="Identity", input=[going.name], output=[after.name])
+        body, _ = _loop_body(op, given)
+        body.node.extend(given.node)
+        made = _values(op, [element or "" for element in elements])
         for index, value in zip(wanted, made, strict=True):
             body.node.add(op_type="Identity", input=[given.output[index].name], output=[value.name])
-        body.input.extend([number, going, *_values(op, [element or "" for element in elements])])
-        body.output.extend([after, *made])
+        body.input.extend(_values(op, [element or "" for element in elements]))
+        body.output.extend(made)
         op.Loop(op.Cast(runs, to=NUMBERS["int64"]), "", *carried, body=body, outputs=results)
         carried = results
     return node.outputs
@@ -95,11 +89,9 @@ def loop_11_down(op: Builder, node: Node) -> Result:
         raise Refusal("C103", "the body does not have the inputs and outputs of a loop without loop-carried values")
     body = pb.GraphProto()
     body.CopyFrom(given)
-    before, after = _values(op, ["float", "float"])
-    body.node.add(op_type="Identity", input=[before.name], output=[after.name])
-    body.input.append(before)
     del body.output[1:]
-    body.output.extend([after, *given.output[1:]])
+    _carry_nothing(op, body)
+    body.output.extend(given.output[1:])
     inputs = [*node.inputs, op.const(0.0, "float", [])]
     return op.copy(node, inputs=inputs, outputs=[op.fresh("unused"), *node.outputs], body=body)[1:]
 
@@ -158,6 +150,71 @@ def scan_9_down(op: Builder, node: Node) -> Result:
             name = op.Transpose(name, perm=order)
         results.append(name)
     return results
+
+
+@lower("Scan", since=8)
+def scan_lowered(op: Builder, node: Node) -> Result:
+    """Write a loop over the samples of the batch, and in it one over the positions of a sample."""
+    if node.input(0):
+        raise Refusal("C204", "'sequence_lens' ends the scan of a sample early, which a loop cannot do")
+    given, inputs, (states, scans) = node.attr("body"), node.inputs[1:], _counts(node, 1)
+    sizes = op.Shape(inputs[states])
+    batch, length = (op.Gather(sizes, op.const(axis), axis=0) for axis in (0, 1))
+    last = op.Sub(length, op.const(1))
+    unused = op.const(0.0, "float", [])
+    inner, position = _loop_body(op, given)
+    outer, sample = _loop_body(op, pb.GraphProto(name=op.fresh("batch")))
+    taken = [op.fresh("sample") for _ in inputs]
+    for name, part in zip(inputs, taken, strict=True):
+        outer.node.add(op_type="Gather", input=[name, sample], output=[part])
+    backwards = op.fresh("position")
+    inner.node.add(op_type="Sub", input=[last, position], output=[backwards])
+    directions = _numbers(node, "directions", scans)
+    for part, formal, direction in zip(taken[states:], given.input[states:], directions, strict=True):
+        index = backwards if direction else position
+        inner.node.add(op_type="Gather", input=[part, index], output=[formal.name])
+    inner.node.extend(given.node)
+    inner.input.extend(given.input[:states])
+    results = _values(op, [_element(value) for value in given.output])
+    _carry_nothing(op, outer)
+    carried = taken[:states]
+    if not states:
+        _carry_nothing(op, inner)
+        carried = [unused]
+    inner.output.extend(given.output)
+    loop = outer.node.add(op_type="Loop", input=[length, "", *carried])
+    loop.output.extend([*(op.fresh("unused") for _ in range(not states)), *(value.name for value in results)])
+    set_attribute(loop, "body", "graph", inner)
+    outer.output.extend(results)
+    outputs = [node.output(index) or op.fresh("unused") for index in range(len(results))]
+    op.Loop(batch, "", unused, body=outer, outputs=[op.fresh("unused"), *outputs])
+    return outputs[: len(node.outputs)]
+
+
+def _carry_nothing(op: Builder, body: Any) -> None:
+    """Add a loop-carried value that no iteration changes: before version 11, a loop had at least one."""
+    before, after = _values(op, ["float", "float"])
+    body.node.add(op_type="Identity", input=[before.name], output=[after.name])
+    body.input.append(before)
+    body.output.append(after)
+
+
+def _loop_body(op: Builder, given: Any) -> tuple[Any, str]:
+    """Return the body of a loop that no condition ends, and the number of its iteration; what is carried is missing.
+
+    It has the initializers and annotations of a given graph, not yet its nodes.
+    """
+    body = pb.GraphProto()
+    body.CopyFrom(given)
+    for field in ("node", "input", "output"):
+        body.ClearField(field)
+    number, going, after = _values(op, ["int64", "bool", "bool"])
+    for value in (number, going, after):
+        value.type.tensor_type.shape.SetInParent()
+    body.node.add(op_type="Identity", input=[going.name], output=[after.name])
+    body.input.extend([number, going])
+    body.output.append(after)
+    return body, number.name
 
 
 @down("Scan", since=11)
@@ -249,24 +306,13 @@ def sequence_map_lowered(op: Builder, node: Node) -> Result:
     unknown = next((name for name, kind in zip((*node.inputs, *outputs), kinds, strict=True) if kind is None), "")
     if unknown:
         raise unknown_type(unknown)
-    body = pb.GraphProto()
-    body.CopyFrom(given)
-    for field in ("node", "input", "output"):
-        body.ClearField(field)
-    number, going = (pb.ValueInfoProto(name=op.fresh(hint)) for hint in ("number", "going"))
-    number.type.tensor_type.elem_type, going.type.tensor_type.elem_type = NUMBERS["int64"], NUMBERS["bool"]
-    for value in (number, going):
-        value.type.tensor_type.shape.SetInParent()
-    body.input.extend([number, going])
+    body, number = _loop_body(op, given)
     for name, kind, formal in zip(node.inputs, kinds, given.input, strict=False):
         if str(kind).startswith("seq("):
-            body.node.add(op_type="SequenceAt", input=[name, number.name], output=[formal.name])
+            body.node.add(op_type="SequenceAt", input=[name, number], output=[formal.name])
         else:
             body.node.add(op_type="Identity", input=[name], output=[formal.name])
     body.node.extend(given.node)
-    after = pb.ValueInfoProto(name=op.fresh("going"), type=going.type)
-    body.node.add(op_type="Identity", input=[going.name], output=[after.name])
-    body.output.append(after)
     empty = []
     for kind, result in zip(kinds[len(node.inputs) :], given.output, strict=False):
         element = NUMBERS[str(kind)[len("seq(tensor(") : -2]]

@@ -225,6 +225,20 @@ def test_a_batch_is_scanned_by_a_scan_around(check, states, scans, directions, b
     assert (outer.op_type, inner.op_type, outer.name) == ("Scan", "Scan", "scan")
 
 
+@pytest.mark.parametrize(
+    ("states", "scans", "directions", "batch"), [(1, 2, [0, 1], 2), (0, 1, None, 3), (2, 1, [1], 1)]
+)
+def test_a_scan_before_8_is_a_loop(check, build, run, states, scans, directions, batch):
+    made = scan(states, scans, [""], **({} if directions is None else {"directions": directions}))
+    feeds, outputs = values(states, scans, batch), names_of(made)
+    check(made, 8, 7, feeds, outputs=outputs, kinds=dict.fromkeys(outputs, F))
+    last = {"outputs": outputs[-1:], "kinds": dict.fromkeys(outputs, F)}
+    expect = run(build(made, 8, feeds, **last), feeds)
+    check(scan(states, scans, [""], [*[""] * (len(outputs) - 1), outputs[-1]], **(
+        {} if directions is None else {"directions": directions}
+    )), 8, 7, feeds, expect=expect, **last)  # fmt: skip
+
+
 def test_outputs_of_a_batch_may_be_left_out(check, build, run):
     feeds = values(1, 1, 2)
     expect = run(build(scan(1, 1, [""]), 8, feeds, outputs=["o0"]), feeds)
@@ -310,7 +324,7 @@ def test_axes_count_from_the_front(check, attributes, expect):
         (9, 8, (), {"scan_output_directions": [2]}, "C103"),
         (8, 9, ("",), {"directions": [0, 1]}, "C103"),
         (8, 9, ("", "x0"), {}, "C103"),
-        (8, 7, ("",), {}, "C201"),
+        (8, 7, ("x0",), {}, "C204"),
     ],
 )
 def test_malformed_scans_are_refused(refused, version, to, first, attributes, code):
