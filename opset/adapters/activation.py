@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from opset.adapters.shared import INTEGERS, cast, is_negative, positive_axis
-from opset.version_converter.registration import down, up
+from opset.adapters.binary import selected
+from opset.adapters.shared import INTEGERS, cast, is_negative, positive_axis, working
+from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 
@@ -124,6 +125,26 @@ def celu_28_down(op: Builder, node: Node) -> Result:
     """Write out the formula for DOUBLE."""
     if node.element(0) != "double":
         return None
-    x, alpha, zero, one = node.input(0), *(op.const(v, "double", []) for v in (node.attr("alpha"), 0.0, 1.0))
-    exponential = op.Mul(alpha, op.Sub(op.Exp(op.Div(x, alpha)), one))
-    return op.Add(op.Max(x, zero), op.Min(exponential, zero))
+    x, alpha, zero, one, half = node.input(0), *(op.const(v, "double", []) for v in (node.attr("alpha"), 0, 1, 0.5))
+    scaled = op.Div(x, alpha)
+    # exp(t) - 1 is tanh(t / 2) * (exp(t) + 1), where no digits cancel.
+    exponential = op.Mul(op.Tanh(op.Mul(scaled, half)), op.Add(op.Exp(scaled), one))
+    return op.Add(op.Max(x, zero), op.Min(op.Mul(exponential, alpha), zero))
+
+
+@lower("Shrink", since=9)
+def shrink_lowered(op: Builder, node: Node) -> Result:
+    """Compare and add in a wide type; what is added to integers as a whole number is so in 64 bits, which wrap."""
+    x, element, bias = node.input(0), node.need_element(0), node.attr("bias")
+    integral = element in INTEGERS and bias == int(bias)
+    if integral and not -(2**63) <= bias < 2**63:
+        raise Refusal("C204", f"'bias' is {bias}, which is no number of {element}")
+    wide = "double" if element in INTEGERS else working(element)
+    number = cast(op, x, element, wide)
+    below = op.Less(number, op.const(-node.attr("lambd"), wide, []))
+    above = op.Greater(number, op.const(node.attr("lambd"), wide, []))
+    adding = "int64" if integral else wide
+    x, shift = cast(op, x, element, adding), op.const(int(bias) if integral else bias, adding, [])
+    moved = selected(op, below, op.Add(x, shift), op.Sub(x, shift), adding)
+    zero = op.const(0, adding, [])
+    return cast(op, selected(op, op.Or(below, above), moved, zero, adding), adding, element)

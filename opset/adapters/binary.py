@@ -395,15 +395,20 @@ def less_or_equal_lowered(op: Builder, node: Node) -> Result:
 
 @lower("Where", since=9)
 def where_lowered(op: Builder, node: Node) -> Result:
-    """Add or multiply what a mask leaves of both: integers times 0 or 1, floats to the power of 0 or 1.
-
-    A power of 0 is 1, even of infinities and NaN. DOUBLE holds the power of 1 with bits to spare.
-    """
-    element = node.need_element(1)
+    """Combine what a mask leaves of both."""
     condition, x, y = node.inputs
+    return selected(op, condition, x, y, node.need_element(1))
+
+
+def selected(op: Builder, condition: str, x: str, y: str, element: str) -> str:
+    """Return elements of x where a condition is true, else of y, without Where.
+
+    Integers are multiplied by 0 or 1 and added; floats are raised to the power of 0 or 1 and multiplied: a power of 0
+    is 1, even of infinities and NaN, and DOUBLE holds the power of 1 with bits to spare.
+    """
     other = op.Not(condition)
     if element == "bool":
-        return op.Or(op.And(condition, x), op.And(other, y))
+        return str(op.Or(op.And(condition, x), op.And(other, y)))
     if element in INTEGERS:
         wide = WIDE_INTEGERS.get(element, element)
     elif element in FLOATS:

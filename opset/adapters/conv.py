@@ -253,9 +253,9 @@ def _both_sides(op: Builder, at: str, length: Size, element: str) -> tuple[str, 
 
     Points far outside read zero, and so do those that are NaN.
     """
-    one, first, below = (op.const(value, element, []) for value in (1.0, 0.0, -1.0))
+    one, first, below, outside = (op.const(value, element, []) for value in (1.0, 0.0, -1.0, -2.0))
     size = op.const(float(length), element, []) if isinstance(length, int) else op.Cast(length, to=NUMBERS[element])
-    at = op.Where(op.And(op.Greater(at, below), op.Less(at, size)), at, below)
+    at = op.Where(op.And(op.Greater(at, below), op.Less(at, size)), at, outside)
     low = op.Floor(at)
     part = op.Sub(at, low)
     number = op.Add(low, op.const([0.0, 1.0], element, [2, 1, 1, 1]))

@@ -149,6 +149,8 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
     axis = node.attr("axis")
     if axis < -1:
         axis = positive_axis(axis, node.need_rank(0))
+    if element in ("int64", "uint64"):
+        return _top_of_64_bits(op, node, element)
     wide = {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, element)
     if wide != element:
         x = op.Cast(x, to=NUMBERS[wide])
@@ -165,6 +167,36 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
     if wide != element:
         values = op.Cast(values, to=NUMBERS[element])
     return values, indices
+
+
+MOST_PAIRED = 1024
+"""The longest axis of which each two elements are compared."""
+
+
+def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
+    """Sort each element by how many are ahead of it, and gather the elements; equal ones stay in their order."""
+    axis, x = positive_axis(node.attr("axis"), node.need_rank(0)), node.input(0)
+    length = need_size(node, 0, axis)
+    if length > MOST_PAIRED:
+        why = f"before version 11, each two of the {length} elements would have to be compared"
+        raise Refusal("C204", why, "cast the input to int32 where its numbers fit")
+    # Half of the range less, unsigned numbers have the order of signed ones.
+    number = x if element == "int64" else op.Add(op.Cast(x, to=NUMBERS["int64"]), op.const(-(2**63), dims=[]))
+    others, own = unsqueeze(op, number, [axis]), unsqueeze(op, number, [axis + 1])
+    ahead = (op.Greater if node.attr("largest") else op.Less)(others, own)
+    score = op.Neg(summed(op, op.Cast(ahead, to=NUMBERS["float"]), [axis + 1]))
+    _, indices = op.copy(
+        node, inputs=[score, node.input(1)], outputs=[op.fresh("scores"), op.fresh("indices")],
+        drop=["largest", "sorted"], axis=axis,
+    )  # fmt: skip
+    counts = sizes_of(op, node, 0)
+    strides = strides_of(op, counts)
+    constant = node.constant(1)
+    counts[axis] = constant_ints(node, 1)[0] if constant is not None else op.Reshape(node.input(1), op.const([]))
+    position = op.Mul(indices, named(op, strides[axis]))
+    rows = coordinates(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    flat = op.Reshape(x, op.const([-1]))
+    return op.Gather(flat, position if rows is None else op.Add(position, rows), axis=0), indices
 
 
 @lower("GatherElements", since=11)

@@ -224,3 +224,30 @@ def _shape(op: Builder, parts: Sequence[int | str]) -> str:
 _COPIED = 0
 """What Reshape takes for the size of the dimension at the same position."""
 _MOST_DIAGONAL = 1 << 12
+
+
+LARGEST_DETERMINANT = 3
+"""Rows of the largest matrix whose determinant is written out."""
+
+
+@lower("Det", since=11)
+def det_lowered(op: Builder, node: Node) -> Result:
+    """Expand by the first row in DOUBLE, in which the kernel computes, too."""
+    rank, element = node.need_rank(0), node.need_element(0)
+    size = next((size for size in (node.shape(0) or ())[-2:] if isinstance(size, int)), 0) if rank >= 2 else 0
+    if not 1 <= size <= LARGEST_DETERMINANT:
+        raise Refusal("C204", f"before version 11, determinants of up to {LARGEST_DETERMINANT} rows can be expressed")
+    x = cast(op, node.input(0), element, "double")
+    rows = [op.Gather(x, op.const(row), axis=rank - 2) for row in range(size)]
+    entries = [[op.Gather(row, op.const(column), axis=rank - 2) for column in range(size)] for row in rows]
+    return cast(op, _determinant(op, entries), "double", element)
+
+
+def _determinant(op: Builder, entries: list[list[str]]) -> str:
+    total = entries[0][0]
+    if len(entries) > 1:
+        for column, entry in enumerate(entries[0]):
+            minor = [[*row[:column], *row[column + 1 :]] for row in entries[1:]]
+            term = op.Mul(entry, _determinant(op, minor))
+            total = term if not column else (op.Sub if column % 2 else op.Add)(total, term)
+    return total

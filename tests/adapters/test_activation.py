@@ -257,3 +257,29 @@ def test_slopes_of_integers(check, dtype):
     expect = [np.where(x < 0, x * slopes["s"], x) if x.dtype.kind == "i" else x]
     for to in (8, 7):
         check(make_node("PRelu", ["x", "s"], ["y"]), 9, to, {"x": x}, slopes, expect=expect)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.float64, np.int8, np.uint8, np.int32, np.int64])
+def test_shrink_goes_below_9(check, kind):
+    x = np.array([-3, -2, -1, 0, 1, 2, 3, 100], np.float64).astype(kind)
+    if np.dtype(kind).kind == "f":
+        x = np.concatenate([x, np.array([np.nan, np.inf, -np.inf, 0.25, -0.75, 0.5], kind)])
+    for attributes in ({}, {"lambd": 1.5, "bias": 1.5}, {"lambd": 2.0, "bias": 1.0}, {"lambd": -1.0, "bias": 2.0}):
+        if np.dtype(kind).kind == "u" and attributes.get("lambd", 0) < 0:
+            continue
+        for to in (8, 7):
+            check(make_node("Shrink", ["x"], ["y"], **attributes), 9, to, {"x": x})
+
+
+def test_shrink_of_large_integers_is_exact(check):
+    x = np.array([2**53 + 1, -(2**62) - 1, 0], np.int64)
+    expect = np.array([2**53, -(2**62), 0], np.int64)
+    check(make_node("Shrink", ["x"], ["y"], bias=1.0), 9, 7, {"x": x}, expect=[expect])
+
+
+def test_celu_of_double_is_as_precise_as_its_kernel(check):
+    x = np.array([-1e-12, -1e-5, -0.1, -1, -40, -800, 3, 800, np.inf, -np.inf, np.nan, 0.0])
+    for alpha in (1.0, 0.5, 2.0):
+        expect = np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0)
+        for to in (27, 12, 7):
+            check(make_node("Celu", ["x"], ["y"], alpha=alpha), 28, to, {"x": x}, expect=[expect], rtol=1e-15)

@@ -267,10 +267,9 @@ def test_the_sign_of_zero_comes_back(check):
     check(nodes, 11, 9, {"x": np.float32([-0.0, 0.0, 1])}, {"k": np.array([2])}, expect=expect)
 
 
-def test_top_of_64_bits_and_unknown_ranks(refused):
+def test_top_of_unknown_ranks(refused):
     node = make_node("TopK", ["x", "k"], ["y", "i"], axis=-2)
     constants, outputs = {"k": np.array([1])}, {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
-    refused(node, 11, 10, {"x": np.array([[1], [2]])}, "C202", constants, **outputs)
     refused(node, 11, 10, {"x": DATA}, "C207", constants, shapes={"x": None}, **outputs)
     node = make_node("TopK", ["x", "k"], ["y", "i"], axis=-4)
     refused(node, 11, 10, {"x": DATA}, "C103", constants, **outputs)
@@ -350,3 +349,30 @@ def test_one_hot_by_comparison(check, axis, to):
         for shapes in (None, {"i": ["a", "b"]}):
             kinds = {"y": TensorProto.FLOAT}
             check(hot, 11, to, feeds, shapes=shapes, kinds=kinds)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("to", [10, 9, 7])
+def test_the_top_of_64_bits(check, kind, largest, to):
+    info, outputs = np.iinfo(kind), {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    x = np.array([[info.max, 3, info.max - 1], [3, info.min, 3], [info.max, 2**53, 2**53 + 1], [3, 3, 3]], kind)
+    for axis in (0, 1, -1):
+        node = make_node("TopK", ["x", "k"], ["y", "i"], axis=axis, largest=largest)
+        order = np.argsort(~x if largest else x, axis, "stable")
+        index = np.take(order, range(2), axis)
+        expect = [np.take_along_axis(x, index, axis), index]
+        check(node, 24, to, {"x": x}, {"k": np.array([2])}, expect=expect, **outputs)
+    node = make_node("TopK", ["x", "k"], ["y", "i"], largest=largest)
+    check(node, 24, to, {"x": x, "k": np.array([2])}, expect=expect, shapes={"x": ["N", 3]}, **outputs)
+    empty = [np.zeros((0, 2), kind), np.zeros((0, 2), np.int64)]
+    check(node, 24, to, {"x": x[:0], "k": np.array([2])}, expect=empty, shapes={"x": ["N", 3]}, **outputs)
+    flat = x[:, 1]
+    index = np.argsort(~flat if largest else flat, 0, "stable")[:3]
+    check(node, 24, to, {"x": flat}, {"k": np.array([3])}, expect=[flat[index], index], **outputs)
+
+
+def test_the_top_of_many_64_bits_is_refused(refused):
+    node = make_node("TopK", ["x", "k"], ["y", "i"])
+    refused(node, 11, 10, {"x": np.zeros(2000, np.int64)}, "C204", {"k": np.array([2])}, outputs=["y", "i"])
+    refused(node, 11, 10, {"x": np.zeros(3, np.int64)}, "C207", {"k": np.array([2])}, shapes={"x": ["N"]})

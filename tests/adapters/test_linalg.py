@@ -155,3 +155,21 @@ def test_equations_that_do_not_fit(refused):
     refused(einsum("i...j,jk...->ik...", 2), 12, 11, {"x0": x, "x1": matrix(3, 4, 5)}, "C103")
     refused(einsum("ii->i", 1), 12, 11, {"x0": matrix(3, 3)}, "C207", shapes={"x0": ["N", "N"]})
     refused(einsum("ijk,jkl->il", 2), 12, 11, {"x0": matrix(2, 0, 3), "x1": matrix(0, 3, 2)}, "C204")
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_small_determinants(check, kind, size):
+    x = np.random.default_rng(size).integers(-9, 10, (2, 4, size, size)).astype(kind) / kind(4)
+    expect = np.linalg.det(x.astype(np.float64)).astype(kind)
+    for to in (10, 7):
+        made = make_node("Det", ["x"], ["y"])
+        check(made, 11, to, {"x": x}, expect=[expect], rtol=float(np.finfo(kind).eps) * 4, atol=1e-12)
+        check(made, 11, to, {"x": x}, expect=[expect], rtol=1e-2, atol=1e-12, shapes={"x": ["N", "M", size, size]})
+        check(made, 11, to, {"x": x[0, 1]}, expect=[expect[0, 1]], rtol=float(np.finfo(kind).eps) * 4, atol=1e-12)
+
+
+def test_large_determinants_are_refused(refused):
+    made = make_node("Det", ["x"], ["y"])
+    refused(made, 11, 10, {"x": np.eye(4, dtype=np.float32)}, "C204")
+    refused(made, 11, 10, {"x": np.eye(2, dtype=np.float32)}, "C204", shapes={"x": ["N", "N"]})
