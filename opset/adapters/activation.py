@@ -136,9 +136,9 @@ def celu_28_down(op: Builder, node: Node) -> Result:
 def shrink_lowered(op: Builder, node: Node) -> Result:
     """Compare and add in a wide type; what is added to integers as a whole number is so in 64 bits, which wrap."""
     x, element, bias = node.input(0), node.need_element(0), node.attr("bias")
-    integral = element in INTEGERS and bias == int(bias)
-    if integral and not -(2**63) <= bias < 2**63:
+    if element in INTEGERS and not -(2**63) <= bias < 2**63:
         raise Refusal("C204", f"'bias' is {bias}, which is no number of {element}")
+    integral = element in INTEGERS and bias == int(bias)
     wide = "double" if element in INTEGERS else working(element)
     number = cast(op, x, element, wide)
     below = op.Less(number, op.const(-node.attr("lambd"), wide, []))
