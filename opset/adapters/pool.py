@@ -123,9 +123,7 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
     """
     dilations = node.attr("dilations", [])
     if any(dilation != 1 for dilation in dilations):
-        if node.op_type == "LpPool":
-            return _norms_with_gaps(op, node)
-        raise Refusal("C204", f"'dilations' is {dilations}; before, windows have no gaps")
+        return _norms_with_gaps(op, node) if node.op_type == "LpPool" else _maxima_with_gaps(op, node)
     dropped = ["ceil_mode", "dilations"] if node.op_type != "AveragePool" else ["ceil_mode"]
     if not node.attr("ceil_mode") or node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
         return op.copy(node, drop=dropped) if any(node.has(name) for name in dropped) else None
@@ -142,6 +140,37 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
         if size <= pads[axes + axis]:
             raise Refusal("C204", "with 'ceil_mode' 1, a last window may hold only padding")
     return op.copy(node, drop=dropped, pads=pads)
+
+
+def _maxima_with_gaps(op: Builder, node: Node) -> Result:
+    """Return the maxima of windows with gaps: their elements are gathered side by side, along one axis after the other.
+
+    In place of padding, a window has the nearest of its own elements twice, which leaves the maximum as it is.
+    """
+    if node.output(1):
+        raise Refusal("C204", "'dilations' with the output 'Indices' cannot be expressed by windows without gaps")
+    kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
+    strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations")
+    pads = node.attr("pads", [0] * (2 * axes))
+    if node.need_rank(0) != axes + 2 or not len(dilations) == len(strides) == axes or len(pads) != 2 * axes:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    x = node.input(0)
+    for axis, (taps, stride, dilation) in enumerate(zip(kernel, strides, dilations, strict=True)):
+        size = need_size(node, 0, axis + 2)
+        reach = (taps - 1) * dilation + 1
+        begin, _, count = _windows(node, size, reach, stride, pads[axis], pads[axes + axis])
+        node.charge(count * taps)
+        places = []
+        for start in range(-begin, count * stride - begin, stride):
+            window = list(range(start, start + reach, dilation))
+            inside = [at for at in window if 0 <= at < size]
+            if not inside:
+                raise Refusal("C204", "a window may hold only padding")
+            places += [min(max(at, inside[0]), inside[-1]) for at in window]
+        x = op.Gather(x, op.const(places), axis=axis + 2)
+    return op.copy(
+        node, inputs=[x], drop=["auto_pad", "ceil_mode", "dilations", "pads", "storage_order"], strides=kernel
+    )
 
 
 def _norms_with_gaps(op: Builder, node: Node) -> Result:

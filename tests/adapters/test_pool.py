@@ -167,7 +167,7 @@ def test_what_rounding_up_refuses(check, refused):
     valid = {"kernel_shape": [2], "auto_pad": "VALID", "ceil_mode": 1}
     refused(node("MaxPool", ["x"], ["y"], **valid), 10, 9, {"x": ROW}, "C204")
     check(node("MaxPool", ["x"], ["y"], **{**valid, "ceil_mode": 0}), 10, 9, {"x": ROW})
-    refused(node("MaxPool", ["x"], ["y"], kernel_shape=[2], dilations=[2]), 10, 9, {"x": ROW}, "C204")
+    refused(node("MaxPool", ["x"], ["y", "z"], kernel_shape=[2], dilations=[2]), 10, 9, {"x": ROW}, "C204")
     refused(node("MaxPool", ["x"], ["y"], **{**LATE, "pads": [0]}), 10, 9, {"x": ROW}, "C103")
     plain = check(node("MaxPool", ["x"], ["y"], kernel_shape=[2], dilations=[1]), 10, 9, {"x": ROW})
     assert [a.name for a in plain.graph.node[0].attribute] == ["kernel_shape"]
@@ -210,3 +210,25 @@ def test_norms_of_windows_with_gaps(check, refused, power, kind):
     for to in (17, 9, 7):
         check(node("LpPool", ["x"], ["y"], **how, pads=[1, 0, 0, 2]), 18, to, {"x": x}, **near)
     refused(node("LpPool", ["x"], ["y"], **how, ceil_mode=1), 18, 17, {"x": x}, "C204")
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        {}, {"pads": [1, 1, 2, 1]}, {"strides": [2, 3], "pads": [0, 1, 1, 0], "ceil_mode": 1},
+        {"auto_pad": "VALID"},
+    ],
+)  # fmt: skip
+def test_maxima_of_windows_with_gaps(check, window):
+    gaps = node("MaxPool", ["x"], ["y"], kernel_shape=[3, 2], dilations=[2, 3], **window)
+    image = (IMAGE - 0.5).copy()
+    image[0, 0, 3, 4] = -np.inf
+    for to in (9, 7):
+        check(gaps, 10, to, {"x": image}, shapes={"x": ["N", "C", 7, 8]}, operators=["Gather", "Gather", "MaxPool"])
+
+
+def test_windows_with_gaps_that_are_not_known(refused):
+    gaps = node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 2])
+    refused(gaps, 10, 9, {"x": IMAGE}, "C207", **UNKNOWN)
+    padded = node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 2], pads=[3, 0, 0, 0])
+    refused(padded, 10, 9, {"x": IMAGE}, "C204")
