@@ -20,10 +20,9 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.onnx"))
 TARGETS = (7, 13, 21, 26, 28)
 # Targets that lack something which a model uses, and which nothing older expresses.
 REFUSED = {
-    "ai.onnx-8": (7,),  # Scan, indices of MaxPool
+    "ai.onnx-8": (7,),  # indices of MaxPool
     "ai.onnx-9": (7,),  # Shrink
     "ai.onnx-15": (7, 13),  # Optional
-    "ai.onnx-16": (7,),  # Scan
     "ai.onnx-19": (7, 13),  # float8
     "ai.onnx-20": (7, 13),  # StringConcat, RegexFullMatch
     "ai.onnx-21": (7, 13),  # int4
