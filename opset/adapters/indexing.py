@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from opset.adapters.bodies import Body, looped
 from opset.adapters.positions import (
     Size,
@@ -31,6 +33,7 @@ from opset.adapters.shared import (
     need_size,
     positive_axis,
     unsqueeze,
+    working,
 )
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower, up
@@ -115,6 +118,9 @@ def _may_be_negative(node: Node, index: int) -> bool:
     if element is not None and element.startswith("uint"):
         return False
     return constant is None or any(value < 0 for value in constant.values)
+
+COMPARED = 1 << 24
+"""Most comparisons of Unique where each element is compared with each."""
 
 
 @up("TopK", since=10)
@@ -433,3 +439,74 @@ def one_hot_lowered(op: Builder, node: Node) -> Result:
     classes = along(op, counting(op, op.Reshape(depth, op.const([]))), axis, rank + 1)
     same = op.Equal(unsqueeze(op, indices, [axis]), classes)
     return op.Gather(node.input(2), op.Cast(same, to=NUMBERS["int64"]), axis=0)
+
+
+@lower("Unique", since=11)
+def unique_lowered(op: Builder, node: Node) -> Result:
+    """Compare each element or slice with all others; as many as are less, and the first of their kind, come before it.
+
+    In the order of first occurrence, those before it are the first of their kind at a lower index.
+    """
+    x, axis, sizes = node.input(0), node.attr("axis"), node.need_shape(0)
+    if axis is None:
+        flat, axis = op.Reshape(x, op.const([-1])), 0
+        x, rows, width = flat, math.prod(sizes), 1
+    else:
+        axis = positive_axis(axis, len(sizes))
+        rows, width = sizes[axis], math.prod(sizes[:axis] + sizes[axis + 1 :])
+        order = [axis, *(each for each in range(len(sizes)) if each != axis)]
+        flat = op.Transpose(x, perm=order) if axis else x
+    if not rows or not width:
+        raise Refusal("C204", "there are no elements to compare", "drop the node")
+    if (count := rows * rows * width) > COMPARED:
+        raise Refusal("C204", f"before version 11 it takes {count} comparisons, and {COMPARED} are allowed")
+    less, equal = _compared(op, op.Reshape(flat, op.const([rows, width])), node.need_element(0), rows, width)
+    number, row, column = NUMBERS["float"], op.const([1, rows]), op.const([rows, 1])
+    places = op.const(list(range(rows)))
+    same = op.Cast(equal, to=number)
+    first_of = op.ArgMax(same, axis=1, keepdims=0)
+    is_first = op.Equal(first_of, places)
+    if not node.attr("sorted"):
+        numbers = op.const(list(range(rows)), "float", [1, rows])
+        less = op.Less(numbers, op.Reshape(op.Cast(first_of, to=number), column))
+    ahead = op.Mul(op.Cast(less, to=number), op.Reshape(op.Cast(is_first, to=number), row))
+    inverse = op.Cast(summed(op, ahead, [1]), to=NUMBERS["int64"])
+    found = op.And(op.Equal(op.Reshape(inverse, row), op.Reshape(places, column)), op.Reshape(is_first, row))
+    first = op.Gather(op.NonZero(found), op.const(1), axis=0)
+    results = [op.Gather(x, first, axis=axis), first, inverse]
+    if node.output(3):
+        results.append(op.Gather(op.Cast(summed(op, same, [1]), to=NUMBERS["int64"]), first, axis=0))
+    return results[: len(node.outputs)]
+
+
+def _compared(op: Builder, table: str, element: str, rows: int, width: int) -> tuple[str, str]:
+    """Return for each row, along the columns of the results, which other rows are less, and which are equal."""
+    less = equal = ""
+    keys = _keys(op, table, element)
+    for place in reversed(range(width)):
+        for key in keys:
+            here = op.Gather(key, op.const([place]), axis=1)
+            there = op.Reshape(here, op.const([1, rows]))
+            below = op.Less(there, here)
+            alike = op.Not(op.Or(below, op.Greater(there, here)))
+            less = op.Or(below, op.And(alike, less)) if less else below
+            equal = op.And(alike, equal) if equal else alike
+    return less, equal
+
+
+def _keys(op: Builder, x: str, element: str) -> list[str]:
+    """Return floats that compare as elements do, the last ones first; all NaN are equal, and greater than numbers."""
+    if element == "int64":
+        half = op.const(2**32)
+        high = op.Div(x, half)
+        return [op.Cast(each, to=NUMBERS["double"]) for each in (op.Sub(x, op.Mul(high, half)), high)]
+    if element in ("float16", "float", "double"):
+        # NaN is neither less nor greater than any other key, which leaves the decision to the key that shows it.
+        wide = working(element)
+        value = cast(op, x, element, wide)
+        known = op.Or(op.Less(value, op.const(1.0, wide, [])), op.Greater(value, op.const(0.0, wide, [])))
+        return [value, op.Cast(op.Not(known), to=NUMBERS["float"])]
+    wide = {"bool": "float", **SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, "")
+    if not wide:
+        raise Refusal("C202", f"before version 11 elements of {element} cannot be put in order")
+    return [op.Cast(x, to=NUMBERS[wide])]

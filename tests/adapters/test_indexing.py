@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto, numpy_helper
 from onnx.helper import make_node
 
+import opset
+
 DATA = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
 
@@ -376,3 +378,33 @@ def test_the_top_of_many_64_bits_is_refused(refused):
     node = make_node("TopK", ["x", "k"], ["y", "i"])
     refused(node, 11, 10, {"x": np.zeros(2000, np.int64)}, "C204", {"k": np.array([2])}, outputs=["y", "i"])
     refused(node, 11, 10, {"x": np.zeros(3, np.int64)}, "C207", {"k": np.array([2])}, shapes={"x": ["N"]})
+
+
+@pytest.mark.parametrize("in_order", [0, 1])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, np.int8])
+def test_distinct_elements_before_11(check, kind, in_order):
+    target, names, kinds = 7 + in_order, ["y", "f", "i", "n"], {"f": 7, "i": 7, "n": 7}
+    x = np.array([[2, -1, 0], [2, -1, 0], [5, -0.0, 2], [2, -1, -3]]).astype(kind)
+    if kind is np.int64:
+        x = np.where(x > 1, x + 2**60, x - 2**59)
+    for axis in (None, 1, -2):
+        chosen = {} if axis is None else {"axis": axis}
+        node = make_node("Unique", ["x"], names, sorted=in_order, **chosen)
+        how = {} if kind is np.float32 and axis is None else {"judge": own}
+        check(node, 11, target, {"x": x}, outputs=names, kinds=kinds, **how)
+    check(make_node("Unique", ["x"], ["y", "", "i"], sorted=in_order), 11, target, {"x": x[:1]}, judge=own)
+
+
+def own(model, feeds):
+    """Runtimes have Unique of few types."""
+    return opset.ReferenceEvaluator(model).run(None, feeds)
+
+
+def test_distinct_elements_of_nan_and_of_what_is_not_known(check, refused):
+    x = np.float32([np.nan, 1, -np.inf, np.nan, np.inf, 1])
+    check(make_node("Unique", ["x"], ["y"]), 11, 9, {"x": x}, judge=own)
+    unique = make_node("Unique", ["x"], ["y"])
+    refused(unique, 11, 10, {"x": x}, "C207", shapes={"x": ["n"]})
+    refused(unique, 11, 10, {"x": x[:0]}, "C204")
+    refused(unique, 11, 10, {"x": np.zeros(5000, np.float32)}, "C204")
+    refused(unique, 11, 10, {"x": np.array(["a"], object)}, "C202")
