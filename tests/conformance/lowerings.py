@@ -1,19 +1,22 @@
 """Shows how far what lowerings compute is from the kernels of the operators, in units of the last digit (ulp).
 
-    python -m tests.conformance.lowerings [-k PATTERN] [--targets 21,17,13,11,9,7] [-v]
+    python -m tests.conformance.lowerings [-k PATTERN] [--targets 21,17,13,11,9,7] [-v] [--write]
 
 Each example and node case of an operator that can be lowered is converted to targets that lack the operator, and the
 evaluator of this project runs both. The table has the greatest difference by element type: in ulp of the expected
-value, or of the largest value around it where sums cancel (marked ~). The exit status is 1 where a difference is above
-ULP, a shape or type is another one, or NaN or an infinity stands where none is expected.
+value, or of the largest value around it where sums cancel (marked ~). `--write` makes docs/lowerings.md of all
+operators (4 minutes). The exit status is 1 where a difference is above ULP, a shape or type is another one, or NaN or
+an infinity stands where none is expected.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -28,6 +31,41 @@ from tests.conformance.bodies import REGISTRY, distance, outputs_of, uses
 from tests.conformance.judge import RANDOM
 
 ULP = 6
+PAGE = Path(__file__).parents[2] / "docs" / "lowerings.md"
+HEAD = """# How exact lowerings are
+
+An operator that the target lacks is expressed by older ones (see [Converting](converting.md)). This page shows how far
+the results are from those of the operator itself, by the reference kernels of both, in units of the last digit (ulp) of
+the type of the output; 0 is the same to the last bit. Each is the greatest difference over all examples of the
+operator's YAML and all node cases of the standard that are converted to that opset. Where sums cancel, the unit is that
+of the largest value around (marked ~), as the last digits are then those of rounding alone.
+
+An empty cell is an opset that has the operator, "refused" one to which no case of the type is converted (see
+[What is refused](refused.md)). The page is written by `python -m tests.conformance.lowerings --write`, which fails
+where a difference is above {most} ulp.
+
+## To a few ulp
+
+{others}
+
+## Exact
+
+The same to the last bit in all cases: their number for each type, and the opsets.
+
+{exact}
+"""
+
+
+class Worst(NamedTuple):
+    """The greatest difference of outputs of one type, "~" if it is in units of the largest value, and the cases."""
+
+    ulp: float = 0.0
+    mark: str = ""
+    cases: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.mark}{round(self.ulp, 1):g}"
+
 
 
 def lowered() -> Iterator[tuple[OpSchema, ...]]:
@@ -52,10 +90,18 @@ def relative(expected: Any, actual: Any) -> float:
         return float(np.abs(wide[0] - wide[1])[finite].max(initial=0.0) / np.float64(np.spacing(largest)))
 
 
-def row(versions: Sequence[OpSchema], target: int) -> tuple[int, int, dict[str, str], list[str]]:
-    """Return how many cases of an operator were compared and refused, differences by type, and what is wrong."""
-    cases = refused = 0
-    most: dict[str, tuple[float, str]] = {}
+class Row(NamedTuple):
+    """What the cases of an operator gave at one target."""
+
+    found: dict[str, Worst]
+    refused: int
+    wrong: list[str]
+
+
+def row(versions: Sequence[OpSchema], target: int) -> Row:
+    """Return how far the cases of an operator are from its kernel at a target, and what is wrong."""
+    refused = 0
+    found: dict[str, Worst] = {}
     wrong = []
     for use in (use for schema in versions for use in uses(schema, ("examples", "node"))):
         try:
@@ -66,21 +112,52 @@ def row(versions: Sequence[OpSchema], target: int) -> tuple[int, int, dict[str, 
         if made.model is None:
             refused += 1
             continue
-        cases += 1
         expected, actual = outputs_of(use, use.model), outputs_of(use, made.model.proto)
         if isinstance(expected, str) or isinstance(actual, str):
             wrong.append(f"{use.name}: {actual}")
             continue
+        seen = set()
         for want, have in zip(expected, actual, strict=True):
             why, ulp = distance(want, have)
             mark = ""
             if not why and ulp > ULP and (want.dtype.kind == "f" or want.dtype == ml_dtypes.bfloat16):
                 ulp, mark = relative(want, have), "~"
-            key = str(getattr(want, "dtype", type(want).__name__))
-            most[key] = max((ulp, mark), most.get(key, (0.0, "")))
             if why or ulp > ULP:
                 wrong.append(f"{use.name}: {why or f'{ulp:.1f} ulp'}")
-    return cases, refused, {key: f"{mark}{ulp:.3g}" for key, (ulp, mark) in sorted(most.items())}, wrong
+            key = str(getattr(want, "dtype", "sequence")).replace("object", "string")
+            before = found.get(key, Worst())
+            found[key] = Worst(*max((ulp, mark), before[:2]), before.cases + (key not in seen))
+            seen.add(key)
+    return Row(found, refused, wrong)
+
+
+def cells(name: str, rows: Mapping[int, Row], targets: Sequence[int]) -> Iterator[list[str]]:
+    """Yield the cells of a row of the table for each type of an operator's outputs."""
+    for kind in sorted({kind for each in rows.values() for kind in each.found}):
+        found = {target: each.found.get(kind) for target, each in rows.items()}
+        cases = max(each.cases for each in found.values() if each is not None)
+        yield [name, kind, str(cases), *("" if at not in found else str(found[at] or "refused") for at in targets)]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    return "\n".join(f"| {' | '.join(each)} |" for each in (head, ["---"] * len(head), *rows))
+
+
+def page(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return the page of these rows of the table."""
+    exact, others = [], []
+    for name, group in groupby(rows, lambda row: row[0]):
+        of_types = [*group]
+        if any(cell not in ("", "refused", "0") for row in of_types for cell in row[3:]):
+            others += of_types
+            continue
+        types = []
+        for _, kind, cases, *ulps in of_types:
+            at = [target for target, ulp in zip(head[3:], ulps, strict=True) if ulp == "0"]
+            types.append(f"{kind}: {cases} at {at[-1] if len(at) == 1 else f'{at[-1]}-{at[0]}'}")
+        exact.append([name, "; ".join(types)])
+    return HEAD.format(most=ULP, others=table(head, others), exact=table(["operator", "cases at opsets"], exact))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,22 +167,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-k", dest="pattern", default="", help="part of operators' names")
     parser.add_argument("--targets", default="21,17,13,11,9,7", help="opsets, where they lack the operator")
     parser.add_argument("-v", action="store_true", help="list what is wrong")
+    parser.add_argument("--write", action="store_true", help="write docs/lowerings.md")
     options = parser.parse_args(arguments)
-    faults = 0
-    print("| operator | since | target | cases | refused | greatest difference in ulp |\n|---|---|---|---|---|---|")
+    targets = [int(each) for each in options.targets.split(",")]
+    head = ["operator", "type", "cases", *map(str, targets)]
+    print(table(head, []))
+    faults, rows = 0, []
     for versions in lowered():
         name, since = versions[0].name, versions[0].since_version
-        targets = [int(each) for each in options.targets.split(",") if int(each) < since]
         if options.pattern not in name or name in RANDOM or versions[0].domain:
             continue
-        for target in targets:
-            cases, refused, most, wrong = row(versions, target)
-            faults += len(wrong)
-            ulps = ", ".join(f"{kind} {ulp}" for kind, ulp in most.items())
-            mark = " WRONG" if wrong else ""
-            print(f"| {name} | {since} | {target} | {cases} | {refused} | {ulps}{mark} |", flush=True)
-            for line in wrong[:5] if options.v else ():
-                print(f"      {line}")
+        found = {target: row(versions, target) for target in targets if target < since}
+        for each in cells(name, found, targets):
+            rows.append(each)
+            print(f"| {' | '.join(each)} |", flush=True)
+        for target, at in found.items():
+            faults += len(at.wrong)
+            for fault in at.wrong[:5] if options.v else at.wrong[:1]:
+                print(f"      WRONG at {target}: {fault}")
+    if options.write:
+        PAGE.write_text(page(head, rows), encoding="utf-8")
     return int(faults > 0)
 
 
