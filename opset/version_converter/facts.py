@@ -181,9 +181,9 @@ class ValueFacts:
         self.body, self.outer, self.versions, self.budget = body, outer, versions, budget
         self._message, self._read, self._overridable, self._inferred = message, read, overridable, inferred
         self.read_elsewhere: frozenset[str] = frozenset()
-        """Names that training graphs use beside the main graph that this is about."""
-        self.asked: set[str] | None = None
-        """Where it is a set, the values that something is asked about are added."""
+        """Names that training graphs read from this body, which is then the main graph."""
+        self.looked_up: set[str] | None = None
+        """Names of the values whose facts were read, None where that is not recorded."""
         self.large_read = False
         """Whether a constant of more than SMALL elements or another node was read."""
         self._built = False
@@ -286,8 +286,8 @@ class ValueFacts:
         return name not in self._unread
 
     def _home(self, name: str) -> ValueFacts | None:
-        if self.asked is not None:
-            self.asked.add(name)
+        if self.looked_up is not None:
+            self.looked_up.add(name)
         scope: ValueFacts | None = self
         while scope is not None:
             if not scope._built:
@@ -371,7 +371,7 @@ class ValueFacts:
 
     def type(self, name: str) -> str | None:
         """Return a value's type string, "tensor(float)", None where it is not known."""
-        if name in self._types and self.asked is None:
+        if name in self._types and self.looked_up is None:
             return self._types[name]
         home = self._home(name)
         if home is None:

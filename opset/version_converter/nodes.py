@@ -210,23 +210,23 @@ class BodyConversion:
         if form in known:
             return self._repeated(index, counted, known[form])
         released, self._released = self._released, set()
-        self._facts.asked, self._facts.large_read = set(), False
+        self._facts.looked_up, self._facts.large_read = set(), False
         try:
             done = self._taken(node, index, counted)
             if done is not None:
                 self._keep(known, node, index, done)
         finally:
-            self._facts.asked = None
+            self._facts.looked_up = None
             self._released |= released
         return done
 
     def _keep(self, known: dict[Hashable, Template], node: Any, index: int, done: list[Any]) -> None:
         """Keep what a node has become as a template for others of its form."""
-        asked = self._facts.asked or ()
+        looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self._body, index, self._facts)) is not None:
             actions = self._context.conversion.actions
             what = actions[-1].steps, actions[-1].result
-            template = template_of(node, done, self._released, [*asked], what)
+            template = template_of(node, done, self._released, looked_up, what)
             if template is not None:
                 known[form] = template
 
@@ -391,7 +391,7 @@ class BodyConversion:
                 raise Refusal("C202", why, f"convert to {element.opset} or newer")
 
     def _check_constraints(self, node: Node) -> None:
-        """Refuse (C103) attributes that break a constraint which they declare, asked once for nodes of one form."""
+        """Refuse (C103) attributes that break a constraint which they declare; nodes of one form are checked once."""
         values = node.constrained()
         if not values:
             return

@@ -1,7 +1,7 @@
 """What lowerings made of a node, to be made again of other nodes of the same form: networks repeat their blocks.
 
-A form is all that an adapter can ask about a node: attributes, types, shapes and small constants of its inputs. Where
-one used more, or made something that is more than nodes, there is no template.
+A form is all that an adapter can read of a node: attributes, types, shapes and small constants of its inputs. Where
+one reads more, or makes something else than nodes, there is no template.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Template(NamedTuple):
 
 
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
-    """Return all that a lowering may ask about a node, None where it may depend on more."""
+    """Return all that a lowering may read of a node, None where it may depend on more."""
     node = body.nodes[index]
     if body.root.function or node.doc_string or node.device_configurations or node.overload:
         return None
@@ -52,11 +52,11 @@ def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
 
 
 def template_of(
-    node: Any, made: Sequence[Any], released: Iterable[str], asked: Iterable[str], what: tuple[Any, Any]
+    node: Any, made: Sequence[Any], released: Iterable[str], looked_up: Iterable[str], what: tuple[Any, Any]
 ) -> Template | None:
     """Return the template of what a node became, None where it depends on more than the form of the node.
 
-    `asked` are the values that adapters asked about, `released` those that the node no longer uses.
+    `looked_up` are the values whose facts adapters read, `released` those that the node no longer uses.
     """
     own = [node.name, *node.input, *node.output]
     numbers: dict[str, int] = {"": -1}
@@ -88,7 +88,7 @@ def template_of(
         if any(attribute_type(a) in ("graph", "graphs") for each in made for a in each.attribute):
             return None
         left = [number_of(name) for name in released]
-        for name in asked:
+        for name in looked_up:
             number_of(name)
     except _Unknown:
         return None
