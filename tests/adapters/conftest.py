@@ -161,9 +161,10 @@ def _own(
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
         for name, value in feeds.items()
     ]
-    kind = [value.type.tensor_type.elem_type for value, given in zip(described, feeds.values(), strict=True)
-            if given.dtype.kind == "f"][-1]  # fmt: skip
-    outputs = [helper.make_tensor_value_info(name, (kinds or {}).get(name, kind), None) for name in made.output if name]
+    floats = [value.type.tensor_type.elem_type for value, given in zip(described, feeds.values(), strict=True)
+              if given.dtype.kind == "f"]  # fmt: skip
+    kinds = {**dict.fromkeys(filter(None, made.output), floats[-1] if floats else 0), **(kinds or {})}
+    outputs = [helper.make_tensor_value_info(name, kinds[name], None) for name in made.output if name]
     graph = helper.make_graph([made], "g", described, outputs)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)])
     return opset.ReferenceEvaluator(model).run(None, dict(feeds))
