@@ -221,8 +221,6 @@ def _rename(node: Any, scope: _Scope) -> None:
     for names in (node.input, node.output):
         if names:
             names[:] = [scope[name] for name in names]
-    while node.input and not node.input[-1]:
-        del node.input[-1]
     for configuration in node.device_configurations:
         for spec in configuration.sharding_spec:
             spec.tensor_name = scope.noted(spec.tensor_name)

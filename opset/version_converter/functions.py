@@ -81,7 +81,7 @@ def _move_defaults(proto: Any, found: Sequence[Body]) -> int:
         changed += bool(missing)
     for key, moved in defaults.items():
         function = functions[key]
-        function.attribute.extend(moved)
+        function.attribute.extend(name for name in moved if name not in function.attribute)
         kept = [attribute for attribute in function.attribute_proto if attribute.name not in moved]
         del function.attribute_proto[:]
         function.attribute_proto.extend(kept)

@@ -30,7 +30,13 @@ def test_inputs_and_outputs_that_the_call_omits():
     made = splice("F (a, lo, hi) => (o, p) { o = Clip (a, lo, hi)  p = Clip (a, , hi) }", "y = d.F (x, , c)")
     assert shown(made.nodes) == [("Clip", ["x", "", "c"], ["y"], ""), ("Clip", ["x", "", "c"], ["y__p"], "")]
     made = splice("F (a, lo, hi) => (o) { o = Clip (a, lo, hi) }", "y = d.F (x)")
-    assert shown(made.nodes) == [("Clip", ["x"], ["y"], "")]
+    assert shown(made.nodes) == [("Clip", ["x", "", ""], ["y"], "")]
+
+
+def test_an_optional_input_that_has_to_be_written_stays():
+    """Loop takes two inputs at least, of which the second may be an empty name."""
+    made = splice("F (n, go) => (o) { o = Loop (n, go) }", "y = d.F (x)")
+    assert [list(node.input) for node in made.nodes] == [["x", ""]]
 
 
 def test_attributes_come_from_the_call_else_the_default_else_are_absent():

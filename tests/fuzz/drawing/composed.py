@@ -492,7 +492,7 @@ def function_makers(function: onnx.FunctionProto, rng: random.Random) -> list[At
             copy = AttributeProto()
             copy.CopyFrom(attribute)
             copy.name = f"{attribute.name}{len(stated)}" if rng.random() < 0.5 else attribute.name
-            if copy.name in [each.name for each in stated]:
+            if copy.name in {*function.attribute, *(each.name for each in function.attribute_proto)}:
                 continue
             name, kind = attribute.name, attribute.type
             attribute.Clear()

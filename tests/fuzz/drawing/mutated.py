@@ -15,10 +15,11 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+import opset
 from tests.conformance.exported import SKETCHES, Sketch, case_of, type_of
 from tests.conformance.judge import Case, difference
 from tests.conformance.models import cases_of
-from tests.fuzz.drawing.composed import Drawing, Run, free_names
+from tests.fuzz.drawing.composed import OPSETS, Drawing, Run, free_names
 from tests.fuzz.drawing.rewriting import HINTS, Body, Mutant, copies, defined, named, rename
 from tests.fuzz.drawing.wrapped import wrap_in_function, wrap_in_if, wrap_in_loop, wrap_in_scan
 
@@ -396,7 +397,7 @@ def leave_open(m: Mutant) -> None:
             if node.domain not in ("", "ai.onnx") or not m.chance(0.5):
                 continue
             schema = onnx.defs.get_schema(node.op_type, m.opset, "")
-            if node.input and not node.input[-1]:
+            if len(node.input) > schema.min_input and not node.input[-1]:
                 del node.input[-1]
             elif len(node.input) < len(schema.inputs):
                 node.input.append("")
@@ -436,7 +437,14 @@ def mutate(name: str, run: Run) -> Drawing:
     rng = random.Random(name)
     source = rng.choice(sources())
     case = source if isinstance(source, Case) else case_of(f"{source[0]}/{source[1].name}", source[1])
-    model, feeds = case.model, [dict(case.feeds), other_inputs(case.feeds, rng)]
+    model, about = case.model, case.name
+    if rng.random() < 0.5:
+        try:
+            model = opset.convert(model, to := rng.choice(OPSETS))
+            about += f" at {to}"
+        except opset.ConversionError:  # then as it was
+            pass
+    feeds = [dict(case.feeds), other_inputs(case.feeds, rng)]
     expected = run(model, feeds[0])
     for value, output in zip(model.graph.output, expected, strict=True):
         if not value.HasField("type"):
@@ -468,4 +476,4 @@ def mutate(name: str, run: Run) -> Drawing:
         done.append(mutation.__name__)
     if not done:
         raise LookupError("nothing to mutate")
-    return Drawing(model, feeds, f"{case.name}: {', '.join(done)}", dropped)
+    return Drawing(model, feeds, f"{about}: {', '.join(done)}", dropped)
