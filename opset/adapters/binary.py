@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opset.adapters.positions import reshaped, sizes_of
-from opset.adapters.shared import INTEGERS, float16, float32, is_negative, unsqueeze
+from opset.adapters.shared import INTEGERS, cast, float16, float32, is_negative, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
 from opset.version_converter.registration import down, lower, up
@@ -285,7 +285,7 @@ def pow_12_down(op: Builder, node: Node) -> Result:
         return op.copy(node, inputs=[node.input(0), op.const(values, base, constant.dims)])
     common = _common(base, exponent)
     y = _power(op, node, common)
-    return y if common == base else op.Cast(y, to=NUMBERS[base])
+    return cast(op, y, common, base)
 
 
 def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
@@ -361,10 +361,7 @@ def _power_of_integers(op: Builder, x: str, exponent: str) -> str:
 
 def _power(op: Builder, node: Node, common: str) -> str:
     elements = (node.need_element(0), node.need_element(1))
-    inputs = [
-        name if element == common else op.Cast(name, to=NUMBERS[common])
-        for name, element in zip(node.inputs, elements, strict=True)
-    ]
+    inputs = [cast(op, name, element, common) for name, element in zip(node.inputs, elements, strict=True)]
     if elements[0] == common:
         return op.copy(node, inputs=inputs)[0]
     return op.copy(node, inputs=inputs, outputs=[op.fresh("wide")])[0]
@@ -420,11 +417,6 @@ def selected(op: Builder, condition: str, x: str, y: str, element: str) -> str:
         for mask, value in ((condition, x), (other, y))
     ]
     return cast(op, (op.Add if element in INTEGERS else op.Mul)(*kept), wide, element)
-
-
-def cast(op: Builder, x: str, element: str, to: str) -> str:
-    """Return a value in another element type, itself where that is the same."""
-    return x if element == to else op.Cast(x, to=NUMBERS[to])
 
 
 QUOTIENT = 28

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.shared import INTEGERS
+from opset.adapters.shared import INTEGERS, cast
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.version_converter.registration import lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -66,4 +66,4 @@ def _float_of_bits(op: Builder, node: Node, element: str) -> str:
     # Where may lose the sign of zeros; a product does not.
     sign = op.Sub(op.const(1.0, number, []), op.Mul(op.const(2.0, number, []), op.Cast(negative, to=NUMBERS[number])))
     value = op.Mul(value, sign)
-    return str(value if number == element else op.Cast(value, to=NUMBERS[element]))
+    return cast(op, value, number, element)

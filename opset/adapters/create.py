@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opset.adapters.positions import along, counting, sizes_of
-from opset.adapters.shared import BFLOAT16, SMALL_FLOATS, float32, is_negative
+from opset.adapters.shared import BFLOAT16, SMALL_FLOATS, cast, float32, is_negative
 from opset.model.elements import NUMBERS, element_name
 from opset.model.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT, Constant
@@ -149,7 +149,7 @@ def range_lowered(op: Builder, node: Node) -> Result:
             return op.tensor(make_tensor("", NUMBERS[element], [len(folded)], folded), node.output(0))
     if element in ("float", "double"):
         return _range_of_floats(op, node, element)
-    first, last, step = (x if element == "int64" else op.Cast(x, to=NUMBERS["int64"]) for x in node.inputs)
+    first, last, step = (cast(op, x, element, "int64") for x in node.inputs)
     span = last if start == 0 else op.Sub(last, first)
     if delta == 1:
         count = span
@@ -168,7 +168,7 @@ def range_lowered(op: Builder, node: Node) -> Result:
         values = op.Mul(values, step)
     if start != 0:
         values = op.Add(values, first)
-    return values if element == "int64" else op.Cast(values, to=NUMBERS[element])
+    return cast(op, values, "int64", element)
 
 
 def _or_none(op: Builder, count: str) -> str:
@@ -178,7 +178,7 @@ def _or_none(op: Builder, count: str) -> str:
 
 def _range_of_floats(op: Builder, node: Node, element: str) -> str:
     """Return the range, whose length is computed as DOUBLE, its elements in their own type."""
-    start, limit, delta = (x if element == "double" else op.Cast(x, to=NUMBERS["double"]) for x in node.inputs)
+    start, limit, delta = (cast(op, x, element, "double") for x in node.inputs)
     count = op.Cast(op.Ceil(op.Div(op.Sub(limit, start), delta)), to=NUMBERS["int64"])
     positions = op.Cast(counting(op, _or_none(op, count)), to=NUMBERS[element])
     return op.Add(op.Mul(positions, node.input(2)), node.input(0))
@@ -208,4 +208,4 @@ def eye_like_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C103", "the input is no matrix, or 'dtype' is no element type")
     rows, columns = (counting(op, size) for size in sizes)
     diagonal = op.Equal(op.Sub(columns, along(op, rows, 0, 2)), op.const(node.attr("k")))
-    return diagonal if element == "bool" else op.Cast(diagonal, to=NUMBERS[element])
+    return cast(op, diagonal, "bool", element)

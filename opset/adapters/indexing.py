@@ -400,7 +400,7 @@ def non_zero_lowered(op: Builder, node: Node) -> Result:
     element, sizes = node.need_element(0), sizes_of(op, node, 0)
     if not sizes or element == "string":
         raise Refusal("C204", "the elements of a scalar or of strings have no coordinates before version 9")
-    x = node.input(0) if element == "bool" else op.Cast(node.input(0), to=NUMBERS["bool"])
+    x = cast(op, node.input(0), element, "bool")
     found = positions_of(op, op.Reshape(x, op.const([-1])))
     rows = []
     for axis, stride in enumerate(strides_of(op, sizes)):

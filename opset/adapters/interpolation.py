@@ -12,7 +12,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from opset.adapters.positions import Size, counting
-from opset.adapters.shared import float32
+from opset.adapters.shared import cast, float32
 from opset.errors import printable
 from opset.model.elements import NUMBERS
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Refusal
@@ -100,14 +100,14 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 def interpolated(op: Builder, x: str, rank: int, element: str, axes: Sequence[Axis], method: Method) -> str:
     """Return a float tensor resized along the axes, one after the other."""
     wide = "double" if element == "double" else "float"
-    y = x if element == wide else op.Cast(x, to=NUMBERS[wide])
+    y = cast(op, x, element, wide)
     masks = []
     for axis in axes:
         y, mask = _along(op, y, rank, wide, axis, method)
         masks += [mask] if mask else []
     for mask in masks:
         y = op.Where(mask, op.const(method.outside, wide, []), y)
-    return y if element == wide else op.Cast(y, to=NUMBERS[element])
+    return cast(op, y, wide, element)
 
 
 def nearest_elements(op: Builder, x: str, axes: Sequence[Axis], coordinates: str, rounding: str) -> str:

@@ -25,6 +25,7 @@ from opset.adapters.positions import (
 from opset.adapters.shared import (
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
+    cast,
     constant_ints,
     distinct_axes,
     float16,
@@ -239,7 +240,7 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
         stated_too = op.Cast(op.Cast(numbers, to=NUMBERS["bool"]), to=NUMBERS["int64"])
         other = op.Sub(op.const(1), stated_too)
         vectors = [
-            name if node.element(index) == "int64" else op.Cast(name, to=NUMBERS["int64"])
+            cast(op, name, node.element(index), "int64")
             for index, name in enumerate(node.inputs)
             if index in (1, 2, 4) and name
         ]
@@ -319,9 +320,9 @@ def slice_11_down(op: Builder, node: Node) -> Result:
         return None
     if node.constant(3) is None:
         axes = node.input(3)
-        wide = axes if node.need_element(3) == "int64" else op.Cast(axes, to=NUMBERS["int64"])
-        wide = op.Add(wide, op.Mul(is_negative(op, wide), op.const(node.need_rank(0))))
-        front = wide if node.element(3) == "int64" else op.Cast(wide, to=NUMBERS["int32"])
+        element = node.need_element(3)
+        wide = cast(op, axes, element, "int64")
+        front = cast(op, op.Add(wide, op.Mul(is_negative(op, wide), op.const(node.need_rank(0)))), "int64", element)
         return op.copy(node, inputs=[*node.inputs[:3], front, *node.inputs[4:]])
     known = constant_ints(node, 3)
     if all(axis >= 0 for axis in known):
