@@ -20,7 +20,7 @@ from tests.hostile.processes import OURS, attack, own, python
 
 pytestmark = pytest.mark.clock
 
-TOGETHER = 8
+TOGETHER = 20
 """Commands that share a process."""
 BOUNDED = ["--max-steps", "300000", "--max-bytes", "400M", "--timeout", "1"]
 SMALL = ["--max-bytes", "10M"]

@@ -4,19 +4,25 @@ What is inferred of them is true, and never less than what the onnx package infe
 tests.conformance.inference` runs all of them, the archive and large models, too.
 """
 
+from functools import cache
+
 import pytest
 
 from tests.conformance.inference import job, sources
 
-CASES = [
-    case for _, case in sources(["node", "models", "graphs"], None, "") if not case.name.startswith("light/")
-]
 PARTS = 16
+
+
+@cache
+def cases():
+    """Return the cases, which take ten seconds to make: not while tests are collected."""
+    found = sources(["node", "models", "graphs"], None, "")
+    return [case for _, case in found if not case.name.startswith("light/")]
 
 
 def outcome(number):
     """Return what becomes of a case; the places that it is at are for those who watch a process."""
-    steps = job(CASES, (number, True))
+    steps = job(cases(), (number, True))
     while True:
         try:
             next(steps)
@@ -26,5 +32,5 @@ def outcome(number):
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_what_is_inferred_is_true_and_never_less(part):
-    faults = [fault for number in range(part, len(CASES), PARTS) for fault in outcome(number).faults]
+    faults = [fault for number in range(part, len(cases()), PARTS) for fault in outcome(number).faults]
     assert [fault for fault in faults if not fault.known] == []

@@ -12,12 +12,11 @@ import pytest
 from opset.schemas.index import FOLDER, build, compile_operators, make_docs, make_examples, make_schema
 from opset.schemas.loader import load_folder
 
-OPERATORS = load_folder(FOLDER)[0]
-
 
 def test_compiled_schemas_are_those_that_were_read():
-    index, prose, examples = json.loads(json.dumps(compile_operators(OPERATORS)))
-    for operator in OPERATORS:
+    operators = load_folder(FOLDER)[0]
+    index, prose, examples = json.loads(json.dumps(compile_operators(operators)))
+    for operator in operators:
         assert repr(make_examples(examples, operator.domain, operator.name)) == repr(operator.examples)
         for position, (schema, docs) in enumerate(zip(operator.schemas, operator.docs, strict=True)):
             made = make_schema(index, operator.domain, operator.name, position)

@@ -8,7 +8,7 @@ from opset.errors import CODES
 from opset.schemas.index import FOLDER
 from opset.schemas.lint import FAMILIES, Inferred
 from opset.schemas.lint import lint as lint_all
-from opset.schemas.loader import load_folder
+from opset.schemas.loader import load_folder, load_sets
 from opset.schemas.lock import lock_released
 from tests.schemas.texts import SCALE as TEXT
 
@@ -385,7 +385,7 @@ def test_findings_of_the_loader_are_among_them(tmp_path):
     assert codes(lint([tmp_path])) == ["S107"]
 
 
-SETS = load_folder(FOLDER)[1]
+SETS = load_sets(FOLDER / "types.yaml")
 
 
 def test_the_standard_is_clean():

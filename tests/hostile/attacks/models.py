@@ -243,7 +243,7 @@ def functions_that_double_25_times() -> bytes:
     return written([call("f25")], functions=made, d=1)
 
 
-@model(0, run=1, inline=1)
+@model(0, run=1, inline=1, alone=True)
 def functions_whose_sizes_double_25_times() -> bytes:
     made = [function("f0", [node("Concat", "x x", "y", axis=0)])]
     for number in range(1, 26):
@@ -290,7 +290,7 @@ def initializers_that_are_larger_than_their_data() -> bytes:
     )
 
 
-@model((0, 1), load=0, show=0, run=(1, 2, 3))
+@model((0, 1), load=0, show=0, run=(1, 2, 3), alone=True)
 def a_type_of_rank_one_million() -> bytes:
     made = proto(
         [node("Relu", "x", "r"), node("Shape", "r", "s"), node("Transpose", "r", "t"), node("Flatten", "r", "y")]
@@ -507,19 +507,19 @@ def a_megabyte_of_domain_in_1_000_nodes_of_a_function() -> bytes:
     return written([call(name)], functions=[made], d=1)
 
 
-@model(3, load=0)
+@model(3, load=0, alone=True)
 def a_megabyte_of_empty_imports() -> bytes:
     return field(8, b"") * 500_000 + SAMPLE
 
 
-@model(3, load=0)
+@model(3, load=0, alone=True)
 def domains_that_are_imported_200_000_times() -> bytes:
     return SAMPLE + b"".join(
         field(8, field(1, b"d%d" % (n // 2)) + b"\x10" + varint(1 + n % 2)) for n in range(200_000)
     )
 
 
-@model(3, load=0, show=0)
+@model(3, load=0, show=0, alone=True)
 def values_that_are_undefined_100_000_times() -> bytes:
     return written([node("Relu", f"u{number}", f"v{number}") for number in range(100_000)] + [node("Relu", "x", "y")])
 
@@ -653,7 +653,7 @@ def nodes_in_no_order() -> bytes:
     return written([node("Abs", "mid", "y"), node("Relu", "x", "mid")])
 
 
-@model(0, run=(0, 1))
+@model(0, run=(0, 1), alone=True)
 def nodes_20_000_in_reverse_order() -> bytes:
     nodes = [node("Relu", f"v{number + 1}", f"v{number}") for number in range(20_000)]
     return written([node("Abs", "v0", "y"), *nodes, node("Abs", "x", "v20000")])
@@ -665,7 +665,7 @@ def a_cycle_of_20_000_nodes() -> bytes:
     return written([node("Abs", "v0", "y"), *nodes, node("Abs", "v0", "v20000")])
 
 
-@model(0)
+@model(0, alone=True)
 def a_domain_that_is_imported_200_000_times() -> bytes:
     return SAMPLE + field(8, field(1, b"d") + b"\x10\x01") * 200_000
 
