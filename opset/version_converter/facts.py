@@ -323,7 +323,8 @@ class ValueFacts:
         if node is not None:
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
                 return self._constant_node(node)
-            return None if version is not None else self._computed(name)
+            if version is None:
+                return self._computed(name)
         if self.body.function and name in self._inputs:
             return self._computed(name)
         tensor = self.initializer(name)

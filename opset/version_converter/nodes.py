@@ -9,6 +9,7 @@ from typing import Any
 
 from opset.budget import ALLOW_MORE, Budget, Exhausted
 from opset.errors import Finding, brief, printable
+from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph import function_key, list_as_input, state_type, subgraphs
 from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex
@@ -363,6 +364,10 @@ class BodyConversion:
             return ""
         body = self._body
         if body.root.function:
+            known = pb.TensorProto()  # what the Cast gives is a constant all the same
+            known.CopyFrom(tensor)
+            known.name = name
+            self._context.facts[body].add_tensor(known)
             return None
         early = self._context.proto.ir_version < 4
         if early and body.root is not body:

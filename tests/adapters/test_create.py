@@ -199,6 +199,25 @@ def test_an_early_function_has_no_initializers_and_casts_what_double_holds(value
     assert session.run(None, {"x": np.array([3, 4])})[0].tolist() == [3 + values[0], 4 + values[1]]
 
 
+def test_a_constant_that_is_cast_in_an_early_function_can_become_an_attribute():
+    """ReduceSum takes the axes of GridSample's lowering as an attribute before 13."""
+    node = make_node("GridSample", ["a", "b"], ["c"])
+    function = helper.make_function("mine", "f", ["a", "b"], ["c"], [node], [helper.make_opsetid("", 16)])
+    shapes = {"x": [1, 2, 3, 4], "g": [1, 2, 2, 2]}
+    inputs = [helper.make_tensor_value_info(name, 1, shape) for name, shape in shapes.items()]
+    outputs = [helper.make_tensor_value_info("y", 1, [1, 2, 2, 2])]
+    graph = helper.make_graph([make_node("f", ["x", "g"], ["y"], domain="mine")], "g", inputs, outputs)
+    imports = [helper.make_opsetid("", 16), helper.make_opsetid("mine", 1)]
+    model = helper.make_model(graph, opset_imports=imports, functions=[function], ir_version=8)
+    rng = np.random.default_rng(7)
+    feeds = {"x": rng.normal(size=(1, 2, 3, 4)).astype("f"), "g": rng.uniform(-1, 1, (1, 2, 2, 2)).astype("f")}
+    results = []
+    for each in (model, opset.convert(model, 8)):
+        session = onnxruntime.InferenceSession(each.SerializeToString(), providers=["CPUExecutionProvider"])
+        results.append(session.run(None, feeds)[0])
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
+
+
 def test_an_early_constant_that_a_subgraph_gives_keeps_a_type():
     value = numpy_helper.from_array(np.array([1, 2]))
     branches = {

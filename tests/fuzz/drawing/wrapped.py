@@ -9,6 +9,7 @@ import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from tests.conformance.exported import type_of
+from tests.conformance.judge import messages
 from tests.fuzz.drawing.composed import function_makers
 from tests.fuzz.drawing.rewriting import Body, Mutant, Part, copies, defined, named, rename
 
@@ -226,7 +227,9 @@ def once_more(m: Mutant, part: Part, call: NodeProto) -> NodeProto:
     again = copies([call])[0]
     again.name = f"{call.name} again"
     again.output[:] = m.within("again", call.output).values()
-    if len(again.input) and m.chance(0.6):
+    inside = [each for node in part.nodes for each in messages(node) if isinstance(each, NodeProto)]
+    endless = any(node.op_type == "Loop" or node.domain == "mutant" for node in inside)  # as it is without a count
+    if len(again.input) and m.chance(0.6) and not endless:
         again.input[m.rng.randrange(len(again.input))] = ""
     if part.body.holder is m.model.graph:
         for old, new in zip(call.output, again.output, strict=True):
