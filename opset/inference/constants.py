@@ -19,6 +19,7 @@ from opset.opsets.hooks import Hook
 from opset.schemas.constraints import Violation
 
 _MAX_PASSED = 64  # elements of an initializer that is passed to a body
+_FEW = 8  # numbers of a float type that are computed with: scales, bounds
 _FOLLOWED = frozenset("int64 int32 bool float double float16 uint8 int8 uint64 uint32 int16 uint16".split())
 _INTEGERS = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".split())
 _PASSED = frozenset(("int64", "int32", "bool"))
@@ -80,9 +81,13 @@ class Constants:
         first = types[0] if types else None
         if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or not follows():
             return ()
-        # Weights are never read to compute with them; single numbers are, and what has no inputs: value_floats.
-        single = all(each.kind == "tensor" and small_count(each.shape) == 1 for each in call.types if each)
-        if first.element not in _INTEGERS and not followed and not single:
+        # Weights are never read to compute with them; a few numbers are, and what has no inputs: value_floats.
+        few = all(
+            each.kind == "tensor" and (count := small_count(each.shape)) is not None and count <= _FEW
+            for each in call.types
+            if each
+        )
+        if first.element not in _INTEGERS and not followed and not few:
             return ()
         if small_count(first.shape) is None:
             return ()

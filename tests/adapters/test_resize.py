@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import onnx
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -524,3 +525,20 @@ def test_what_is_not_resized_keeps_infinity_apart(check):
     after = check(node, 13, 10, {"x": IMAGE}, {"s": WHOLE}, **NEAR)
     found = opset.ReferenceEvaluator(after).run(None, {"x": x})[0]
     assert np.isfinite(found[0, 1]).all()
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        "a = Constant <value = float[2] {1, 1}> () b = Constant <value = float[2] {1.5, 3}> ()"
+        "s = Concat <axis = 0> (a, b)",
+        "a = Constant <value = int64[4] {2, 2, 3, 6}> () f = Cast <to = 1> (a) b = Constant <value = float {2}> ()"
+        "s = Div (f, b)",
+    ],
+)
+def test_scales_that_follow_from_a_few_constants(run, chain):
+    text = '<ir_version: 7, opset_import: ["": 13]> g (float[1, 1, 2, 4] x) => (float[1, 1, 3, 12] y) '
+    text += "{" + chain + ' y = Resize <coordinate_transformation_mode = "half_pixel"> (x, "", s) }'
+    before = onnx.parser.parse_model(text)
+    feeds = {"x": np.arange(8, dtype=np.float32).reshape(1, 1, 2, 4)}
+    np.testing.assert_array_equal(run(opset.convert(before, 9), feeds)[0], run(before, feeds)[0])
