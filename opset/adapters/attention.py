@@ -9,7 +9,7 @@ from math import nan, sqrt
 from typing import Any
 
 from opset.adapters.bodies import Body, looped
-from opset.adapters.positions import named, size_along, vector_of
+from opset.adapters.positions import Size, named, plus, quotient, size_along, vector_of
 from opset.adapters.shared import cast, need_size, positive_axis, working
 from opset.model.elements import NUMBERS, element_name
 from opset.version_converter.registration import down, lower, up
@@ -30,7 +30,7 @@ def attention_24_up(op: Builder, node: Node) -> Result:
     if not node.input(MASK) or (last is not None and (last != 1 or _known_total(node) == 1)):
         return None
     inputs = list(node.inputs)
-    inputs[MASK] = op.Expand(inputs[MASK], _vector(op, _total(op, node)))
+    inputs[MASK] = op.Expand(inputs[MASK], vector_of(op, [_total(op, node)]))
     return op.copy(node, inputs=inputs)
 
 
@@ -133,11 +133,9 @@ def _known_length(node: Node, index: int) -> int | None:
     return length if isinstance(length, int) else None
 
 
-def _length(op: Builder, node: Node, index: int) -> str:
+def _length(op: Builder, node: Node, index: int) -> Size:
     known = _known_length(node, index)
-    if known is not None:
-        return op.const(known)
-    return op.Squeeze(op.Shape(node.input(index), start=-2, end=-1))
+    return op.Squeeze(op.Shape(node.input(index), start=-2, end=-1)) if known is None else known
 
 
 def _known_total(node: Node) -> int | None:
@@ -145,22 +143,15 @@ def _known_total(node: Node) -> int | None:
     return None if None in lengths else sum(length for length in lengths if length is not None)
 
 
-def _total(op: Builder, node: Node) -> str:
-    """Return the number of keys, those of the cache included, as a scalar."""
-    known = _known_total(node)
-    if known is not None:
-        return op.const(known)
+def _total(op: Builder, node: Node) -> Size:
+    """Return the number of keys, those of the cache included."""
     keys = _length(op, node, KEY)
-    return op.Add(_length(op, node, PAST_KEY), keys) if node.input(PAST_KEY) else keys
+    return plus(op, _length(op, node, PAST_KEY), keys) if node.input(PAST_KEY) else keys
 
 
-def _vector(op: Builder, scalar: str) -> str:
-    return op.Unsqueeze(scalar, op.const([0]))
-
-
-def _numbers(op: Builder, count: str) -> str:
-    """Return the integers from 0 to a count, exclusive."""
-    return op.Range(op.const(0), count, op.const(1))
+def _numbers(op: Builder, count: Size) -> str:
+    """Return the integers from 0 to a count, exclusive; as a node, since they may be many in each of many layers."""
+    return op.Range(op.const(0), named(op, count), op.const(1))
 
 
 def _positions(op: Builder, node: Node) -> str:
@@ -168,9 +159,9 @@ def _positions(op: Builder, node: Node) -> str:
     length = _length(op, node, QUERY)
     rows = op.Unsqueeze(_numbers(op, length), op.const([1]))
     if node.input(PAST_KEY):
-        return op.Add(rows, _length(op, node, PAST_KEY))
+        return op.Add(rows, named(op, _length(op, node, PAST_KEY)))
     if node.input(NONPAD):
-        offset = op.Sub(node.input(NONPAD), length)
+        offset = op.Sub(node.input(NONPAD), named(op, length))
         return op.Add(rows, op.Unsqueeze(offset, op.const([1, 2, 3])))
     return rows
 
@@ -193,7 +184,7 @@ def _full_mask(op: Builder, node: Node) -> str:
             raise Refusal("C103", f"the mask has {last} columns for {total} keys")
         pads = op.const([0, total - last])
     else:
-        missing = op.Sub(_vector(op, _total(op, node)), op.Shape(mask, start=-1))
+        missing = op.Sub(vector_of(op, [_total(op, node)]), op.Shape(mask, start=-1))
         pads = op.Concat(op.const([0]), missing, axis=0)
     return op.Pad(mask, pads, _excluded(op, node), op.const([-1]))
 
@@ -327,8 +318,8 @@ def _repeated_heads(op: Builder, node: Node, flat: bool) -> str:
     if heads[1] == 1 or (heads[0] == heads[1] and heads[0] is not None):
         return ""
     if not all(isinstance(count, int) for count in heads):
-        counts = [named(op, size_along(op, node, index, 1)) for index in (QUERY, KEY)]
-        return op.Div(_numbers(op, counts[0]), op.Div(*counts))
+        queries, keys = (size_along(op, node, index, 1) for index in (QUERY, KEY))
+        return op.Div(_numbers(op, queries), named(op, quotient(op, queries, keys)))
     if heads[1] < 1 or heads[0] % heads[1]:
         raise Refusal("C103", f"{heads[0]} query heads cannot share {heads[1]} key/value heads")
     node.charge(heads[0])
@@ -440,7 +431,7 @@ def tensor_scatter_lowered(op: Builder, node: Node) -> Result:
     axis = positive_axis(node.attr("axis"), rank)
     if axis == 0:
         raise Refusal("C103", "'axis' is that of the batch")
-    index = _numbers(op, named(op, size_along(op, node, 1, axis)))
+    index = _numbers(op, size_along(op, node, 1, axis))
     if axis < rank - 1:
         index = op.Unsqueeze(index, op.const(list(range(1, rank - axis))))
     if node.input(2):
