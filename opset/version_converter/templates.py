@@ -59,13 +59,15 @@ def template_of(
     `looked_up` are the values whose facts adapters read, `released` those that the node no longer uses.
     """
     own = [node.name, *node.input, *node.output]
+    # Names of nodes apart from those of values: a node may be named as one of its values, and the next one may not.
+    labels = {node.name: 0, "": -1}
     numbers: dict[str, int] = {"": -1}
-    for number, name in enumerate(own):
+    for number, name in enumerate(own[1:], 1):
         numbers.setdefault(name, number)
     stems = {name: number for number, name in enumerate(own) if name and (not number or number > len(node.input))}
     added: list[tuple[int, str]] = []
 
-    def number_of(name: str) -> int:
+    def number_of(name: str, numbers: dict[str, int], stems: dict[str, int]) -> int:
         if name not in numbers:
             stem = max((each for each in stems if name.startswith(each + SEPARATOR)), key=len, default=None)
             if stem is None:
@@ -75,21 +77,21 @@ def template_of(
         return numbers[name]
 
     try:
-        outputs = [[number_of(name) for name in each.output] for each in made]
+        outputs = [[number_of(name, numbers, stems) for name in each.output] for each in made]
         known = {*numbers}
         if {name for name in node.output if name}.difference(*[each.output for each in made]):
             return None  # an initializer has taken the place of the node
         if not known.issuperset(name for each in made for name in each.input):
             return None
         names = [
-            (number_of(each.name), [numbers[name] for name in each.input], computed)
+            (number_of(each.name, labels, {node.name: 0}), [numbers[name] for name in each.input], computed)
             for each, computed in zip(made, outputs, strict=True)
         ]
         if any(attribute_type(a) in ("graph", "graphs") for each in made for a in each.attribute):
             return None
-        left = [number_of(name) for name in released]
+        left = [number_of(name, numbers, stems) for name in released]
         for name in looked_up:
-            number_of(name)
+            number_of(name, numbers, stems)
     except _Unknown:
         return None
     bare = []

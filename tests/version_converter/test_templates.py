@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import numpy_helper, parser
 
@@ -73,3 +74,19 @@ def test_initializers_are_of_one_node_each(monkeypatch):
     found, wanted = with_and_without(parser.parse_model(text), 7, monkeypatch)
     assert found == wanted
     onnx.checker.check_model(found, full_check=True)
+
+
+@pytest.mark.parametrize("labels", [("p", "n"), ("n", "q"), ("a", "b"), ("b", "p")])
+def test_a_node_named_as_one_of_its_values_is_a_template_for_others(labels):
+    model = parser.parse_model(
+        """<ir_version: 4, opset_import: ["": 10]> g (int64[3] a, int64[3] b, int64[3] e) => (int64[3] r)
+        { p = Mod (a, e)  q = Mod (b, e)  r = Add (p, q) }"""
+    )
+    for node, label in zip(model.graph.node, labels, strict=False):
+        node.name = label
+    found = opset.convert(model, 9)
+    onnx.checker.check_model(found, full_check=True)
+    feeds = {"a": np.array([7, -7, 8]), "b": np.array([-1, 2, 5]), "e": np.array([3, 3, -3])}
+    expected = np.mod(feeds["a"], feeds["e"]) + np.mod(feeds["b"], feeds["e"])
+    session = onnxruntime.InferenceSession(found.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert session.run(None, feeds)[0].tolist() == expected.tolist()
