@@ -267,17 +267,22 @@ def scatter_lowered(op: Builder, node: Node) -> Result:
     """Note in a loop which update goes to each position, then gather from data and updates."""
     flat, position, sizes = _positions(op, node)
     position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
-    size, one = op.Size(flat), op.const([1])
+    size = op.Size(flat)
     numbers = counting(op, size)
+    sources = last_written(op, numbers, numbers, size, position)
+    return reshaped(op, op.Gather(op.Concat(flat, updates, axis=0), sources, axis=0), sizes, op.Shape(node.input(0)))
+
+
+def last_written(op: Builder, numbers: str, initial: str, first: str, positions: str) -> str:
+    """Return for each number `first` and the index of its last position, and the initial value where it has none."""
     body = Body(op, "write")
     turn, going, sources = body.input("int64", []), body.input("bool", []), body.input("int64", [None])
-    here = body.node("Gather", position, body.node("Reshape", turn, one), axis=0)
+    here = body.node("Gather", positions, body.node("Reshape", turn, op.const([1])), axis=0)
     chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
-    change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", size, turn), sources))
+    change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, turn), sources))
     body.output(going, "bool", [])
     body.output(body.node("Add", sources, change), "int64", [None])
-    (sources,) = looped(op, op.Size(position), [numbers], body)
-    return reshaped(op, op.Gather(op.Concat(flat, updates, axis=0), sources, axis=0), sizes, op.Shape(node.input(0)))
+    return looped(op, op.Size(positions), [initial], body)[0]
 
 
 def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Size]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from opset.adapters.indexing import last_written
+from opset.adapters.positions import counting, minus, plus, product, reshaped, sizes_of
 from opset.adapters.shared import cast, need_size, working
 from opset.errors import printable
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 
@@ -199,3 +201,24 @@ def lp_pool_2(op: Builder, node: Node) -> Result:
     if kernel is None or node.need_rank(0) != len(kernel) + 2:
         raise Refusal("C204", f"'kernel_shape' is {printable(kernel)}, and version 1 does not say what that means")
     return None
+
+
+@lower("MaxUnpool", since=9)
+def max_unpool_lowered(op: Builder, node: Node) -> Result:
+    """Note in a loop which value goes to each position, then gather from a zero and the values."""
+    kernel, element = node.attr("kernel_shape"), node.need_element(0)
+    axes = len(kernel)
+    strides, pads = node.attr("strides") or [1] * axes, node.attr("pads") or [0] * (2 * axes)
+    if node.need_rank(0) != axes + 2 or len(strides) != axes or len(pads) != 2 * axes:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides} and pads {pads} do not fit")
+    sizes = sizes_of(op, node, 0)
+    for axis, (window, stride, begin, end) in enumerate(zip(kernel, strides, pads, pads[axes:], strict=False)):
+        steps = product(op, [minus(op, sizes[axis + 2], 1), stride])
+        sizes[axis + 2] = plus(op, steps, window - begin - end)
+    if node.input(2) and list(node.need_constant(2).values) != sizes:
+        raise Refusal("C204", "runtimes differ in what positions mean where 'output_shape' is not the usual one")
+    numbers = counting(op, product(op, sizes))
+    positions, values = (op.Reshape(name, op.const([-1])) for name in (node.input(1), node.input(0)))
+    sources = last_written(op, numbers, op.Sub(numbers, numbers), op.const(1), positions)
+    found = op.Gather(op.Concat(op.const([0.0], element), values, axis=0), sources, axis=0)
+    return reshaped(op, found, sizes)

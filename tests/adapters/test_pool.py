@@ -232,3 +232,15 @@ def test_windows_with_gaps_that_are_not_known(refused):
     refused(gaps, 10, 9, {"x": IMAGE}, "C207", **UNKNOWN)
     padded = node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 2], pads=[3, 0, 0, 0])
     refused(padded, 10, 9, {"x": IMAGE}, "C204")
+
+
+@pytest.mark.parametrize("to", [8, 7])
+def test_unpooling_goes_below_9(check, refused, to):
+    x = np.arange(1, 9, dtype=np.float32).reshape(1, 2, 2, 2)
+    feeds = {"x": x, "i": np.array([[[[5, 7], [13, 15]], [[16, 19], [24, 30]]]])}
+    how = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    check(node("MaxUnpool", ["x", "i"], ["y"], **how), 9, to, feeds)
+    check(node("MaxUnpool", ["x", "i"], ["y"], **how), 9, to, feeds, shapes={"x": ["N", 2, "H", 2]})
+    sized = node("MaxUnpool", ["x", "i", "s"], ["y"], **how)
+    check(sized, 9, to, feeds, {"s": np.array([1, 2, 4, 4])})
+    refused(sized, 9, to, feeds, "C204", {"s": np.array([1, 2, 5, 5])})
