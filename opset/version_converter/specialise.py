@@ -242,8 +242,6 @@ def _fix(body: Body, fixed: Parameters) -> None:
         absent = [position for position, name in enumerate(reads) if _is_omitted(body, name, fixed)]
         for position in absent:
             node.input[position] = ""
-        while absent and len(node.input) and not node.input[-1]:
-            del node.input[-1]
         for position in reversed(range(len(given))):
             name, value = given[position].name, values.get(given[position].ref_attr_name)
             if value == b"":

@@ -114,6 +114,26 @@ def test_inputs_that_all_calls_omit_are_absent(form, padded, nested):
     assert len(after.functions) == len(functions)
 
 
+def test_an_optional_input_that_has_to_be_written_stays_as_an_empty_name():
+    """Loop takes two inputs at least, of which calls may omit both."""
+    made = opset.parse_model(
+        """<ir_version: 8, opset_import: ["": 17, "d": 1]> main (float[3] x) => (float[3] y) {
+            n = Constant <value_int = 2> ()
+            y = d.F (n, x)
+        }
+        <domain: "d", opset_import: ["": 17]> F (count, a, go) => (b) {
+            b = Loop (count, go, a) <body = g (int64 i, bool c, float[3] v) => (bool more, float[3] w) {
+                more = Identity (c)  w = Add (v, v)
+            }>
+            rows = Loop (count, go) <body = h (int64 j, bool d) => (bool again, int64 k) {
+                again = Identity (d)  k = Identity (j)
+            }>
+        }"""
+    )
+    before = onnx.ModelProto.FromString(made.SerializeToString())
+    same(before, 12, {"x": np.float32([1, 2, 3])})
+
+
 def test_where_calls_differ_the_function_is_specialised():
     body = [node("Clip", ["a", "l", "h"], ["b"])]
     before = model(
