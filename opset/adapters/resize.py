@@ -169,6 +169,14 @@ def _gathered(op: Builder, node: Node) -> Result:
     if rounding in ROUNDING and coordinates != "align_corners" and not _halves_are_exact(node):
         # onnxruntime takes coordinates next to a half for one; only known sizes show whether there are any.
         node.need_constant(SIZES if node.input(SIZES) else SCALES)
+        y = node.input(X)
+        for axis in _axes(op, node, SCALES):
+            if isinstance(axis.size, str) or isinstance(axis.output, str) or isinstance(axis.scale, str):
+                break
+            indices = _selected(node, Fraction(axis.scale), axis.size, axis.output)
+            y = op.Gather(y, op.const(indices), axis=axis.number)
+        else:
+            return y
         raise Refusal(
             "C207",
             "a size is not known; a coordinate may be between two elements, where its last bit decides",

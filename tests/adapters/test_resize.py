@@ -542,3 +542,8 @@ def test_scales_that_follow_from_a_few_constants(run, chain):
     before = onnx.parser.parse_model(text)
     feeds = {"x": np.arange(8, dtype=np.float32).reshape(1, 1, 2, 4)}
     np.testing.assert_array_equal(run(opset.convert(before, 9), feeds)[0], run(before, feeds)[0])
+
+
+def test_nearest_elements_by_a_common_scale_that_rounds_a_size(check):
+    how = {"keep_aspect_ratio_policy": "not_smaller", "axes": [2, 3]}
+    check(resize(["x", "", "", "s"], **how), 18, 9, {"x": IMAGE}, {"s": ints(1, 5)})
