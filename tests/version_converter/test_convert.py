@@ -136,7 +136,7 @@ def equal(*inputs):
 
 def test_types_decide_downwards():
     truth = [info("y", BOOL, None)]
-    refused(model([equal()], 19, [info("x", STRING)], truth), 10, "C201")
+    refused(model([equal()], 19, [info("x", STRING)], truth), 10, "C202")
     assert opset.convert(model([equal()], 19, outputs=truth), 18)
     made = helper.make_node("Custom", ["x"], ["a"], domain="my")
     refused(model([made, equal("a", "a")], 19, extra=[("my", 1)], outputs=truth), 18, "C203")
@@ -148,7 +148,7 @@ def test_types_flow_through_nodes_to_where_they_are_asked_for():
         *(helper.make_node("Concat", [f"a{i}", f"a{i}"], [f"a{i + 1}"], axis=0) for i in range(3)),
         equal("a3", "a3"),
     ]
-    refused(model(nodes, 19, outputs=[info("y", BOOL, None)]), 10, "C201")
+    refused(model(nodes, 19, outputs=[info("y", BOOL, None)]), 10, "C202")
 
 
 def loop_model(version):
@@ -214,7 +214,7 @@ def test_types_of_a_function_come_from_its_calls():
     call = helper.make_node("F", ["x"], ["y"], domain="my")
     more = {"functions": [function], "extra": [("my", 1)], "outputs": [info("y", BOOL, None)]}
     assert opset.convert(model([call], 19, **more), 18)
-    refused(model([call], 19, [info("x", STRING)], **more), 10, "C201")
+    refused(model([call], 19, [info("x", STRING)], **more), 10, "C202")
     second = helper.make_node("F", ["z"], ["w"], domain="my")
     assert opset.convert(model([call, second], 19, [info("x"), info("z", TensorProto.DOUBLE)], **more), 18)
     refused(model([call, second], 19, [info("x"), info("z", STRING)], **more), 10, "C203")
