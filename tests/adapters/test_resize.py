@@ -546,4 +546,4 @@ def test_scales_that_follow_from_a_few_constants(run, chain):
 
 def test_nearest_elements_by_a_common_scale_that_rounds_a_size(check):
     how = {"keep_aspect_ratio_policy": "not_smaller", "axes": [2, 3]}
-    check(resize(["x", "", "", "s"], **how), 18, 9, {"x": IMAGE}, {"s": ints(1, 5)})
+    check(resize(["x", "", "", "s"], **how), 18, 9, {"x": IMAGE[:, :, :2, :4]}, {"s": ints(1, 3)})
