@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.budget import ALLOW_MORE, Budget, Exhausted
-from opset.errors import Finding, brief, printable
+from opset.errors import Finding, OpsetError, brief, printable
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph import function_key, list_as_input, state_type, subgraphs
@@ -320,8 +320,7 @@ class BodyConversion:
         if step.adapter is not None or step.derived.rewrites:
             self._check_constraints(node)
         if step.adapter is not None:
-            result = step.adapter(op, node)
-            _check_result(step, result)
+            result = _adapted(step, op, node, context.registry)
             if result is not None:
                 self._check_types([(current, step.source.since_version)], "C103")
         if result is None:
@@ -436,12 +435,25 @@ def _operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
     return found
 
 
-def _check_result(step: Step, result: Any) -> None:
-    """Refuse (C105) what no adapter may return; None serves where the operator exists at the target, too."""
+def _adapted(step: Step, op: Builder, node: Node, registry: Registry) -> Result:
+    """Return what an adapter returns: the names of outputs, or None where the operator exists at the target, too.
+
+    Raises what the adapter raises, and Refusal C105 where an adapter of a user's domain fails or returns anything else.
+    """
+    what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"
+    try:
+        result = step.adapter(op, node) if step.adapter else None
+    except (Refusal, OpsetError, Exhausted):
+        raise
+    except Exception as error:
+        if registry.is_standard(step.source.name, step.source.domain):
+            raise
+        why = f"{what} raised {type(error).__name__}: {printable(str(error))}"
+        raise Refusal("C105", why, "correct it: docs/adapters.md") from error
     names = [result] if isinstance(result, str) else result
     if names is None and not step.lowers:
-        return
+        return None
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        what = "lowering" if step.lowers else "adapter"
-        why = f"the {what} of {step.source.name} returns {brief(repr(result))}, which names no outputs"
+        why = f"{what} returns {brief(repr(result))}, which names no outputs"
         raise Refusal("C105", why, "correct it: docs/adapters.md")
+    return result

@@ -140,3 +140,13 @@ def test_a_lowering_that_names_no_outputs_is_refused(own, result, shown):
     with pytest.raises(ConversionError, match=f"the lowering of Scale returns {shown}") as caught:
         opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
     assert caught.value.code == "C105" and caught.value.help
+
+
+def test_an_adapter_that_raises_is_refused_with_what_it_raised(own):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        raise ValueError("no\tfactor")
+
+    with pytest.raises(ConversionError, match="the lowering of Scale raised ValueError: no") as caught:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C105" and caught.value.help and "\t" not in str(caught.value)
