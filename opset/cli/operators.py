@@ -75,6 +75,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "domain": shown(schema.domain), "operator": schema.name, "since": schema.since_version,
         "family": schema.family, "deprecated": schema.deprecated, "replacement": schema.replacement,
         "experimental": schema.experimental, "determinism": schema.determinism, "doc": docs.doc,
+        "formula": docs.formula, "special_cases": list(docs.special_cases), "counterparts": docs.counterparts,
         "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
         "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
         "min_input": schema.min_input, "max_input": _bound(schema.max_input),
@@ -100,6 +101,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     lines += ["  experimental"] if data["experimental"] else []
     lines += wrapped(data["determinism"], WIDTH, "  ") if data["determinism"] != "deterministic" else []
     lines += ["", *wrapped(data["doc"], WIDTH, "  ")]
+    lines += ["", *wrapped(data["formula"], WIDTH, "  ")] if data["formula"] else []
     for side in ("inputs", "outputs"):
         lines += _section(side, [[each["name"], _kind(each)] for each in data[side]], data[side])
     kinds = [[each["name"], _attribute(each)] for each in data["attributes"]]
@@ -112,7 +114,16 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         lines += ["", "constraints"]
         for label, text in data["constraints"].items():
             lines += wrapped(f"{label}: {text}", WIDTH, "  ")
+    if data["special_cases"]:
+        lines += ["", "special cases"]
+        for text in data["special_cases"]:
+            first, *rest = wrapped(text, WIDTH, "    ")
+            lines += [f"  - {first.strip()}", *rest]
     lines += ["", "shapes of outputs", f"  {escaped(data['shape'])}"] if data["shape"] else []
+    if data["counterparts"]:
+        lines += ["", "elsewhere"]
+        for name, text in data["counterparts"].items():
+            lines += wrapped(f"{name}: {text}", WIDTH, "  ")
     for body in data["function"]:
         lines += ["", *wrapped(escaped(f"function body{_served(body)}"), WIDTH, "")]
         lines += [f"  {escaped(line)}" for line in body["nodes"].splitlines()]

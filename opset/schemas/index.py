@@ -110,7 +110,7 @@ def compile_operators(operators: Iterable[Operator]) -> Compiled:
         index["operators"].setdefault(operator.domain, {})[operator.name] = entry
         index["newest"][operator.domain] = max(versions[-1]["since"], index["newest"].get(operator.domain, 1))
         prose["operators"].setdefault(operator.domain, {})[operator.name] = {
-            str(schema.since_version): [docs.doc, docs.inputs, docs.outputs, docs.attributes, docs.constraints]
+            str(schema.since_version): list(docs)
             for schema, docs in zip(operator.schemas, operator.docs, strict=True)
         }
         if operator.examples:
@@ -212,7 +212,8 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
 
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
     """Return the prose of one compiled version."""
-    return Docs(*prose["operators"][domain][name][str(since)])
+    docs = Docs(*prose["operators"][domain][name][str(since)])
+    return docs._replace(special_cases=tuple(docs.special_cases))
 
 
 def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:

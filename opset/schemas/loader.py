@@ -104,7 +104,8 @@ MAX_FOLDER_FINDINGS = 5 * MAX_FINDINGS
 OPERATOR_KEYS = ("operator", "family", "versions", "examples")
 VERSION_KEYS = (
     *("since", "deprecated", "replacement", "experimental", "determinism", "change", "same_as", "shares"),
-    *("doc", "inputs", "outputs", "attributes", "types", "constraints", "shape", "function"),
+    *("doc", "formula", "special_cases", "counterparts"),
+    *("inputs", "outputs", "attributes", "types", "constraints", "shape", "function"),
 )
 SHARED_KEYS = ("inputs", "outputs", "attributes", "types", "function")
 NAMED_KEYS = ("attributes", "types")  # those of which a version may share a part
@@ -503,7 +504,17 @@ class _Reading(Fields):
             for part in names
         }
         complete = all_constraints(version.schema, version.texts)
-        return Docs(self.text(own.get("doc")) or shared.doc, **said, constraints=complete)
+        cases, named = own.get("special_cases"), own.get("counterparts")
+        return Docs(
+            self.text(own.get("doc")) or shared.doc,
+            **said,
+            constraints=complete,
+            formula=self.text(own["formula"]) if "formula" in own else shared.formula,
+            special_cases=shared.special_cases if cases is None else tuple(map(self.phrase, self.items(cases))),
+            counterparts=shared.counterparts if named is None else {
+                name: self.phrase(each) for name, each in self.names(named, "counterparts").items()
+            },
+        )  # fmt: skip
 
     def parameters(
         self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -199,7 +199,8 @@ class OpSchema:
 class Docs(NamedTuple):
     """The prose of one version: what the operator does, and a phrase for every input, output and attribute.
 
-    `constraints` maps labels, `C1` and on, to conditions that a node meets, in words or as a formula.
+    `constraints` maps labels, `C1` and on, to conditions that a node meets, in words or as a formula. `formula` is
+    LaTeX, `special_cases` has a sentence or two for each, `counterparts` the equal calls of numpy and of frameworks.
     """
 
     doc: str
@@ -207,6 +208,9 @@ class Docs(NamedTuple):
     outputs: Mapping[str, str] = {}
     attributes: Mapping[str, str] = {}
     constraints: Mapping[str, str] = {}
+    formula: str = ""
+    special_cases: Sequence[str] = ()
+    counterparts: Mapping[str, str] = {}
 
 
 class ExampleValue(NamedTuple):

@@ -165,9 +165,36 @@ def _bodies(key: str, value: list[Any]) -> list[str]:
     return lines
 
 
+def _formula(key: str, value: str) -> list[str]:
+    """Print LaTeX as it is, below its key: its backslashes would be doubled in quotes."""
+    if value != value.strip() or not all(line.isprintable() and line == line.strip() for line in value.split("\n")):
+        return _entry(key, value)
+    return [f"  {key}: |-", *(f"    {line}" for line in value.split("\n"))]
+
+
+def _cases(key: str, value: list[str]) -> list[str]:
+    """Print prose as a list, one entry after the other, folded where it is long."""
+    lines = [f"  {key}:"]
+    for each in value:
+        line = f"  - {each if _is_plain(each, _BLOCK_PLAIN) else _quoted(each)}"
+        if len(line) <= WIDTH or "  " in each or each != each.strip() or not each.isprintable():
+            lines.append(line)
+        else:
+            lines += ["  - >-", *_fill(each, "    ", "    ")]
+    return lines
+
+
+def _phrases(key: str, value: dict[str, str]) -> list[str]:
+    """Print a mapping of prose."""
+    return [f"  {key}:"] + [line for name, each in value.items() for line in _prose(_key(name), each, "    ")]
+
+
 _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
     "change": _change,
     "doc": _prose,
+    "formula": _formula,
+    "special_cases": _cases,
+    "counterparts": _phrases,
     "inputs": _parameters,
     "outputs": _parameters,
     "attributes": _attributes,

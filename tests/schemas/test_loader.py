@@ -21,6 +21,7 @@ from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Exampl
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import Findings, read
 from opset.schemas.types import expand, is_type, shortest
+from tests.schemas.texts import SCALE
 
 SETS = load_sets(FOLDER / "types.yaml")
 FILES = operator_files(FOLDER)
@@ -186,6 +187,17 @@ def test_what_a_file_says(tmp_path):
         {"axes": "where", "by": "factor", "unused": "nothing"},
         {"C1": "-rank(input) <= axis < rank(input)", "C10": "one of the ten"},
     )
+
+
+def test_a_version_shares_the_prose_that_it_does_not_write(tmp_path):
+    newer = "  formula: |-\n    \\frac{x}{y}\n  special_cases: [one, two]\n  counterparts: {numpy: x * y}\n"
+    text = SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n{newer}")
+    for own, cases in (("", ("one", "two")), ("  special_cases: []\n", ()), ("  special_cases: [none]\n", ("none",))):
+        operator = load(tmp_path, text.replace("  same_as: 2\n", f"  same_as: 2\n{own}"))
+        assert [each.special_cases for each in operator.docs] == [cases, ("one", "two")]
+        formulas = [(each.formula, each.counterparts) for each in operator.docs]
+        assert formulas == [("\\frac{x}{y}", {"numpy": "x * y"})] * 2
+        assert load(tmp_path, dump_operator(operator)).docs == operator.docs
 
 
 def test_a_version_that_says_constraints_has_those_alone(tmp_path):
@@ -523,6 +535,9 @@ VERSIONS = st.fixed_dictionaries(
     {"since": st.integers(1, 99)},
     optional={
         "doc": TEXTS,
+        "formula": TEXTS,
+        "special_cases": st.lists(TEXTS, max_size=3),
+        "counterparts": st.dictionaries(KEYS, TEXTS, max_size=3),
         "change": st.dictionaries(st.sampled_from(["meaning", "types", "attributes"]), NESTED),
         "inputs": st.lists(PHRASED, max_size=3),
         "attributes": st.dictionaries(KEYS, PHRASED, max_size=3),
