@@ -40,6 +40,16 @@ def _terminal_width() -> int:
         return WIDEST
 
 
+def prose_width() -> int:
+    """Return the characters of a line of prose: the terminal's width, and no more than are easy to read."""
+    return max(40, min(WIDEST, _terminal_width()))
+
+
+def prose(text: str, indent: str = "") -> list[str]:
+    """Return prose as lines that the terminal holds, each of its own lines wrapped by itself and escaped."""
+    return wrapped(text, prose_width(), indent)
+
+
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     """Return prose as lines of at most `width`, each of its own lines wrapped by itself and escaped."""
     import textwrap  # compiles regular expressions; only prose needs it

@@ -10,36 +10,48 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
+from opset.cli.operator_sets import opsets_difference, opsets_difference_lines
 from opset.cli.operators import change_lines, changes, difference_words, version_at, versions_of, worst
-from opset.errors import escaped, printable
+from opset.errors import Finding, UsageError, escaped, printable
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import shown
-from opset.text import styled, wrapped
+from opset.text import prose, styled
 
 
 @click.command(no_args_is_help=True)
-@click.argument("operator", metavar="OPERATOR")
+@click.argument("what", metavar="[OPERATOR]")
 @click.argument("before", type=int, metavar="A")
-@click.argument("after", type=int, metavar="B")
-@click.option("--domain", metavar="DOMAIN", help="Domain of the operator.")
+@click.argument("after", type=int, required=False, metavar="B")
+@click.option("--domain", metavar="DOMAIN", help="Domain of the operator, or of two versions of an operator set.")
 @schemas_option
 @output.format_option
-def command(operator: str, before: int, after: int, domain: str | None, folders: tuple[Path, ...], form: str) -> int:
-    """Show what changed in an operator between versions A and B of its operator set.
+def command(
+    what: str, before: int, after: int | None, domain: str | None, folders: tuple[Path, ...], form: str
+) -> int:
+    """Show what changed in an operator, or in an operator set, from version A to version B.
 
-    Each transition stands with its difference, what it changed in meaning, and who moves a node across it, up and down:
-    nothing to do, a derived adapter, a written one, or why it is impossible.
+    Each transition of an operator stands with its difference, what it changed in meaning, and who moves a node across
+    it, up and down: nothing to do, a derived adapter, a written one, or why it is impossible. Without OPERATOR, the
+    operators that are new, gone or changed, in ai.onnx or --domain: `diff 17 21`.
     """
     registry = registry_for(folders)
-    versions = versions_of(registry, operator, domain)
-    low, high = sorted((before, after))
-    older, newer = version_at(registry, versions, low), version_at(registry, versions, high)
-    crossed = changes(versions[versions.index(older) : versions.index(newer) + 1])
-    difference = signature_diff(older, newer)
+    if after is None:
+        if not (what.isascii() and what.isdigit() and len(what) < 10):
+            help = f"opset diff {what} A B, or opset diff A B for two versions of an operator set"
+            raise UsageError(Finding("U103", "a version is missing", help=printable(help)))
+        versions_data = opsets_difference(registry, domain or "", int(what), before)
+        output.write_product(output.finite(versions_data), lambda: opsets_difference_lines(versions_data), form)
+        return 0
+    versions = versions_of(registry, what, domain)
+    old, new = version_at(registry, versions, before), version_at(registry, versions, after)
+    low, high = sorted((versions.index(old), versions.index(new)))
+    crossed = changes(versions[low : high + 1])
+    difference = signature_diff(old, new)
     data = {
-        "domain": shown(newer.domain), "operator": newer.name, "before": low, "after": high,
-        "since_before": older.since_version, "since_after": newer.since_version,
-        "difference": difference, "words": difference_words(difference), "transitions": crossed,
+        "domain": shown(new.domain), "operator": new.name, "before": before, "after": after,
+        "since_before": old.since_version, "since_after": new.since_version,
+        "difference": difference, "words": difference_words(difference),
+        "transitions": crossed if before <= after else crossed[::-1],
         "up": worst([each["up"] for each in crossed]), "down": worst([each["down"] for each in crossed]),
     }  # fmt: skip
     output.write_product(output.finite(data), lambda: _lines(data), form)
@@ -51,7 +63,8 @@ def _lines(data: dict[str, Any]) -> list[str]:
     if not data["transitions"]:
         return [f"{title}: the same, version {data['since_before']}"]
     lines = [f"{title}: version {data['since_before']} -> {data['since_after']}"]
-    lines += [line for words in data["words"] for line in wrapped(escaped(words), 100, "  ")]
-    lines += ["", "transitions"]
+    lines += [line for words in data["words"] for line in prose(escaped(words), "  ")]
+    backwards = data["since_before"] > data["since_after"]
+    lines += ["", f"transitions{', each as the newer version changed it' if backwards else ''}"]
     lines += [line for each in data["transitions"] for line in change_lines(each)]
     return [*lines, "", printable(f"up: {data['up']}"), printable(f"down: {data['down']}")]

@@ -9,13 +9,12 @@ from typing import Any
 from opset.errors import Finding, UsageError, escaped
 from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
-from opset.schemas.model import UNBOUNDED, VARIADIC, OpSchema, Parameter
+from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import near_miss, normalised, shown
 from opset.schemas.shapes import STATES
-from opset.text import columns, wrapped
+from opset.text import columns, prose, prose_width
 from opset.version_converter.derive import derive
 
-WIDTH = 100
 # What an adapter has to do, least first.
 NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "impossible"
 
@@ -97,11 +96,11 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     lines = []
     if data["deprecated"]:
         use = f"; use {data['replacement']}" if data["replacement"] else ""
-        lines += wrapped(escaped(f"withdrawn{use}"), WIDTH, "  ")
+        lines += prose(escaped(f"withdrawn{use}"), "  ")
     lines += ["  experimental"] if data["experimental"] else []
-    lines += wrapped(data["determinism"], WIDTH, "  ") if data["determinism"] != "deterministic" else []
-    lines += ["", *wrapped(data["doc"], WIDTH, "  ")]
-    lines += ["", *wrapped(data["formula"], WIDTH, "  ")] if data["formula"] else []
+    lines += prose(data["determinism"], "  ") if data["determinism"] != "deterministic" else []
+    lines += ["", *prose(data["doc"], "  ")]
+    lines += ["", *prose(data["formula"], "  ")] if data["formula"] else []
     for side in ("inputs", "outputs"):
         lines += _section(side, [[each["name"], _kind(each)] for each in data[side]], data[side])
     kinds = [[each["name"], _attribute(each)] for each in data["attributes"]]
@@ -109,25 +108,96 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     if data["types"]:
         lines += ["", "types"]
         for name, types in data["types"].items():
-            lines += wrapped(escaped(f"{name}: {', '.join(types)}"), WIDTH, "  ")
+            lines += prose(escaped(f"{name}: {', '.join(types)}"), "  ")
     if data["constraints"]:
         lines += ["", "constraints"]
         for label, text in data["constraints"].items():
-            lines += wrapped(f"{label}: {text}", WIDTH, "  ")
+            lines += prose(f"{label}: {text}", "  ")
     if data["special_cases"]:
         lines += ["", "special cases"]
         for text in data["special_cases"]:
-            first, *rest = wrapped(text, WIDTH, "    ")
+            first, *rest = prose(text, "    ")
             lines += [f"  - {first.strip()}", *rest]
     lines += ["", "shapes of outputs", f"  {escaped(data['shape'])}"] if data["shape"] else []
     if data["counterparts"]:
         lines += ["", "elsewhere"]
         for name, text in data["counterparts"].items():
-            lines += wrapped(f"{name}: {text}", WIDTH, "  ")
+            lines += prose(f"{name}: {text}", "  ")
     for body in data["function"]:
-        lines += ["", *wrapped(escaped(f"function body{_served(body)}"), WIDTH, "")]
+        lines += ["", *prose(escaped(f"function body{_served(body)}"), "")]
         lines += [f"  {escaped(line)}" for line in body["nodes"].splitlines()]
     return lines
+
+
+EXAMPLES = 4
+"""Examples that are shown as text; as JSON, all are."""
+
+
+def example_data(example: Example) -> dict[str, Any]:
+    """Return an example as plain data: its inputs, outputs and attributes as values with types and shapes."""
+    return {
+        "name": example.name, "doc": example.doc, "error": example.error,
+        "attributes": {name: _plain(value) for name, value in example.attributes.items()},
+        "inputs": [_plain(each) for each in example.inputs],
+        "outputs": None if example.outputs is None else [_plain(each) for each in example.outputs],
+    }  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, ExampleValue):
+        content = value.content
+        if value.shape is not None and isinstance(content, list):
+            content = _nested(content, value.shape)
+        shape = None if value.shape is None else list(value.shape)
+        return {"type": value.type, "shape": shape, "content": _plain(content)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
+    """Return elements in row-major order as nested lists."""
+    if not shape:
+        return flat[0] if flat else flat
+    if 0 in shape:
+        return []
+    for size in reversed(shape[1:]):
+        flat = [flat[start : start + size] for start in range(0, len(flat), size)]
+    return flat
+
+
+def example_lines(examples: list[dict[str, Any]]) -> list[str]:
+    """Return the first few of an operator's examples as text: those with results come before those that are errors."""
+    ordered = sorted(examples, key=lambda each: bool(each["error"]))
+    lines = ["", "examples"] if examples else []
+    for each in ordered[:EXAMPLES]:
+        lines += prose(escaped(f"{each['name']}{': ' if each['doc'] else ''}{each['doc']}"), "  ")
+        attributes = ", ".join(f"{name} = {_content(value)}" for name, value in each["attributes"].items())
+        rows = [["", shortened(attributes)]] if attributes else []
+        rows += [["in" if number == 0 else "", _content(value)] for number, value in enumerate(each["inputs"])]
+        rows += [["out" if number == 0 else "", _content(value)] for number, value in enumerate(each["outputs"] or ())]
+        rows += [["error", each["error"]]] if each["error"] else []
+        lines += columns(rows, indent="      ")
+    if len(examples) > EXAMPLES:
+        lines.append(f"  and {len(examples) - EXAMPLES} more: --format json")
+    return lines
+
+
+def _content(value: Any) -> str:
+    """Return a value of an example on a line that fits."""
+    if value is None:
+        return "none"
+    if not isinstance(value, dict) or "content" not in value:
+        return shortened(_value(value))
+    type_ = value["type"].removeprefix("tensor(").removesuffix(")") if value["shape"] is not None else value["type"]
+    shape = value["shape"]
+    return shortened(f"{type_}{'' if shape is None else shape} {_value(value['content'])}")
+
+
+def shortened(text: str) -> str:
+    """Return text as it fits on a line beside its label."""
+    text, room = " ".join(text.split()), prose_width() - 14
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def _served(body: dict[str, Any]) -> str:
@@ -145,7 +215,7 @@ def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) 
         return []
     lines = ["", title]
     for line, entry in zip(columns(cells), entries, strict=True):
-        lines += [line, *wrapped(escaped(_declared(entry)), WIDTH, "      "), *wrapped(entry["doc"], WIDTH, "      ")]
+        lines += [line, *prose(escaped(_declared(entry)), "      "), *prose(entry["doc"], "      ")]
     return lines
 
 
@@ -204,11 +274,11 @@ def _work(declared: str, touches: bool, withdrawn: bool) -> str:
 def change_lines(change: dict[str, Any]) -> list[str]:
     """Return the text of one of `changes`."""
     lines = [f"  {change['before']} -> {change['since']}"]
-    lines += [line for words in change["words"] for line in wrapped(escaped(words), WIDTH, "    ")]
-    lines += wrapped(change["meaning"], WIDTH, "    ")
+    lines += [line for words in change["words"] for line in prose(escaped(words), "    ")]
+    lines += prose(change["meaning"], "    ")
     if change["clarified"]:
-        lines += wrapped(f"clarified: {change['clarified']}", WIDTH, "    ")
-    return [*lines, *wrapped(escaped(f"up: {change['up']}; down: {change['down']}"), WIDTH, "    ")]
+        lines += prose(f"clarified: {change['clarified']}", "    ")
+    return [*lines, *prose(escaped(f"up: {change['up']}; down: {change['down']}"), "    ")]
 
 
 def worst(works: list[str]) -> str:

@@ -14,28 +14,53 @@ from opset.cli import output
 from opset.cli.batch import opened
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.inputs import STREAM, TEXT_STREAM, named_model
-from opset.cli.operators import change_lines, changes, schema_data, schema_lines, version_at, versions_of
+from opset.cli.operator_sets import opset_data, opset_lines
+from opset.cli.operators import (
+    change_lines,
+    changes,
+    example_data,
+    example_lines,
+    schema_data,
+    schema_lines,
+    version_at,
+    versions_of,
+)
 from opset.errors import SHOWN, Finding, UsageError, brief, escaped, listing, printable
 from opset.model.index import ModelIndex
 from opset.model.parts import TEXT_SUFFIX
 from opset.opsets.registry import Registry
-from opset.schemas.names import shown
+from opset.schemas.model import example_versions
+from opset.schemas.names import normalised, shown
 from opset.text import columns, styled
 
 
 @click.command(no_args_is_help=True)
-@click.argument("what", metavar="OPERATOR|MODEL")
+@click.argument("what", metavar="OPERATOR[@VERSION]|DOMAIN|MODEL", required=False)
 @click.argument("version", required=False, type=int)
-@click.option("--domain", metavar="DOMAIN", help="Domain of the operator.")
+@click.option("--domain", metavar="DOMAIN", help="Domain of the operator, or of --opset.")
+@click.option("--opset", "at", type=int, metavar="N", help="A version of an operator set, of ai.onnx without --domain.")
 @schemas_option
 @output.format_option
-def command(what: str, version: int | None, domain: str | None, folders: tuple[Path, ...], form: str) -> int:
-    """Show what an operator is, or what a model contains.
+def command(
+    what: str | None, version: int | None, domain: str | None, at: int | None, folders: tuple[Path, ...], form: str
+) -> int:
+    """Show what an operator is, what a version of an operator set has, or what a model contains.
 
-    OPERATOR is a name, Softmax or ai.onnx.ml.Scaler, and VERSION a version of its operator set, the newest by default.
-    MODEL is a file, or - for stdin; text:- is stdin with a model as text.
+    OPERATOR is a name, Softmax or ai.onnx.ml.Scaler, and VERSION a version of its operator set, the newest by default:
+    `show Softmax 12`, `show Softmax@12`. With DOMAIN, or with --opset alone, what the operator set has at that
+    version: `show ai.onnx 17`, `show --opset 17`. MODEL is a file, or - for stdin; text:- is stdin with a model as
+    text.
     """
     registry = registry_for(folders)
+    what, version = _with_version(what, version, at)
+    if what is None or (normalised(what) in registry.domains and (version is not None or not os.path.exists(what))):
+        if what is not None and domain is not None:
+            raise UsageError(Finding("U103", "a domain was given twice", help="leave out --domain"))
+        name = what if what is not None else domain or ""
+        last = registry.domains.get(normalised(name), 1)
+        data = opset_data(registry, name, last if version is None else version)
+        output.write_product(data, lambda: opset_lines(data), form)
+        return 0
     if what in (STREAM, TEXT_STREAM) or what.endswith((".onnx", ".pb", TEXT_SUFFIX)) or os.path.exists(what):
         if version is not None or domain is not None:
             help = "a model has versions of its own; leave out VERSION and --domain"
@@ -45,8 +70,10 @@ def command(what: str, version: int | None, domain: str | None, folders: tuple[P
         return 0
     versions = versions_of(registry, what, domain)
     schema = versions[-1] if version is None else version_at(registry, versions, version)
+    examples = registry.examples(schema.name, schema.domain)
     data = {
         **schema_data(registry, schema),
+        "examples": [example_data(each) for each in examples if example_versions(each, [schema.since_version])],
         "versions": [each.since_version for each in versions],
         "changes": changes(versions),
     }
@@ -54,11 +81,26 @@ def command(what: str, version: int | None, domain: str | None, folders: tuple[P
     return 0
 
 
+def _with_version(what: str | None, version: int | None, at: int | None) -> tuple[str | None, int | None]:
+    """Return what to show and its version, which may stand behind an @, as an argument, or as --opset; once at most."""
+    given = [each for each in (version, at) if each is not None]
+    if what is not None and "@" in what and not os.path.exists(what):
+        name, _, number = what.rpartition("@")
+        if name and number.isascii() and number.isdigit() and len(number) < 10:
+            what = name
+            given.append(int(number))
+    if len(given) > 1:
+        raise UsageError(Finding("U103", "a version was given twice", help="leave one of them out"))
+    if what is None and not given:
+        raise UsageError(Finding("U103", "there is nothing to show", help="name an operator, a model, or --opset N"))
+    return what, given[0] if given else None
+
+
 def _operator_lines(data: dict[str, Any]) -> list[str]:
     title = styled(printable(f"{data['operator']} {data['since']}"), "bold", sys.stdout)
     versions = ", ".join(map(str, data["versions"]))
     what = printable(f"({data['domain']}; versions {versions}; family {data['family']})")
-    lines = [f"{title}  {what}", *schema_lines(data)]
+    lines = [f"{title}  {what}", *schema_lines(data), *example_lines(data["examples"])]
     if data["changes"]:
         lines += ["", "changes"]
         lines += [line for change in reversed(data["changes"]) for line in change_lines(change)]

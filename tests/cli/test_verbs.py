@@ -72,6 +72,44 @@ def test_show_gives_the_newest_version_and_finds_domains():
     assert "Upsample 10" in (text := run("show", "Upsample").stdout) and "withdrawn; use Resize" in text
 
 
+def test_a_version_may_be_written_in_each_of_three_ways():
+    assert run_json("show", "Softmax@12") == run_json("show", "Softmax", 12)
+    assert run_json("show", "Softmax", "--opset", 12) == run_json("show", "Softmax", 12)
+    assert run("show", "Softmax@12", 12).exit_code == 2
+    assert run("show", "Softmax", 12, "--opset", 12).exit_code == 2
+
+
+def test_show_gives_examples_of_the_version():
+    data = run_json("show", "Softmax@13")
+    example = next(each for each in data["examples"] if each["name"] == "first_axis")
+    assert example["attributes"] == {"axis": 0}
+    assert example["inputs"] == [{"type": "tensor(float)", "shape": [2, 3], "content": [[0, 1, 2], [0, 10, 10]]}]
+    assert "flattened" not in [each["name"] for each in data["examples"]]
+    text = run("show", "Softmax@13").stdout
+    assert "      in   float[2, 3] [[0, 1, 2], [0, 10, 10]]\n" in text and " more: --format json\n" in text
+
+
+def test_show_gives_what_an_operator_set_has():
+    data = run_json("show", "ai.onnx", 17)
+    assert data == run_json("show", "--opset", 17) == run_json("show", "ai.onnx@17")
+    assert (data["domain"], data["version"], data["releases"]) == ("ai.onnx", 17, ["1.12.0"])
+    assert "LayerNormalization" in [each["operator"] for each in data["new"]]
+    assert {"operator": "Softmax", "since": 13, "family": "activation"} in data["operators"]
+    assert "Upsample" in [each["operator"] for each in run_json("show", "--opset", 10)["withdrawn"]]
+    assert "Upsample" not in [each["operator"] for each in data["operators"]]
+    assert run_json("show", "ai.onnx.ml") == run_json("show", "--domain", "ai.onnx.ml", "--opset", 5)
+    text = run("show", "ai.onnx", 17).stdout
+    assert text.startswith("ai.onnx 17  (176 operators; in onnx 1.12.0)\n") and "    Det 11, Einsum 12" in text
+    for arguments in (["ai.onnx", "99"], ["--opset", "0"], ["ai.onnx", "--domain", "ai.onnx"], ["--domain", "ai.onnx"]):
+        assert run("show", *arguments).exit_code == 2
+
+
+def test_a_file_that_is_named_as_a_domain_is_a_file_without_a_version(folder, small):
+    (folder / "ai.onnx").write_bytes(small.read_bytes())
+    assert run_json("show", "ai.onnx")["model"] == "ai.onnx"
+    assert run_json("show", "ai.onnx", 17)["version"] == 17
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -182,8 +220,30 @@ def test_diff_of_a_range_of_transitions():
 def test_diff_of_equal_versions_and_backwards():
     assert run("diff", "Relu", 14, 20).stdout == "Relu 14 -> 20: the same, version 14\n"
     assert run_json("diff", "Relu", 14, 20)["up"] == "nothing to do"
-    assert run_json("diff", "Softmax", 13, 1) == run_json("diff", "Softmax", 1, 13)
+    data = run_json("diff", "Softmax", 13, 1)
+    assert data["words"] == ["attribute axis: default -1 -> 1", "type T -tensor(bfloat16)"]
+    assert [(each["before"], each["since"]) for each in data["transitions"]] == [(11, 13), (1, 11)]
+    text = run("diff", "Softmax", 13, 1).stdout
+    assert text.startswith("Softmax 13 -> 1: version 13 -> 1\n") and "as the newer version changed it" in text
     assert run("diff", "Gelu", 19, 20).exit_code == 2
+
+
+def test_diff_of_two_versions_of_an_operator_set():
+    data = run_json("diff", 20, 22)
+    assert [each["operator"] for each in data["new"]] == ["GroupNormalization"]
+    assert data["gone"] == []
+    changed = {each["operator"]: each for each in data["changed"]}
+    assert (changed["Cast"]["since_before"], changed["Cast"]["since_after"], changed["Cast"]["work"]) == (
+        19, 21, "nothing to do",
+    )  # fmt: skip
+    back = run_json("diff", 22, 20)
+    assert [each["operator"] for each in back["gone"]] == ["GroupNormalization"]
+    assert {each["operator"] for each in back["changed"]} == changed.keys()
+    assert [each["operator"] for each in run_json("diff", 4, 5, "--domain", "ai.onnx.ml")["new"]] == ["TreeEnsemble"]
+    assert "  TreeEnsemble\n" in run("diff", 4, 5, "--domain", "ai.onnx.ml").stdout
+    assert run("diff", 17, 17).stdout == "ai.onnx 17 -> 17: the same\n"
+    for arguments in (["17", "999"], ["0", "3"], ["Relu", "3"], ["17", "18", "--domain", "nonesuch"]):
+        assert run("diff", *arguments).exit_code == 2
 
 
 def test_every_transition_can_be_told():
