@@ -82,7 +82,7 @@ def command(
 
 
 def _with_version(what: str | None, version: int | None, at: int | None) -> tuple[str | None, int | None]:
-    """Return what to show and its version, which may stand behind an @, as an argument, or as --opset; once at most."""
+    """Return what to show and its version, given after an @, as an argument, or by --opset; at most once."""
     given = [each for each in (version, at) if each is not None]
     if what is not None and "@" in what and not os.path.exists(what):
         name, _, number = what.rpartition("@")
