@@ -136,21 +136,25 @@ def _points(
 def _aligned(image: Array, rows: Points, columns: Points, mode: str, context: KernelContext) -> Array:
     """Return the cells (C, rows, columns) of one region of an image (C, H, W)."""
     channels, count = len(image), rows[0].shape[1] * columns[0].shape[1]
-    if mode == "avg":
-        # Averaging is separable: one matrix of weights for each axis.
+    if mode == "avg" and np.isfinite(image).all():
+        # Averaging is separable: one matrix of weights for each axis. Weights of 0 would spread what is not finite.
         down, across = (
             _mean_weights(points, size) for points, size in zip((rows, columns), image.shape[1:], strict=True)
         )
         context.reserve(channels * down.shape[0] * image.shape[2], image.dtype)
         return down @ image @ across.T
     context.reserve(channels * len(rows[0]) * len(columns[0]) * count, image.dtype)
-    maxima = np.full((channels, len(rows[0]), len(columns[0]), count), -np.inf, image.dtype)
+    shape = (channels, len(rows[0]), len(columns[0]), count)
+    maxima, total = np.full(shape, -np.inf, image.dtype), np.zeros(shape, image.dtype)
     for row, row_weight in ((rows[0], rows[2]), (rows[1], rows[3])):
         for column, column_weight in ((columns[0], columns[2]), (columns[1], columns[3])):
             neighbours = image[:, row[:, None, :, None], column[None, :, None, :]]
             weighted = neighbours * (row_weight[:, None, :, None] * column_weight[None, :, None, :])
-            maxima = np.maximum(maxima, weighted.reshape(maxima.shape))
-    return maxima.max(3)
+            if mode == "avg":
+                total += weighted.reshape(shape)
+            else:
+                maxima = np.maximum(maxima, weighted.reshape(shape))
+    return total.mean(3) if mode == "avg" else maxima.max(3)
 
 
 def _mean_weights(points: Points, size: int) -> Array:
