@@ -59,6 +59,9 @@ def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windo
     result = np.empty((batch, group, filters // group, *output), x.dtype)
     if not result.size:
         return result.reshape(batch, filters, *output)
+    if not channels:
+        result[:] = 0 if bias is None else bias.reshape(group, -1, *[1] * len(output))
+        return result.reshape(batch, filters, *output)
     matrix = w.reshape(group, filters // group, -1)
     addend = None if bias is None else bias.reshape(group, -1, 1)
     if math.prod(windows.kernel) == 1:
