@@ -166,10 +166,13 @@ def _bodies(key: str, value: list[Any]) -> list[str]:
 
 
 def _formula(key: str, value: str) -> list[str]:
-    """Print LaTeX as it is, below its key: its backslashes would be doubled in quotes."""
+    """Print LaTeX below its key, folded where it is one long line: its backslashes would be doubled in quotes."""
     if value != value.strip() or not all(line.isprintable() and line == line.strip() for line in value.split("\n")):
         return _entry(key, value)
-    return [f"  {key}: |-", *(f"    {line}" for line in value.split("\n"))]
+    lines = value.split("\n")
+    if len(lines) == 1 and len(value) + 4 > WIDTH and "  " not in value:
+        return [f"  {key}: >-", *_fill(value, "    ", "    ")]
+    return [f"  {key}: |-", *(f"    {line}" for line in lines)]
 
 
 def _cases(key: str, value: list[str]) -> list[str]:

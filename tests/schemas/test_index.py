@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_written_keeps_the_index_in_memory(tmp_path, mon
     monkeypatch.setattr(Path, "replace", refuse)
     index, prose, examples = build(tmp_path)
     assert index["operators"] == {"com.acme": {"A": ["f", [{"since": 1}]]}}
-    assert prose["operators"] == {"com.acme": {"A": {"1": ["it", {}, {}, {}, {}]}}}
+    assert prose["operators"] == {"com.acme": {"A": {"1": ["it", {}, {}, {}, {}, "", (), {}]}}}
     assert examples["operators"] == {}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["com.acme"]
 
