@@ -9,11 +9,12 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
+from opset.cli.domains import check_version, known_domain
 from opset.errors import Finding, UsageError
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.opsets.runtimes import RUNTIMES
-from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.names import near_miss, shown
 from opset.text import columns
 
 THINGS = ["operators", "domains", "releases", "runtimes"]
@@ -62,16 +63,10 @@ def command(
 
 
 def _operators(registry: Registry, domain: str | None, version: int | None, family: str | None) -> list[dict[str, Any]]:
-    domains = list(registry.domains) if domain is None else [normalised(domain)]
-    if domains[0] not in registry.domains:
-        known = ", ".join(map(shown, registry.domains))
-        raise UsageError(Finding("U105", f"there is no domain '{domain}'", help=f"known: {known}"))
+    domains = list(registry.domains) if domain is None else [known_domain(registry, domain)]
     if version is not None:
         domains = domains if domain is not None else [""]
-        newest = registry.domains[domains[0]]
-        if not 1 <= version <= newest:
-            help = f"versions go from 1 to {newest}"
-            raise UsageError(Finding("U105", f"there is no {shown(domains[0])} {version}", help=help))
+        check_version(registry, domains[0], version)
     data = []
     families = set()
     for each in domains:

@@ -5,25 +5,20 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from opset.cli.domains import check_version, known_domain
 from opset.cli.operators import changes, difference_words, worst
-from opset.errors import Finding, UsageError, escaped, printable
+from opset.errors import escaped, printable
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.diff import signature_diff
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import shown
 from opset.text import columns, prose, styled
 
 
 def known_version(registry: Registry, domain: str, version: int) -> str:
     """Return a domain as schemas name it. Raises UsageError U105 where it has no such version, or is not known."""
-    name = normalised(domain)
-    if name not in registry.domains:
-        known = ", ".join(map(shown, registry.domains))
-        raise UsageError(Finding("U105", f"there is no domain '{printable(domain)}'", help=f"known: {known}"))
-    last = registry.domains[name]
-    if not 1 <= version <= last:
-        help = f"versions of {shown(name)} go from 1 to {last}"
-        raise UsageError(Finding("U105", f"there is no {shown(name)} {version}", help=help))
+    name = known_domain(registry, domain)
+    check_version(registry, name, version)
     return name
 
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from opset.cli.domains import check_version, known_domain
 from opset.errors import Finding, UsageError, escaped
 from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
-from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.names import near_miss, shown
 from opset.schemas.shapes import STATES
 from opset.text import columns, prose, prose_width
 from opset.version_converter.derive import derive
@@ -27,11 +28,7 @@ def versions_of(registry: Registry, name: str, domain: str | None = None) -> tup
     """
     if domain is None and "." in name:
         domain, _, name = name.rpartition(".")
-    domains = list(registry.domains) if domain is None else [normalised(domain)]
-    for each in domains:
-        if each not in registry.domains:
-            known = ", ".join(map(shown, registry.domains))
-            raise UsageError(Finding("U105", f"there is no domain '{each}'", help=f"known: {known}"))
+    domains = list(registry.domains) if domain is None else [known_domain(registry, domain)]
     homes = [each for each in domains if registry.versions(name, each)]
     if not homes:
         names = [operator for each in domains for operator in registry.operators(each)]
@@ -47,14 +44,11 @@ def versions_of(registry: Registry, name: str, domain: str | None = None) -> tup
 def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int) -> OpSchema:
     """Return what an operator is at a version of its operator set. Raises UsageError U105 where there is none."""
     newest = versions[-1]
-    last = registry.domains[newest.domain]
-    where = f"{shown(newest.domain)} {version}"
-    if not 1 <= version <= last:
-        help = f"versions of {shown(newest.domain)} go from 1 to {last}"
-        raise UsageError(Finding("U105", f"there is no {where}", help=help))
+    check_version(registry, newest.domain, version)
     schema = registry.schema(newest.name, version, newest.domain)
     if schema is None:
         help = f"it came with version {versions[0].since_version}"
+        where = f"{shown(newest.domain)} {version}"
         raise UsageError(Finding("U105", f"{newest.name} is not part of {where}", help=help))
     return schema
 

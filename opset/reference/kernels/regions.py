@@ -145,16 +145,14 @@ def _aligned(image: Array, rows: Points, columns: Points, mode: str, context: Ke
         return down @ image @ across.T
     context.reserve(channels * len(rows[0]) * len(columns[0]) * count, image.dtype)
     shape = (channels, len(rows[0]), len(columns[0]), count)
-    maxima, total = np.full(shape, -np.inf, image.dtype), np.zeros(shape, image.dtype)
+    combined = np.full(shape, 0 if mode == "avg" else -np.inf, image.dtype)
+    combine = np.add if mode == "avg" else np.maximum
     for row, row_weight in ((rows[0], rows[2]), (rows[1], rows[3])):
         for column, column_weight in ((columns[0], columns[2]), (columns[1], columns[3])):
             neighbours = image[:, row[:, None, :, None], column[None, :, None, :]]
             weighted = neighbours * (row_weight[:, None, :, None] * column_weight[None, :, None, :])
-            if mode == "avg":
-                total += weighted.reshape(shape)
-            else:
-                maxima = np.maximum(maxima, weighted.reshape(shape))
-    return total.mean(3) if mode == "avg" else maxima.max(3)
+            combine(combined, weighted.reshape(shape), out=combined)
+    return combined.mean(3) if mode == "avg" else combined.max(3)
 
 
 def _mean_weights(points: Points, size: int) -> Array:

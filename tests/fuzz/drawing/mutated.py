@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -372,35 +372,35 @@ def identity(m: Mutant) -> None:
     body.replace(at + 1, at + 1, [helper.make_node("Identity", [new], [name])])
 
 
-def state_defaults(m: Mutant) -> None:
-    """State attributes that have their defaults, or leave out those that are stated."""
+def some_with_schemas(m: Mutant) -> Iterator[tuple[Any, Any]]:
+    """Yield about half of the nodes of the default domain, each with its schema."""
     for body in m.bodies():
         for node in body.nodes:
-            if node.domain not in ("", "ai.onnx") or not m.chance(0.5):
+            if node.domain in ("", "ai.onnx") and m.chance(0.5):
+                yield node, onnx.defs.get_schema(node.op_type, m.opset, "")
+
+
+def state_defaults(m: Mutant) -> None:
+    """State attributes that have their defaults, or leave out those that are stated."""
+    for node, schema in some_with_schemas(m):
+        stated = {attribute.name: attribute for attribute in node.attribute}
+        for name, declared in schema.attributes.items():
+            default = declared.default_value
+            if not default.name:
                 continue
-            schema = onnx.defs.get_schema(node.op_type, m.opset, "")
-            stated = {attribute.name: attribute for attribute in node.attribute}
-            for name, declared in schema.attributes.items():
-                default = declared.default_value
-                if not default.name:
-                    continue
-                if name not in stated and m.chance(0.5):
-                    node.attribute.append(default)
-                elif name in stated and stated[name] == default:
-                    node.attribute.remove(stated[name])
+            if name not in stated and m.chance(0.5):
+                node.attribute.append(default)
+            elif name in stated and stated[name] == default:
+                node.attribute.remove(stated[name])
 
 
 def leave_open(m: Mutant) -> None:
     """Write optional inputs that are left out at the end as empty names, or not at all."""
-    for body in m.bodies():
-        for node in body.nodes:
-            if node.domain not in ("", "ai.onnx") or not m.chance(0.5):
-                continue
-            schema = onnx.defs.get_schema(node.op_type, m.opset, "")
-            if len(node.input) > schema.min_input and not node.input[-1]:
-                del node.input[-1]
-            elif len(node.input) < len(schema.inputs):
-                node.input.append("")
+    for node, schema in some_with_schemas(m):
+        if len(node.input) > schema.min_input and not node.input[-1]:
+            del node.input[-1]
+        elif len(node.input) < len(schema.inputs):
+            node.input.append("")
 
 
 MUTATIONS: tuple[Callable[[Mutant], None], ...] = (

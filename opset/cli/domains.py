@@ -1,0 +1,24 @@
+"""Domains and versions of operator sets as they are named on the command line."""
+
+from __future__ import annotations
+
+from opset.errors import Finding, UsageError
+from opset.opsets.registry import Registry
+from opset.schemas.names import normalised, shown
+
+
+def known_domain(registry: Registry, domain: str) -> str:
+    """Return a domain as schemas name it. Raises UsageError U105 where it is not known."""
+    name = normalised(domain)
+    if name not in registry.domains:
+        known = ", ".join(map(shown, registry.domains))
+        raise UsageError(Finding("U105", f"there is no domain '{domain}'", help=f"known: {known}"))
+    return name
+
+
+def check_version(registry: Registry, domain: str, version: int) -> None:
+    """Raise UsageError U105 where an operator set that is known has no such version."""
+    last = registry.domains[domain]
+    if not 1 <= version <= last:
+        help = f"versions of {shown(domain)} go from 1 to {last}"
+        raise UsageError(Finding("U105", f"there is no {shown(domain)} {version}", help=help))
