@@ -10,8 +10,9 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
-from opset.cli.operator_sets import opsets_difference, opsets_difference_lines
-from opset.cli.operators import change_lines, changes, difference_words, version_at, versions_of, worst
+from opset.cli.operator_sets import known_versions, opsets_difference_lines
+from opset.cli.operators import change_lines, version_at, versions_of
+from opset.docgen.facts import changes, difference_words, opsets_difference, worst
 from opset.errors import Finding, UsageError, escaped, printable
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import shown
@@ -39,18 +40,19 @@ def command(
         if not (what.isascii() and what.isdigit() and len(what) < 10):
             help = f"opset diff {what} A B, or opset diff A B for two versions of an operator set"
             raise UsageError(Finding("U103", "a version is missing", help=printable(help)))
-        versions_data = opsets_difference(registry, domain or "", int(what), before)
+        name = known_versions(registry, domain or "", int(what), before)
+        versions_data = opsets_difference(registry, name, int(what), before)
         output.write_product(output.finite(versions_data), lambda: opsets_difference_lines(versions_data), form)
         return 0
     versions = versions_of(registry, what, domain)
     old, new = version_at(registry, versions, before), version_at(registry, versions, after)
     low, high = sorted((versions.index(old), versions.index(new)))
-    crossed = changes(versions[low : high + 1])
+    crossed = changes(versions[low : high + 1], registry.type_sets)
     difference = signature_diff(old, new)
     data = {
         "domain": shown(new.domain), "operator": new.name, "before": before, "after": after,
         "since_before": old.since_version, "since_after": new.since_version,
-        "difference": difference, "words": difference_words(difference),
+        "difference": difference, "words": difference_words(difference, registry.type_sets),
         "transitions": crossed if before <= after else crossed[::-1],
         "up": worst([each["up"] for each in crossed]), "down": worst([each["down"] for each in crossed]),
     }  # fmt: skip

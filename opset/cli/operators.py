@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 from opset.cli.domains import check_version, known_domain
+from opset.docgen.facts import brief_type, value_text
 from opset.errors import Finding, UsageError, escaped
 from opset.opsets.registry import Registry
-from opset.schemas.diff import signature_diff
-from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
+from opset.schemas.model import VARIADIC, OpSchema
 from opset.schemas.names import near_miss, shown
 from opset.schemas.shapes import STATES
 from opset.text import columns, prose, prose_width
-from opset.version_converter.derive import derive
-
-# What an adapter has to do, least first.
-NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "impossible"
 
 
 def versions_of(registry: Registry, name: str, domain: str | None = None) -> tuple[OpSchema, ...]:
@@ -53,38 +47,6 @@ def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int)
     return schema
 
 
-def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
-    """Return one version of an operator as plain data: its signature and prose."""
-    docs = registry.documentation(schema)
-
-    def parameter(each: Parameter, phrases: Mapping[str, str]) -> dict[str, Any]:
-        data: dict[str, Any] = {"name": each.name, "type": each.type, "option": each.option}
-        data["doc"] = phrases.get(each.name, "")
-        if each.option == VARIADIC:
-            data |= {"homogeneous": each.homogeneous, "min_arity": each.min_arity}
-        return data
-
-    return {
-        "domain": shown(schema.domain), "operator": schema.name, "since": schema.since_version,
-        "family": schema.family, "deprecated": schema.deprecated, "replacement": schema.replacement,
-        "experimental": schema.experimental, "determinism": schema.determinism, "doc": docs.doc,
-        "formula": docs.formula, "special_cases": list(docs.special_cases), "counterparts": docs.counterparts,
-        "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
-        "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
-        "min_input": schema.min_input, "max_input": _bound(schema.max_input),
-        "min_output": schema.min_output, "max_output": _bound(schema.max_output),
-        "attributes": [
-            {"name": each.name, "type": each.type, "default": each.default, "required": each.required,
-             "choices": list(each.choices), "range": each.range, "kind": each.kind, "constraint": each.constraint,
-             "doc": docs.attributes.get(each.name, "")}
-            for each in schema.attributes.values()
-        ],
-        "types": {name: list(types) for name, types in schema.types.items()},
-        "constraints": docs.constraints, "shape": schema.shape,
-        "function": [{**body._asdict(), "where": dict(body.where)} for body in schema.function],
-    }  # fmt: skip
-
-
 def schema_lines(data: dict[str, Any]) -> list[str]:
     """Return `schema_data` as text."""
     lines = []
@@ -102,7 +64,8 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     if data["types"]:
         lines += ["", "types"]
         for name, types in data["types"].items():
-            lines += prose(escaped(f"{name}: {', '.join(types)}"), "  ")
+            lines += prose(escaped(f"{name}: {data['type_sets'][name]}"), "  ")
+            lines += prose(escaped(", ".join(map(brief_type, types))), "      ") if len(types) > 1 else []
     if data["constraints"]:
         lines += ["", "constraints"]
         for label, text in data["constraints"].items():
@@ -127,39 +90,6 @@ EXAMPLES = 4
 """Examples that are shown as text; as JSON, all are."""
 
 
-def example_data(example: Example) -> dict[str, Any]:
-    """Return an example as plain data: its inputs, outputs and attributes as values with types and shapes."""
-    return {
-        "name": example.name, "doc": example.doc, "error": example.error,
-        "attributes": {name: _plain(value) for name, value in example.attributes.items()},
-        "inputs": [_plain(each) for each in example.inputs],
-        "outputs": None if example.outputs is None else [_plain(each) for each in example.outputs],
-    }  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, ExampleValue):
-        content = value.content
-        if value.shape is not None and isinstance(content, list):
-            content = _nested(content, value.shape)
-        shape = None if value.shape is None else list(value.shape)
-        return {"type": value.type, "shape": shape, "content": _plain(content)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-def _nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
-    """Return elements in row-major order as nested lists."""
-    if not shape:
-        return flat[0] if flat else flat
-    if 0 in shape:
-        return []
-    for size in reversed(shape[1:]):
-        flat = [flat[start : start + size] for start in range(0, len(flat), size)]
-    return flat
-
-
 def example_lines(examples: list[dict[str, Any]]) -> list[str]:
     """Return the first few of an operator's examples as text: those with results come before those that are errors."""
     ordered = sorted(examples, key=lambda each: bool(each["error"]))
@@ -182,10 +112,10 @@ def _content(value: Any) -> str:
     if value is None:
         return "none"
     if not isinstance(value, dict) or "content" not in value:
-        return shortened(_value(value))
+        return shortened(value_text(value))
     type_ = value["type"].removeprefix("tensor(").removesuffix(")") if value["shape"] is not None else value["type"]
     shape = value["shape"]
-    return shortened(f"{type_}{'' if shape is None else shape} {_value(value['content'])}")
+    return shortened(f"{type_}{'' if shape is None else shape} {value_text(value['content'])}")
 
 
 def shortened(text: str) -> str:
@@ -198,7 +128,7 @@ def _served(body: dict[str, Any]) -> str:
     """Return for which opsets, nodes and types a function body is."""
     words = [f" from opset {body['opset']} on"]
     words += [f"{name} {form}" if form in STATES else f"{name} = {form}" for name, form in body["where"].items()]
-    words += [f"{name}: {', '.join(types)}" for name, types in body["types"].items()]
+    words += [f"{name}: {', '.join(map(brief_type, types))}" for name, types in body["types"].items()]
     words += [f"{narrow} as {wide}" for narrow, wide in body["emulate"].items()]
     return "; ".join(words)
 
@@ -225,7 +155,7 @@ def _kind(parameter: dict[str, Any]) -> str:
 
 def _attribute(attribute: dict[str, Any]) -> str:
     default = attribute["default"]
-    words = [attribute["type"] if default is None else f"{attribute['type']} = {_value(default)}"]
+    words = [attribute["type"] if default is None else f"{attribute['type']} = {value_text(default)}"]
     words += ["required"] if attribute["required"] else []
     return ", ".join(words)
 
@@ -233,36 +163,9 @@ def _attribute(attribute: dict[str, Any]) -> str:
 def _declared(entry: dict[str, Any]) -> str:
     """Return what an attribute declares about its values, and the constraint that others break."""
     words = [entry["kind"]] if entry.get("kind") else []
-    words += [f"one of {', '.join(map(_value, entry['choices']))}"] if entry.get("choices") else []
+    words += [f"one of {', '.join(map(value_text, entry['choices']))}"] if entry.get("choices") else []
     words += [entry["range"]] if entry.get("range") else []
     return "; ".join(words) + (f" ({entry['constraint']})" if entry.get("constraint") else "")
-
-
-def _bound(count: int) -> int | None:
-    return None if count == UNBOUNDED else count
-
-
-def changes(versions: tuple[OpSchema, ...]) -> list[dict[str, Any]]:
-    """What each version changed as plain data, oldest first: computed, declared, and what adapters have to do."""
-    return [_change(older, newer) for older, newer in pairwise(versions)]
-
-
-def _change(older: OpSchema, newer: OpSchema) -> dict[str, Any]:
-    change = newer.change
-    assert change is not None  # the loader refuses a later version without one
-    return {
-        "before": older.since_version, "since": newer.since_version,
-        "difference": (difference := signature_diff(older, newer)), "words": difference_words(difference),
-        "meaning": change.meaning, "clarified": change.clarified,
-        "up": _work(change.up, derive(older, newer, change).touches, newer.deprecated),
-        "down": _work(change.down, derive(newer, older, change).touches, older.deprecated),
-    }  # fmt: skip
-
-
-def _work(declared: str, touches: bool, withdrawn: bool) -> str:
-    if declared == DERIVED and withdrawn:
-        return f"{IMPOSSIBLE}: the operator is withdrawn there"
-    return NOTHING if declared == DERIVED and not touches else declared
 
 
 def change_lines(change: dict[str, Any]) -> list[str]:
@@ -273,63 +176,3 @@ def change_lines(change: dict[str, Any]) -> list[str]:
     if change["clarified"]:
         lines += prose(f"clarified: {change['clarified']}", "    ")
     return [*lines, *prose(escaped(f"up: {change['up']}; down: {change['down']}"), "    ")]
-
-
-def worst(works: list[str]) -> str:
-    """Return the verdict on several adapters in a row: impossible if one is, else written if one is, else derived."""
-    for work in (IMPOSSIBLE, WRITTEN, DERIVED):
-        if found := next((each for each in works if each.startswith(work)), None):
-            return found
-    return NOTHING
-
-
-def difference_words(difference: dict[str, Any]) -> list[str]:
-    """Return the phrases for a signature difference (see opset.schemas.diff)."""
-    words = []
-    if "deprecated" in difference:
-        words.append("withdrawn" if difference["deprecated"] else "no longer withdrawn")
-    if "experimental" in difference:
-        words.append("experimental" if difference["experimental"] else "no longer experimental")
-    if "determinism" in difference:
-        words.append("determinism: {} -> {}".format(*difference["determinism"]))
-    for side in ("input", "output"):
-        words += _parameter_words(side, difference.get(f"{side}s", {}))
-    for name, facets in difference.get("attributes", {}).items():
-        words.append(f"attribute {name}{_attribute_words(facets)}")
-    for name, types in difference.get("types", {}).items():
-        says = {"new": "is new", "gone": "is gone"}.get(types) if isinstance(types, str) else " ".join(types)
-        words.append(f"type {name} {says}")
-    return words
-
-
-def _parameter_words(side: str, difference: dict[str, Any]) -> list[str]:
-    words = [f"{side} {name} is new" for name in difference.get("added", ())]
-    words += [f"{side} {name} is gone" for name in difference.get("removed", ())]
-    words += [f"{side} {old} is called {new}" for old, new in difference.get("renamed", {}).items()]
-    if "order" in difference:
-        words.append(f"{side}s stand in the order {', '.join(difference['order'])}")
-    for facet, word in (("retyped", "type"), ("arity", ""), ("homogeneous", "homogeneous"), ("min_arity", "at least")):
-        for name, (old, new) in difference.get(facet, {}).items():
-            words.append(f"{side} {name}: {word} {_value(old)} -> {_value(new)}".replace(":  ", ": "))
-    return words
-
-
-def _attribute_words(facets: dict[str, Any]) -> str:
-    if "added" in facets:
-        default = f" = {_value(facets['default'])}" if "default" in facets else ""
-        return f" is new ({facets['added']}{default}{', required' if facets.get('required') else ''})"
-    if "removed" in facets:
-        return " is gone"
-    return ": " + ", ".join(f"{facet} {_value(old)} -> {_value(new)}" for facet, (old, new) in facets.items())
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_value, value))}]"
-    return f'"{value}"' if isinstance(value, str) and not value.isidentifier() else str(value)

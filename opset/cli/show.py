@@ -14,17 +14,9 @@ from opset.cli import output
 from opset.cli.batch import opened
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.inputs import STREAM, TEXT_STREAM, named_model
-from opset.cli.operator_sets import opset_data, opset_lines
-from opset.cli.operators import (
-    change_lines,
-    changes,
-    example_data,
-    example_lines,
-    schema_data,
-    schema_lines,
-    version_at,
-    versions_of,
-)
+from opset.cli.operator_sets import known_versions, opset_lines
+from opset.cli.operators import change_lines, example_lines, schema_lines, version_at, versions_of
+from opset.docgen.facts import changes, example_data, opset_data, schema_data
 from opset.errors import SHOWN, Finding, UsageError, brief, escaped, listing, printable
 from opset.model.index import ModelIndex
 from opset.model.parts import TEXT_SUFFIX
@@ -58,7 +50,8 @@ def command(
             raise UsageError(Finding("U103", "a domain was given twice", help="leave out --domain"))
         name = what if what is not None else domain or ""
         last = registry.domains.get(normalised(name), 1)
-        data = opset_data(registry, name, last if version is None else version)
+        at = last if version is None else version
+        data = opset_data(registry, known_versions(registry, name, at), at)
         output.write_product(data, lambda: opset_lines(data), form)
         return 0
     if what in (STREAM, TEXT_STREAM) or what.endswith((".onnx", ".pb", TEXT_SUFFIX)) or os.path.exists(what):
@@ -75,7 +68,7 @@ def command(
         **schema_data(registry, schema),
         "examples": [example_data(each) for each in examples if example_versions(each, [schema.since_version])],
         "versions": [each.since_version for each in versions],
-        "changes": changes(versions),
+        "changes": changes(versions, registry.type_sets),
     }
     output.write_product(output.finite(data), lambda: _operator_lines(data), form)
     return 0

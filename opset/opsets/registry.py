@@ -24,6 +24,7 @@ from opset.schemas.index import (
 )
 from opset.schemas.model import Docs, Example, OpSchema
 from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.types import TypeSets
 
 if TYPE_CHECKING:
     from opset.schemas.loader import Operator
@@ -101,6 +102,16 @@ class Registry:
         prose = self._sources[schema.domain][schema.name][1]
         return make_docs(standard_prose() if prose is None else prose, schema.domain, schema.name, schema.since_version)
 
+    @cached_property
+    def type_sets(self) -> TypeSets:
+        """Named type sets of the standard and of folders; of two with one name, the first."""
+        sources = {id(source): source for operators in self._sources.values() for source in operators.values()}
+        found: dict[str, tuple[str, ...]] = {}
+        for _, prose, _ in sources.values():
+            named = (standard_prose() if prose is None else prose)["sets"]
+            found |= {name: tuple(types) for name, types in named.items() if name not in found}
+        return found
+
     def examples(self, operator: str, domain: str = "") -> tuple[Example, ...]:
         """Return the examples of an operator, in the order of its file; none where it is not known."""
         domain = normalised(domain)
@@ -165,10 +176,13 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
     standard = default_registry()
     declared = {(domain, name): "the standard" for domain in standard.domains for name in standard.operators(domain)}
     added: list[Operator] = []
+    added_sets = dict(sets)
     findings: list[Finding] = []
     for folder in folders:
         try:
-            added += load_folder(folder, sets)[0]
+            operators, own_sets = load_folder(folder, sets)
+            added += operators
+            added_sets = {**own_sets, **added_sets}
         except SchemaError as error:
             findings += error.findings
     for operator in added:
@@ -179,7 +193,7 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
         declared[key] = operator.path
     if findings:
         raise SchemaError(findings)
-    return Registry([(standard_index(), None, None), compile_operators(added)], trusted, data)
+    return Registry([(standard_index(), None, None), compile_operators(added, added_sets)], trusted, data)
 
 
 def entry_point_folders() -> list[Path]:

@@ -8,7 +8,7 @@ serve many versions; function bodies are behind the versions, which have their p
 version in each domain. In the file an operator has a line of its own, which is parsed when the operator is first
 needed: the first line has its name alone.
 
-Prose is a second file with the same keys: {domain: {operator: {since: [doc, inputs, …]}}}.
+Prose is a second file with the same keys: {domain: {operator: {since: [doc, inputs, …]}}}, and the named type sets.
 Examples are a third: {domain: {operator: [{name: …, inputs: [{type: …, content: …, shape: …}, …], …}, …]}}.
 
 In a checkout the files are rebuilt whenever a YAML file is added, removed or changed; a wheel holds them built.
@@ -36,6 +36,7 @@ from opset.schemas.model import (
     OpSchema,
     Parameter,
 )
+from opset.schemas.types import TypeSets
 
 if TYPE_CHECKING:
     from opset.schemas.loader import Operator
@@ -83,7 +84,7 @@ def build(folder: Path) -> Compiled:
     from opset.schemas.loader import load_folder
 
     stamp = _stamp(folder)
-    compiled = index, prose, examples = compile_operators(load_folder(folder)[0])
+    compiled = index, prose, examples = compile_operators(*load_folder(folder))
     for each in compiled:
         each["stamp"] = stamp
     try:
@@ -97,10 +98,10 @@ def build(folder: Path) -> Compiled:
     return compiled
 
 
-def compile_operators(operators: Iterable[Operator]) -> Compiled:
-    """Return index, prose and examples of some operators."""
+def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
+    """Return index, prose and examples of some operators, with the type sets that they may name."""
     index: dict[str, Any] = {"stamp": 0, "types": [], "newest": {}, "operators": {}}
-    prose: dict[str, Any] = {"stamp": 0, "operators": {}}
+    prose: dict[str, Any] = {"stamp": 0, "sets": dict(sets), "operators": {}}
     examples: dict[str, Any] = {"stamp": 0, "operators": {}}
     table: dict[tuple[str, ...], int] = {}
     for operator in operators:

@@ -76,3 +76,23 @@ def shortest(types: Iterable[str], sets: TypeSets) -> list[str]:
             chosen.append(expression)
             left -= members
     return chosen + [each if "map(" in each else _INNER.sub(r"\1", each) for each in sorted(left)]
+
+
+def compact(types: Iterable[str], sets: TypeSets) -> str:
+    """Return a phrase for exactly these types: named sets, what is missing of them, and what is beside them.
+
+    "numeric_ir4", "real_ir4 without bool", "floats, string".
+    """
+    wanted = frozenset(types)
+    best = shortest(wanted, sets)
+    phrase = ", ".join(best)
+    for expression, members in _candidates(tuple(sets.items())):
+        missing = members - wanted
+        if len(missing) > 2 or 2 * len(missing) >= len(members):
+            continue
+        beside = shortest(wanted - members, sets)
+        if 1 + len(missing) + len(beside) < len(best):
+            best = [expression, *missing, *beside]
+            without = ", ".join(_INNER.sub(r"\1", each) for each in sorted(missing))
+            phrase = ", ".join([*beside, f"{expression} without {without}" if missing else expression])
+    return phrase

@@ -221,7 +221,7 @@ def test_diff_of_equal_versions_and_backwards():
     assert run("diff", "Relu", 14, 20).stdout == "Relu 14 -> 20: the same, version 14\n"
     assert run_json("diff", "Relu", 14, 20)["up"] == "nothing to do"
     data = run_json("diff", "Softmax", 13, 1)
-    assert data["words"] == ["attribute axis: default -1 -> 1", "type T -tensor(bfloat16)"]
+    assert data["words"] == ["attribute axis: default -1 -> 1", "type T -bfloat16"]
     assert [(each["before"], each["since"]) for each in data["transitions"]] == [(11, 13), (1, 11)]
     text = run("diff", "Softmax", 13, 1).stdout
     assert text.startswith("Softmax 13 -> 1: version 13 -> 1\n") and "as the newer version changed it" in text

@@ -125,7 +125,7 @@ def test_values(text, tmp_path):
     (example,) = operator.examples
     assert repr(example) == repr(Example("a", 3, inputs=(VALUES[text],), outputs=()))
     assert dump_operator(operator).partition("examples:\n")[2] == value(text)
-    compiled = json.loads(json.dumps(compile_operators([operator])[2]))
+    compiled = json.loads(json.dumps(compile_operators([operator], {})[2]))
     assert repr(make_examples(compiled, "com.acme", "Any")) == repr(operator.examples)
 
 
@@ -156,7 +156,7 @@ def test_attributes(text, tmp_path):
     expected = Example("a", 3, attributes={text.partition(":")[0]: ATTRIBUTES[text]}, outputs=())
     assert repr(operator.examples) == repr((expected,))
     assert dump_operator(operator).partition("examples:\n")[2] == example
-    compiled = json.loads(json.dumps(compile_operators([operator])[2]))
+    compiled = json.loads(json.dumps(compile_operators([operator], {})[2]))
     assert repr(make_examples(compiled, "com.acme", "Any")) == repr(operator.examples)
 
 

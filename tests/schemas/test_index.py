@@ -15,7 +15,7 @@ from opset.schemas.loader import load_folder
 
 def test_compiled_schemas_are_those_that_were_read():
     operators = load_folder(FOLDER)[0]
-    index, prose, examples = json.loads(json.dumps(compile_operators(operators)))
+    index, prose, examples = json.loads(json.dumps(compile_operators(operators, {})))
     for operator in operators:
         assert repr(make_examples(examples, operator.domain, operator.name)) == repr(operator.examples)
         for position, (schema, docs) in enumerate(zip(operator.schemas, operator.docs, strict=True)):

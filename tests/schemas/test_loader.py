@@ -715,7 +715,7 @@ def test_attributes_declare_their_values(tmp_path):
         "C3": "by is small",
     }
     assert operator.docs[0].constraints == {"C1": "axis >= 0 and -rank(X) <= axis < rank(X)", "C3": "by is small"}
-    index, prose, _ = compile_operators([operator])
+    index, prose, _ = compile_operators([operator], {})
     assert make_schema(index, "com.acme", "Scale", 1).attributes == new.attributes
     assert make_docs(prose, "com.acme", "Scale", 1) == operator.docs[0]
 

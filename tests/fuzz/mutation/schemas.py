@@ -21,7 +21,8 @@ from typing import Any
 from opset import Limits, ReferenceEvaluator, convert, infer
 from opset.cli.diff import _lines as diff_lines
 from opset.cli.list import _operators, _table
-from opset.cli.operators import change_lines, changes, difference_words, schema_data, schema_lines, worst
+from opset.cli.operators import change_lines, schema_lines
+from opset.docgen.facts import changes, difference_words, schema_data, worst
 from opset.errors import OpsetError, SchemaError
 from opset.opsets.registry import Registry, registry_with
 from opset.reference.examples import feeds_of, model_of
@@ -436,7 +437,8 @@ class _Verbs:
             assert self.registry is not None
             _table(_operators(self.registry, shown(domain), None, None))
             versions = self.registry.versions(name, domain)
-            crossed = changes(versions)
+            sets = self.registry.type_sets
+            crossed = changes(versions, sets)
             for schema in versions:
                 data = schema_data(self.registry, schema)
                 schema_lines(data)
@@ -445,7 +447,7 @@ class _Verbs:
                 change_lines(each)
             data = {
                 "operator": name, "before": 1, "after": 2, "since_before": 1, "transitions": crossed,
-                "since_after": 2, "words": difference_words(signature_diff(versions[0], versions[-1])),
+                "since_after": 2, "words": difference_words(signature_diff(versions[0], versions[-1]), sets),
                 "up": worst([each["up"] for each in crossed]), "down": worst([each["down"] for each in crossed]),
             }  # fmt: skip
             diff_lines(data)
