@@ -1,21 +1,42 @@
-"""Compiles the operator YAML when the package is built, so that an installed one never parses YAML."""
+"""Builds the package: a wheel has the compiled YAML and the guides; the description has no links to files."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+
+def ours(root: str, name: str) -> Any:
+    """Return a module of the folder that is being built."""
+    sys.path.insert(0, root)
+    try:
+        module = import_module(name)
+    finally:
+        sys.path.remove(root)
+    if Path(root, "opset") not in Path(module.__file__ or "").parents:
+        raise RuntimeError(f"{module.__file__} was imported in place of the folder that is being built")
+    return module
 
 
 class CustomBuildHook(BuildHookInterface):
+    """Compiles the YAML, so that an installed package never parses it, and puts the guides into a wheel."""
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        sys.path.insert(0, self.root)
-        try:
-            from opset.schemas.index import FOLDER, build
-        finally:
-            sys.path.remove(self.root)
-        if Path(self.root, "opset", "schemas") != FOLDER:
-            raise RuntimeError(f"{FOLDER} was imported in place of the folder that is being built")
-        build(FOLDER)
+        index = ours(self.root, "opset.schemas.index")
+        index.build(index.FOLDER)
+        if self.target_name == "wheel" and version == "standard":  # an editable installation reads docs/
+            build_data["force_include"].update(ours(self.root, "opset.docgen.guides").carried(Path(self.root)))
+
+
+class CustomMetadataHook(MetadataHookInterface):
+    """Takes the README as description, with links to files in words: a package index has no such files."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        text = ours(self.root, "opset.docgen.guides").plain(text)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}

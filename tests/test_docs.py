@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from opset.cli import VERBS
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
@@ -84,6 +86,11 @@ def test_the_readme_has_the_two_commands_to_begin_with():
     blocks = [body for language, body in BLOCK.findall((ROOT / "README.md").read_text()) if language == "sh"]
     assert ".venv/bin/pip install ." in blocks[0] and ".venv/bin/opset convert examples/" in blocks[0]
     assert ".venv/bin/pip install -e '.[test]'" in blocks[1] and "pytest" in blocks[1]
+
+
+def test_the_readme_lists_every_verb():
+    rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert rows == [*VERBS]
 
 
 def rewrite():

@@ -33,7 +33,7 @@ VERBS = {
     "list": "List operators, domains, releases or runtimes.",
     "diff": "Show what changed between two versions of an operator.",
     "lint": "Check operator YAML.",
-    "explain": "Explain an error code, with examples.",
+    "explain": "Explain an error code, or show a guide.",
     "completion": "Print a shell's completion script.",
 }
 USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 70, 130, 141

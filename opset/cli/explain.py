@@ -1,4 +1,4 @@
-"""`opset explain`: the page of an error code, with a bad and a good example."""
+"""`opset explain`: the page of an error code, with a bad and a good example, or a guide."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 
 import opset
 from opset.cli import output
+from opset.docgen.guides import guides, plain
 from opset.errors import CODES, Finding, UsageError
 from opset.schemas.names import near_miss
 
@@ -15,32 +16,45 @@ PAGES = Path(opset.__file__).parent / "explain"
 
 
 @click.command()
-@click.argument("codes", nargs=-1, metavar="[CODE]...")
+@click.argument("names", nargs=-1, metavar="[CODE|GUIDE]...")
 @output.format_option
-def command(codes: tuple[str, ...], form: str) -> int:
-    """Explain error codes: what each means, a bad and a good example, and what to do. Without a code, list them all."""
-    wanted = [code.upper() for code in codes]
-    unknown = [
-        Finding("U105", f"there is no error code '{code}'", help=_near(code))
-        for code in wanted
-        if code not in CODES
-    ]
-    if unknown:
-        raise UsageError(unknown)
-    if not wanted:
-        data = [{"code": code, "title": title} for code, title in CODES.items()]
-        output.write_product(data, lambda: [f"{each['code']}  {each['title']}" for each in data], form)
+def command(names: tuple[str, ...], form: str) -> int:
+    """Explain error codes, or show guides.
+
+    The page of a CODE says what the error means, with a bad and a good example, and what to do. Without an argument,
+    list all codes and guides.
+    """
+    listed = [{"code": code, "title": title} for code, title in CODES.items()]
+    listed += [{"guide": guide.name, "title": guide.title, "summary": guide.summary} for guide in guides()]
+    if not names:
+        output.write_product(listed, lambda: _lines(listed), form)
         return 0
-    pages = [{"code": code, "title": CODES[code], "page": _page(code)} for code in dict.fromkeys(wanted)]
+    known = {each.get("code", each.get("guide", "")).upper(): each for each in listed}
+    unknown = [name for name in names if name.upper() not in known]
+    if unknown:
+        raise UsageError(
+            [Finding("U105", f"there is no error code or guide '{name}'", help=_near(name)) for name in unknown]
+        )
+    pages = [{**known[name], "page": _page(known[name])} for name in dict.fromkeys(map(str.upper, names))]
     output.write_product(pages, lambda: "\n\n".join(page["page"] for page in pages).split("\n"), form)
     return 0
 
 
-def _near(code: str) -> str:
-    alike = [known for known in CODES if known[:2] == code[:2]]
-    guess = f"there are {', '.join(alike)}" if alike else "opset explain lists all"
-    return near_miss(code, CODES) or guess
+def _lines(listed: list[dict[str, str]]) -> list[str]:
+    width = max(len(guide.name) for guide in guides())
+    lines = [f"{each['code']}  {each['title']}" for each in listed if "code" in each]
+    return [*lines, "", *(f"{guide.name:{width}}  {guide.summary}" for guide in guides())]
 
 
-def _page(code: str) -> str:
-    return (PAGES / f"{code}.md").read_text(encoding="utf-8").rstrip("\n")
+def _near(name: str) -> str:
+    alike = [known for known in CODES if known[:2] == name[:2].upper()]
+    guess = f"there are {', '.join(alike)}" if alike else "`opset explain` lists all"
+    return near_miss(name.upper(), CODES) or near_miss(name.lower(), [guide.name for guide in guides()]) or guess
+
+
+def _page(listed: dict[str, str]) -> str:
+    if code := listed.get("code"):
+        text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
+    else:
+        text = plain(next(guide.text for guide in guides() if guide.name == listed["guide"]))
+    return text.rstrip("\n")

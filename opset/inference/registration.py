@@ -42,7 +42,7 @@ from opset.schemas.names import shown
 
 __all__ = ["LAYER", "RuleLookup", "data", "infer", "misnamed", "named", "rule", "written"]
 
-LAYER = Layer("inference.py", "opset.inference", "function", InferenceError, "I301", "docs/inference.md")
+LAYER = Layer("inference.py", "opset.inference", "function", InferenceError, "I301", "opset explain inference")
 _rules: dict[str, Function] = {}
 
 

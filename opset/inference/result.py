@@ -169,7 +169,7 @@ def infer(
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` are numbers for sizes that the
     model leaves open: by dim_param, "x.0" for the first size of input x, or a name that an inference shows;
     `freeze` are the names of initializers that a caller may override and that count as constants, or "all";
-    with `strict`, what runtimes accept against the standard (docs/quirks.md) is a finding;
+    with `strict`, what runtimes accept against the standard (`opset explain quirks`) is a finding;
     `data_prop` follows elements through shape arithmetic; `check_type` checks inputs of nodes against the signatures
     of their operators; `overwrite` ignores the types that the model states of computed values; `progress` is called at
     times with the number of nodes done and the number of all nodes of the main graph.

@@ -2,8 +2,9 @@
 
     to_text(model)      # an opset.Model, or a ModelProto, GraphProto, FunctionProto or NodeProto
 
-What onnx.parser reads is written as it reads it. What its language lacks is written in ours (docs/text.md): values of
-raw_data as `!{1, 2}`, texts with control characters as `$"\\x1b"`, and fields without a syntax as `&{doc_string: "…"}`.
+What onnx.parser reads is written as it reads it. What its language lacks is written in ours (`opset explain text`):
+values of raw_data as `!{1, 2}`, texts with control characters as `$"\\x1b"`, and fields without a syntax as
+`&{doc_string: "…"}`.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class ReferenceEvaluator:
           inputs of other sizes are refused;
         - `freeze`: names of initializers that a caller may override and that are no inputs here, or "all";
         - `seed`: of the random numbers of nodes without a `seed` of their own; without it, they differ in each run;
-        - `strict`: what runtimes accept against the standard (docs/quirks.md) is an error;
+        - `strict`: what runtimes accept against the standard (`opset explain quirks`) is an error;
         - `trace`: called with (path of the node, name, value) for each computed value, in order.
 
         Raises ModelError where the model cannot be read or is malformed, UsageError U103 for a name in `dims` that no

@@ -117,7 +117,7 @@ class Kernel(Hook):
     any_type: bool
 
 
-LAYER = Layer("kernels.py", "opset.reference.kernels", "kernel", RunError, "R201", "docs/evaluating.md")
+LAYER = Layer("kernels.py", "opset.reference.kernels", "kernel", RunError, "R201", "opset explain evaluating")
 
 
 def kernel(

@@ -137,7 +137,7 @@ class Resolver:
             why, help = left_out, TRUST
         elif schema is not None:
             why = f"{shown_domain} {schema.name} {schema.since_version} has no kernel"
-            help = f"use {schema.replacement}" if schema.replacement else "register one: docs/evaluating.md"
+            help = f"use {schema.replacement}" if schema.replacement else "register one: opset explain evaluating"
         elif domain not in imports:
             why, help = f"the domain {shown_domain} is not imported", "add it to opset_import"
         elif versions := self.registry.versions(node.op_type, domain):
@@ -146,5 +146,5 @@ class Resolver:
             help = "import a newer version"
         else:
             why = f"{shown_domain} {imports[domain]} has no such operator, and the model no such function"
-            help = "declare it and register a kernel: docs/evaluating.md"
+            help = "declare it and register a kernel: opset explain evaluating"
         return Finding("R201", f"the operator {name} cannot be computed", location, why, help)

@@ -1,4 +1,4 @@
-"""Forms of nodes that exporters write against the standard and that runtimes accept, as data; see docs/quirks.md.
+"""Forms of nodes that exporters write against the standard and runtimes accept, as data; see `opset explain quirks`.
 
 Each says who writes it, which runtimes accept it, and what is done with it when a model is read:
 

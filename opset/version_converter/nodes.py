@@ -449,11 +449,11 @@ def _adapted(step: Step, op: Builder, node: Node, registry: Registry) -> Result:
         if registry.is_standard(step.source.name, step.source.domain):
             raise
         why = f"{what} raised {type(error).__name__}: {printable(str(error))}"
-        raise Refusal("C105", why, "correct it: docs/adapters.md") from error
+        raise Refusal("C105", why, "correct it: opset explain adapters") from error
     names = [result] if isinstance(result, str) else result
     if names is None and not step.lowers:
         return None
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         why = f"{what} returns {brief(repr(result))}, which names no outputs"
-        raise Refusal("C105", why, "correct it: docs/adapters.md")
+        raise Refusal("C105", why, "correct it: opset explain adapters")
     return result

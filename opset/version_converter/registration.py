@@ -27,7 +27,7 @@ from opset.version_converter.rewrite import Builder, Node, Result
 Adapter = Callable[[Builder, Node], Result]
 
 LAYER = Layer(
-    "adapters.py", "opset.adapters", "adapter", ConversionError, "C105", "docs/adapters.md", exact=True
+    "adapters.py", "opset.adapters", "adapter", ConversionError, "C105", "opset explain adapters", exact=True
 )
 
 

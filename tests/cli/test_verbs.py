@@ -9,6 +9,7 @@ import pytest
 
 import opset
 from opset.cli import VERBS
+from opset.docgen.guides import guides
 from opset.errors import CODES
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
@@ -382,14 +383,26 @@ def test_explain():
     pages = [(PAGES / f"{code}.md").read_text(encoding="utf-8") for code in ("C204", "C101")]
     assert result.stdout == "\n\n".join(page.rstrip("\n") for page in pages) + "\n"
     assert run_json("explain", "C204")[0]["page"] == pages[0].rstrip("\n")
-    assert run("explain").stdout.splitlines() == [f"{code}  {title}" for code, title in CODES.items()]
-    assert run_json("explain") == [{"code": code, "title": title} for code, title in CODES.items()]
+    codes, names = run("explain").stdout.split("\n\n")
+    assert codes.splitlines() == [f"{code}  {title}" for code, title in CODES.items()]
+    assert [line.split()[0] for line in names.splitlines()] == [guide.name for guide in guides()]
+    listed = run_json("explain")
+    assert listed[: len(CODES)] == [{"code": code, "title": title} for code, title in CODES.items()]
+    assert [each["guide"] for each in listed[len(CODES) :]] == [guide.name for guide in guides()]
+
+
+def test_explain_shows_guides():
+    text = run("explain", "Converting", "c204").stdout
+    assert text.startswith("# Converting models\n") and "\n# C204: " in text and ".md)" not in text
+    page = run_json("explain", "converting")[0]
+    assert (page["guide"], page["title"]) == ("converting", "Converting models") and page["page"] in text
 
 
 def test_explain_of_an_unknown_code():
-    result = run("explain", "C299", "C101")
+    result = run("explain", "C299", "C101", "convertin")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "error[U105] there is no error code 'C299'" in result.stderr and "there are C201, C202, " in result.stderr
+    assert "there is no error code or guide 'C299'" in result.stderr and "there are C201, C202, " in result.stderr
+    assert "did you mean converting" in result.stderr
 
 
 # completion

@@ -1,0 +1,81 @@
+"""The guides: `docs/` of a checkout, which a wheel carries as `opset/guides/`. `index.md` has order and groups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = Path(__file__).parents[1]
+CARRIED = PACKAGE / "guides"
+_ENTRY = re.compile(r"^## (?P<group>.+)|^- \[[^\]]+\]\((?P<file>[^)]+)\): (?P<summary>.+(?:\n  .+)*)", re.MULTILINE)
+_LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<file>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
+_CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+
+
+class Guide(NamedTuple):
+    """A page of `docs/` in Markdown, in which a link to another guide is `<name>.md`."""
+
+    name: str
+    title: str
+    text: str
+    group: str
+    summary: str
+
+
+@cache
+def guides() -> tuple[Guide, ...]:
+    """Return all guides in reading order; the first is the index of the others."""
+    entries = [*_entries(CARRIED if CARRIED.is_dir() else PACKAGE.parent / "docs")]
+    known = {name for name, *_ in entries}
+
+    def link(match: re.Match[str]) -> str:
+        name = _name(match["file"])
+        return f"[{match['text']}]({name}.md{match['anchor'] or ''})" if name in known else match["text"]
+
+    found = []
+    for name, path, group, summary in entries:
+        text = _links(path.read_text(encoding="utf-8"), link)
+        found.append(Guide(name, text.partition("\n")[0].removeprefix("# "), text, group, summary))
+    return tuple(found)
+
+
+def carried(checkout: Path) -> dict[str, str]:
+    """Return the files of a checkout that its wheel carries, with their paths there."""
+    return {str(path): f"opset/guides/{name}.md" for name, path, *_ in _entries(checkout / "docs")}
+
+
+def plain(text: str) -> str:
+    """Return Markdown whose links to files are words: a guide is the command that shows it."""
+    known = {guide.name for guide in guides()}
+
+    def words(match: re.Match[str]) -> str:
+        name = _name(match["file"])
+        return f"{match['text']} (`opset explain {name}`)" if name in known else match["text"]
+
+    return _links(text, words)
+
+
+def _entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
+    """Yield name, file, group and summary of each guide that the index lists, after the index itself."""
+    index = folder / "index.md"
+    yield "index", index, "", "this list"
+    group = ""
+    for match in _ENTRY.finditer(index.read_text(encoding="utf-8")):
+        if match["group"]:
+            group = match["group"]
+        else:
+            name = _name(match["file"])
+            path = folder / f"{name}.md" if folder == CARRIED else (folder / match["file"]).resolve()
+            yield name, path, group, re.sub(r"\s+", " ", match["summary"])
+
+
+def _name(file: str) -> str:
+    return Path(file).stem.lower()
+
+
+def _links(text: str, replaced: Callable[[re.Match[str]], str]) -> str:
+    """Return a text with each link to a file replaced, except in code."""
+    return "".join(part if n % 2 else _LINK.sub(replaced, part) for n, part in enumerate(_CODE.split(text)))

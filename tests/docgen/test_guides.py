@@ -1,0 +1,80 @@
+"""The guides: which there are, their links, and that a wheel points to nothing that it lacks."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import opset
+from opset.docgen.guides import CARRIED, carried, guides, plain
+
+PACKAGE = Path(opset.__file__).parent
+ROOT = PACKAGE.parent
+NAMES = [guide.name for guide in guides()]
+# What opset/ says of others' files.
+FOREIGN = {"docs/operators.md", "docs/SupportedONNXOps-cpu.md"}
+
+
+def test_the_index_lists_every_guide():
+    files = {path.stem for path in (ROOT / "docs").glob("*.md")} | {"contributing", "security"}
+    assert set(NAMES) == files and len(NAMES) == len(files) and NAMES[0] == "index"
+    assert all(guide.group and guide.summary for guide in guides()[1:])
+
+
+@pytest.mark.parametrize("guide", guides(), ids=lambda guide: guide.name)
+def test_links_lead_to_guides_and_their_headings(guide):
+    assert guide.text.startswith(f"# {guide.title}\n")
+    headings = {
+        each.name: {
+            re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-")
+            for heading in re.findall(r"^#+ (.*)$", each.text, re.MULTILINE)
+        }
+        for each in guides()
+    }
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"^```.*?^```$", "", guide.text, flags=re.M | re.S)):
+        name, _, anchor = target.partition("#")
+        if "://" not in target:
+            assert name.removesuffix(".md") in {*NAMES, ""}, target
+            assert not anchor or anchor in headings[name.removesuffix(".md") or guide.name], target
+
+
+def test_a_wheel_carries_every_guide():
+    files = carried(ROOT)
+    assert [*files.values()] == [f"opset/guides/{name}.md" for name in NAMES]
+    assert all(Path(path).is_file() for path in files) and not CARRIED.exists()
+
+
+def test_guides_are_found_in_an_installed_package(tmp_path, monkeypatch):
+    for path, there in carried(ROOT).items():
+        (tmp_path / there).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / there).write_bytes(Path(path).read_bytes())
+    monkeypatch.setattr("opset.docgen.guides.CARRIED", tmp_path / "opset" / "guides")
+    assert guides.__wrapped__() == guides()
+
+
+def test_the_description_on_a_package_index_has_no_links_to_files():
+    text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert [target for target in re.findall(r"\]\(([^)]+)\)", text) if "://" not in target] == []
+    assert "Converting models (`opset explain converting`)" in text
+
+
+def test_nothing_in_the_package_points_to_a_file_that_a_wheel_lacks():
+    lacking = re.compile(r"\b(?:docs|tests|benchmarks|examples)/[\w./-]+|\b(?:README|CONTRIBUTING|SECURITY)\.md")
+    named = {
+        path.relative_to(ROOT).as_posix(): {*lacking.findall(path.read_text(encoding="utf-8"))} - FOREIGN
+        for path in PACKAGE.rglob("*")
+        if path.suffix in (".py", ".md", ".yaml", ".html", ".js", ".css")
+    }
+    named.pop("opset/docgen/guides.py", None)
+    assert {name: found for name, found in named.items() if found} == {}
+
+
+def test_guides_that_the_package_names_exist():
+    named = {
+        (path.name, name)
+        for path in PACKAGE.rglob("*")
+        if path.suffix in (".py", ".md", ".yaml")
+        for name in re.findall(r"opset explain ([a-z][a-z-]+)\b", path.read_text(encoding="utf-8"))
+    }
+    assert {(file, name) for file, name in named if name not in NAMES} - {("guides.py", "name")} == set()
+    assert len(named) > 10
