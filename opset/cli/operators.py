@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from opset.cli.domains import check_version, known_domain
-from opset.docgen.facts import brief_type, value_text
+from opset.docgen.facts import brief_type, served, value_text
 from opset.errors import Finding, UsageError, escaped
 from opset.opsets.registry import Registry
 from opset.schemas.model import VARIADIC, OpSchema
 from opset.schemas.names import near_miss, shown
-from opset.schemas.shapes import STATES
 from opset.text import columns, prose, prose_width
 
 
@@ -81,7 +80,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         for name, text in data["counterparts"].items():
             lines += prose(f"{name}: {text}", "  ")
     for body in data["function"]:
-        lines += ["", *prose(escaped(f"function body{_served(body)}"), "")]
+        lines += ["", *prose(escaped(f"function body{served(body)}"), "")]
         lines += [f"  {escaped(line)}" for line in body["nodes"].splitlines()]
     return lines
 
@@ -122,15 +121,6 @@ def shortened(text: str) -> str:
     """Return text as it fits on a line beside its label."""
     text, room = " ".join(text.split()), prose_width() - 14
     return text if len(text) <= room else f"{text[: room - 1]}…"
-
-
-def _served(body: dict[str, Any]) -> str:
-    """Return for which opsets, nodes and types a function body is."""
-    words = [f" from opset {body['opset']} on"]
-    words += [f"{name} {form}" if form in STATES else f"{name} = {form}" for name, form in body["where"].items()]
-    words += [f"{name}: {', '.join(map(brief_type, types))}" for name, types in body["types"].items()]
-    words += [f"{narrow} as {wide}" for narrow, wide in body["emulate"].items()]
-    return "; ".join(words)
 
 
 def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) -> list[str]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
+from types import CodeType
 from typing import Any
 
+from opset.inference.registration import RuleLookup
+from opset.opsets.hooks import Hook
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import normalised, shown
-from opset.schemas.types import TypeSets, compact, shortest
+from opset.schemas.shapes import STATES
+from opset.schemas.types import TypeSets, shortest
 from opset.version_converter.derive import derive
 
 # What an adapter has to do, least first.
@@ -45,8 +51,8 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
             for each in schema.attributes.values()
         ],
         "types": {name: list(types) for name, types in schema.types.items()},
-        "type_sets": {name: compact(types, registry.type_sets) for name, types in schema.types.items()},
-        "constraints": docs.constraints, "shape": schema.shape,
+        "type_sets": {name: registry.phrase(types) for name, types in schema.types.items()},
+        "constraints": docs.constraints, "checked": checked(registry, schema, docs.constraints), "shape": schema.shape,
         "function": [{**body._asdict(), "where": dict(body.where)} for body in schema.function],
     }  # fmt: skip
 
@@ -86,6 +92,96 @@ def _nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
     for size in reversed(shape[1:]):
         flat = [flat[start : start + size] for start in range(0, len(flat), size)]
     return flat
+
+
+def served(body: dict[str, Any]) -> str:
+    """Return for which opsets, nodes and types a function body is."""
+    words = [f" from opset {body['opset']} on"]
+    words += [f"{name} {form}" if form in STATES else f"{name} = {form}" for name, form in body["where"].items()]
+    words += [f"{name}: {', '.join(map(brief_type, types))}" for name, types in body["types"].items()]
+    words += [f"{narrow} as {wide}" for narrow, wide in body["emulate"].items()]
+    return "; ".join(words)
+
+
+def releases_of(domain: str, version: int) -> list[str]:
+    """Return the releases of onnx whose newest version of a domain's operator set is this one, oldest first."""
+    return [each.name for each in RELEASES if each.opset_of(normalised(domain)) == version]
+
+
+def plain_example(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], ...]:
+    """Return the inputs and the outputs of `example_data`, each as name, type with shape, and value."""
+
+    def named(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[tuple[str, str, str]]:
+        found = []
+        for position, value in enumerate(values):
+            parameter = parameters[min(position, len(parameters) - 1)] if parameters else None
+            name = parameter.name if parameter else ""
+            if parameter is not None and parameter.option == VARIADIC:
+                name += f" {position - len(parameters) + 2}"
+            if value is None:
+                found.append((name, "", "absent"))
+                continue
+            shape = value["shape"]
+            kind = value["type"] if shape is None else f"{brief_type(value['type'])}{list(shape)}"
+            text = "any values" if value["content"] is None and shape is not None else value_text(value["content"])
+            found.append((name, kind, text))
+        return found
+
+    return named(schema.inputs, data["inputs"]), named(schema.outputs, data["outputs"] or ())
+
+
+def checked(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> dict[str, str]:
+    """Return for each constraint when it can be checked: "static", of the model alone, or "run time", of its values.
+
+    Static is what attributes, types and shapes decide: a declaration says so, or the function that infers the outputs
+    tests it.
+    """
+    inputs = {each.name for each in schema.inputs}
+    static = {each.constraint for each in schema.attributes.values()}
+    at_run_time = set()
+    for condition in schema.conditions:
+        by_value = condition.kind in ("values", "distinct") and condition.subject in inputs
+        (at_run_time if by_value else static).add(condition.label)
+    labels = [*labels]
+    if not {*labels} <= static | at_run_time:
+        static |= _tested(_rules(registry).find(schema)) - at_run_time
+    return {label: "static" if label in static else "run time" for label in labels}
+
+
+@lru_cache(maxsize=4)
+def _rules(registry: Registry) -> RuleLookup:
+    return RuleLookup(registry)
+
+
+def _tested(hook: Hook | None) -> set[str]:
+    """Return the strings in the code of a function that infers outputs, and of the functions that it calls.
+
+    A function that it calls to test something takes the label of the constraint, or has it as its default.
+    """
+    found: set[str] = set()
+    pending = [hook.function] if hook is not None else []
+    seen: set[Any] = set()
+    while pending:
+        function = inspect.unwrap(pending.pop())
+        code = getattr(function, "__code__", None)
+        if code is None or function in seen:
+            continue
+        seen.add(function)
+        found |= {part for part in function.__defaults__ or () if isinstance(part, str)}
+        pending += [cell.cell_contents for cell in function.__closure__ or () if callable(cell.cell_contents)]
+        called: list[str] = []
+        codes = [code]
+        while codes:
+            each = codes.pop()
+            found |= {part for part in each.co_consts if isinstance(part, str)}
+            codes += [part for part in each.co_consts if isinstance(part, CodeType)]
+            called += each.co_names
+        for name in called:
+            value = function.__globals__.get(name)
+            module = getattr(value, "__module__", None) or ""
+            if inspect.isfunction(value) and (module == function.__module__ or module.startswith("opset.inference.")):
+                pending.append(value)
+    return found
 
 
 def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[dict[str, Any]]:

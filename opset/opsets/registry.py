@@ -24,7 +24,7 @@ from opset.schemas.index import (
 )
 from opset.schemas.model import Docs, Example, OpSchema
 from opset.schemas.names import near_miss, normalised, shown
-from opset.schemas.types import TypeSets
+from opset.schemas.types import TypeSets, compact
 
 if TYPE_CHECKING:
     from opset.schemas.loader import Operator
@@ -47,6 +47,7 @@ class Registry:
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._made: dict[tuple[str, str, int], OpSchema] = {}
+        self._phrases: dict[tuple[str, ...], str] = {}
         for source in sources:
             for domain, operators in source[0]["operators"].items():
                 self._sources.setdefault(domain, {}).update(dict.fromkeys(operators, source))
@@ -111,6 +112,12 @@ class Registry:
             named = (standard_prose() if prose is None else prose)["sets"]
             found |= {name: tuple(types) for name, types in named.items() if name not in found}
         return found
+
+    def phrase(self, types: tuple[str, ...]) -> str:
+        """Return a phrase for exactly these types, in which named sets stand for theirs."""
+        if types not in self._phrases:
+            self._phrases[types] = compact(types, self.type_sets)
+        return self._phrases[types]
 
     def examples(self, operator: str, domain: str = "") -> tuple[Example, ...]:
         """Return the examples of an operator, in the order of its file; none where it is not known."""
