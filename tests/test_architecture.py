@@ -34,6 +34,7 @@ ALLOWED = {
     "re2": ("opset.reference.kernels.text",),
     "PIL": ("opset.reference.kernels.image",),
     "jinja2": ("opset.docgen", "opset.workflow"),
+    "markupsafe": ("opset.docgen",),
     "markdown_it": ("opset.docgen",),
     "pygments": ("opset.docgen",),
     "latex2mathml": ("opset.docgen",),

@@ -1,0 +1,142 @@
+"""Code as HTML: ONNX text syntax, Python, YAML, JSON, shell and sessions of a terminal, coloured by classes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from markupsafe import Markup, escape
+from pygments.lexer import RegexLexer, bygroups
+from pygments.token import (
+    Comment,
+    Error,
+    Generic,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    Punctuation,
+    String,
+    Text,
+    Whitespace,
+    _TokenType,
+)
+
+from opset.errors import escaped
+from opset.model.elements import NUMBERS
+
+__all__ = ["OnnxLexer", "highlight", "stylesheet", "visible"]
+
+LONGEST = 100_000
+"""Characters of a text that is coloured; a longer one is shown plain."""
+
+# Class of a token: of its own type, or of the nearest type above it.
+_CLASSES = {
+    Comment: "c", Keyword: "k", Keyword.Type: "t", Keyword.Constant: "n", Name.Function: "f", Name.Class: "f",
+    Name.Variable: "v", Name.Decorator: "v", Name.Tag: "a", Name.Attribute: "a", Name.Builtin: "t", Number: "n",
+    String: "s", Operator.Word: "k", Generic.Prompt: "p", Generic.Output: "o", Text: "", Error: "",
+}  # fmt: skip
+# Colours on #f6f7f9 and on #1b1f27; every one has a contrast of at least 4.5 to 1.
+_COLOURS = {
+    "a": ("#7a4100", "#e0b070"), "c": ("#5c6470", "#9aa5b4"), "f": ("#0b55a8", "#7ab8ff"), "k": ("#8a1f7d", "#e394dc"),
+    "n": ("#9a3412", "#f2a272"), "o": ("#4a5360", "#aab4c2"), "p": ("#5c6470", "#9aa5b4"), "s": ("#1f6b35", "#86d69b"),
+    "t": ("#00657a", "#66cfe0"), "v": ("#8f1d3f", "#ff9db5"),
+}  # fmt: skip
+
+_TYPES = rf"(?:{'|'.join(sorted(NUMBERS))}|seq|optional|map|sparse_tensor|opaque)\b"
+_KINDS = r"(?:float|int|string|tensor|graph|sparse_tensor|type_proto)s?\b"
+_HEADER = (
+    r"(?:ir_version|opset_import|producer_name|producer_version|domain|model_version|doc_string|metadata_props|overload)"
+)
+_groups: Any = bygroups  # which has no types
+
+
+class OnnxLexer(RegexLexer):
+    """Models, graphs, functions and nodes in ONNX text syntax; what follows `=` and has inputs is an operator."""
+
+    name = "ONNX text"
+    aliases = ["onnx"]
+    tokens = {
+        "root": [
+            (r"\s+", Whitespace),
+            (r"#[^\n]*", Comment),
+            (r'\$?"[^"\\]*(?:\\.[^"\\]*)*"', String),
+            (r"@\w+", Name.Variable),
+            (rf"{_HEADER}(?=\s*:)", Keyword),
+            (rf"(:)(\s*)({_KINDS})", _groups(Punctuation, Whitespace, Keyword.Type)),
+            (rf"{_TYPES}(?!\s*[:=)}}>])", Keyword.Type),
+            # A graph in an attribute has its inputs in the same place, with an arrow behind them.
+            (
+                rf"(=)(\s*)(?!{_TYPES})([A-Za-z_][\w+.-]*)(?=\s*(?::\s*\w+\s*)?(?:<|\([^()]*\)(?!\s*=>)))",
+                _groups(Punctuation, Whitespace, Name.Function),
+            ),
+            (r"[A-Za-z_]\w*(?=\s*(?::\s*\w+\s*)?=(?!>)[^=\n]*[,>\]])", Name.Attribute),
+            (r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|(?:inf|infinity|nan)\b)", Number),
+            (r"[A-Za-z_]\w*", Name),
+            (r".", Punctuation),
+        ]
+    }
+
+
+def visible(text: str) -> str:
+    """Return text with control and bidirectional characters escaped; its lines stay, and tabs become spaces."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "\n".join(escaped(line) for line in text.expandtabs(4).replace("\r\n", "\n").split("\n"))
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Any:
+    if language == "onnx":
+        return OnnxLexer(stripnl=False)
+    from pygments.lexers import get_lexer_by_name
+
+    return get_lexer_by_name(language, stripnl=False)
+
+
+_LANGUAGES = frozenset("onnx python console yaml sh json toml".split())
+
+
+def highlight(text: str, language: str = "", links: Mapping[str, str] | None = None) -> Markup:
+    """Return code as a `<pre>` in which the kinds of tokens have classes; in an unknown language it is plain.
+
+    `links` maps operators, as ONNX text names them, to addresses of their pages.
+    """
+    text = visible(text).rstrip() + "\n"
+    tokens = [*_lexer(language).get_tokens(text)] if language in _LANGUAGES and len(text) <= LONGEST else []
+    if "".join(value for _, value in tokens) == text:
+        content = "".join(_spans(tokens, links or {}))
+    else:
+        content, language = str(escape(text)), "text"
+    # What is wider than the page is scrolled: with the keyboard, too.
+    return Markup(f'<pre class="code {language}" tabindex="0"><code>{content.rstrip()}</code></pre>')
+
+
+def _spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, str]) -> Iterator[str]:
+    for kind, text in tokens:
+        shown, name = str(escape(text.rstrip("\n"))), _class_of(kind)
+        if name == "f" and text in links:
+            yield f'<a class="f" href="{escape(links[text])}">{shown}</a>'
+        else:
+            yield f'<span class="{name}">{shown}</span>' if name and shown else shown
+        yield "\n" * (len(text) - len(text.rstrip("\n")))
+
+
+@lru_cache(maxsize=256)
+def _class_of(kind: _TokenType) -> str:
+    above: _TokenType | None = kind
+    while above is not None:
+        if above in _CLASSES:
+            return _CLASSES[above]
+        above = above.parent
+    return ""
+
+
+def stylesheet() -> str:
+    """Return the CSS of code in the light and in the dark scheme."""
+    light, dark = (
+        "".join(f".code .{name} {{ color: {colours[index]}; }}\n" for name, colours in _COLOURS.items())
+        for index in (0, 1)
+    )
+    return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"

@@ -1,0 +1,297 @@
+"""Prose and formulas as HTML: Markdown without HTML, and LaTeX as MathML. Both come from files that are untrusted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from html import unescape
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+from latex2mathml.converter import convert_to_element
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.emphasis import tokenize as tokenize_emphasis
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from opset.docgen.code import highlight, visible
+
+__all__ = ["formula", "html", "inline", "stylesheet"]
+
+Resolve = Callable[[str], str]
+
+_SCHEME = re.compile(r"(?:([a-z][a-z0-9+.-]*):|//)", re.IGNORECASE)
+_SCHEMES = ("http", "https", "mailto")
+_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
+
+
+@lru_cache(maxsize=16384)
+def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Markup:
+    """Return Markdown as HTML blocks: prose of an operator, or with `page` a whole page of a guide.
+
+    A page has its headings, with the ids that links to them use; in a fragment they are bold paragraphs, as the page
+    around it has headings of its own. `resolve` maps the target of a link to the one that is written.
+    """
+    parser = _parser()
+    tokens = parser.parse(visible(text))
+    _finish_headings(tokens, page)
+    for token in tokens:
+        if resolve:
+            _resolve_links(token.children or [], resolve)
+        elif token.tag in ("th", "td"):
+            _class_of_alignment(token)
+    return Markup(parser.renderer.render(tokens, parser.options, {}))
+
+
+@lru_cache(maxsize=16384)
+def inline(text: str) -> Markup:
+    """Return one phrase of Markdown as HTML without blocks: code, emphasis and links."""
+    return Markup(_parser().renderInline(visible(text)))
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    # No references, whose definitions vanish from the text, and no entities, which may hide control characters.
+    parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False})
+    parser.enable("table").disable(["reference", "entity"])
+    parser.inline.ruler.at("emphasis", _emphasis)
+    parser.validateLink = _is_harmless  # type: ignore[method-assign]
+    parser.normalizeLinkText = str  # type: ignore[method-assign, assignment]
+    for rule in (_fence, _code_block, _image, _link_open, _table_open, _table_close):
+        parser.add_render_rule(rule.__name__.removeprefix("_"), rule)
+    return parser
+
+
+def _is_harmless(url: str) -> bool:
+    found = _SCHEME.match(url)
+    return found is None or (found[1] or "").lower() in _SCHEMES
+
+
+def _emphasis(state: StateInline, silent: bool) -> bool:
+    """Read the marks of emphasis, but none within a word: `M*N*K` is a product."""
+    start = end = state.pos
+    while end < state.posMax and state.src[end] == "*":
+        end += 1
+    if start < end and not silent and state.src[start - 1 : start].isalnum() and state.src[end : end + 1].isalnum():
+        state.pending += state.src[start:end]
+        state.pos = end
+        return True
+    return tokenize_emphasis(state, silent)
+
+
+def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
+    used: dict[str, int] = {}
+    for number, token in enumerate(tokens):
+        if token.type not in ("heading_open", "heading_close"):
+            continue
+        if not page:
+            token.tag = "p"
+            if token.nesting == 1:
+                token.attrSet("class", "heading")
+        elif token.nesting == 1:
+            token.attrSet("id", _slug(tokens[number + 1], used))
+
+
+def _slug(heading: Token, used: dict[str, int]) -> str:
+    """Return the id that GitHub has for a heading; of equal ones all but the first end with a number."""
+    text = "".join(child.content for child in heading.children or [] if child.type in ("text", "code_inline"))
+    slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
+    while slug in used:
+        used[slug] += 1
+        slug = f"{slug}-{used[slug]}"
+    used[slug] = 0
+    return slug
+
+
+def _resolve_links(tokens: Sequence[Token], resolve: Resolve) -> None:
+    for token in tokens:
+        if token.type == "link_open":
+            token.attrSet("href", resolve(str(token.attrGet("href"))))
+
+
+def _class_of_alignment(token: Token) -> None:
+    style = token.attrs.pop("style", None)
+    if style:
+        token.attrSet("class", str(style).removeprefix("text-align:"))
+
+
+def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """A block of code with the name of its file, which may follow the language."""
+    language, _, file = tokens[index].info.strip().partition(" ")
+    shown = highlight(tokens[index].content, "onnx" if file.endswith(".onnxtxt") else language)
+    return f'<p class="file"><code>{escape(file)}</code></p>\n{shown}\n' if file else f"{shown}\n"
+
+
+def _code_block(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return f"{highlight(tokens[index].content)}\n"
+
+
+def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """The text of an image, which itself is not shown."""
+    return str(escape(self.renderInlineAsText(tokens[index].children, options, env)))
+
+
+def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """A link without the title that it may have."""
+    return f'<a href="{escape(str(tokens[index].attrGet("href")))}">'
+
+
+def _table_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """A table in a region of its own: what is wider than the page is scrolled, with the keyboard, too."""
+    return '<div class="table" tabindex="0"><table>\n'
+
+
+def _table_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return "</table></div>\n"
+
+
+LONGEST = 2000
+"""Characters of a formula that is drawn; a longer one is shown as its source."""
+
+_MACRO = re.compile(r"\\(?:new|renew|provide|def|let|DeclareMath)")
+_ESCAPE = re.compile(r"\\([_%&#${} ])")
+_BLANK = re.compile(r"\n *\n")
+_LENGTH = re.compile(r"-?[0-9.]{1,6}em")
+_WORD = re.compile(r"\w+")
+_UNDER = {
+    "msub": "munder", "msup": "mover", "msubsup": "munderover", "munder": "munder", "mover": "mover",
+    "munderover": "munderover",
+}  # fmt: skip
+"""Elements with scripts, and those that have them as limits."""
+_LARGE, _OPENING, _CLOSING = "∑∏", "([{|⌊⌈⟨", ")]}|⌋⌉⟩"
+# What a formula may consist of, and the values of attributes, None for any length. All else is shown as source.
+_ELEMENTS = frozenset(
+    "math mfrac mi mn mo mover mrow mspace msqrt mroot mstyle msub msubsup msup mtable mtd mtext mtr munder munderover "
+    "mpadded mphantom".split()
+)
+_ATTRIBUTES: dict[str, tuple[str, ...] | None] = {
+    "accent": ("true", "false"), "depth": None, "display": ("block",), "displaystyle": ("true", "false"),
+    "fence": ("true", "false"), "form": ("prefix", "infix", "postfix"), "height": None, "largeop": ("true", "false"),
+    "linethickness": ("0",), "lspace": None, "mathvariant": ("normal",), "maxsize": None, "minsize": None,
+    "movablelimits": ("true", "false"), "rspace": None, "scriptlevel": ("0", "1", "2"),
+    "separator": ("true", "false"), "stretchy": ("true", "false"), "width": None,
+    "class": ("align", "center", "left", "lines", "right"),
+}  # fmt: skip
+
+
+class _Unreadable(Exception):
+    """A formula that is not MathML without a doubt."""
+
+
+@lru_cache(maxsize=4096)
+def formula(latex: str) -> Markup:
+    """Return a formula in LaTeX as MathML in display style, with its source as annotation; else the source alone."""
+    source = visible(latex)
+    try:
+        if len(source) > LONGEST or _MACRO.search(source):
+            raise _Unreadable
+        # A blank line ends a line. The environment `aligned` is not known to the parser; `align*` looks the same.
+        known = _BLANK.sub(r" \\\\ ", source).replace("{aligned}", "{align*}")
+        read = convert_to_element(known, display="block")
+        drawn = "".join(_serialised(_arranged(read[0])))
+    except Exception:  # its parser has no error of its own: a malformed formula is an IndexError, a RuntimeError, …
+        return Markup('<pre class="formula" tabindex="0">{}</pre>').format(source)
+    annotation = f'<annotation encoding="application/x-tex">{escape(source)}</annotation>'
+    math = f'<math display="block"><semantics>{drawn}{annotation}</semantics></math>'
+    return Markup(f'<div class="formula" tabindex="0">{math}</div>')
+
+
+def _arranged(row: Element) -> Element:
+    """Return the same with what browsers know: words in one element, classes for alignment, lines as a table."""
+    for element in row.iter():
+        element.text = unescape(element.text or "")
+        if element.tag == "mtext":
+            element.text = _ESCAPE.sub(r"\1", element.text)
+        if align := element.attrib.pop("columnalign", ""):
+            element.set("class", align)
+        if element.attrib.pop("columnspacing", ""):
+            element.set("class", "align")
+        element.attrib.pop("rowspacing", "")
+    for element in row.iter():
+        _space_functions(element)
+        _join_letters(element)
+    _break_lines(row)
+    return row
+
+
+def _core(element: Element) -> Element:
+    """Return the element itself, or what its scripts belong to."""
+    while element.tag in _UNDER and len(element):
+        element = element[0]
+    return element
+
+
+def _space_functions(parent: Element) -> None:
+    """Set functions apart from what is beside them, but not from parentheses; limits are below those that have them."""
+    children = [*parent]
+    for before, child, after in zip([None, *children], children, [*children[1:], None], strict=False):
+        core = _core(child)
+        text = core.text or ""
+        if core.tag == "mo" and text in ("|", "\u2016"):
+            core.attrib.update(lspace="0em", rspace="0em")
+        is_word = core.tag in ("mi", "mo") and len(text) > 1 and text.replace(" ", "").isalpha()
+        if core is not child and core.tag == "mo" and (is_word or text in _LARGE):
+            child.tag = _UNDER[child.tag]
+            core.set("movablelimits", "true")
+        if is_word and text != "mod" and parent.tag not in _UNDER:
+            core.tag = "mo"
+            left = before is None or (_core(before).tag == "mo" and (_core(before).text or "") not in _CLOSING)
+            right = after is None or (_core(after).text or "") in _OPENING
+            core.attrib.update(lspace="0em" if left else "0.167em", rspace="0em" if right else "0.167em")
+
+
+def _join_letters(parent: Element) -> None:
+    """Join upright letters beside each other to one word."""
+    word: Element | None = None
+    for child in [*parent]:
+        upright = child.get("mathvariant") == "normal" and _WORD.fullmatch(child.text or "")
+        if not upright:
+            word = None
+        elif word is None:
+            word = child
+        else:
+            word.text = f"{word.text}{child.text}"
+            word.attrib.pop("mathvariant", None)
+            parent.remove(child)
+
+
+def _break_lines(row: Element) -> None:
+    lines: list[list[Element]] = [[]]
+    for child in [*row]:
+        if child.get("linebreak") == "newline":
+            lines.append([])
+        else:
+            lines[-1].append(child)
+    if len(lines) == 1:
+        return
+    row.clear()
+    table = SubElement(row, "mtable", {"class": "lines", "displaystyle": "true"})
+    for line in filter(None, lines):
+        SubElement(SubElement(table, "mtr"), "mtd", {"class": "left"}).extend(line)
+
+
+def _serialised(element: Element) -> Iterator[str]:
+    text = element.text or ""
+    if element.tag not in _ELEMENTS or "\\" in text or not text.replace("\xa0", " ").isprintable():
+        raise _Unreadable
+    yield f"<{element.tag}"
+    for name, value in element.attrib.items():
+        allowed = _ATTRIBUTES[name]
+        if value not in allowed if allowed is not None else not _LENGTH.fullmatch(value):
+            raise _Unreadable
+        yield f' {name}="{value}"'
+    yield f">{escape(text)}"
+    for child in element:
+        yield from _serialised(child)
+    yield f"</{element.tag}>"
+
+
+def stylesheet() -> str:
+    """Return the CSS that formulas need: how the cells of their tables are aligned."""
+    return (
+        "math mtd.left { text-align: left; text-align: -webkit-left; }\n"
+        "math mtd.right { text-align: right; text-align: -webkit-right; }\n"
+        "math .align > mtr > mtd { padding-left: 0; padding-right: 0; }\n"
+    )

@@ -1,0 +1,64 @@
+"""Code as HTML: tokens of ONNX text, links to operators, colours that can be read, hostile text."""
+
+import re
+
+import pytest
+from pygments.token import Name
+
+from opset.docgen import code
+
+BODY = """axis = Constant <value_int: int = @axis> ()
+y = ReduceMax <keepdims: int = 1, names = ["a", "b"]> (input, axes)  # the greatest
+[last] z = com.example.Scale:v2 <factor = 2.5, t: tensor = double {0.5}> (y, "")
+w = If (c) <then_branch: graph = g () => (float[N] a) { a = Neg (y) }>"""
+
+
+def tokens(text):
+    return [(str(kind), value) for kind, value in code.OnnxLexer().get_tokens(text) if not value.isspace()]
+
+
+def test_tokens_of_onnx_text():
+    found = tokens(BODY)
+    assert [value for kind, value in found if kind == str(Name.Function)] == [
+        "Constant", "ReduceMax", "com.example.Scale", "If", "Neg",
+    ]  # fmt: skip
+    assert {value for kind, value in found if kind == str(Name.Attribute)} >= {"value_int", "keepdims", "factor"}
+    kinds = [value for kind, value in found if kind == "Token.Keyword.Type"]
+    assert kinds == ["int", "int", "tensor", "double", "graph", "float"]
+    assert ("Token.Name.Variable", "@axis") in found and ("Token.Comment", "# the greatest") in found
+
+
+def test_operators_are_links():
+    shown = code.highlight("y = Add (a, b)", "onnx", {"Add": "Add.html?a&b", "a": "x"})
+    assert '<a class="f" href="Add.html?a&amp;b">Add</a>' in shown and shown.count("<a ") == 1
+
+
+@pytest.mark.parametrize("language", ["onnx", "python", "console", "yaml", "sh", "json", "toml", "<script>", ""])
+def test_the_text_is_kept(language):
+    text = f"{BODY}\n$ opset <b>&amp; 'x'\n  x: [1, 2]\x1b\u202e"
+    shown = code.highlight(text, language)
+    plain = re.sub(r"<[^>]*>", "", shown)
+    assert plain == re.sub(r"<[^>]*>", "", code.highlight(text))
+    assert "style=" not in shown and "<script" not in shown and "<b>" not in shown and "\x1b" not in shown
+    assert r"\x1b\u202e" in plain
+
+
+def luminance(colour):
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    least, most = sorted((luminance(one), luminance(other)))
+    return (most + 0.05) / (least + 0.05)
+
+
+def test_colours_can_be_read():
+    sheet = code.stylesheet()
+    light, _, dark = sheet.partition("@media")
+    for scheme, background in ((light, "#f6f7f9"), (dark, "#1b1f27")):
+        colours = re.findall(r"#[0-9a-f]{6}", scheme)
+        assert len(colours) == len(code._COLOURS)
+        assert min(contrast(each, background) for each in colours) >= 4.5
+    assert {name for name in code._CLASSES.values() if name} <= {*code._COLOURS}
