@@ -80,7 +80,7 @@ def registry_for(folders: tuple[Path, ...]) -> Registry:
     For verbs that never run Python files beside YAML. Raises SchemaError for YAML that is wrong, UsageError U103 for a
     pyproject.toml that cannot be used.
     """
-    return folders_for(folders).registry()
+    return folders_for(folders, False).registry()
 
 
 def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:

@@ -464,3 +464,13 @@ def test_an_internal_error_outside_of_a_model(monkeypatch):
     result = CliRunner().invoke(cli, ["list"])
     assert result.exit_code == 70
     assert result.stderr.count("\n") == 1 and "internal error: RecursionError: deep" in result.stderr
+
+
+def test_show_runs_no_python_beside_yaml(folder):
+    (folder / "com.acme").mkdir()
+    (folder / "com.acme/Scale.yaml").write_text(
+        "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: Scales.\n  inputs: [{name: X, type: T, doc: d}]\n"
+        "  outputs: [{name: Y, type: T, doc: d}]\n  types: {T: [float]}\n  constraints: {C1: rank(X) is odd}\n"
+    )
+    (folder / "com.acme/inference.py").write_text("raise RuntimeError\n")
+    assert run_json("show", "com.acme.Scale", "--schemas", ".")["checked"] == {"C1": "run time"}
