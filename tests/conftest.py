@@ -1,9 +1,13 @@
-"""Which modules belong to the quick subset: `pytest -m quick`; and what makes garbage collection cheap."""
+"""Which modules belong to the quick subset, `pytest -m quick`; what makes processes and garbage collection cheap."""
 
 import gc
+import os
 from pathlib import Path
 
 import pytest
+
+# Hundreds of processes are started, and half of what the start of one takes is to compile the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 FOLDER = Path(__file__).parent
 # A few modules of each package, without what takes long: cases of the standard, drawn values, bounds on time.
