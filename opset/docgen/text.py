@@ -161,6 +161,7 @@ _UNDER = {
 }  # fmt: skip
 """Elements with scripts, and those that have them as limits."""
 _LARGE, _OPENING, _CLOSING = "∑∏", "([{|⌊⌈⟨", ")]}|⌋⌉⟩"
+_SIGNS = ("+", "-", "\u2212")
 # What a formula may consist of, and the values of attributes, None for any length. All else is shown as source.
 _ELEMENTS = frozenset(
     "math mfrac mi mn mo mover mrow mspace msqrt mroot mstyle msub msubsup msup mtable mtd mtext mtr munder munderover "
@@ -231,15 +232,17 @@ def _space_functions(parent: Element) -> None:
         text = core.text or ""
         if core.tag == "mo" and text in ("|", "\u2016"):
             core.attrib.update(lspace="0em", rspace="0em")
+        begins = before is None or (_core(before).tag == "mo" and (_core(before).text or "") not in _CLOSING)
+        if core.tag == "mo" and text in _SIGNS and begins:
+            core.set("form", "prefix")
         is_word = core.tag in ("mi", "mo") and len(text) > 1 and text.replace(" ", "").isalpha()
         if core is not child and core.tag == "mo" and (is_word or text in _LARGE):
             child.tag = _UNDER[child.tag]
             core.set("movablelimits", "true")
         if is_word and text != "mod" and parent.tag not in _UNDER:
             core.tag = "mo"
-            left = before is None or (_core(before).tag == "mo" and (_core(before).text or "") not in _CLOSING)
-            right = after is None or (_core(after).text or "") in _OPENING
-            core.attrib.update(lspace="0em" if left else "0.167em", rspace="0em" if right else "0.167em")
+            ends = after is None or (_core(after).text or "") in _OPENING
+            core.attrib.update(lspace="0em" if begins else "0.167em", rspace="0em" if ends else "0.167em")
 
 
 def _join_letters(parent: Element) -> None:
@@ -289,8 +292,9 @@ def _serialised(element: Element) -> Iterator[str]:
 
 
 def stylesheet() -> str:
-    """Return the CSS that formulas need: how the cells of their tables are aligned."""
+    """Return the CSS that formulas need: how wide they are, and how the cells of their tables are aligned."""
     return (
+        ".formula { overflow-x: auto; }\n"
         "math mtd.left { text-align: left; text-align: -webkit-left; }\n"
         "math mtd.right { text-align: right; text-align: -webkit-right; }\n"
         "math .align > mtr > mtd { padding-left: 0; padding-right: 0; }\n"

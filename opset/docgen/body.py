@@ -1,0 +1,170 @@
+"""Function bodies of operators as pictures: constants are written where they are used, subgraphs are one node."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from opset.docgen.picture import LONGEST, Box, Edge, Graph, picture
+from opset.errors import SchemaError, escaped
+from opset.model.attributes import attribute_type, attribute_value
+from opset.model.elements import element_name
+from opset.schemas.bodies import body_nodes
+from opset.schemas.model import FunctionBody, OpSchema
+from opset.schemas.names import shown
+
+MOST, MOST_EDGES, MOST_LINES = 45, 200, 8
+"""Nodes of a body that is drawn, those of constants not counted, its edges, and lines of detail of a node.
+
+What is larger is easier to read as text.
+"""
+_SHORT = 22
+"""Characters of a constant that is written where it is used."""
+# Tensors whose values are the entries of a field, whatever their bits.
+_FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data", **dict.fromkeys((2, 3, 4, 5, 6, 9), "int32_data")}
+
+
+def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] | None = None) -> Markup:
+    """Return a function body as a picture; nothing where it has more than 45 nodes or 200 edges, or cannot be read.
+
+    `links` maps operators, as the text of the body names them, to addresses of their pages.
+    """
+    try:
+        graph = body_graph(schema, body, links or {})
+    except SchemaError:
+        return Markup("")
+    return picture(graph) if graph else Markup("")
+
+
+def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -> Graph | None:
+    """Return a function body as a graph, None where it is empty or too large.
+
+    The arguments of a node stand in its box; a constant is there with its value, a cast of it to the type of another
+    value too. Raises SchemaError S233 where the body cannot be read.
+    """
+    outputs = [parameter.name for parameter in schema.outputs]
+    constants: dict[str, str] = {}
+    nodes = [node for node in body_nodes(body.nodes) if not _is_constant(node, constants, outputs)]
+    if not 0 < len(nodes) <= MOST:
+        return None
+    used = {name for node in nodes for name in _names(node)} - constants.keys()
+    boxes = [Box(_cut(each.name), kind="input") for each in schema.inputs if each.name in used]
+    made = {each.name: index for index, each in enumerate(each for each in schema.inputs if each.name in used)}
+    edges = []
+    for node in nodes:
+        edges += [Edge(made[name], len(boxes), _cut(name)) for name in dict.fromkeys(_names(node)) if name in made]
+        made |= dict.fromkeys(filter(None, node.output), len(boxes))
+        operator = f"{shown(node.domain)}.{node.op_type}" if node.domain else node.op_type
+        detail = [*_detail(node, constants)]
+        detail = detail if len(detail) <= MOST_LINES else [*detail[:MOST_LINES], "…"]
+        boxes.append(Box(_cut(operator), detail, links.get(operator, "")))
+    for name in outputs:
+        if name in made:
+            edges.append(Edge(made[name], len(boxes), _cut(name)))
+            boxes.append(Box(_cut(name), kind="output"))
+    if len(edges) > MOST_EDGES:
+        return None
+    title = f"{schema.name} {schema.since_version} as a graph: {listed(nodes)}"
+    return Graph(title, boxes, edges)
+
+
+def listed(nodes: Sequence[Any]) -> str:
+    """Return the operators of nodes, each once."""
+    return ", ".join(dict.fromkeys(node.op_type for node in nodes))
+
+
+def _is_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
+    """Whether a node is a constant that is written where it is used; if so, it is added to `constants`."""
+    if node.domain or len(node.output) != 1 or node.output[0] in outputs:
+        return False
+    text = ""
+    if node.op_type == "Constant" and len(node.attribute) == 1:
+        text = _text_of(node.attribute[0])
+    elif node.input and (value := constants.get(node.input[0], "")):
+        second = constants.get(node.input[1], "") if len(node.input) == 2 else ""
+        if node.op_type == "CastLike":
+            text = value
+        elif (node.op_type, second) in (("Reshape", "[1]"), ("Unsqueeze", "[0]")) and not value.startswith("["):
+            text = f"[{value}]"
+    if not text or len(text) > _SHORT:
+        return False
+    constants[node.output[0]] = text
+    return True
+
+
+def _names(node: Any) -> Iterator[str]:
+    """Yield the values that a node uses; its subgraphs, too."""
+    pending = [(node, frozenset[str]())]
+    while pending:
+        each, inner = pending.pop()
+        yield from (name for name in each.input if name and name not in inner)
+        for attribute in each.attribute:
+            for graph in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
+                own = {value.name for value in (*graph.input, *graph.initializer)}
+                own.update(name for nested in graph.node for name in nested.output)
+                pending += [(nested, inner | own) for nested in reversed(graph.node)]
+
+
+def _detail(node: Any, constants: Mapping[str, str]) -> Iterator[str]:
+    """Yield the arguments and the attributes of a node as short lines."""
+    arguments = [constants.get(name, _cut(name)) if name else "\u2013" for name in node.input]
+    if arguments:
+        yield from _wrapped([f"{'(' if number == 0 else ''}{each}" for number, each in enumerate(arguments)], ")")
+    yield from _wrapped([_cut(f"{each.name}={_meaning(node, each) or '…'}") for each in node.attribute])
+
+
+def _meaning(node: Any, attribute: Any) -> str:
+    """Return the value of an attribute, the number of an element type as its name."""
+    is_type = not node.domain and attribute.name in ("to", "dtype", "output_dtype") and not attribute.ref_attr_name
+    return (element_name(attribute.i) if is_type else None) or _text_of(attribute)
+
+
+def _wrapped(parts: Sequence[str], end: str = "") -> Iterator[str]:
+    line = ""
+    for number, part in enumerate(parts, 1):
+        part += end if number == len(parts) else ","
+        if line and len(line) + 1 + len(part) > LONGEST:
+            yield line
+            line = part
+        else:
+            line = f"{line} {part}" if line else part
+    if line:
+        yield line
+
+
+def _cut(text: str) -> str:
+    text = escaped(text)
+    return text if len(text) <= LONGEST - 4 else f"{text[: LONGEST - 5]}…"
+
+
+def _text_of(attribute: Any) -> str:
+    """Return the value of an attribute as short text; "" for one that has none."""
+    if attribute.ref_attr_name:
+        return f"@{_cut(attribute.ref_attr_name)}"
+    kind, value = attribute_type(attribute), attribute_value(attribute)
+    if kind == "tensor":
+        field = _FIELDS.get(value.data_type, "")
+        values = [*getattr(value, field)] if field else []
+        if not values or len(values) > _SHORT:
+            return ""
+        texts = [_number(each, value.data_type == 1) for each in values]
+        return texts[0] if not value.dims and len(texts) == 1 else f"[{', '.join(texts)}]"
+    if kind == "graph":
+        return f"{{{len(value.node)} node{'s'[: len(value.node) != 1]}}}"
+    if kind in ("floats", "ints"):
+        return f"[{', '.join(_number(each, kind == 'floats') for each in value[:_SHORT])}]"
+    if kind in ("float", "int"):
+        return _number(value, kind == "float")
+    return f'"{_cut(value)}"' if isinstance(value, str) else ""
+
+
+def _number(value: float, single: bool) -> str:
+    """Return a number in at most six digits, with a mark where that is not all of it."""
+    if isinstance(value, int):
+        return str(value)
+    short = f"{value:.6g}"
+    form = "<f" if single else "<d"
+    return short if struct.pack(form, float(short)) == struct.pack(form, value) else f"≈{short}"

@@ -1,0 +1,350 @@
+"""Pictures of small graphs as SVG: layers from top to bottom, drawn with classes alone; function bodies of operators.
+
+The layout is that of Sugiyama: every box is in the layer below the lowest one that it depends on, values that pass
+layers have a point in each of them, sweeps order the layers to avoid crossings, and boxes move towards what they are
+connected with. All is computed from the order of the boxes, so equal graphs are equal pictures.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import inf
+from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+from opset.errors import escaped
+
+__all__ = ["Box", "Edge", "Graph", "picture", "stylesheet"]
+
+LABEL, SMALL, LINE = 8.4, 7.2, 16
+"""Width of a character of a label (14 px) and of other text (12 px), and the height of a line, in pixels."""
+LONGEST = 30
+"""Characters of a line of a box."""
+BESIDE, STEM, BETWEEN, MARGIN = 22.0, 22.0, 34.0, 8.0
+"""Pixels between boxes, of the stem under a box that has the name of its value, between layers, around all."""
+SWEEPS = 8
+WIDEST = 12
+"""Hundreds of pixels to which a picture is made smaller, at most."""
+
+
+class Box(NamedTuple):
+    """A node with a label, a link, and lines of detail; or with `kind` "input" or "output" a value of the graph."""
+
+    label: str
+    detail: Sequence[str] = ()
+    href: str = ""
+    kind: str = "node"
+
+
+class Edge(NamedTuple):
+    """A value that the box at index `start` computes and the one at `end` uses; equal labels are one value."""
+
+    start: int
+    end: int
+    label: str = ""
+
+
+class Graph(NamedTuple):
+    """Boxes, those that compute a value before those that use it, and the edges between them."""
+
+    title: str
+    boxes: Sequence[Box]
+    edges: Sequence[Edge]
+
+
+class _Point:
+    """A box in its layer, or where a value passes a layer; `x` is its centre."""
+
+    def __init__(self, layer: int, box: Box | None = None, labels: Sequence[str] = ()) -> None:
+        self.layer, self.box, self.labels, self.x = layer, box, labels, 0.0
+        self.above: list[_Point] = []
+        self.below: list[_Point] = []
+        self.width = self.height = 2.0
+        if box:
+            texts = [len_of(box.label) * LABEL, *(len_of(line) * SMALL for line in box.detail)]
+            names = sum(len_of(label) * SMALL + 10 for label in labels)
+            self.width = max(max(texts) + 20, names, 44)
+            self.height = LINE * (1 + len(box.detail)) + 10
+
+    def of(self, label: str) -> float:
+        """The x of the stem of a value below it."""
+        if label not in self.labels:
+            return self.x
+        return self.x + self.width * ((self.labels.index(label) + 0.5) / len(self.labels) - 0.5)
+
+
+class _Line(NamedTuple):
+    """A part of an edge between two layers."""
+
+    start: _Point
+    end: _Point
+    label: str
+
+
+def len_of(text: str) -> int:
+    """Return how many columns of a font of fixed width a text takes."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def picture(graph: Graph) -> Markup:
+    """Return a graph as SVG; an empty graph is nothing."""
+    if not graph.boxes:
+        return Markup("")
+    graph = _visible(graph)
+    points, lines = _points(graph)
+    layers = _ordered(points)
+    _place(layers)
+    left = min(point.x - point.width / 2 for point in points) - MARGIN
+    for point in points:
+        point.x -= left
+    width = max(point.x + point.width / 2 for point in points) + MARGIN
+    tops, height = [], MARGIN
+    for layer in layers:
+        tops.append(height)
+        height += max(point.height for point in layer) + STEM + BETWEEN
+    height += MARGIN - STEM - BETWEEN
+    named = {(id(points[edge.start]), edge.label) for edge in graph.edges if _names_it(graph.boxes[edge.end], edge)}
+    drawn = [*_draw_lines(lines, tops, named), *(shape for point in points for shape in _draw_box(point, tops))]
+    title, role = escape(escaped(graph.title)), "group" if any(box.href for box in graph.boxes) else "img"
+    # On a narrow screen it is made smaller as far as it can be read, and scrolled where that is not enough.
+    least = min(int(width * 0.7 / 100), WIDEST)
+    return Markup(
+        f'<div class="picture" tabindex="0"><svg class="w{least}" role="{role}" aria-label="{title}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">'
+        f'<title>{title}</title>{"".join(drawn)}</svg></div>'
+    )
+
+
+def _visible(graph: Graph) -> Graph:
+    """Return the same with control and bidirectional characters escaped."""
+    boxes = [
+        box._replace(label=escaped(box.label), detail=tuple(map(escaped, box.detail)), href=escaped(box.href))
+        for box in graph.boxes
+    ]
+    return Graph(graph.title, boxes, [edge._replace(label=escaped(edge.label)) for edge in graph.edges])
+
+
+def _names_it(box: Box, edge: Edge) -> bool:
+    return box.kind == "output" and box.label == edge.label
+
+
+def _points(graph: Graph) -> tuple[list[_Point], list[_Line]]:
+    """Return the boxes in their layers with the points of long edges, and the lines between them."""
+    depth = [0] * len(graph.boxes)
+    labels: list[dict[str, None]] = [{} for _ in graph.boxes]
+    for edge in sorted(graph.edges, key=lambda edge: edge.end):
+        depth[edge.end] = max(depth[edge.end], depth[edge.start] + 1)
+        labels[edge.start][edge.label] = None
+    for index in {*range(len(depth))} - {edge.end for edge in graph.edges}:  # what needs nothing is just above its use
+        depth[index] = min((depth[edge.end] for edge in graph.edges if edge.start == index), default=1) - 1
+    boxes = [_Point(depth[index], box, [*labels[index]]) for index, box in enumerate(graph.boxes)]
+    passing: dict[tuple[int, str, int], _Point] = {}
+    lines: dict[tuple[int, int, str], _Line] = {}
+    for edge in graph.edges:
+        end = boxes[edge.end]
+        start = boxes[edge.start]
+        for layer in range(start.layer + 1, end.layer):
+            point = passing.setdefault((edge.start, edge.label, layer), _Point(layer))
+            lines[id(start), id(point), edge.label] = _Line(start, point, edge.label)
+            start = point
+        lines[id(start), id(end), edge.label] = _Line(start, end, edge.label)
+    for line in lines.values():
+        line.start.below.append(line.end)
+        line.end.above.append(line.start)
+    return [*boxes, *passing.values()], [*lines.values()]
+
+
+def _ordered(points: Sequence[_Point]) -> list[list[_Point]]:
+    """Return the layers, ordered so that few lines cross: by the means of what is above and below, in turn."""
+    layers: list[list[_Point]] = [[] for _ in range(1 + max(point.layer for point in points))]
+    for point in points:
+        layers[point.layer].append(point)
+    places = {id(point): place for layer in layers for place, point in enumerate(layer)}
+    best, least = [[*layer] for layer in layers], _crossings(layers)
+    for sweep in range(SWEEPS):
+        down = sweep % 2 == 0
+        for layer in layers if down else reversed(layers):
+            means = {}
+            for place, point in enumerate(layer):
+                near = point.above if down else point.below
+                means[id(point)] = sum(places[id(each)] for each in near) / len(near) if near else place
+            layer.sort(key=lambda point: means[id(point)])
+            places.update((id(point), place) for place, point in enumerate(layer))
+        if (found := _crossings(layers)) < least:
+            best, least = [[*layer] for layer in layers], found
+        if not least:
+            break
+    return best
+
+
+def _crossings(layers: Sequence[Sequence[_Point]]) -> int:
+    """Return how many pairs of lines between neighbouring layers cross: those whose ends are in the other order."""
+    found = 0
+    for upper, lower in pairwise(layers):
+        places = {id(point): place for place, point in enumerate(lower)}
+        before: list[int] = []
+        for point in upper:
+            ends = sorted(places[id(end)] for end in point.below)
+            found += sum(len(before) - bisect_right(before, end) for end in ends)
+            for end in ends:
+                insort(before, end)
+    return found
+
+
+def _place(layers: Sequence[Sequence[_Point]]) -> None:
+    """Set the centres of all points: close to those that they are connected with, in order and without overlap."""
+    for layer in layers:
+        _spread(layer, [0.0] * len(layer))
+    for sweep in range(SWEEPS + 1):
+        for layer in layers if sweep % 2 == 0 else reversed(layers):
+            wanted = []
+            for point in layer:
+                # The last sweep draws straight down what is a chain.
+                last = sweep == SWEEPS and point.above
+                near = point.above if last else point.above + point.below
+                wanted.append(sum(each.x for each in near) / len(near) if near else point.x)
+            _spread(layer, wanted)
+    for _ in range(2):
+        for run in _runs(layers):
+            _straighten(run, layers)
+
+
+def _runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
+    """Yield the points that should be below each other: a value that passes layers, and boxes in a chain."""
+    seen: set[int] = set()
+    for point in (each for layer in layers for each in layer):
+        run: list[_Point] = []
+        following: _Point | None = point
+        while following and id(following) not in seen:
+            seen.add(id(following))
+            run.append(following)
+            following = _following(following)
+        if len(run) > 1:
+            yield run
+
+
+def _following(point: _Point) -> _Point | None:
+    if point.box:
+        only = point.below[0] if len(point.below) == 1 else None
+        return only if only and only.box and len(only.above) == 1 else None
+    return next((each for each in point.below if not each.box), None)
+
+
+def _straighten(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -> None:
+    """Move points to one x, where those beside them leave room."""
+    low, high = -inf, inf
+    for point in run:
+        layer = layers[point.layer]
+        place = layer.index(point)
+        if place:
+            low = max(low, layer[place - 1].x + _apart(layer[place - 1], point))
+        if place + 1 < len(layer):
+            high = min(high, layer[place + 1].x - _apart(point, layer[place + 1]))
+    if low <= high:
+        middle = sum(point.x for point in run) / len(run)
+        for point in run:
+            point.x = min(max(middle, low), high)
+
+
+def _apart(one: _Point, other: _Point) -> float:
+    return (one.width + other.width) / 2 + BESIDE
+
+
+def _spread(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
+    """Place the points of a layer as close to where they should be as the room between them allows.
+
+    That is the isotonic regression of the wanted centres less the least distances: neighbours in the wrong order are
+    pooled at their mean.
+    """
+    offsets = [0.0]
+    for one, other in pairwise(layer):
+        offsets.append(offsets[-1] + _apart(one, other))
+    pools: list[tuple[float, float, int]] = []
+    for point, centre, offset in zip(layer, wanted, offsets, strict=True):
+        weight = 1.0 if point.box else 4.0
+        pool = ((centre - offset) * weight, weight, 1)
+        while pools and pools[-1][0] / pools[-1][1] > pool[0] / pool[1]:
+            before = pools.pop()
+            pool = (before[0] + pool[0], before[1] + pool[1], before[2] + pool[2])
+        pools.append(pool)
+    means = [total / weight for total, weight, count in pools for _ in range(count)]
+    for point, mean, offset in zip(layer, means, offsets, strict=True):
+        point.x = mean + offset
+
+
+def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[int, str]]) -> Iterator[str]:
+    """Yield each line: the stem below its box, a curve between the layers, the arrow at a box, and once the name."""
+    ends: dict[int, list[_Line]] = {}
+    for line in lines:
+        ends.setdefault(id(line.end), []).append(line)
+    for each in ends.values():
+        each.sort(key=lambda line: line.start.of(line.label))
+    for line in lines:
+        start, end = line.start, line.end
+        among = ends[id(end)]
+        x1 = start.of(line.label)
+        x2 = end.x + end.width * ((among.index(line) + 1) / (len(among) + 1) - 0.5) if end.box else end.x
+        y1 = tops[start.layer] + (start.height if start.box else 0)
+        y2 = tops[end.layer] - STEM - BETWEEN
+        y3 = tops[end.layer] - (5 if end.box else 0)
+        middle = (y2 + STEM + y3) / 2
+        curve = f"C{x1:.1f} {middle:.1f} {x2:.1f} {middle:.1f} {x2:.1f} {y3:.1f}"
+        yield f'<path class="edge" d="M{x1:.1f} {y1:.1f}V{y2 + STEM:.1f}{curve}"/>'
+        if end.box:
+            yield f'<path class="arrow" d="M{x2:.1f} {tops[end.layer]:.1f}l-4 -8h8z"/>'
+        if start.box and start.box.kind == "node" and line.label and (id(start), line.label) not in named:
+            named.add((id(start), line.label))
+            yield f'<text class="value" x="{x1:.1f}" y="{y1 + 14:.1f}">{escape(line.label)}</text>'
+
+
+def _draw_box(point: _Point, tops: Sequence[float]) -> Iterator[str]:
+    if not (box := point.box):
+        return
+    x, y = point.x - point.width / 2, tops[point.layer]
+    radius = 5 if box.kind == "node" else point.height / 2
+    yield f'<a href="{escape(box.href)}">' if box.href else "<g>"
+    yield (
+        f'<rect class="{box.kind}" x="{x:.1f}" y="{y:.1f}" width="{point.width:.1f}" height="{point.height:.1f}" '
+        f'rx="{radius:.0f}"/>'
+    )
+    yield f'<text class="label" x="{point.x:.1f}" y="{y + LINE + 2:.1f}">{escape(box.label)}</text>'
+    for number, line in enumerate(box.detail, 2):
+        yield f'<text class="detail" x="{point.x:.1f}" y="{y + number * LINE + 1:.1f}">{escape(line)}</text>'
+    yield "</a>" if box.href else "</g>"
+
+
+def stylesheet() -> str:
+    """Return the CSS of pictures in the light and in the dark scheme."""
+    widths = "".join(f".picture .w{least} {{ min-width: {least}00px; }}\n" for least in range(1, WIDEST + 1))
+    return f"{widths}{_STYLE}"
+
+
+_STYLE = """\
+.picture { overflow-x: auto; margin: 1em 0; background: #fff; }
+.picture svg { display: block; max-width: 100%; height: auto; margin: auto; }
+.picture text { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 12px;
+  text-anchor: middle; fill: currentColor; }
+.picture .label { font-size: 14px; font-weight: 600; }
+.picture .value { font-style: italic; paint-order: stroke; stroke: #fff; stroke-width: 5px; }
+.picture rect { fill: #eef3fa; stroke: #5b7aa5; }
+.picture .input { fill: #e8f5ea; stroke: #3d8050; }
+.picture .output { fill: #fdf1e3; stroke: #a56a20; }
+.picture .edge { fill: none; stroke: #6b7480; }
+.picture .arrow { fill: #6b7480; }
+.picture a:hover rect, .picture a:focus rect { stroke-width: 2.5; }
+.picture a .label { fill: #0b55a8; }
+@media (prefers-color-scheme: dark) {
+.picture { background: #14171c; }
+.picture .value { stroke: #14171c; }
+.picture rect { fill: #202a38; stroke: #7f9cc7; }
+.picture .input { fill: #1c2f22; stroke: #6fb784; }
+.picture .output { fill: #362a1b; stroke: #d19a55; }
+.picture .edge { stroke: #97a1ae; }
+.picture .arrow { fill: #97a1ae; }
+.picture a .label { fill: #7ab8ff; }
+}
+"""
