@@ -153,7 +153,8 @@ _COVERAGE = {
 
 def _head(coverage: Mapping[str, int]) -> str:
     counts = [f"{coverage[each]:,} {words}" for each, words in _COVERAGE.items() if coverage[each]]
-    return f"{sum(coverage.values()):,} values: {', '.join(counts) or 'none'}"
+    total = sum(coverage.values())
+    return f"{total:,} value{'s' * (total != 1)}: {', '.join(counts) or 'none'}"
 
 
 def _body(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
