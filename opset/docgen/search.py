@@ -1,0 +1,209 @@
+"""The search index of the site: a script that assigns what assets/search.js reads, so that pages need no server.
+
+    {"lists": [[name, …], …], "domains": [[name, newest], …], "families": [name, …], "operators": […], "pages": […]}
+    operator: [name, domain, family, href, summary, synonyms, calls, text, [version, …]], versions oldest first
+    version: [since, flags, types, attributes, inputs, outputs]
+    page: [title, href, kind, text]
+
+Domains and families are positions, and so are the last four of a version, in `lists`: many versions share one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from opset.errors import printable
+from opset.opsets.registry import Registry
+from opset.schemas.model import Docs, OpSchema
+from opset.schemas.names import normalised, shown
+
+DEPRECATED, FUNCTION = 1, 2
+"""Flags of a version."""
+LONGEST, SUMMARY = 20_000, 240
+"""Characters of an entry's text and of its summary: a registry may hold any text."""
+
+# Words and calls that people search for and that the operator's own text lacks, or has among many others.
+SYNONYMS = {
+    "Attention": "scaled dot product multi head self sdpa mha gqa transformer",
+    "AveragePool": "mean pooling avgpool downsampling",
+    "BatchNormalization": "batchnorm bn",
+    "Cast": "convert dtype astype precision",
+    "Clip": "clamp relu6 hardtanh limit",
+    "Compress": "boolean mask torch.masked_select",
+    "Concat": "concatenate join stack tensors",
+    "Constant": "literal weight",
+    "ConstantOfShape": "zeros ones full fill",
+    "Conv": "convolution depthwise grouped pointwise conv1d conv2d conv3d",
+    "ConvTranspose": "deconvolution transposed convolution upconvolution",
+    "CumSum": "cumulative running total prefix",
+    "DFT": "fft fourier",
+    "DepthToSpace": "pixel shuffle",
+    "DequantizeLinear": "dequantization",
+    "Dropout": "regularisation",
+    "Einsum": "einstein summation contraction",
+    "Erf": "error function",
+    "Expand": "broadcast",
+    "EyeLike": "identity matrix",
+    "GRU": "gated recurrent unit",
+    "Gather": "embedding lookup index select torch.nn.Embedding tf.nn.embedding_lookup",
+    "GatherElements": "take along axis",
+    "GatherND": "advanced indexing",
+    "Gemm": "linear dense fully connected layer torch.nn.Linear tf.keras.layers.Dense",
+    "GlobalAveragePool": "adaptive pooling",
+    "GroupNormalization": "groupnorm",
+    "Hardmax": "one hot argmax",
+    "Identity": "copy noop",
+    "If": "conditional branch",
+    "InstanceNormalization": "instancenorm",
+    "LRN": "local response normalization",
+    "LSTM": "long short term memory recurrent",
+    "LayerNormalization": "layernorm",
+    "Loop": "while for iteration",
+    "LpNormalization": "l2 normalize unit length",
+    "MatMul": "matrix multiplication product batched torch.bmm numpy.dot",
+    "MaxPool": "maximum pooling downsampling",
+    "Mod": "modulo remainder fmod",
+    "NegativeLogLikelihoodLoss": "nll",
+    "NonMaxSuppression": "nms detection boxes",
+    "NonZero": "nonzero indices argwhere",
+    "PRelu": "parametric",
+    "Pad": "padding reflect edge",
+    "Pow": "power exponent square",
+    "QuantizeLinear": "quantization int8 scale zero point",
+    "RMSNormalization": "rmsnorm root mean square",
+    "RNN": "elman recurrent neural network",
+    "RandomNormal": "gaussian noise randn",
+    "RandomNormalLike": "gaussian noise randn",
+    "RandomUniform": "rand",
+    "Range": "arange linspace sequence of numbers",
+    "Reciprocal": "inverse",
+    "ReduceL2": "euclidean norm frobenius",
+    "ReduceMean": "mean average",
+    "ReduceSum": "sum over axis total",
+    "Reshape": "view flatten",
+    "Resize": "interpolate upsample upsampling downsample scale image nearest bilinear bicubic",
+    "RotaryEmbedding": "rope position encoding",
+    "STFT": "short time spectrogram",
+    "ScatterElements": "put along axis",
+    "Shape": "size of dimensions",
+    "Sigmoid": "logistic expit",
+    "Size": "number of elements count numel",
+    "Slice": "crop subarray strided",
+    "SoftmaxCrossEntropyLoss": "crossentropy",
+    "SpaceToDepth": "pixel unshuffle",
+    "Split": "chunk divide parts",
+    "Squeeze": "remove dimensions",
+    "Swish": "silu",
+    "Tile": "repeat",
+    "TopK": "largest smallest sort argsort beam search",
+    "Transpose": "permute permutation swap axes channels last first nhwc nchw layout",
+    "TreeEnsemble": "random forest gradient boosting xgboost lightgbm",
+    "TreeEnsembleClassifier": "random forest gradient boosting xgboost lightgbm",
+    "TreeEnsembleRegressor": "random forest gradient boosting xgboost lightgbm",
+    "Trilu": "triangular triangle causal mask tril triu",
+    "Unsqueeze": "add dimensions expand dims newaxis",
+    "Upsample": "upsampling nearest",
+    "Where": "select ternary condition",
+}
+
+
+class Page(NamedTuple):
+    """A page, or a section of one, that is no operator: its link from the site's root, its kind, and plain text."""
+
+    title: str
+    href: str
+    kind: str
+    text: str
+
+
+def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Page]) -> str:
+    """Return a script, in ASCII, that assigns the index of these domains' operators and of pages."""
+    lists: dict[tuple[str, ...], int] = {}
+    families: dict[str, int] = {}
+    chosen = sorted({*map(normalised, domains)} & {*registry.domains})
+    operators = [
+        _operator(registry, number, registry.versions(name, domain), lists, families)
+        for number, domain in enumerate(chosen)
+        for name in registry.operators(domain)
+    ]
+    index = {
+        "domains": [[printable(shown(domain)), registry.domains[domain]] for domain in chosen],
+        "families": [*map(printable, families)],
+        "lists": [[*map(printable, each)] for each in lists],
+        "operators": operators,
+        "pages": sorted([printable(title), href, kind, _plain(text)] for title, href, kind, text in pages),
+    }
+    text = json.dumps(index, separators=(",", ":"), ensure_ascii=True)
+    # A script element, or whoever sees the file as HTML, finds no tag in it.
+    for character in "<>&\x7f":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return f"window.OPSET_INDEX={text};\n"
+
+
+def _operator(
+    registry: Registry,
+    domain: int,
+    versions: tuple[OpSchema, ...],
+    lists: dict[tuple[str, ...], int],
+    families: dict[str, int],
+) -> list[Any]:
+    newest = versions[-1]
+    docs = registry.documentation(newest)
+    synonyms = SYNONYMS.get(newest.name, "") if registry.is_standard(newest.name, newest.domain) else ""
+    return [
+        printable(newest.name),
+        domain,
+        families.setdefault(newest.family, len(families)),
+        f"{quote(shown(newest.domain), safe='')}/{quote(newest.name, safe='')}.html",
+        printable(_first_sentence(_plain(docs.doc)), SUMMARY),
+        _plain(f"{synonyms} {newest.replacement}"),
+        _plain(" ".join([*_calls(docs), *(word for word in synonyms.split() if "." in word)])),
+        _plain(" ".join(_prose(docs))),
+        [_version(each, lists) for each in versions],
+    ]
+
+
+def _version(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
+    columns = (
+        tuple(sorted(element_words(schema))),
+        tuple(schema.attributes),
+        tuple(each.name for each in schema.inputs),
+        tuple(each.name for each in schema.outputs),
+    )
+    flags = DEPRECATED * schema.deprecated | FUNCTION * bool(schema.function)
+    return [schema.since_version, flags, *(lists.setdefault(each, len(lists)) for each in columns)]
+
+
+def element_words(schema: OpSchema) -> set[str]:
+    """Return the words in the types of a schema's inputs and outputs: element types, and seq, map, optional, sparse."""
+    types = {type_ for each in (*schema.inputs, *schema.outputs) for type_ in schema.allowed(each)}
+    words = {word for type_ in types for word in re.findall(r"\w+", type_)}
+    return {"sparse" if word == "sparse_tensor" else word for word in words - {"tensor"}}
+
+
+def _prose(docs: Docs) -> Iterable[str]:
+    yield docs.doc
+    yield from docs.special_cases
+    yield from docs.counterparts.values()
+    for phrases in (docs.inputs, docs.outputs, docs.attributes):
+        yield from (f"{name}: {phrase}." for name, phrase in phrases.items())
+
+
+def _calls(docs: Docs) -> Iterable[str]:
+    """Yield the function that is first in each counterpart: `torch.softmax` of `torch.softmax(x, dim)`."""
+    for counterpart in docs.counterparts.values():
+        if call := re.match(r"[^`]*`([\w.]+)", counterpart):
+            yield call[1]
+
+
+def _plain(text: str) -> str:
+    """Return text on one line without the marks of code, in characters that are printed, no longer than is indexed."""
+    return printable(" ".join(text[:LONGEST].replace("`", "").split()), LONGEST)
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", text, maxsplit=1)[0]
