@@ -1,0 +1,116 @@
+"""Convertibility tables: what they say of well-known transitions, and that conversions of examples bear them out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from opset.docgen.convertibility import KINDS, Convertibility
+from opset.opsets.registry import default_registry, registry_with
+from tests.conformance.convertibility import TABLES, contradiction, row, table, trips
+
+OWN = Path(__file__).parents[1] / "opsets" / "own"
+
+
+def transition(operator, name, domain=""):
+    return next(each for each in table(operator, domain)["transitions"] if each["id"] == name)
+
+
+def refusals(operator, name):
+    return {(each["code"], each["why"]) for each in transition(operator, name)["refusals"]}
+
+
+def names(entries):
+    return [each["operator"] for each in entries]
+
+
+def test_every_target_of_every_version_is_in_one_range():
+    for operator in ("Softmax", "Gelu", "Upsample", "Split"):
+        found = table(operator, "")
+        ids = {each["id"] for each in found["transitions"]}
+        for version in found["versions"]:
+            targets = [to for each in version["ranges"] for to in range(each["targets"][1], each["targets"][0] - 1, -1)]
+            assert targets == list(range(28, 0, -1)), (operator, version["since"])
+            assert {each["kind"] for each in version["ranges"]} <= {*KINDS}
+            assert all(each["text"] and {*each["steps"]} <= ids for each in version["ranges"])
+            assert row(operator, "", version["since"], version["since"])["kind"] == "keep"
+        assert json.loads(json.dumps(found)) == found
+
+
+def test_a_written_adapter_has_its_text_operators_and_reasons():
+    found = transition("Softmax", "13-11")
+    assert (found["kind"], found["how"], found["direction"], found["opset"]) == ("adapt", "written", "down", 12)
+    assert found["text"].startswith("Transpose the axis to the end")
+    assert names(found["operators"]) == ["Transpose"]
+    assert ("C207", "the rank of `input` is not known") in refusals("Softmax", "13-11")
+    assert ("C202", "version 11 does not take bfloat16 as `T`") in refusals("Softmax", "13-11")
+
+
+def test_an_attribute_that_the_target_lacks_is_dropped_where_it_has_the_old_value():
+    assert transition("Shape", "15-13")["how"] == "written"
+    found = transition("RoiAlign", "16-10")
+    assert "Drop `coordinate_transformation_mode`." in found["text"]
+    why = "`coordinate_transformation_mode` is not `output_half_pixel`: version 10 has no such attribute"
+    assert ("C204", why) in refusals("RoiAlign", "16-10")
+
+
+def test_an_input_that_becomes_an_attribute_has_to_be_constant():
+    why = "the value of `times` is computed at run time, or a caller may override it"
+    assert ("C205", why) in refusals_of_own("2-1")
+
+
+def refusals_of_own(name):
+    found = Convertibility(registry_with([OWN])).of("Stretch", "com.example")
+    entry = next(each for each in found["transitions"] if each["id"] == name)
+    return {(each["code"], each["why"]) for each in entry["refusals"]}
+
+
+def test_a_domain_of_ones_own_has_the_text_of_its_adapters():
+    found = Convertibility(registry_with([OWN])).of("Stretch", "com.example")
+    up, down = found["transitions"]
+    assert (found["domain"], found["newest"], up["id"], down["id"]) == ("com.example", 2, "1-2", "2-1")
+    assert up["text"] == "The number of copies becomes an input; the whole axis is still what is repeated."
+    assert ("C204", "before version 2 elements were not repeated by themselves") in refusals_of_own("2-1")
+    assert [each["kind"] for version in found["versions"] for each in version["ranges"]] == [
+        "keep", "adapt", "adapt", "keep"
+    ]  # fmt: skip
+
+
+def test_adapters_that_are_not_run_refuse():
+    found = Convertibility(registry_with([], data=[OWN])).of("Stretch", "com.example")
+    assert {each["refusals"][0]["code"] for each in found["transitions"]} == {"C105"}
+    assert {each["kind"] for each in found["transitions"]} == {"refuse"}
+
+
+def test_an_operator_is_lowered_by_its_function_body():
+    found = row("Gelu", "", 20, 13)
+    assert (found["kind"], found["targets"]) == ("lower", [1, 19])
+    assert names(found["operators"]) == ["Add", "Cast", "Erf", "Mul", "Tanh"]
+    assert found["lowered"] == [{"domain": "ai.onnx", "operator": "Erf", "below": 9}]
+    assert transition("Gelu", "20-lowered")["how"] == "body"
+
+
+def test_a_withdrawn_operator_becomes_its_replacement():
+    assert "Resize" in names(row("Upsample", "", 9, 13)["operators"])
+
+
+def test_what_nothing_expresses_is_refused_with_the_reason():
+    found = row("ImageDecoder", "", 20, 13)
+    assert (found["kind"], found["codes"], found["targets"]) == ("refuse", ["C201"], [1, 19])
+    assert found["text"] == "Refused: `ImageDecoder` came with version 20, and nothing older expresses it."
+
+
+def test_a_step_that_keeps_every_node_is_no_step():
+    assert row("Relu", "", 6, 28) == row("Relu", "", 6, 1)
+    assert row("Relu", "", 6, 1)["kind"] == "keep"
+
+
+@pytest.mark.parametrize("operator", ["Relu", "Split", "Clip", "LabelEncoder", "Unsqueeze", "Equal"])
+def test_conversions_of_examples_bear_the_tables_out(operator):
+    chosen = [trip for trip in trips([operator]) if not trip.to % 4 or trip.schema.domain][::9]
+    assert len(chosen) > 5
+    assert not [(trip.name, why) for trip in chosen if (why := contradiction(trip)[1])]
+
+
+def test_the_tables_do_not_depend_on_the_order_in_which_they_are_made():
+    assert Convertibility(default_registry()).of("Where") == TABLES.of("Where")
