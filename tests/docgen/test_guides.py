@@ -19,6 +19,7 @@ def test_the_index_lists_every_guide():
     files = {path.stem for path in (ROOT / "docs").glob("*.md")} | {"contributing", "security"}
     assert set(NAMES) == files and len(NAMES) == len(files) and NAMES[0] == "index"
     assert all(guide.group and guide.summary for guide in guides()[1:])
+    assert [guide.title for guide in guides()[1:]] == re.findall(r"^- \[(.+?)\]", guides()[0].text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("guide", guides(), ids=lambda guide: guide.name)
@@ -55,7 +56,7 @@ def test_guides_are_found_in_an_installed_package(tmp_path, monkeypatch):
 def test_the_description_on_a_package_index_has_no_links_to_files():
     text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
     assert [target for target in re.findall(r"\]\(([^)]+)\)", text) if "://" not in target] == []
-    assert "Converting models (`opset explain converting`)" in text
+    assert "Reading a refusal (`opset explain refusals`)" in text
 
 
 def test_nothing_in_the_package_points_to_a_file_that_a_wheel_lacks():
