@@ -30,6 +30,7 @@ _LONG_NAME = 32  # characters that count as one part
 Atom = Union[str, "Function"]
 Monomial = tuple[Atom, ...]
 Size = Union[int, "Dim"]
+"""One dimension of a shape: a number, or an expression of variables."""
 
 
 class TooComplex(Exception):

@@ -30,25 +30,7 @@ MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 
 
 def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
-    """Write a model to a path, whole or not at all; an existing file is replaced only with `force`.
-
-    A path that ends with .onnxtxt gets its text, which reads back to the same model.
-
-    A pipe or a device, /dev/stdout for one, is written to as it is. `external` is what becomes of external data:
-
-    - "auto": as "keep" where the output is in the model's own folder or the model has none, else as "copy";
-    - "keep": locations stay as they are, and the files are not opened;
-    - "copy": the files are copied beside the output, under the same relative locations (a file system that can share
-      blocks between files does so);
-    - "link": the same, by hard links, which need no space; from then on a folder that holds one of the two names has to
-      be allowed (`allow_external_roots`), and the onnx package reads neither;
-    - "inline": the data goes into the model;
-    - "move": this and the large data of all other dense tensors goes into one new file beside the output,
-      `<output's name>.data` (few readers take sparse tensors from there).
-
-    Raises UsageError: U102 an output exists, U103 the mode does not fit, U104 an output cannot be written; ModelError:
-    M105 a source changed, M111 the model is too large, M2xx external data is missing or unsafe.
-    """
+    """Write a model to a path, as `Model.save` says."""
     output = os.fsdecode(path)
     with _reported(output):
         if (stream := _open_stream(output)) is not None:

@@ -25,6 +25,8 @@ CONSTANT_OF_LISTS = 12
 FIX_SIZES = "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE"
 """What helps where a size that is not known decides."""
 Result = str | Sequence[str] | None
+"""What an adapter returns: the value of the output, or those of all outputs; None keeps the node as the derived part
+of the transition makes it."""
 
 
 class Refusal(Exception):
@@ -256,7 +258,7 @@ class Builder:
     """Makes nodes at one opset: `y = op.Reshape(x, shape, allowzero=0)` gives the name of the output.
 
     `outputs=2` gives a tuple of names. Attributes follow the operator's schema at `version`; None leaves one out.
-    `op.const([0, 1])` gives a constant, `op.same(node, …)` the node itself with something changed.
+    `op.const([0, 1])` gives a constant, `op.copy(node, …)` the node itself with something changed.
     """
 
     def __init__(

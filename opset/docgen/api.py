@@ -1,0 +1,246 @@
+"""The Python API from its docstrings: what `opset` and `opset.extend` offer, by topic, as plain data for a page."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import opset
+import opset.extend
+from opset import errors
+from opset.errors import CODES
+
+__all__ = ["Entry", "Section", "api_page"]
+
+WIDTH = 88
+"""Characters of a signature that is one line."""
+
+TOPICS = {
+    opset: {
+        "Models": "load Model to_text parse_model parse_graph parse_function parse_node",
+        "Conversion": "convert plan Conversion lower inline_functions",
+        "Types and shapes": "infer Inference infer_shapes",
+        "Evaluation": "ReferenceEvaluator",
+        "Operators": "get_schema OpSchema Registry",
+        "Limits": "Limits",
+        "Errors": (
+            "OpsetError Finding UsageError SchemaError ModelError CheckError InferenceError ConversionError RunError"
+        ),
+    },
+    opset.extend: {
+        "Kernels": "kernel KernelContext rounded_once",
+        "Inference functions": (
+            "infer data Call Unknown Type tensor sequence optional Shape Size Dim Constant variable "
+            "equal less maximum minimum product ceil_div broadcast"
+        ),
+        "Adapters and lowerings": "up down lower Node Builder Result Refusal",
+        "Constraints": "Violation",
+        "Element types": "NUMBERS element_name",
+        "Tests of operators": "registry_with parse_model example_versions model_of feeds_of value_of differences",
+    },
+}
+# Names in signatures that stand for several types, and where they are.
+_ALIASES = {
+    "ModelLike": "opset.model.container",
+    "Schemas": "opset.opsets.registry",
+    "Freeze": "opset.opsets.reading",
+}
+# Classes whose objects are made by functions, or handed to those of an author: their constructors are internal.
+_MADE = frozenset("Model Inference Registry Builder Call Dim KernelContext Node".split())
+
+_NAME = re.compile(r"`[^`\n]+`|\b[A-Z]\d{3}\b|\b[A-Z][a-z]+Error\b")
+_MODULE = re.compile(r"\b(?:typing|collections\.abc|os|builtins|pathlib|opset(?:\.\w+)*)\.(?=\w)")
+_NO_VALUE = re.compile(r"<.*>|Ellipsis")
+
+
+class Entry(NamedTuple):
+    """One public name, or a member of a class: `doc` is Markdown, whose links are those of a page at the site's root.
+
+    `kind` is "function", "class", "method", "property", "type" or "constant".
+    """
+
+    name: str
+    anchor: str
+    kind: str
+    signature: str
+    doc: str
+    members: tuple[Entry, ...] = ()
+
+
+class Section(NamedTuple):
+    """A topic of a module: its entries in reading order, behind `doc`."""
+
+    module: str
+    title: str
+    anchor: str
+    doc: str
+    entries: tuple[Entry, ...]
+
+
+def api_page() -> list[Section]:
+    """Return what both modules offer, each name once in each, by topic."""
+    sections = []
+    for module, topics in TOPICS.items():
+        for title, names in topics.items():
+            doc = _markdown(inspect.getdoc(errors) or "", (), module) if title == "Errors" else ""
+            sections.append(_section(module, title, doc, [_entry(module, name) for name in names.split()]))
+        if module is opset:
+            aliases = [_alias(module, name, import_module(home)) for name, home in _ALIASES.items()]
+            doc = "Signatures name these; they are no names of the module."
+            sections.append(_section(module, "Types of parameters", doc, aliases))
+    return sections
+
+
+def _section(module: ModuleType, title: str, doc: str, entries: Sequence[Entry]) -> Section:
+    anchor = f"{module.__name__}-{title.lower().replace(' ', '-')}"
+    return Section(module.__name__, title, anchor, doc, tuple(entries))
+
+
+def _entry(module: ModuleType, name: str) -> Entry:
+    thing = getattr(module, name)
+    anchor = f"{module.__name__}.{name}"
+    if inspect.isclass(thing):
+        is_made = name in _MADE or not _has_constructor(thing)
+        signature = name if is_made else _signature(name, thing)
+        doc = _doc(thing) if is_made else f"{_doc(thing)}\n\n{_doc(vars(thing).get('__init__'))}"
+        members = tuple(_members(thing, anchor, module))
+        return Entry(name, anchor, "class", signature, _markdown(doc.strip(), (), module), members)
+    if inspect.isfunction(thing):
+        return Entry(name, anchor, "function", _signature(name, thing), _function_doc(thing, module))
+    return _alias(module, name, import_module(vars(module)["_HOMES"][name]))
+
+
+def _alias(module: ModuleType, name: str, home: ModuleType) -> Entry:
+    """Return the entry of a name that is no class and no function."""
+    signature, doc = _assigned(home, name)
+    kind = "type" if signature.startswith(f"{name} =") else "constant"
+    return Entry(name, f"{module.__name__}.{name}", kind, signature, _markdown(doc, (), module))
+
+
+def _has_constructor(cls: type) -> bool:
+    ours = [vars(base) for base in cls.__mro__ if base.__module__.startswith("opset.")]
+    return any("__init__" in each or "__new__" in each for each in ours)
+
+
+@cache
+def _public() -> frozenset[type]:
+    """The classes that have an entry."""
+    things = [getattr(module, name) for module in TOPICS for name in module.__all__]
+    return frozenset(each for each in things if inspect.isclass(each))
+
+
+def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[Entry]:
+    """Yield methods and properties in the order of the class; those of bases that have an entry are there."""
+    seen = set()
+    for base in cls.__mro__:
+        if not base.__module__.startswith("opset.") or (base in _public() and base is not cls):
+            continue
+        for name, member in vars(base).items():
+            called = getattr(member, "__func__", member)  # of a static or a class method
+            value = getattr(member, "fget", None) or getattr(member, "func", None) or called
+            if name.startswith("_") or name in seen or not inspect.isfunction(value):
+                continue
+            seen.add(name)
+            where = f"{anchor}.{name}"
+            if value is called:
+                signature, doc = _signature(name, value, member is called), _function_doc(value, module)
+                yield Entry(name, where, "method", signature, doc)
+            else:
+                returned = _annotation(inspect.signature(value).return_annotation)
+                yield Entry(name, where, "property", f"{name}: {returned}", _markdown(_doc(value), (), module))
+
+
+def _doc(thing: Any) -> str:
+    """Return the docstring of a class or function itself, "" where Python made it."""
+    doc = "" if getattr(thing, "__module__", "").partition(".")[0] != "opset" else thing.__doc__
+    return inspect.cleandoc(doc or "")
+
+
+def _function_doc(function: Callable[..., Any], module: ModuleType) -> str:
+    return _markdown(_doc(function), inspect.signature(function).parameters, module)
+
+
+def _assigned(module: ModuleType, name: str) -> tuple[str, str]:
+    """Return what a module assigns to a name, as its source says it, and the text behind it that documents it."""
+    for statement, following in pairwise(ast.parse(inspect.getsource(module)).body):
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            if isinstance(target, ast.Name) and target.id == name:
+                doc = following.value if isinstance(following, ast.Expr) else None
+                text = inspect.cleandoc(str(doc.value)) if isinstance(doc, ast.Constant) else ""
+                value = statement.value  # of a type, in quotes where it names what is defined below
+                if isinstance(value, ast.Subscript | ast.BinOp | ast.Constant):
+                    stated = str(value.value) if isinstance(value, ast.Constant) else ast.unparse(value)
+                    return f"{name} = {_MODULE.sub('', stated)}".replace("'", ""), text
+                return f"{name}: {type(getattr(module, name)).__name__}", text
+    raise AssertionError(f"{module.__name__} does not assign {name}")
+
+
+def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> str:
+    """Return a signature as Python writes it, a parameter a line where it is long; without `self` if `bound`."""
+    signature = inspect.signature(function)
+    parameters = [*signature.parameters.values()][bound:]
+    shown: list[str] = []
+    last = None
+    for each in parameters:
+        if last is each.POSITIONAL_ONLY and each.kind is not last:
+            shown.append("/")
+        if each.kind is each.KEYWORD_ONLY and last not in (each.KEYWORD_ONLY, each.VAR_POSITIONAL):
+            shown.append("*")
+        last = each.kind
+        shown.append(_parameter(each))
+    returned = signature.return_annotation
+    result = "" if inspect.isclass(function) or returned is signature.empty else f" -> {_annotation(returned)}"
+    line = f"{name}({', '.join(shown)}){result}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join([f"{name}(", *(f"    {each}," for each in shown), f"){result}"])
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) + "**" * (parameter.kind is parameter.VAR_KEYWORD)
+    text = f"{stars}{parameter.name}"
+    annotated = parameter.annotation is not parameter.empty
+    if annotated:
+        text += f": {_annotation(parameter.annotation)}"
+    if parameter.default is not parameter.empty:
+        default = _NO_VALUE.sub("...", repr(parameter.default))
+        text += f" = {default}" if annotated else f"={default}"
+    return text
+
+
+def _annotation(annotation: Any) -> str:
+    """Return an annotation as its source says it, without the modules that names are from."""
+    stated = getattr(annotation, "__forward_arg__", annotation)
+    text = stated if isinstance(stated, str) else inspect.formatannotation(stated)
+    return _MODULE.sub("", text)
+
+
+def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
+    """Return a docstring as Markdown: parameters and errors in paragraphs of their own, names and codes as links."""
+    names = [*parameters]
+    begin = (*(f"`{name}`" for name in names), "Raises ")
+    lines: list[str] = []
+    for line in doc.split("\n"):
+        if lines and lines[-1].endswith(".") and line.startswith(begin):
+            lines.append("")
+        lines.append(line if line.startswith("    ") else _NAME.sub(lambda found: _link(found[0], names, module), line))
+    return "\n".join(lines)
+
+
+def _link(text: str, parameters: Iterable[str], module: ModuleType) -> str:
+    """Return a public name or an error code as a link to where it is described; any other text as it is."""
+    name = text.strip("`")
+    if name in CODES:
+        return f"[{text}](errors/{name}.html)"
+    for each in (module, opset):
+        if name in each.__all__ and name not in parameters:
+            return f"[{text}](#{each.__name__}.{name})"
+    return text
