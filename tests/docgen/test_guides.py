@@ -64,7 +64,7 @@ def test_nothing_in_the_package_points_to_a_file_that_a_wheel_lacks():
     named = {
         path.relative_to(ROOT).as_posix(): {*lacking.findall(path.read_text(encoding="utf-8"))} - FOREIGN
         for path in PACKAGE.rglob("*")
-        if path.suffix in (".py", ".md", ".yaml", ".html", ".js", ".css")
+        if path.suffix in (".py", ".md", ".yaml", ".html", ".js", ".css") and path.name != "minisearch.js"  # vendored
     }
     named.pop("opset/docgen/guides.py", None)
     assert {name: found for name, found in named.items() if found} == {}
