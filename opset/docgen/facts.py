@@ -138,7 +138,7 @@ def checked(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> dict
     """
     inputs = {each.name for each in schema.inputs}
     static = {each.constraint for each in schema.attributes.values()}
-    at_run_time = set()
+    at_run_time: set[str] = set()
     for condition in schema.conditions:
         by_value = condition.kind in ("values", "distinct") and condition.subject in inputs
         (at_run_time if by_value else static).add(condition.label)

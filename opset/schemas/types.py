@@ -68,14 +68,18 @@ def _candidates(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str
 
 def shortest(types: Iterable[str], sets: TypeSets) -> list[str]:
     """Return a short list of expressions that stands for exactly these types: largest sets first, then what is left."""
-    left = set(types)
-    wanted = frozenset(left)
+    return [*_shortest(frozenset(types), tuple(sets.items()))]
+
+
+@lru_cache(maxsize=4096)
+def _shortest(wanted: frozenset[str], sets: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
+    left = set(wanted)
     chosen: list[str] = []
-    for expression, members in _candidates(tuple(sets.items())):
+    for expression, members in _candidates(sets):
         if members <= wanted and len(members & left) > 1:
             chosen.append(expression)
             left -= members
-    return chosen + [each if "map(" in each else _INNER.sub(r"\1", each) for each in sorted(left)]
+    return (*chosen, *(each if "map(" in each else _INNER.sub(r"\1", each) for each in sorted(left)))
 
 
 def compact(types: Iterable[str], sets: TypeSets) -> str:
@@ -88,7 +92,7 @@ def compact(types: Iterable[str], sets: TypeSets) -> str:
     phrase = ", ".join(best)
     for expression, members in _candidates(tuple(sets.items())):
         missing = members - wanted
-        if len(missing) > 2 or 2 * len(missing) >= len(members):
+        if len(missing) > 2 or 2 * len(missing) >= len(members) or 1 + len(missing) >= len(best):
             continue
         beside = shortest(wanted - members, sets)
         if 1 + len(missing) + len(beside) < len(best):

@@ -1,0 +1,306 @@
+"""What pages other than those of operators show: indexes by opset, release, type, family and domain; codes; guides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from opset.docgen.facts import opset_data, opsets_difference
+from opset.docgen.operator_pages import Site, summary
+from opset.docgen.paths import slug
+from opset.docgen.text import html, inline
+from opset.errors import CODES, escaped
+from opset.model.elements import ELEMENTS
+from opset.opsets.releases import RELEASES
+from opset.schemas.model import OpSchema
+from opset.schemas.names import shown
+
+EXPLAINED = Path(__file__).parents[1] / "explain"
+KINDS = {
+    "U": "The call", "M": "The model", "S": "Operator YAML", "I": "Inference", "C": "Conversion", "R": "Evaluation",
+    "G": "Checks",
+}  # fmt: skip
+
+
+class IndexPage(NamedTuple):
+    """A page: where it is, what its template shows, and as what the search finds it."""
+
+    path: str
+    page: dict[str, Any]
+    kind: str
+    text: str
+
+
+def made(
+    path: str, kind: str, title: str, *, lead: Markup | str = "", text: str = "", body: Markup | str = "",
+    parts: Iterable[dict[str, Any]] = (), trail: Iterable[dict[str, str]] = (),
+) -> IndexPage:  # fmt: skip
+    """Return a page; `parts` are made by `part`."""
+    page = {"title": escaped(title), "lead": lead, "body": body, "parts": [*parts], "trail": [*trail]}
+    return IndexPage(path, page, kind, text)
+
+
+def part(title: str = "", **filled: Any) -> dict[str, Any]:
+    """Return a part of a page: a title, and below it `text`, `names`, `operators` or a `table`.
+
+    Names with longer notes are `described`: each has a line of its own.
+    """
+    empty = {"text": "", "names": [], "described": False, "operators": [], "table": None}
+    return {"title": escaped(title), "id": slug(title.lower()) if title else "", **empty, **filled}
+
+
+def cell(text: object = "", links: Iterable[dict[str, str]] = ()) -> dict[str, Any]:
+    """Return a cell of a table: text, or links."""
+    return {"text": text if isinstance(text, Markup) else escaped(text), "links": [*links]}
+
+
+def link(name: object, href: str) -> dict[str, str]:
+    """Return a link of a list."""
+    return {"name": escaped(name), "href": href, "note": ""}
+
+
+class Entry(NamedTuple):
+    """An operator in an index."""
+
+    domain: str
+    name: str
+    versions: tuple[OpSchema, ...]
+    summary: str
+
+    @property
+    def newest(self) -> OpSchema:
+        """Its newest version."""
+        return self.versions[-1]
+
+
+def entries(site: Site) -> list[Entry]:
+    """Return the operators of a site, by domain and name."""
+    registry = site.registry
+    found = []
+    for domain in site.paths.domains:
+        for name in registry.operators(domain):
+            versions = registry.versions(name, domain)
+            found.append(Entry(domain, name, versions, summary(registry.documentation(versions[-1]).doc)))
+    return found
+
+
+def _row(site: Site, entry: Entry, root: str) -> dict[str, Any]:
+    """Return a row of a table of operators."""
+    return {
+        **site.link(entry.name, entry.domain, root),
+        "versions": [each.since_version for each in reversed(entry.versions)], "summary": entry.summary,
+        "badge": "withdrawn" if entry.newest.deprecated else "",
+    }  # fmt: skip
+
+
+def index_pages(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
+    """Yield all pages but those of operators, guides and the home page."""
+    yield from _domains(site, operators)
+    yield from _opsets(site)
+    yield from _releases(site)
+    yield from _families(site, operators)
+    yield from _types(site, operators)
+    yield _sets(site)
+    yield from _codes()
+
+
+def _domains(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
+    for domain in site.paths.domains:
+        own = [each for each in operators if each.domain == domain]
+        newest = site.registry.domains[domain]
+        lead = f"{len(own)} operators; the newest version of the operator set is {newest}."
+        versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
+        rows = [_row(site, each, "../") for each in own]
+        yield made(
+            site.paths.domain(domain), "domain", shown(domain), lead=lead, text=lead,
+            parts=[part("Versions", names=versions), part("Operators", operators=rows)],
+        )  # fmt: skip
+
+
+def _opsets(site: Site) -> Iterator[IndexPage]:
+    """Yield a page for each version of each operator set, and the index of them."""
+    parts = []
+    for domain in site.paths.domains:
+        rows = []
+        for version in range(site.registry.domains[domain], 0, -1):
+            data = opset_data(site.registry, domain, version)
+            path = site.paths.opset(domain, version)
+            rows.append(
+                {"id": "", "cells": [
+                    cell(links=[link(f"{shown(domain)} {version}", f"../{path}")]),
+                    cell(", ".join(data["releases"])), cell(len(data["operators"])), cell(len(data["new"])),
+                    cell(len(data["changed"])), cell(len(data["withdrawn"])),
+                ]}
+            )  # fmt: skip
+            yield _opset(site, domain, version, data)
+        head = ["Version", "onnx releases", "Operators", "New", "Changed", "Withdrawn"]
+        parts.append(part(shown(domain), table={"head": head, "rows": rows}))
+    lead = "What each version of each operator set has, and what it brought."
+    yield made("opsets/index.html", "index", "Operator sets", lead=lead, text=lead, parts=parts)
+
+
+def _opset(site: Site, domain: str, version: int, data: dict[str, Any]) -> IndexPage:
+    def linked(each: dict[str, Any], anchor: str = "") -> dict[str, str]:
+        found = site.link(each["operator"], domain, "../")
+        return {**found, "href": f"{found['href']}#{anchor or 'v' + str(each['since'])}", "note": ""}
+
+    parts = []
+    if data["new"]:
+        parts.append(part("New", names=[linked(each) for each in data["new"]]))
+    if version > 1:
+        difference = opsets_difference(site.registry, domain, version - 1, version)
+        rows = [
+            {"id": "", "cells": [
+                cell(links=[linked({"operator": each["operator"], "since": each["since_after"]})]),
+                cell(f"{each['since_before']} → {each['since_after']}"), cell("; ".join(each["words"])),
+                cell(inline(" ".join(each["meaning"]))), cell(each["work"]),
+            ]}
+            for each in difference["changed"]
+        ]  # fmt: skip
+        if rows:
+            head = ["Operator", "Versions", "Signature", "Meaning", "Conversion up"]
+            parts.append(part("Changed", table={"head": head, "rows": rows}))
+    if data["withdrawn"]:
+        parts.append(part("Withdrawn", names=[linked(each) for each in data["withdrawn"]]))
+    families: dict[str, list[dict[str, str]]] = {}
+    for each in data["operators"]:
+        families.setdefault(each["family"], []).append({**linked(each), "note": str(each["since"])})
+    rows = [
+        {"id": "", "cells": [
+            cell(links=[link(family, f"../{site.paths.family(family)}")]),
+            cell(links=[{**each, "name": f"{each['name']} {each['note']}"} for each in names]),
+        ]}
+        for family, names in sorted(families.items())
+    ]  # fmt: skip
+    text = "All operators of this version of the operator set, each with the version that it has here."
+    parts.append(part("Operators", text=text, table={"head": ["Family", "Operators"], "rows": rows}))
+    releases = f", in onnx {', '.join(data['releases'])}" if data["releases"] else ""
+    lead = f"{len(data['operators'])} operators{releases}."
+    trail = [link("Operator sets", "index.html")]
+    neighbours = [
+        link(f"{shown(domain)} {each}", f"../{site.paths.opset(domain, each)}")
+        for each in (version - 1, version + 1) if 0 < each <= site.registry.domains[domain]
+    ]  # fmt: skip
+    words = " ".join(each["operator"] for part_ in ("new", "changed", "withdrawn") for each in data[part_])
+    return made(
+        site.paths.opset(domain, version), "opset", f"{shown(domain)} {version}", lead=lead,
+        text=f"opset {version} {words}", parts=[*parts, part("Before and after", names=neighbours)], trail=trail,
+    )  # fmt: skip
+
+
+def _releases(site: Site) -> Iterator[IndexPage]:
+    domains = [each for each in site.paths.domains if RELEASES[-1].opset_of(each)]
+    rows = []
+    for each in reversed(RELEASES):
+        versions = [(domain, each.opset_of(domain)) for domain in domains]
+        cells = [
+            cell(links=[link(version, site.paths.opset(domain, version))]) if version else cell("-")
+            for domain, version in versions
+        ]
+        rows.append({"id": slug(each.name), "cells": [cell(f"onnx {each.name}"), cell(each.ir), *cells]})
+    head = ["Release", "IR version", *map(shown, domains)]
+    lead = "The IR version and the newest operator sets of each release of onnx."
+    yield made(
+        "releases.html", "index", "Releases", lead=lead, text=lead, parts=[part(table={"head": head, "rows": rows})]
+    )
+
+
+def _families(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
+    families: dict[str, list[Entry]] = {}
+    for each in operators:
+        families.setdefault(each.newest.family, []).append(each)
+    names = []
+    for family, members in sorted(families.items()):
+        path = site.paths.family(family)
+        names.append({**link(family, f"../{path}"), "note": str(len(members))})
+        rows = [_row(site, each, "../") for each in members]
+        text = f"{family.replace('_', ' ')} {' '.join(each.name for each in members)}"
+        yield made(
+            path, "family", family, lead=f"{len(members)} operators.", text=text, parts=[part(operators=rows)],
+            trail=[link("Families", "index.html")],
+        )  # fmt: skip
+    lead = "Operators that are alike share a family."
+    yield made("families/index.html", "index", "Families", lead=lead, text=lead, parts=[part(names=names)])
+
+
+def _types(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
+    names = []
+    for element in ELEMENTS.values():
+        wanted = f"tensor({element.name})"
+        parts = []
+        count = 0
+        for domain in site.paths.domains:
+            rows = []
+            for each in operators:
+                if each.domain == domain and (cells := _accepting(site, each, wanted)):
+                    rows.append({"id": "", "cells": cells})
+            if rows:
+                head = ["Operator", "Version", "Inputs and outputs"]
+                parts.append(part(shown(domain), table={"head": head, "rows": rows}))
+                count += len(rows)
+        if not count:
+            continue
+        names.append({**link(element.name, f"{element.name}.html"), "note": str(count)})
+        size = f"{element.bits} bits" if element.bits else "text of any length"
+        came = f"came with opset {element.opset}" if element.opset > 1 else "there since opset 1"
+        lead = f"{size}; number {element.number} of TensorProto.DataType; {came}; IR version {element.ir_version}. "
+        yield made(
+            site.paths.element(element.name), "type", element.name, lead=f"{lead}{count} operators take or make it.",
+            text=f"element type {element.dtype}", parts=parts, trail=[link("Types", "index.html")],
+        )  # fmt: skip
+    lead = "Element types, with the number of operators that take or make each."
+    sets = part("Named sets", text="Type lists are written as named sets.", names=[link("Named sets", "../sets.html")])
+    yield made("types/index.html", "index", "Types", lead=lead, text=lead, parts=[part(names=names), sets])
+
+
+def _accepting(site: Site, entry: Entry, wanted: str) -> list[dict[str, Any]]:
+    """Return the cells of an operator in the index of a type: since when it takes the type, and where."""
+    for schema in entry.versions:
+        constraints = {name for name, types in schema.types.items() if wanted in types}
+        inputs = [each.name for each in schema.inputs if each.type in constraints or each.type == wanted]
+        outputs = [each.name for each in schema.outputs if each.type in constraints or each.type == wanted]
+        if inputs or outputs:
+            found = site.link(entry.name, entry.domain, "../")
+            words = ", ".join(dict.fromkeys((*inputs, *outputs)))
+            newest = entry.newest
+            gone = newest.deprecated or not any(wanted in types for types in newest.types.values())
+            gone = gone and not any(each.type == wanted for each in (*newest.inputs, *newest.outputs))
+            since = f"from {schema.since_version}" + (f", not in {newest.since_version}" if gone else "")
+            return [cell(links=[{**found, "note": ""}]), cell(since), cell(words)]
+    return []
+
+
+def _sets(site: Site) -> IndexPage:
+    rows = [
+        {"id": slug(name), "cells": [cell(name), cell(", ".join(_brief(each) for each in types))]}
+        for name, types in site.registry.type_sets.items()
+    ]
+    lead = "The names by which lists of types are written, in pages, messages and YAML."
+    table = {"head": ["Name", "Types"], "rows": rows}
+    return made("sets.html", "index", "Named sets of types", lead=lead, text=lead, parts=[part(table=table)])
+
+
+def _brief(type_: str) -> str:
+    return type_[7:-1] if type_.startswith("tensor(") else type_
+
+
+def _codes() -> Iterator[IndexPage]:
+    parts = []
+    for letter, title in KINDS.items():
+        codes = [code for code in CODES if code[0] == letter]
+        rows = [
+            {"id": "", "cells": [cell(links=[link(code, f"{code}.html")]), cell(CODES[code])]} for code in codes
+        ]
+        if rows:
+            parts.append(part(title, table={"head": ["Code", "Meaning"], "rows": rows}))
+    for code, title in CODES.items():
+        heading, _, text = (EXPLAINED / f"{code}.md").read_text(encoding="utf-8").partition("\n")
+        yield made(
+            f"errors/{code}.html", "error", heading.lstrip("# "), body=html(text), text=title,
+            trail=[link("Errors", "index.html")],
+        )  # fmt: skip
+    lead = "Every message has a code, and every code a page: what it means, an example, and what to do."
+    yield made("errors/index.html", "index", "Errors", lead=lead, text=lead, parts=parts)

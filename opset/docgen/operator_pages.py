@@ -1,0 +1,373 @@
+"""What the page of an operator shows, as data that its template puts into place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from opset.docgen.body import body_picture
+from opset.docgen.code import highlight
+from opset.docgen.convertibility import Convertibility
+from opset.docgen.facts import (
+    brief_type,
+    changes,
+    difference_words,
+    example_data,
+    plain_example,
+    releases_of,
+    schema_data,
+    served,
+    value_text,
+)
+from opset.docgen.paths import Paths, slug
+from opset.docgen.text import formula, html, inline
+from opset.errors import escaped
+from opset.opsets.registry import Registry
+from opset.schemas.diff import signature_diff
+from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
+from opset.schemas.names import shown
+
+LONGEST = 600
+"""Characters of a value that a page shows."""
+WIDE = 60
+"""Characters of attributes that stand on one line of a signature."""
+OPEN = 6
+"""Examples that a page shows at once; the others unfold."""
+
+
+class Site(NamedTuple):
+    """What pages are made of."""
+
+    registry: Registry
+    paths: Paths
+    convertibility: Convertibility
+    bodies: Mapping[str, str]
+    """Where operators of ai.onnx are, from the page of another: what function bodies are made of."""
+
+    def link(self, name: str, domain: str, root: str) -> dict[str, str]:
+        """Return an operator's name and the way to its page, "" where it has none."""
+        path = self.paths.operator(name, domain)
+        return {"name": escaped(name), "href": f"{root}{path}" if path else ""}
+
+
+def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
+    """Return what the page of an operator shows."""
+    registry, root = site.registry, "../"
+    versions = registry.versions(name, domain)
+    newest = versions[-1]
+    data = {schema.since_version: schema_data(registry, schema) for schema in versions}
+    changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
+    spans = _spans(registry, versions)
+    sections = []
+    newer: dict[str, Any] | None = None
+    for schema in reversed(versions):
+        since = schema.since_version
+        section = _section(schema, data[since], newer, site.bodies)
+        section |= {"span": spans[since], "change": _change(changed.get(since)), "releases": releases_of(domain, since)}
+        sections.append(section)
+        newer = data[since]
+    return {
+        "title": escaped(name), "name": escaped(name), "domain": escaped(shown(domain)),
+        "domain_href": root + site.paths.domain(domain),
+        "family": escaped(newest.family), "family_href": root + site.paths.family(newest.family),
+        "badges": _badges(data[newest.since_version]), "summary": summary(data[newest.since_version]["doc"]),
+        "versions": [{"since": each["since"], "id": each["id"], "span": each["span"]} for each in reversed(sections)],
+        "sections": sections, "conversion": _conversion(site, name, domain, root), "kernels": "",
+        "matrix": _matrix(site, versions, root),
+        "comparisons": _comparisons(registry, versions),
+        "examples": _examples(versions, registry.examples(name, domain)),
+    }  # fmt: skip
+
+
+def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
+    """Return what happens to nodes by version and target, and on each transition."""
+    data = site.convertibility.of(name, domain)
+    named = {each["id"]: _step_name(each) for each in data["transitions"]}
+    own = {each["id"]: {refusal["code"] for refusal in each["refusals"]} for each in data["transitions"]}
+
+    def row(each: dict[str, Any]) -> dict[str, Any]:
+        low, high = each["targets"]
+        refused = each["kind"] == "refuse"
+        direct = {*each["codes"]} if refused else {code for step in each["steps"] for code in own[step]}
+        return {
+            "targets": str(low) if low == high else f"{low} to {high}", "kind": each["kind"],
+            "text": inline(each["text"]),
+            "steps": [{"id": f"convert-{step}", "name": named[step]} for step in each["steps"]],
+            "lowered": escaped(_lowered(each["lowered"])),
+            "codes": [{"code": code, "note": "" if code in direct else _through(each, code)} for code in each["codes"]],
+        }  # fmt: skip
+
+    return {
+        "versions": [
+            {"since": version["since"], "ranges": [*map(row, version["ranges"])]} for version in data["versions"]
+        ],
+        "transitions": [
+            {"id": f"convert-{each['id']}", "name": named[each["id"]], "kind": each["kind"],
+             "how": {"body": "by its function body"}.get(each["how"], each["how"]), "text": inline(each["text"]),
+             "also": [*map(inline, each["also"])],
+             "operators": [
+                 site.link(made["operator"], "" if made["domain"] == "ai.onnx" else made["domain"], root)
+                 for made in each["operators"]
+             ],
+             "refusals": [{"code": refusal["code"], "why": inline(refusal["why"])} for refusal in each["refusals"]]}
+            for each in data["transitions"]
+        ],
+    }  # fmt: skip
+
+
+def _step_name(step: Mapping[str, Any]) -> str:
+    return f"{step['from']} → {step['to']}" if step["to"] else f"{step['from']} → older operators"
+
+
+def _lowered(entries: Iterable[Mapping[str, Any]]) -> str:
+    """Return which of the operators that are made become others in their turn, and where."""
+    found: dict[int, list[str]] = {}
+    for each in entries:
+        found.setdefault(each["below"], []).append(each["operator"])
+    parts = [f"{', '.join(names)} below {below}" for below, names in sorted(found.items())]
+    return f"These become others: {'; '.join(parts)}." if parts else ""
+
+
+def _through(row: Mapping[str, Any], code: str) -> str:
+    """Return for which of the operators that are made a code may be raised, and where."""
+    parts = []
+    for each in row["through"]:
+        if each["code"] == code:
+            where = f"below {each['below']}" if "below" in each else f"from {each['from']} on"
+            parts.append(f"{', '.join(made['operator'] for made in each['operators'])} {where}")
+    return f"({'; '.join(parts)})" if parts else ""
+
+
+def _examples(versions: tuple[OpSchema, ...], examples: Iterable[Example]) -> dict[str, list[Any]] | None:
+    """Return the examples that are shown at once and those that unfold; those that are errors come last."""
+    ordered = sorted(examples, key=lambda each: bool(each.error))
+    found = [_example(versions, each, number) for number, each in enumerate(ordered, 1)]
+    return {"first": found[:OPEN], "others": found[OPEN:]} if found else None
+
+
+def _spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]:
+    """Return for which opsets each version holds."""
+    last = registry.domains[versions[0].domain]
+    ends = [each.since_version - 1 for each in versions[1:]] + [last]
+    return {
+        each.since_version: f"opset {each.since_version}" if each.since_version == end
+        else f"opsets {each.since_version} to {end}"
+        for each, end in zip(versions, ends, strict=True)
+    }  # fmt: skip
+
+
+def _badges(data: Mapping[str, Any]) -> list[str]:
+    found = ["withdrawn"] if data["deprecated"] else []
+    found += ["experimental"] if data["experimental"] else []
+    found += [escaped(data["determinism"])] if data["determinism"] != "deterministic" else []
+    return found + (["function"] if data["function"] else [])
+
+
+def summary(doc: str) -> str:
+    """Return the first sentence of a description, without marks."""
+    first = doc.split("\n\n")[0].partition(". ")[0].rstrip(".")
+    return escaped(" ".join(first.replace("`", "").split()))
+
+
+def _section(
+    schema: OpSchema, data: Mapping[str, Any], newer: Mapping[str, Any] | None, links: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what a page shows of one version; prose that is that of the newer version is not repeated."""
+    since = schema.since_version
+    anchor = f"v{since}"
+    same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))
+    constraints = _constraints(schema, data, anchor)
+    ids = {each["label"]: each["id"] for each in constraints}
+    return {
+        "since": since, "id": anchor, "same_as": newer["since"] if same and newer is not None else None,
+        "withdrawn": inline(_withdrawn(data)) if data["deprecated"] else "",
+        "badges": _badges(data),
+        "signature": highlight(signature(data), "onnx"),
+        "doc": html(data["doc"]), "formula": formula(data["formula"]) if data["formula"] else "",
+        "cases": [inline(each) for each in data["special_cases"]],
+        "attributes": [_attribute(each, anchor, ids) for each in data["attributes"]],
+        "inputs": [_parameter(each, anchor, "in") for each in data["inputs"]],
+        "outputs": [_parameter(each, anchor, "out") for each in data["outputs"]],
+        "types": [
+            {"id": f"{anchor}-type-{slug(key)}", "name": escaped(key), "sets": escaped(data["type_sets"][key]),
+             "list": escaped(", ".join(map(brief_type, types))) if len(types) > 1 else ""}
+            for key, types in data["types"].items()
+        ],
+        "constraints": constraints,
+        "shape": escaped(data["shape"]),
+        "bodies": [
+            {"served": escaped(served(body)), "code": highlight(body["nodes"], "onnx", links),
+             "picture": body_picture(schema, schema.function[number], links)}
+            for number, body in enumerate(data["function"])
+        ],
+        "counterparts": [
+            {"name": escaped(key), "text": inline(text)} for key, text in data["counterparts"].items()
+        ] if newer is None or data["counterparts"] != newer["counterparts"] else [],
+    }  # fmt: skip
+
+
+def signature(data: Mapping[str, Any]) -> str:
+    """Return a node of an operator in ONNX text, with the defaults of attributes, "?" at what is optional."""
+
+    def names(side: str) -> str:
+        marks = {"optional": "?", VARIADIC: ", …"}
+        return ", ".join(each["name"] + marks.get(each["option"], "") for each in data[side])
+
+    attributes = [
+        f"{each['name']}{'' if each['required'] or each['default'] is not None else '?'}: {each['type']}"
+        + ("" if each["default"] is None else f" = {_literal(each['default'])}")
+        for each in data["attributes"]
+    ]
+    stated = f" <{', '.join(attributes)}>" if attributes else ""
+    if len(stated) > WIDE:
+        stated = " <\n    " + ",\n    ".join(attributes) + "\n>"
+    return f"{names('outputs')} = {data['operator']}{stated} ({names('inputs')})"
+
+
+def _literal(value: Any) -> str:
+    """Return a default as ONNX text has it."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    return json.dumps(value) if isinstance(value, str) else value_text(value)
+
+
+def _withdrawn(data: Mapping[str, Any]) -> str:
+    return f"Withdrawn{'; use `' + data['replacement'] + '`' if data['replacement'] else ''}."
+
+
+def _attribute(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
+    """Return an attribute with what it declares."""
+    default = data["default"]
+    facts = [data["type"] if default is None else f"{data['type']} = {_literal(default)}"]
+    facts += ["required"] if data["required"] else ["optional"] if default is None else []
+    facts += [data["kind"]] if data["kind"] else []
+    facts += [f"one of {', '.join(map(value_text, data['choices']))}"] if data["choices"] else []
+    facts += [data["range"]] if data["range"] else []
+    label = data["constraint"]
+    return {
+        "id": f"{anchor}-attr-{slug(data['name'])}", "name": escaped(data["name"]), "facts": [*map(escaped, facts)],
+        "label": escaped(label), "label_id": ids.get(label, ""), "doc": inline(data["doc"]),
+    }  # fmt: skip
+
+
+def _parameter(data: Mapping[str, Any], anchor: str, side: str) -> dict[str, Any]:
+    """Return an input or output with what it declares."""
+    facts = [brief_type(data["type"])]
+    facts += [data["option"]] if data["option"] != "single" else []
+    if data["option"] == VARIADIC:
+        facts.append(f"at least {data['min_arity']}")
+        facts += [] if data["homogeneous"] else ["of any types"]
+    return {
+        "id": f"{anchor}-{side}-{slug(data['name'])}", "name": escaped(data["name"]), "facts": [*map(escaped, facts)],
+        "label": "", "label_id": "", "doc": inline(data["doc"]),
+    }  # fmt: skip
+
+
+def _constraints(schema: OpSchema, data: Mapping[str, Any], anchor: str) -> list[dict[str, Any]]:
+    return [
+        {"id": f"{anchor}-{slug(label)}", "label": escaped(label), "text": inline(text),
+         "when": data["checked"][label]}
+        for label, text in data["constraints"].items()
+    ]  # fmt: skip
+
+
+def _change(change: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if change is None:
+        return None
+    return {
+        "before": change["before"], "words": [*map(escaped, change["words"])], "meaning": inline(change["meaning"]),
+        "clarified": inline(change["clarified"]), "up": escaped(change["up"]), "down": escaped(change["down"]),
+    }  # fmt: skip
+
+
+def _matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
+    """Return which types each version takes, and by which of its type constraints; types alike share a row."""
+    cells: dict[str, list[str]] = {}
+    for position, schema in enumerate(versions):
+        for name, types in schema.types.items():
+            for type_ in types:
+                row = cells.setdefault(type_, [""] * len(versions))
+                row[position] = f"{row[position]} {name}".strip()
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for type_, row in cells.items():
+        rows.setdefault(tuple(row), []).append(type_)
+    ordered = sorted(rows.items(), key=lambda each: ([not cell for cell in each[0]], each[1]))
+    return {
+        "columns": [schema.since_version for schema in versions],
+        "rows": [
+            {"types": [*_linked(types, root)], "cells": [*map(escaped, row)]} for row, types in ordered
+        ],
+    }  # fmt: skip
+
+
+def _linked(types: Iterable[str], root: str) -> Iterator[dict[str, str]]:
+    for type_ in types:
+        element = brief_type(type_)
+        yield {"name": escaped(element), "href": f"{root}{Paths.element(element)}" if element != type_ else ""}
+
+
+def _comparisons(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
+    """Return what differs between any two versions, in each direction."""
+    pairs: dict[tuple[int, int], dict[str, Any]] = {}
+    for before, after in permutations(versions, 2):
+        words = difference_words(signature_diff(before, after), registry.type_sets)
+        here, there = before.since_version, after.since_version
+        crossed = [each for each in versions if min(here, there) < each.since_version <= max(here, there)]
+        said = [
+            {"since": each.since_version, "text": inline(text)}
+            for each in (crossed if here < there else crossed[::-1]) if each.change is not None
+            for text in [each.change.meaning or each.change.clarified] if text
+        ]  # fmt: skip
+        pairs[here, there] = {
+            "id": f"diff-{here}-{there}", "before": here, "after": there, "words": [*map(escaped, words)], "said": said,
+            "title": f"What differs from version {here} to {there}", "arrow": "↑" if here < there else "↓",
+        }  # fmt: skip
+    sinces = [each.since_version for each in versions]
+    rows = [{"since": here, "cells": [pairs.get((here, there)) for there in sinces]} for here in sinces]
+    return {"columns": sinces, "rows": rows, "pairs": [*pairs.values()]}
+
+
+def _example(versions: tuple[OpSchema, ...], example: Example, number: int) -> dict[str, Any]:
+    """Return an example with the version that it is written for: the newest for which it holds."""
+    held = example_versions(example, [each.since_version for each in versions])
+    schema = next((each for each in reversed(versions) if each.since_version in held), versions[-1])
+    data = example_data(example)
+    inputs, outputs = plain_example(schema, data)
+    return {
+        "id": f"example-{number}-{slug(example.name)}", "name": escaped(example.name.replace("_", " ")),
+        "doc": inline(example.doc), "versions": _held(held, versions),
+        "error": escaped(example.error), "error_id": f"v{schema.since_version}-{slug(example.error)}",
+        "attributes": [
+            {"name": escaped(name), "text": _shortened(text)} for name, text in _attribute_texts(data["attributes"])
+        ],
+        "shown": [
+            {"side": side, "name": escaped(name), "type": escaped(type_), "text": _shortened(text)}
+            for side, values in (("in", inputs), ("out", outputs)) for name, type_, text in values
+        ],
+    }  # fmt: skip
+
+
+def _attribute_texts(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in attributes.items():
+        if isinstance(value, dict) and "content" in value:
+            value = value["content"]
+        yield name, value if isinstance(value, str) and "\n" in value else value_text(value)
+
+
+def _held(held: list[int], versions: tuple[OpSchema, ...]) -> str:
+    """Return for which versions an example holds, "" where for all."""
+    if len(held) == len(versions) or not held:
+        return ""
+    if held[-1] == versions[-1].since_version:
+        return f"from version {held[0]}" if len(held) > 1 else f"version {held[0]}"
+    return f"versions {held[0]} to {held[-1]}" if len(held) > 1 else f"version {held[0]}"
+
+
+def _shortened(text: str) -> Markup | str:
+    lines = [escaped(line) for line in text.splitlines()] or [""]
+    whole = "\n".join(lines)
+    return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"

@@ -1,0 +1,125 @@
+"""The documentation of operator sets as an HTML site that works from files, without a server or a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from opset import __version__
+from opset.docgen import code, picture, text
+from opset.docgen.convertibility import Convertibility
+from opset.docgen.guides import Guide, guides
+from opset.docgen.index_pages import Entry, IndexPage, entries, index_pages, link, made, part
+from opset.docgen.operator_pages import Site, operator_page
+from opset.docgen.paths import Paths
+from opset.docgen.search import Page, index_script
+from opset.opsets.registry import Registry
+from opset.schemas.names import shown
+
+MENU = (
+    ("Opsets", "opsets/index.html"), ("Releases", "releases.html"), ("Types", "types/index.html"),
+    ("Families", "families/index.html"), ("Errors", "errors/index.html"), ("Guides", "guides/index.html"),
+    ("Python", "api.html"),
+)  # fmt: skip
+ASSETS = ("style.css", "icon.svg", "search.js", "minisearch.js", "minisearch.LICENSE.txt")
+Progress = Callable[[int, int], None]
+"""Called with the number of pages made, and of all."""
+
+
+def pages(
+    registry: Registry, domains: Iterable[str] | None = None, progress: Progress | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a site: path relative to its root, with "/", and content."""
+    paths = Paths(registry, registry.domains if domains is None else domains)
+    own = registry.operators("") if "" in paths.domains else ()
+    site = Site(registry, paths, Convertibility(registry), {name: f"../{paths.operator(name, '')}" for name in own})
+    operators = entries(site)
+    environment = _environment(len(operators))
+    others = [*_guides(), *index_pages(site, operators), _api()]
+    found = [Page(each.page["title"], each.path, each.kind, each.text) for each in others if each.kind != "index"]
+    total = len(operators) + len(others) + 1
+
+    def rendered(template: str, path: str, page: Any) -> tuple[str, bytes]:
+        root = "../" * path.count("/")
+        return path, environment.get_template(template).render(page=page, root=root).encode()
+
+    yield rendered("page.html", "index.html", _home(site, operators))
+    for number, entry in enumerate(operators, 2):
+        page = operator_page(site, entry.domain, entry.name)
+        yield rendered("operator.html", site.paths.operator(entry.name, entry.domain), page)
+        if progress is not None:
+            progress(number, total)
+    for number, other in enumerate(others, len(operators) + 2):
+        yield rendered("page.html", other.path, other.page)
+        if progress is not None:
+            progress(number, total)
+    yield "assets/index.js", index_script(registry, site.paths.domains, found).encode()
+    for name in ASSETS:
+        content = files("opset.docgen").joinpath("assets", name).read_bytes()
+        if name == "style.css":
+            content += (code.stylesheet() + text.stylesheet() + picture.stylesheet()).encode()
+        yield f"assets/{name}", content
+
+
+@lru_cache(maxsize=4)
+def _environment(count: int) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("opset.docgen"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, auto_reload=False,
+    )  # fmt: skip
+    environment.globals |= {
+        "site_name": "Operator sets", "opset_version": __version__, "operator_count": count,
+        "menu": [{"name": name, "path": path} for name, path in MENU],
+    }  # fmt: skip
+    return environment
+
+
+def _home(site: Site, operators: list[Entry]) -> dict[str, Any]:
+    """Return the first page: domains, newest versions, guides, and all operators."""
+    domains = []
+    for domain in site.paths.domains:
+        newest = site.registry.domains[domain]
+        found = link(shown(domain), site.paths.domain(domain))
+        domains.append({**found, "note": f"{len(site.registry.operators(domain))} operators, version {newest}"})
+    first = [{**link(guide.title, Paths.guide(guide.name)), "note": guide.summary} for guide in guides()[1:]]
+    parts = [part("Domains", names=domains), part("Guides", names=first, described=True)]
+    for domain in site.paths.domains:
+        names = [site.link(each.name, domain, "") | {"note": ""} for each in operators if each.domain == domain]
+        parts.append(part(f"Operators of {shown(domain)}", names=names))
+    lead = f"What {len(operators)} operators compute, version by version, and what a conversion does with them."
+    return made("index.html", "index", "Operator sets", lead=lead, parts=parts).page
+
+
+def _guides() -> Iterator[IndexPage]:
+    """Yield the pages of the guides, and their index."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for guide in guides()[1:]:
+        found = link(guide.title, f"../{Paths.guide(guide.name)}")
+        groups.setdefault(guide.group, []).append({**found, "note": guide.summary})
+        yield _guide(guide)
+    lead = "How things are done, from a first conversion to a domain of your own."
+    parts = [part(group, names=names, described=True) for group, names in groups.items()]
+    yield made("guides/index.html", "index", "Guides", lead=lead, text=lead, parts=parts)
+
+
+def _guide(guide: Guide) -> IndexPage:
+    body = guide.text.partition("\n")[2]
+    return made(
+        Paths.guide(guide.name), "guide", guide.title, body=text.html(body, _resolved, page=True), text=guide.text,
+        trail=[link("Guides", "index.html")],
+    )  # fmt: skip
+
+
+def _resolved(target: str) -> str:
+    """Return where a link of a guide leads on the site."""
+    name, hash_, anchor = target.partition("#")
+    known = {f"{each.name}.md": each.name for each in guides()}
+    return f"../{Paths.guide(known[name])}{hash_}{anchor}" if name in known else target
+
+
+def _api() -> IndexPage:
+    return made("api.html", "api", "Python")

@@ -1,0 +1,144 @@
+"""The site in a browser, opened as files: search, keyboard, links, both colour schemes, a phone; and no network.
+
+Chromium is that of the system; without one the tests are skipped.
+"""
+
+import shutil
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
+    pytest.mark.xdist_group("browser"),
+]  # fmt: skip
+ARGUMENTS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+PAGES = (
+    "index.html", "ai.onnx/index.html", "ai.onnx/Softmax.html", "ai.onnx/Conv.html", "ai.onnx/Cast.html",
+    "ai.onnx/Pad.html", "ai.onnx/LSTM.html", "ai.onnx/Loop.html", "ai.onnx/Attention.html", "ai.onnx/Gelu.html",
+    "ai.onnx/Scatter.html", "ai.onnx.ml/TreeEnsemble.html", "opsets/index.html", "opsets/ai.onnx-13.html",
+    "releases.html", "types/index.html", "types/float16.html", "families/norm.html", "errors/C204.html",
+    "guides/converting.html", "api.html",
+)  # fmt: skip
+DESKTOP, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium, site_folder):
+    """Open pages; afterwards, nothing was printed on the console, and nothing but files was read."""
+    contexts, heard, requests = [], [], []
+
+    def open_page(path, viewport=DESKTOP, **options):
+        context = chromium.new_context(viewport=viewport, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(f"{site_folder.as_uri()}/{path}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert heard == []
+    assert [url for url in requests if not url.startswith("file:")] == []
+
+
+def options_of(page):
+    page.wait_for_selector(".search-option")
+    return page.eval_on_selector_all(".search-option", "all => all.map(each => each.textContent)")
+
+
+def test_search_by_keyboard_alone(opened):
+    page = opened("ai.onnx/Softmax.html")
+    page.keyboard.press("/")
+    page.keyboard.type("batch norm")
+    page.wait_for_function("document.querySelector('.search-option')?.textContent.startsWith('BatchNormalization')")
+    page.keyboard.press("ArrowDown")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert "/ai.onnx/BatchNormalization.html" in page.url
+
+
+def test_facets_are_exact_and_lead_to_the_version(opened):
+    page = opened("index.html")
+    page.fill("#search", "type:bfloat16 in:13 family:activation")
+    found = options_of(page)
+    assert any(each.startswith("Softmax") for each in found) and not any(each.startswith("Conv") for each in found)
+    page.fill("#search", "since:13 attr:axis softmax")
+    options_of(page)
+    page.wait_for_function("document.querySelector('.search-option').href?.includes('Softmax.html#v13')")
+
+
+def test_escape_closes_the_list(opened):
+    page = opened("releases.html")
+    page.fill("#search", "conv")
+    options_of(page)
+    page.keyboard.press("Escape")
+    assert page.locator(".search-panel").is_hidden()
+
+
+def test_a_difference_is_shown_when_it_is_chosen(opened):
+    page = opened("ai.onnx/Softmax.html")
+    assert page.locator("#diff-1-13").is_hidden()
+    page.click("a[href='#diff-1-13']")
+    assert page.locator("#diff-1-13").is_visible() and page.locator("#diff-13-1").is_hidden()
+
+
+def test_without_scripts_everything_but_search_works(opened):
+    page = opened("ai.onnx/Softmax.html", java_script_enabled=False)
+    assert page.locator("form.search").is_hidden()
+    assert page.locator("#v13-attr-axis").is_visible()
+    page.click("nav[aria-label='Indexes'] a:has-text('Families')")
+    assert page.url.endswith("families/index.html")
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_no_page_is_wider_than_the_window(opened, viewport):
+    page = opened("index.html", viewport)
+    for path in PAGES:
+        page.goto(_beside(page, path))
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
+
+
+def _beside(page, path):
+    return page.evaluate("new URL(document.documentElement.dataset.root || './', location.href).href") + path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible(opened, scheme):
+    page = opened("index.html", color_scheme=scheme)
+    axe, found = Axe(), {}
+    for path in PAGES:
+        page.goto(_beside(page, path))
+        violations = axe.run(page).response["violations"]
+        found |= {(path, each["id"]): [node["html"][:200] for node in each["nodes"][:2]] for each in violations}
+    assert found == {}
+
+
+def test_examples_are_a_column_on_wide_screens_alone(opened):
+    def beside(viewport):
+        page = opened("ai.onnx/Softmax.html", viewport)
+        return page.locator(".examples").bounding_box()["x"] > page.locator("#v13").bounding_box()["x"] + 100
+
+    assert beside(DESKTOP) and not beside(PHONE)
+
+
+def test_print_leaves_out_what_is_for_the_screen(opened):
+    page = opened("ai.onnx/Softmax.html")
+    page.emulate_media(media="print")
+    assert page.locator("header.top").is_hidden() and page.locator("#v13").is_visible()

@@ -1,0 +1,143 @@
+"""The site is valid HTML, all links lead somewhere, it asks nothing of a network, and says what the registry says."""
+
+import posixpath
+import re
+from urllib.parse import unquote
+
+import html5lib
+import pytest
+
+from opset.docgen.paths import Paths, slug, slugs
+from opset.errors import CODES
+from opset.opsets.registry import default_registry
+
+SHARES = 8
+"""Parts of the pages, so that processes share the work of reading them."""
+HREF = re.compile(rb'\b(?:href|src|action)="([^"]*)"')
+ID = re.compile(rb'\sid="([^"]*)"')
+
+
+def html_pages(site):
+    return sorted(path for path in site if path.endswith(".html"))
+
+
+def text_of(site, path):
+    return site[path].decode()
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_every_page_is_valid_html(site, share):
+    for path in html_pages(site)[share::SHARES]:
+        parser = html5lib.HTMLParser(strict=True)
+        parser.parse(site[path].decode())
+
+
+def test_every_link_leads_to_a_page_and_an_anchor(site):
+    anchors = {path: {*map(bytes.decode, ID.findall(site[path]))} for path in html_pages(site)}
+    broken = []
+    for path in html_pages(site):
+        for target in {*map(bytes.decode, HREF.findall(site[path]))}:
+            if re.match(r"https?:|mailto:", target):
+                continue
+            file, _, anchor = target.replace("&amp;", "&").partition("#")
+            file = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(file))) if file else path
+            if file not in site or (anchor and anchor not in anchors.get(file, ())):
+                broken.append((path, target))
+    assert broken == []
+
+
+def test_no_anchor_is_duplicate(site):
+    for path in html_pages(site):
+        found = ID.findall(site[path])
+        assert len(found) == len(set(found)), path
+
+
+def test_nothing_is_fetched_from_elsewhere(site):
+    for path in html_pages(site):
+        text = text_of(site, path)
+        assert not re.search(r'<(?:script|link|img|iframe|source)[^>]*(?:src|href)="(?:https?:)?//', text), path
+        assert not re.search(r"<[a-z][^<>]*\s(?:on\w+|style)=|javascript:|<style", text), path
+    assert b"@import" not in site["assets/style.css"] and b"url(" not in site["assets/style.css"]
+
+
+def test_a_page_for_every_operator_version_attribute_and_parameter(site):
+    registry = default_registry()
+    paths = Paths(registry, registry.domains)
+    for domain in registry.domains:
+        for name in registry.operators(domain):
+            ids = {*map(bytes.decode, ID.findall(site[paths.operator(name, domain)]))}
+            for schema in registry.versions(name, domain):
+                anchor = f"v{schema.since_version}"
+                wanted = {anchor} | {f"{anchor}-attr-{slug(each)}" for each in schema.attributes}
+                wanted |= {f"{anchor}-in-{slug(each.name)}" for each in schema.inputs}
+                wanted |= {f"{anchor}-out-{slug(each.name)}" for each in schema.outputs}
+                wanted |= {f"{anchor}-type-{each}" for each in schema.types}
+                wanted |= {f"{anchor}-{each}" for each in registry.documentation(schema).constraints}
+                assert wanted <= ids, (name, wanted - ids)
+
+
+def test_every_code_has_a_page(site):
+    assert {f"errors/{code}.html" for code in CODES} <= site.keys()
+
+
+def test_pages_stay_small(site):
+    assert sum(map(len, site.values())) <= 12_000_000
+    assert max(len(site[path]) for path in html_pages(site)) <= 300_000
+
+
+def test_an_index_by_opset_says_what_is_new_changed_and_withdrawn(site):
+    text = text_of(site, "opsets/ai.onnx-13.html")
+    assert "Softmax.html#v13" in text and "11 → 13" in text
+    assert "Scatter.html#v11" in text_of(site, "opsets/ai.onnx-11.html").partition("Withdrawn")[2]
+    assert "Gelu.html#v20" in text_of(site, "opsets/ai.onnx-20.html").partition(">New<")[2].partition("Changed")[0]
+
+
+def test_an_index_by_type(site):
+    text = text_of(site, "types/int4.html")
+    assert "../ai.onnx/Cast.html" in text and "../ai.onnx/Relu.html" not in text
+
+
+def test_the_table_of_conversions_names_steps_codes_and_operators(site):
+    text = text_of(site, "ai.onnx/Softmax.html")
+    assert 'id="convert-13-11"' in text and "../errors/C202.html" in text and "Transpose.html" in text
+    gelu = text_of(site, "ai.onnx/Gelu.html")
+    assert "Expressed by" in gelu and "Erf.html" in gelu
+    assert "came with version 20" in text_of(site, "ai.onnx/ImageDecoder.html")
+
+
+def test_differences_stand_in_the_direction_asked(site):
+    text = text_of(site, "ai.onnx/Softmax.html")
+    up, down = (text.partition(f'id="diff-{each}"')[2].partition("</div>")[0] for each in ("1-13", "13-1"))
+    assert "default 1 -&gt; -1" in up and "+bfloat16" in up
+    assert "default -1 -&gt; 1" in down and "-bfloat16" in down
+
+
+def test_defaults_are_those_of_the_standard(site):
+    assert "epsilon: float = 1e-05" in re.sub("<[^>]*>", "", text_of(site, "ai.onnx/BatchNormalization.html"))
+    pad = re.sub("<[^>]*>", "", text_of(site, "ai.onnx/Pad.html"))
+    assert 'mode: string = &#34;constant&#34;' in pad or 'mode: string = "constant"' in pad
+
+
+def test_examples_are_all_there_with_computed_values(site):
+    registry = default_registry()
+    text = text_of(site, "ai.onnx/Softmax.html")
+    assert text.count('class="example"') == len(registry.examples("Softmax"))
+    assert "0.0900306" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Softmax", "Softmax"), ("a/b", "a~2fb"), ("..", "_.._"), ("con", "_con_"), ("", "__"), (".x", "_.x_"),
+        ("<b>", "~3cb~3e"), ("a.b.c", "a.b.c"), ("x.", "_x._"), ("é", "~e9"),
+    ],
+)  # fmt: skip
+def test_a_name_becomes_a_part_of_a_path(name, expected):
+    assert slug(name) == expected
+
+
+def test_names_that_file_systems_confuse_are_told_apart():
+    found = slugs(["If", "IF", "if", "index", "a" * 300, "a" * 301], ("index",))
+    assert len({each.lower() for each in found.values()}) == 6
+    assert found["If"] == "If" and found["index"] == "index-2"
+    assert max(map(len, found.values())) <= 82
