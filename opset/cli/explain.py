@@ -41,7 +41,7 @@ def command(names: tuple[str, ...], form: str) -> int:
 
 
 def _lines(listed: list[dict[str, str]]) -> list[str]:
-    width = max(len(guide.name) for guide in guides())
+    width = max((len(guide.name) for guide in guides()), default=0)
     lines = [f"{each['code']}  {each['title']}" for each in listed if "code" in each]
     return [*lines, "", *(f"{guide.name:{width}}  {guide.summary}" for guide in guides())]
 

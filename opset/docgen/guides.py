@@ -27,7 +27,7 @@ class Guide(NamedTuple):
 
 @cache
 def guides() -> tuple[Guide, ...]:
-    """Return all guides in reading order; the first is the index of the others."""
+    """Return all guides in reading order; the first is the index of the others. A copy of the code alone has none."""
     entries = [*_entries(CARRIED if CARRIED.is_dir() else PACKAGE.parent / "docs")]
     known = {name for name, *_ in entries}
 
@@ -61,6 +61,8 @@ def plain(text: str) -> str:
 def _entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
     """Yield name, file, group and summary of each guide that the index lists, after the index itself."""
     index = folder / "index.md"
+    if not index.is_file():
+        return
     yield "index", index, "", "this list"
     group = ""
     for match in _ENTRY.finditer(index.read_text(encoding="utf-8")):

@@ -51,6 +51,8 @@ def test_guides_are_found_in_an_installed_package(tmp_path, monkeypatch):
         (tmp_path / there).write_bytes(Path(path).read_bytes())
     monkeypatch.setattr("opset.docgen.guides.CARRIED", tmp_path / "opset" / "guides")
     assert guides.__wrapped__() == guides()
+    (tmp_path / "opset" / "guides" / "index.md").unlink()
+    assert guides.__wrapped__() == ()
 
 
 def test_the_description_on_a_package_index_has_no_links_to_files():
