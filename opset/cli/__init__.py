@@ -32,6 +32,7 @@ VERBS = {
     "text": "Show a model in ONNX text syntax, and make models of it.",
     "list": "List operators, domains, releases or runtimes.",
     "diff": "Show what changed between two versions of an operator.",
+    "docs": "Write the documentation of operators.",
     "lint": "Check operator YAML.",
     "explain": "Explain an error code, or show a guide.",
     "completion": "Print a shell's completion script.",

@@ -12,7 +12,7 @@ from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.operator_sets import known_versions, opsets_difference_lines
 from opset.cli.operators import change_lines, version_at, versions_of
-from opset.docgen.facts import changes, difference_words, opsets_difference, worst
+from opset.docgen.facts import changes, difference_words, finite, opsets_difference, worst
 from opset.errors import Finding, UsageError, escaped, printable
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import shown
@@ -42,7 +42,7 @@ def command(
             raise UsageError(Finding("U103", "a version is missing", help=printable(help)))
         name = known_versions(registry, domain or "", int(what), before)
         versions_data = opsets_difference(registry, name, int(what), before)
-        output.write_product(output.finite(versions_data), lambda: opsets_difference_lines(versions_data), form)
+        output.write_product(finite(versions_data), lambda: opsets_difference_lines(versions_data), form)
         return 0
     versions = versions_of(registry, what, domain)
     old, new = version_at(registry, versions, before), version_at(registry, versions, after)
@@ -56,7 +56,7 @@ def command(
         "transitions": crossed if before <= after else crossed[::-1],
         "up": worst([each["up"] for each in crossed]), "down": worst([each["down"] for each in crossed]),
     }  # fmt: skip
-    output.write_product(output.finite(data), lambda: _lines(data), form)
+    output.write_product(finite(data), lambda: _lines(data), form)
     return 0
 
 

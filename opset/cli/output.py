@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -33,15 +32,6 @@ def write_product(data: Any, text: Callable[[], Sequence[str]], form: str, strea
     while batch := list(islice(parts, _BATCH)):  # the whole text may be many times as large as the data
         stream.write("".join(batch).replace("\x7f", "\\u007f"))
     stream.write("\n")
-
-
-def finite(data: Any) -> Any:
-    """Return plain data with the numbers that JSON lacks as text: "nan", "inf", "-inf"."""
-    if isinstance(data, dict):
-        return {key: finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [*map(finite, data)]
-    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def findings_data(findings: Collected | OpsetError) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.inputs import STREAM, TEXT_STREAM, named_model
 from opset.cli.operator_sets import known_versions, opset_lines
 from opset.cli.operators import change_lines, example_lines, schema_lines, version_at, versions_of
-from opset.docgen.facts import changes, example_data, opset_data, schema_data
+from opset.docgen.facts import changes, example_data, finite, opset_data, schema_data
 from opset.errors import SHOWN, Finding, UsageError, brief, escaped, listing, printable
 from opset.model.index import ModelIndex
 from opset.model.parts import TEXT_SUFFIX
@@ -70,7 +70,7 @@ def command(
         "versions": [each.since_version for each in versions],
         "changes": changes(versions, registry.type_sets),
     }
-    output.write_product(output.finite(data), lambda: _operator_lines(data), form)
+    output.write_product(finite(data), lambda: _operator_lines(data), form)
     return 0
 
 

@@ -1,1 +1,27 @@
 """Documentation of operator sets: an HTML site, Markdown and JSON, made from a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opset.opsets.registry import Registry
+
+FORMS = {"html": "site", "markdown": "markdown", "json": "document"}
+"""The forms of documentation, each with the module whose `pages` makes it. They are slow to import."""
+Progress = Callable[[int, int], None]
+"""Takes how many operators are done, and of how many."""
+
+
+def documentation(
+    registry: Registry, form: str = "html", domains: Iterable[str] | None = None, progress: Progress | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the documentation in one of FORMS, each as its path, with "/", and its content.
+
+    `domains` are those of the registry that are documented, all by default. What is yielded depends on the registry
+    and nothing else.
+    """
+    chosen = list(registry.domains) if domains is None else [*domains]
+    yield from import_module(f"opset.docgen.{FORMS[form]}").pages(registry, chosen, progress)

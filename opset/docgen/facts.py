@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
+import struct
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from types import CodeType
@@ -13,7 +16,7 @@ from opset.inference.registration import RuleLookup
 from opset.opsets.hooks import Hook
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
-from opset.schemas.diff import signature_diff
+from opset.schemas.diff import short_float, signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import normalised, shown
 from opset.schemas.shapes import STATES
@@ -274,10 +277,21 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:g}"
+        return _float_text(value)
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(value_text, value))}]"
     return f'"{value}"' if isinstance(value, str) and not value.isidentifier() else str(value)
+
+
+def _float_text(value: float) -> str:
+    """Return a float without loss: as few digits as stand for the same float32, or else for the same double."""
+    text = f"{value:g}"
+    if float(text) == value or value != value:
+        return text
+    with suppress(OverflowError):
+        if struct.unpack("<f", struct.pack("<f", value))[0] == value:
+            value = short_float(value)
+    return repr(value)
 
 
 def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
@@ -329,3 +343,12 @@ def opsets_difference(registry: Registry, domain: str, before: int, after: int) 
                  "work": worst([each[direction] for each in crossed])}
             )  # fmt: skip
     return {"domain": shown(name), "before": before, "after": after, **found}
+
+
+def finite(data: Any) -> Any:
+    """Return plain data with the numbers that JSON lacks as text: "nan", "inf", "-inf"."""
+    if isinstance(data, dict):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [*map(finite, data)]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data

@@ -14,6 +14,7 @@ LONGEST = 80
 TOP = frozenset(("index", "api", "releases", "assets", "errors", "families", "guides", "opsets", "sets", "types"))
 """Names that are those of other pages and folders of the site."""
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_PART = re.compile(r"[A-Za-z0-9_~]([A-Za-z0-9_.~-]*[A-Za-z0-9_~-])?")
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -25,6 +26,14 @@ def slug(name: str) -> str:
     if len(plain) > LONGEST:
         plain = f"{plain[: LONGEST - 9]}-{zlib.crc32(name.encode('utf-8', 'surrogatepass')):08x}"
     return plain
+
+
+def is_harmless(path: str) -> bool:
+    """Whether a relative path is made of slugs with suffixes alone: it stays below its folder on any system."""
+    return all(
+        _PART.fullmatch(part) is not None and len(part) <= LONGEST + 20 and not _DEVICES.fullmatch(part)
+        for part in path.split("/")
+    )
 
 
 def slugs(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:

@@ -34,7 +34,7 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
     A page has its headings, with the ids that links to them use; in a fragment they are bold paragraphs, as the page
     around it has headings of its own. `resolve` maps the target of a link to the one that is written.
     """
-    parser = _parser()
+    parser = reader()
     tokens = parser.parse(visible(text))
     _finish_headings(tokens, page)
     for token in tokens:
@@ -48,11 +48,12 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
 @lru_cache(maxsize=16384)
 def inline(text: str) -> Markup:
     """Return one phrase of Markdown as HTML without blocks: code, emphasis and links."""
-    return Markup(_parser().renderInline(visible(text)))
+    return Markup(reader().renderInline(visible(text)))
 
 
 @lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
+def reader() -> MarkdownIt:
+    """Return the parser of prose: Markdown without HTML, with tables, and links of harmless schemes alone."""
     # No references, whose definitions vanish from the text, and no entities, which may hide control characters.
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False})
     parser.enable("table").disable(["reference", "entity"])

@@ -155,11 +155,13 @@ class Files:
     """Files that are written together: each is written under a temporary name, and `commit` renames them in order.
 
     What was not committed is removed at the end; if a commit fails halfway, so is what it put where nothing was before.
-    `spared` are names of files that are not removed, though they look like temporary files.
+    `spared` are names of files that are not removed, though they look like temporary files. What can be made again need
+    not be `durable`: then nothing waits for the disk, and a system that goes down may leave empty files.
     """
 
-    def __init__(self, force: bool, spared: Collection[str] = ()) -> None:
+    def __init__(self, force: bool, spared: Collection[str] = (), durable: bool = True) -> None:
         self.force = force
+        self._durable = durable
         self._spared = spared
         self._folders: dict[str, OpenFolder] = {}
         self._waiting: list[tuple[str, Place]] = []
@@ -216,7 +218,8 @@ class Files:
             if old is not None and replaces:
                 _take_over(descriptor, place, old)
             write_pieces(descriptor, pieces)
-            os.fsync(descriptor)
+            if self._durable:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -247,7 +250,7 @@ class Files:
                     self._created.append(place)
             if group == [last]:
                 self._created.clear()  # from here on the files belong to the model that is there
-            for folder in {place.folder for _, place in group}:
+            for folder in {place.folder for _, place in group} if self._durable else ():
                 folder.flush()
 
     def _rename(self, temporary: str, place: Place) -> None:

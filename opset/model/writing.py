@@ -11,8 +11,8 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any, Final
 
 from opset.errors import Finding, ModelError, OpsetError, UsageError, quoted
@@ -22,7 +22,7 @@ from opset.model import tensor as tensors
 from opset.model.copying import ALIGNMENT, data_ranges
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.encoding import data_size
-from opset.model.files import TEMPORARY, Files, Place, exists
+from opset.model.files import TEMPORARY, Files, OpenFolder, Place, exists
 from opset.model.parts import TEXT_SUFFIX, ModelParts, Piece, chunks
 from opset.model.source import NO_WAIT, OPEN, Source, resolved
 
@@ -180,12 +180,13 @@ def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
         together.commit()
 
 
-def write_below(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
+def write_below(folder: str | os.PathLike[str], files: Mapping[str, bytes], *, durable: bool = True) -> None:
     """Write files at paths below a folder, all or none, over those that are there, and on ways without links.
 
+    They are put in place in their order. Many files that can be made again need not be `durable`, which takes long.
     Raises UsageError U104 where there is a link, or writing fails.
     """
-    with _reported(os.fspath(folder)), Files(force=True) as together:
+    with _reported(os.fspath(folder)), Files(force=True, durable=durable) as together:
         root = together.folder(os.fspath(folder))
         for relative, data in files.items():
             *parents, name = relative.split(os.sep)
@@ -196,6 +197,37 @@ def write_below(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> N
                 raise UsageError(Finding("U104", "a link is not written to", help=help, file=place.path))
             together.write(place, [data])
         together.commit()
+
+
+def remove_below(folder: str | os.PathLike[str], files: Iterable[str]) -> None:
+    """Remove those files at paths below a folder that are there, on ways without links, and folders that this empties.
+
+    Raises UsageError U104 where that fails.
+    """
+    below: dict[tuple[str, ...], list[str]] = {}
+    for relative in files:
+        *parents, name = relative.split(os.sep)
+        below.setdefault((*parents,), []).append(name)
+    with _reported(os.fspath(folder)):
+        for way, names in below.items():
+            with suppress(FileNotFoundError, NotADirectoryError), ExitStack() as stack:  # gone, or another one by now
+                _remove(os.fspath(folder), way, names, stack)
+
+
+def _remove(folder: str, way: Sequence[str], names: Iterable[str], stack: ExitStack) -> None:
+    """Remove files in the folder at the end of a way, and the folders on it that are empty then."""
+    opened = [OpenFolder(folder)]
+    stack.callback(opened[0].close)
+    for part in way:
+        opened.append(OpenFolder(os.path.join(opened[-1].path, part), opened[-1]))
+        stack.callback(opened[-1].close)
+    for name in names:
+        status = opened[-1].status(name)
+        if status is not None and stat.S_ISREG(status.st_mode):
+            opened[-1].remove(name)
+    with suppress(OSError):  # the first one that is not empty
+        for above, part in reversed([*zip(opened, way, strict=False)]):
+            above.remove(part)
 
 
 def _open_stream(output: str) -> IO[bytes] | None:

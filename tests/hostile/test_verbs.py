@@ -122,6 +122,17 @@ FORMS = {
         "CONFIGURATIONS": {"": ["Relu", "1", "14"]},
         "ARGUMENTS": {"": ["IT", "1", "2"], "domain": ["Relu", "1", "14", "--domain", "IT"]},
     },
+    "docs": {
+        "SCHEMAS": {
+            "": ["-o", "OUT", "--format=markdown", "--domain", "com.acme", "--schemas", "FOLDER/schemas"],
+            "document": ["-o", "OUT", "--format=json", "--domain", "com.acme", "--schemas", "FOLDER/schemas"],
+        },
+        "CONFIGURATIONS": {"": ["-o", "OUT", "--format=json", "--domain", "ai.onnx.preview"]},
+        "ARGUMENTS": {
+            "domain": ["-o", "out", "--format=json", "--domain", "IT"],
+            "output": ["-o", "IT/x", "--format=json", "--domain", "ai.onnx.preview"],
+        },
+    },
     "lint": {
         "SCHEMAS": {
             "": ["FOLDER/schemas", "--format", "json"], "fix": ["FOLDER/schemas", "--fix", "--lock"],

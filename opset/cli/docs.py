@@ -1,0 +1,72 @@
+"""`opset docs`: writes the documentation of operators as a site, as Markdown or as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from opset.cli.configuration import folders_for, hooks_option, schemas_option
+from opset.cli.domains import known_domain
+from opset.docgen import FORMS, documentation
+from opset.docgen.folder import size_of, write_documentation
+from opset.errors import printable
+
+HOOKS = ("adapters.py", "inference.py", "kernels.py")
+STEP = 10
+"""Operators between two lines of progress."""
+
+
+@click.command(no_args_is_help=True)
+@click.option("-o", "--output", "folder", required=True, type=click.Path(file_okay=False, path_type=Path),
+              metavar="DIR", help="Folder to write to.")
+@click.option("--domain", "domains", multiple=True, metavar="DOMAIN", help="Only this domain. Repeatable.")
+@click.option("--format", "form", type=click.Choice(list(FORMS)), default="html", show_default=True,
+              help="Form of the documentation.")
+@click.option("--force", is_flag=True, help="Write to a folder with other files, and over those of the same names.")
+@schemas_option
+@hooks_option
+@click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
+def command(
+    folder: Path, domains: tuple[str, ...], form: str, force: bool, folders: tuple[Path, ...],
+    allow_hooks: bool | None, quiet: bool,
+) -> int:  # fmt: skip
+    """Write the documentation of operators: a site of HTML pages, Markdown, or JSON with its JSON Schema.
+
+    It covers the standard's domains and those of --schemas, ./pyproject.toml and installed packages. What is written
+    depends on the operators alone. In DIR, files of an earlier run are replaced, and removed where they are no longer
+    made; all others stay.
+    """
+    known = folders_for(folders, allow_hooks)
+    registry = known.registry()
+    wanted = {known_domain(registry, each) for each in domains}
+    chosen = [each for each in registry.domains if each in wanted] or None
+    known.note_left_out(quiet, *HOOKS)
+    with _progress(quiet) as progress:
+        files = dict(documentation(registry, form, chosen, progress))
+    write_documentation(folder, form, files, force)
+    if not quiet:
+        print(f"wrote {len(files):,} files, {size_of(files.values())}, to {printable(folder)}")
+    return 0
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show on a terminal how many operators are done, on a line that is cleared at the end."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+
+    def show(done: int, total: int) -> None:
+        if done % STEP == 0 or done == total:
+            sys.stderr.write(f"\r[{done:,}/{total:,} operators]")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

@@ -1,0 +1,119 @@
+"""A registry as one JSON document, for other programs; operators.schema.json says what is in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from opset import __version__
+from opset.docgen import Progress
+from opset.docgen.facts import changes, example_data, finite, schema_data
+from opset.model.elements import ELEMENTS
+from opset.opsets.registry import Registry
+from opset.opsets.releases import RELEASES
+from opset.schemas.model import Change, Example, OpSchema, Parameter
+from opset.schemas.names import shown
+
+FORMAT = 1
+"""Number of the format, which changes when something goes or changes its meaning."""
+DOCUMENT, SCHEMA = "operators.json", "operators.schema.json"
+
+
+def pages(
+    registry: Registry, domains: Sequence[str], progress: Progress | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the document, and the JSON Schema that it follows."""
+    yield DOCUMENT, "".join(_document(registry, domains, progress)).encode()
+    yield SCHEMA, (Path(__file__).parent / SCHEMA).read_bytes()
+
+
+def _document(registry: Registry, domains: Sequence[str], progress: Progress | None) -> Iterator[str]:
+    """Yield the text of the document: an operator has one line, so that two documents can be compared by lines."""
+    names = [(domain, name) for domain in domains for name in registry.operators(domain)]
+    families: dict[str, list[dict[str, str]]] = {}
+    for domain, name in names:
+        family = registry.versions(name, domain)[-1].family
+        families.setdefault(family, []).append({"domain": shown(domain), "operator": name})
+    head = {
+        "$schema": SCHEMA, "format": FORMAT, "opset": __version__,
+        "releases": [
+            {"release": each.name, "ir_version": each.ir, "opsets": {shown(domain): version for domain in domains
+                                                                      if (version := each.opset_of(domain))}}
+            for each in RELEASES
+        ],
+        "element_types": [
+            {"name": each.name, "number": each.number, "bits": each.bits, "ir_version": each.ir_version,
+             "opset": each.opset}
+            for each in ELEMENTS.values()
+        ],
+        "type_sets": registry.type_sets,
+        "families": dict(sorted(families.items())),
+    }  # fmt: skip
+    yield "{\n"
+    for key, value in head.items():
+        yield f"{_json(key)}: {_json(value)},\n"
+    yield '"domains": ['
+    done = 0
+    for number, domain in enumerate(domains):
+        facts = {"domain": shown(domain), "newest": registry.domains[domain]}
+        yield f"{',' if number else ''}\n{_json(facts)[:-1]}, \"operators\": ["
+        for place, name in enumerate(registry.operators(domain)):
+            yield f"{',' if place else ''}\n{_json(_operator_data(registry, domain, name))}"
+            done += 1
+            if progress is not None:
+                progress(done, len(names))
+        yield "\n]}"
+    yield "\n]\n}\n"
+
+
+def _json(data: Any) -> str:
+    """Return data as JSON on one line, which is ASCII without control characters."""
+    text = json.dumps(finite(data), allow_nan=False, separators=(",", ":"))
+    return text.replace("\x7f", "\\u007f")
+
+
+def _operator_data(registry: Registry, domain: str, name: str) -> dict[str, Any]:
+    versions = registry.versions(name, domain)
+    changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
+    return {
+        "operator": name, "domain": shown(domain), "family": versions[-1].family,
+        "versions": [_version_data(registry, schema, changed.get(schema.since_version)) for schema in versions],
+        "examples": [_example_data(each) for each in registry.examples(name, domain)],
+    }  # fmt: skip
+
+
+def _version_data(registry: Registry, schema: OpSchema, changed: dict[str, Any] | None) -> dict[str, Any]:
+    data = schema_data(registry, schema)
+    for side, parameters in (("inputs", schema.inputs), ("outputs", schema.outputs)):
+        data[side] = [_parameter_data(*each) for each in zip(data[side], parameters, strict=True)]
+    data["conditions"] = [{**each._asdict(), "where": dict(each.where)} for each in schema.conditions]
+    data["change"] = None if schema.change is None or changed is None else _change_data(schema.change, changed)
+    return data
+
+
+def _parameter_data(data: dict[str, Any], parameter: Parameter) -> dict[str, Any]:
+    return {
+        **data, "homogeneous": parameter.homogeneous, "min_arity": parameter.min_arity,
+        "differentiable": parameter.differentiable,
+    }  # fmt: skip
+
+
+def _change_data(change: Change, computed: dict[str, Any]) -> dict[str, Any]:
+    """Return a change: what was computed, and all that its YAML declares."""
+    difference = computed["difference"]
+    return {
+        "before": computed["before"], "difference": difference, "words": computed["words"],
+        "declared": None if change.diff == difference else change.diff,
+        "attributes": {name: each._asdict() for name, each in change.attributes.items()},
+        "emulate": change.emulate, "renamed": change.renamed, "meaning": change.meaning, "clarified": change.clarified,
+        "up": {"declared": change.up, "work": computed["up"]},
+        "down": {"declared": change.down, "work": computed["down"]},
+    }  # fmt: skip
+
+
+def _example_data(example: Example) -> dict[str, Any]:
+    return {
+        **example_data(example), "since": example.since, "until": example.until, "tolerance": example.tolerance,
+    }  # fmt: skip

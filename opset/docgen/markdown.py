@@ -1,0 +1,288 @@
+"""Operators as Markdown: a file and a changelog for each domain, and an index of them.
+
+The files are read as they are and in viewers that know GitHub's form of Markdown: tables, and fences of `math`. All
+that comes from the registry is data, see opset/docgen/prose.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from opset import __version__
+from opset.docgen import Progress
+from opset.docgen.facts import (
+    brief_type,
+    changes,
+    example_data,
+    plain_example,
+    releases_of,
+    schema_data,
+    served,
+    value_text,
+)
+from opset.docgen.paths import slugs
+from opset.docgen.prose import code, escape, fence, phrase, prose
+from opset.errors import printable
+from opset.opsets.registry import Registry
+from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
+from opset.schemas.names import shown
+
+EXAMPLES = 3
+"""Examples that are shown of an operator."""
+LONGEST = 300
+"""Characters of a value in an example."""
+_NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
+INDEX, COVERAGE, CHANGELOG = "README.md", "coverage.md", "changelog-"
+
+
+class _Domain(NamedTuple):
+    """A domain with its files, and the heading of each operator as the target of a link."""
+
+    name: str
+    file: str
+    changelog: str
+    anchors: dict[str, str]
+
+    def link(self, operator: str, from_other: bool = True) -> str:
+        """Return the link to an operator, which may be from another file."""
+        return f"[{escape(operator)}]({self.file if from_other else ''}#{self.anchors[operator]})"
+
+
+def pages(
+    registry: Registry, domains: Sequence[str], progress: Progress | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the files, the index first."""
+    found = []
+    for domain, file in _files(domains).items():
+        anchors = _anchors((shown(domain), "Contents", *registry.operators(domain)))
+        found.append(_Domain(domain, f"{file}.md", f"{CHANGELOG}{file}.md", anchors))
+    yield INDEX, _text(_index(registry, found))
+    total, done = sum(len(registry.operators(domain)) for domain in domains), 0
+    for each in found:
+        lines = _head(registry, each)
+        for operator in registry.operators(each.name):
+            lines += _operator(registry, each.name, operator)
+            done += 1
+            if progress is not None:
+                progress(done, total)
+        yield each.file, _text(lines)
+        yield each.changelog, _text(_changelog(registry, each))
+
+
+def _files(domains: Sequence[str]) -> dict[str, str]:
+    """Return the name of the file of each domain, which is not that of another file."""
+    taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
+    odd = [each for each in domains if each.lower().startswith(CHANGELOG)]
+    plain = slugs((shown(each) for each in domains if each not in odd), taken)
+    other = slugs((f"_{each}" for each in odd), (*taken, *plain.values()))
+    return {each: other[f"_{each}"] if each in odd else plain[shown(each)] for each in domains}
+
+
+def _text(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _anchors(headings: Iterable[str]) -> dict[str, str]:
+    """Return the anchors that viewers give headings of a file: of equal ones all but the first end with a number."""
+    found: dict[str, str] = {}
+    used: dict[str, int] = {}
+    for heading in headings:
+        base = anchor = _NOT_IN_ANCHOR.sub("", printable(heading, len(heading) * 10).lower()).replace(" ", "-")
+        while anchor in used:
+            used[base] += 1
+            anchor = f"{base}-{used[base]}"
+        used[anchor] = 0
+        found[heading] = anchor
+    return found
+
+
+def _index(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
+    lines = [
+        "# Operators", "", f"Made by `opset docs` {__version__} from the declarations of the operators.", "",
+        "| domain | newest version | operators | what changed |", "| --- | --- | --- | --- |",
+    ]  # fmt: skip
+    for each in domains:
+        count, newest = len(registry.operators(each.name)), registry.domains[each.name]
+        name = f"[{escape(shown(each.name))}]({each.file})"
+        lines.append(f"| {name} | {newest} | {count} | [changelog]({each.changelog}) |")
+    lines += ["", "## Type sets", "", "Types are written as named sets where one fits:", ""]
+    lines += [f"- {code(name)}: {_types(types)}" for name, types in registry.type_sets.items()]
+    return lines
+
+
+def _types(types: Iterable[str]) -> str:
+    return ", ".join(code(brief_type(each)) for each in types)
+
+
+def _head(registry: Registry, domain: _Domain) -> list[str]:
+    """Return the beginning of the file of a domain: what it is, and its operators by family."""
+    newest = registry.domains[domain.name]
+    operators = registry.operators(domain.name)
+    lines = [f"# {escape(shown(domain.name))}", ""]
+    count = f"{len(operators)} operator{'' if len(operators) == 1 else 's'}"
+    lines += [f"{count} at version {newest}; [what changed]({domain.changelog})", ""]
+    lines += ["## Contents", ""]
+    families: dict[str, list[str]] = {}
+    for name in operators:
+        families.setdefault(registry.versions(name, domain.name)[-1].family, []).append(name)
+    for family, names in sorted(families.items()):
+        lines.append(f"- {escape(family)}: {', '.join(domain.link(name, False) for name in names)}")
+    return lines
+
+
+def _operator(registry: Registry, domain: str, name: str) -> list[str]:
+    """Return an operator: its newest version in full, and what changed in each version."""
+    versions = registry.versions(name, domain)
+    newest = versions[-1]
+    data = schema_data(registry, newest)
+    sinces = ", ".join(str(each.since_version) for each in versions)
+    facts = [f"since {newest.since_version}", f"versions {sinces}", f"family {escape(newest.family)}"]
+    facts += [data["determinism"]] if data["determinism"] != "deterministic" else []
+    facts += ["experimental"] if data["experimental"] else []
+    lines = ["", f"## {escape(name)}", "", f"{escape(shown(domain))} · {' · '.join(facts)}", ""]
+    if data["deprecated"]:
+        use = f"; use {escape(data['replacement'])}" if data["replacement"] else ""
+        lines += [f"**Withdrawn{use}.**", ""]
+    lines += [*prose(data["doc"]), ""]
+    lines += [*fence(data["formula"], "math"), ""] if data["formula"] else []
+    lines += _signature(data)
+    lines += _section("Constraints", (
+        f"{escape(label)} ({data['checked'][label]}): {phrase(text)}" for label, text in data["constraints"].items()
+    ))  # fmt: skip
+    lines += _section("Special cases", map(phrase, data["special_cases"]))
+    lines += ["**Shapes of outputs**", "", code(data["shape"]), ""] if data["shape"] else []
+    for body in data["function"]:
+        lines += [f"**Function body**, {escape(served(body))}", "", *fence(body["nodes"]), ""]
+    lines += _section("Elsewhere", (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items()))
+    lines += _examples(newest, registry.examples(name, domain))
+    changed = reversed(changes(versions, registry.type_sets))
+    lines += _section("Earlier versions", (f"{each['before']} → {each['since']}: {_said(each)}" for each in changed))
+    return lines[:-1]
+
+
+def _section(title: str, entries: Iterable[str]) -> list[str]:
+    """Return a title with a list below it; nothing for an empty one."""
+    lines = [f"- {each}" for each in entries]
+    return [f"**{title}**", "", *lines, ""] if lines else []
+
+
+def _signature(data: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for title, side, least, most in (
+        ("Inputs", "inputs", "min_input", "max_input"), ("Outputs", "outputs", "min_output", "max_output")
+    ):  # fmt: skip
+        low, high = data[least], data[most]
+        count = f"{low}" if low == high else f"{low} or more" if high is None else f"{low} to {high}"
+        lines += _section(f"{title} ({count})", (
+            f"{code(each['name'])} ({_kind(each)}){_described(each['doc'])}" for each in data[side]
+        ))  # fmt: skip
+    lines += _section("Attributes", (
+        f"{code(each['name'])} ({_declared(each)}){_described(each['doc'])}" for each in data["attributes"]
+    ))  # fmt: skip
+    return lines + _section("Types", (
+        f"{code(name)}: {code(data['type_sets'][name])}" + (f": {_types(types)}" if len(types) > 1 else "")
+        for name, types in data["types"].items()
+    ))  # fmt: skip
+
+
+def _described(doc: str) -> str:
+    return f": {phrase(doc)}" if doc.strip() else ""
+
+
+def _kind(parameter: dict[str, Any]) -> str:
+    words = [code(brief_type(parameter["type"]))]
+    if parameter["option"] != "single":
+        words.append(parameter["option"])
+    if parameter["option"] == VARIADIC:
+        words.append(f"at least {parameter['min_arity']}")
+        words += [] if parameter["homogeneous"] else ["of any types"]
+    return ", ".join(words)
+
+
+def _declared(attribute: dict[str, Any]) -> str:
+    """Return the type of an attribute, its default, and what it declares about its values."""
+    words = [escape(attribute["type"])]
+    words += [f"default {code(default_text(attribute['default']))}"] if attribute["default"] is not None else []
+    words += ["required"] if attribute["required"] else []
+    words += [_KINDS[attribute["kind"]]] if attribute["kind"] else []
+    if choices := attribute["choices"]:
+        words.append(f"one of {', '.join(code(default_text(each)) for each in choices)}")
+    words += [code(attribute["range"])] if attribute["range"] else []
+    words += [escape(attribute["constraint"])] if attribute["constraint"] else []
+    return "; ".join(words)
+
+
+_KINDS = {
+    "bool": "0 or 1", "axis": "an axis", "axes": "axes", "data_type": "the number of an element type",
+    "any_case": "in upper or lower case",
+}  # fmt: skip
+
+
+def default_text(value: Any) -> str:
+    """Return a default as it is written in ONNX text: text in quotes, numbers without loss."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(default_text, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value_text(value)
+
+
+def _examples(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
+    """Return the first few examples with results that hold for a version."""
+    holding = [each for each in examples if each.outputs and example_versions(each, [schema.since_version])]
+    lines: list[str] = []
+    for each in holding[:EXAMPLES]:
+        data = example_data(each)
+        inputs, outputs = plain_example(schema, data)
+        rows = [f"{name} = {_value(value)}" for name, value in data["attributes"].items()]
+        rows += [f"{name}: {kind}{' ' if kind else ''}{_short(value)}" for name, kind, value in inputs]
+        rows += [f"-> {name}: {kind}{' ' if kind else ''}{_short(value)}" for name, kind, value in outputs]
+        said = f": {phrase(each.doc)}" if each.doc else ""
+        lines += [f"{code(each.name)}{said}", "", *fence("\n".join(" ".join(row.split("\n")) for row in rows)), ""]
+    return ["**Examples**", "", *lines] if lines else []
+
+
+def _value(value: Any) -> str:
+    """Return an attribute of an example as text."""
+    if isinstance(value, dict):
+        return _short(f"{brief_type(value['type'])}{value['shape'] or ''} {value_text(value['content'])}")
+    return _short(default_text(value))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _said(change: dict[str, Any]) -> str:
+    """Return what changed, and what the version converter has to do about it."""
+    words = "; ".join(map(escape, change["words"]))
+    parts = [f"{words}."] if words else []
+    parts += [phrase(change["meaning"])] if change["meaning"] else []
+    parts += [f"Clarified: {phrase(change['clarified'])}"] if change["clarified"] else []
+    parts.append(f"Conversion up: {escape(change['up'])}; down: {escape(change['down'])}.")
+    return " ".join(parts)
+
+
+def _changelog(registry: Registry, domain: _Domain) -> list[str]:
+    """Return what each version of an operator set brought, the newest first."""
+    lines = [f"# Changes of {escape(shown(domain.name))}", ""]
+    brought: dict[int, dict[str, list[str]]] = {}
+    for name in registry.operators(domain.name):
+        versions = registry.versions(name, domain.name)
+        changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
+        for schema in versions:
+            since = schema.since_version
+            kind = "Withdrawn" if schema.deprecated else "Changed" if since in changed else "New"
+            said = f": {_said(changed[since])}" if since in changed else ""
+            parts = brought.setdefault(since, {"New": [], "Changed": [], "Withdrawn": []})
+            parts[kind].append(domain.link(name) + said)
+    for version, kinds in sorted(brought.items(), reverse=True):
+        releases = releases_of(domain.name, version)
+        lines += [f"## {version}", ""]
+        lines += [f"onnx {', '.join(releases)}", ""] if releases else []
+        if kinds["New"]:
+            lines += [f"**New**: {', '.join(kinds['New'])}", ""]
+        for kind in ("Changed", "Withdrawn"):
+            lines += _section(kind, kinds[kind])
+    return lines[:-1]

@@ -1,0 +1,187 @@
+"""Text of a registry in Markdown: prose is parsed and then written without HTML, links and images.
+
+What a registry says is data. Characters that would do something are escaped, code is in spans and fences that are long
+enough, and control and bidirectional characters are made visible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from markdown_it.token import Token
+
+from opset.docgen.code import visible
+from opset.docgen.text import reader
+
+_ACTIVE = re.compile(
+    r"[\\`\[\]|~$]"
+    r"|(?<!\s)\*|\*(?!\s)|(?<![^\W_])_|_(?![^\W_])"  # emphasis, but not a * between spaces or a _ within a word
+    r"|<(?![\s=\d])|&(?=[\w#])|!(?=\[)"
+    r"|:(?=//)|(?<=\bwww)\."  # many viewers make links of addresses
+)
+_AT_START = re.compile(r"(?:[-+*](?=\s|$)|#{1,6}(?=\s|$)|>|=+\s*$|-+\s*$|\d{1,9}(?=[.)](?:\s|$)))")
+
+_IN_CODE = re.compile(r"(?<!\\)\|")
+
+
+def escape(text: str) -> str:
+    """Return text of one line in which no character does anything."""
+    return _at_start(_inert(" ".join(visible(text).split())))
+
+
+def _inert(text: str) -> str:
+    return _ACTIVE.sub(r"\\\g<0>", text)
+
+
+def _at_start(line: str) -> str:
+    """Return a line that is no list, heading, quotation or rule."""
+    line = line.strip()
+    found = _AT_START.match(line)
+    if found is None:
+        return line
+    place = found.end() if found[0][0].isdigit() else 0
+    return f"{line[:place]}\\{line[place:]}"
+
+
+def code(text: str) -> str:
+    """Return text as a code span; it is on one line, and nothing where there is no text."""
+    text = " ".join(visible(text).split("\n"))
+    if not text.strip():
+        return ""
+    ticks = "`" * (_longest_run(text) + 1)
+    pad = " " if text[0] == "`" or text[-1] == "`" or (text[0] == text[-1] == " ") else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def fence(text: str, language: str = "") -> list[str]:
+    """Return the lines of a block of code."""
+    lines = visible(text).rstrip("\n").split("\n")
+    ticks = "`" * max(3, _longest_run(text) + 1)
+    return [f"{ticks}{language}", *lines, ticks]
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+@lru_cache(maxsize=4096)
+def phrase(text: str) -> str:
+    """Return one phrase of prose on one line, with its code and emphasis."""
+    (token,) = reader().parseInline(" ".join(visible(text).split()))
+    return _at_start(_inline(token.children or ()).replace("\n", " "))
+
+
+def _inline(tokens: Iterable[Token]) -> str:
+    parts: list[str] = []
+    links: list[tuple[str, int]] = []
+    for token in tokens:
+        if token.type == "code_inline":
+            parts.append(code(token.content))
+        elif token.type in ("softbreak", "hardbreak"):
+            parts.append("\n")
+        elif token.type in ("em_open", "em_close"):
+            parts.append("*")
+        elif token.type in ("strong_open", "strong_close"):
+            parts.append("**")
+        elif token.type == "link_open":
+            links.append((str(token.attrGet("href")), len(parts)))
+        elif token.type == "link_close":
+            address, start = links.pop()
+            parts.append(_address(address, "".join(parts[start:])))
+        elif token.type == "image":
+            parts.append(_inert(token.content))
+            parts.append(_address(str(token.attrGet("src")), token.content))
+        else:
+            parts.append(_inert(token.content))
+    return "".join(parts)
+
+
+def _address(address: str, shown: str) -> str:
+    """Return the address of a link as text behind what is shown for it."""
+    return "" if not address or _inert(address) == shown else f" ({code(address)})"
+
+
+class _Blocks:
+    """Lines of Markdown, of which some are within lists and quotations."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._within: list[str] = []
+        self._marker = ""
+
+    def open(self, marker: str, rest: str) -> None:
+        """Begin an item of a list, or a quotation: `marker` is before its first line, `rest` before the others."""
+        self._marker = (self._marker or "".join(self._within)) + marker
+        self._within.append(rest)
+
+    def close(self) -> None:
+        """End it."""
+        if self._marker:  # it is empty
+            self.add([""])
+        self._within.pop()
+
+    def add(self, lines: Sequence[str], tight: bool = False) -> None:
+        """Add a block, and an empty line behind it unless it is `tight`."""
+        rest = "".join(self._within)
+        for line in lines:
+            self.lines.append(((self._marker or rest) + line).rstrip())
+            self._marker = ""
+        if not tight:
+            self.space()
+
+    def space(self) -> None:
+        """Add an empty line, where none is."""
+        empty = "".join(self._within).rstrip()
+        if self.lines and self.lines[-1] != empty:
+            self.lines.append(empty)
+
+
+@lru_cache(maxsize=4096)
+def prose(text: str) -> tuple[str, ...]:
+    """Return the lines of prose: its paragraphs, lists, quotations, tables and code; headings are bold paragraphs."""
+    blocks = _Blocks()
+    numbers: list[int | None] = []
+    row: list[str] = []
+    tight = heading = cells = False
+    for token in reader().parse(visible(text)):
+        kind, _, side = token.type.rpartition("_")
+        opens = side == "open"
+        if kind in ("bullet_list", "ordered_list"):
+            if opens:
+                numbers.append(int(token.attrGet("start") or 1) if kind == "ordered_list" else None)
+            else:
+                numbers.pop()
+                blocks.space()
+        elif kind == "list_item" and opens:
+            number = numbers[-1]
+            marker = "- " if number is None else f"{number}. "
+            numbers[-1] = None if number is None else number + 1
+            blocks.open(marker, " " * len(marker))
+        elif kind == "blockquote" and opens:
+            blocks.open("> ", "> ")
+        elif kind in ("list_item", "blockquote"):
+            blocks.close()
+        elif kind == "paragraph":
+            tight = token.hidden
+        elif kind == "heading":
+            heading = opens
+        elif kind == "tr":
+            cells = opens
+            if not opens:
+                blocks.add([f"| {' | '.join(row)} |"], tight=True)
+            row = [] if opens else row
+        elif kind == "thead" and not opens:
+            blocks.add(["| --- " * len(row) + "|"], tight=True)
+        elif kind == "table" and not opens:
+            blocks.space()
+        elif token.type in ("fence", "code_block"):
+            blocks.add(fence(token.content))
+        elif token.type == "inline" and cells:
+            row.append(_IN_CODE.sub(r"\\|", _inline(token.children or ()).replace("\n", " ")))
+        elif token.type == "inline":
+            lines = [_at_start(line) for line in _inline(token.children or ()).split("\n")]
+            lines = [line for line in lines if line]
+            blocks.add([f"**{' '.join(lines)}**"] if heading else lines, tight)
+    return tuple(blocks.lines[:-1] if blocks.lines and not blocks.lines[-1] else blocks.lines)

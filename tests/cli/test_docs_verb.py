@@ -1,0 +1,78 @@
+"""`opset docs`: what it writes and reports, and that the bytes depend on the operators alone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opset
+from opset.docgen.folder import MANIFEST
+from tests.cli.commands import run
+from tests.docgen import domains
+
+
+@pytest.fixture
+def acme(folder):
+    return domains.write(folder / "schemas", "com.acme", domains.operator(), domains.operator("Other"))
+
+
+def docs(*arguments, form="json"):
+    return run("docs", "-o", "site", "--schemas", "schemas", "--domain", "com.acme", "--format", form, *arguments)
+
+
+def test_the_report_and_the_files(acme, folder):
+    result = docs()
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("wrote 2 files, ") and result.stdout.endswith(" kB, to site\n")
+    data = json.loads((folder / "site/operators.json").read_bytes())
+    assert [each["operator"] for each in data["domains"][0]["operators"]] == ["Other", "Scale"]
+    assert docs("--quiet", form="markdown").stdout == ""
+    assert {path.name for path in (folder / "site").iterdir()} == {
+        MANIFEST, "README.md", "com.acme.md", "changelog-com.acme.md", "operators.json", "operators.schema.json"
+    }  # fmt: skip
+
+
+def test_domains_are_in_the_order_of_the_registry(acme, folder):
+    assert run("docs", "-o", "a", "--domain", "ai.onnx.preview.training", "--domain", "ai.onnx.preview",
+               "--format", "json").exit_code == 0  # fmt: skip
+    data = json.loads((folder / "a/operators.json").read_bytes())
+    assert [each["domain"] for each in data["domains"]] == ["ai.onnx.preview", "ai.onnx.preview.training"]
+
+
+def test_what_is_wrong_with_a_call(acme, folder):
+    assert "known: ai.onnx," in (result := docs("--domain", "com.acne")).stderr and result.exit_code == 2
+    assert run("docs").exit_code == run("docs", "--format", "json").exit_code == 2
+    (folder / "site").mkdir()
+    (folder / "site/mine").touch()
+    assert "error[U102] the folder is in use" in (result := docs()).stderr and result.exit_code == 2
+    assert docs("--force").exit_code == 0 and (folder / "site/mine").exists()
+    assert run("docs", "-o", "schemas/com.acme/Operator0.yaml").exit_code == 2
+
+
+def test_hooks_run_where_they_are_trusted_alone(acme, folder):
+    (acme / "com.acme/inference.py").write_text("raise RuntimeError('x')\n")
+    assert "error[I301]" in docs().stderr
+    assert docs("--no-hooks").exit_code == 0
+    (folder / "pyproject.toml").write_text('[tool.opset]\nschemas = ["schemas"]\n')
+    result = run("docs", "-o", "other", "--domain", "com.acme", "--format", "json")
+    assert result.exit_code == 0 and "note: com.acme/inference.py" in result.stderr
+
+
+SETTINGS = [
+    {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
+    {"PYTHONHASHSEED": "2", "LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu", "PYTHONUTF8": "0"},
+]
+
+
+@pytest.mark.parametrize("form", ["markdown", "json"])
+def test_the_bytes_depend_on_the_operators_alone(form, acme, folder):
+    found = []
+    for number, settings in enumerate(SETTINGS):
+        environment = {**os.environ, **settings, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
+        arguments = ["docs", "-o", f"site{number}", "--schemas", "schemas", "--domain", "com.acme", "--format", form]
+        subprocess.run([sys.executable, "-m", "opset", *arguments], env=environment, check=True, capture_output=True)
+        found.append(domains.tree(folder / f"site{number}"))
+    assert found[0] == found[1] and len(found[0]) > 1

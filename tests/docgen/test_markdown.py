@@ -1,0 +1,164 @@
+"""The Markdown form: what a page says, links and anchors, and that text of a registry is inert."""
+
+import itertools
+import re
+from urllib.parse import unquote
+
+import pytest
+from markdown_it import MarkdownIt
+
+from opset.docgen import documentation, markdown
+from opset.docgen.prose import code, escape, fence, phrase, prose
+from opset.opsets.registry import default_registry, registry_with
+from tests.docgen import domains
+
+PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+
+def tokens(text):
+    """All tokens of Markdown, with those of its lines."""
+    for token in PARSER.parse(text):
+        yield token
+        yield from token.children or ()
+
+
+def inert(text):
+    """Assert that text has no HTML, no image, and no link but to files of the documentation."""
+    for token in tokens(text):
+        assert token.type not in ("html_block", "html_inline", "image", "s_open"), token
+        if token.type == "link_open":
+            assert re.fullmatch(r"[\w.~-]*(\.md)?(#[\w%.-]*)?", token.attrGet("href")), token
+    assert text.replace("\n", "").isprintable()
+    return True
+
+
+def heard(text):
+    """The text that a reader of Markdown sees, without white space."""
+    return re.sub(r"\s", "", "".join(each.content for each in tokens(text) if each.type in ("text", "code_inline")))
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    registry = registry_with([domains.hostile(tmp_path_factory.mktemp("schemas"))])
+    chosen = [each for each in registry.domains if not registry.is_standard(registry.operators(each)[0], each)]
+    return dict(documentation(registry, "markdown", chosen))
+
+
+@pytest.fixture(scope="module")
+def training():
+    return dict(documentation(default_registry(), "markdown", ["ai.onnx.preview.training"]))
+
+
+@pytest.mark.parametrize("text", domains.HOSTILE)
+def test_hostile_prose_is_inert(text):
+    for lines in (
+        prose(text),
+        [phrase(text)],
+        [escape(text)],
+        [f"x {escape(text)} y"],
+        [f"- {phrase(text)}: {code(text)}"],
+    ):
+        assert inert("\n".join(lines))
+    assert inert(f"{code(text)}\n\n" + "\n".join(fence(text, "math")))
+    assert [each.type for each in PARSER.parse("\n".join(fence(text)))] == ["fence"]
+    assert [each.type for each in PARSER.parse(escape(text))][::2] in ([], ["paragraph_open", "paragraph_close"])
+
+
+def test_hostile_domains_are_inert(hostile):
+    for text in hostile.values():
+        assert inert(text.decode())
+    assert len([*headings(hostile["Com.Acme.md"].decode())]) == len(domains.NAMES) + 2  # title and contents
+
+
+def test_names_of_files_do_not_collide(hostile):
+    assert hostile.keys() >= {"README.md", "Com.Acme.md", "com.acme-2.md", "_CON_.md", "_..._.md", "_-rf_.md"}
+    assert markdown._files(["", "a", "changelog-a", "_changelog-a", "readme"]) == {
+        "": "ai.onnx",
+        "a": "a",
+        "changelog-a": "_changelog-a-2",
+        "_changelog-a": "_changelog-a",
+        "readme": "readme-2",
+    }
+
+
+def headings(text):
+    """The headings of a file as a reader sees them."""
+    found = PARSER.parse(text)
+    for opening, inline in itertools.pairwise(found):
+        if opening.type == "heading_open":
+            yield "".join(each.content for each in inline.children)
+
+
+@pytest.mark.parametrize("name", ["hostile", "training"])
+def test_links_lead_to_headings(name, request):
+    files = {name: text.decode() for name, text in request.getfixturevalue(name).items()}
+    anchors = {name: {*markdown._anchors(headings(text)).values()} for name, text in files.items()}
+    for name, text in files.items():
+        for each in tokens(text):
+            if each.type == "link_open":
+                file, _, anchor = unquote(each.attrGet("href")).partition("#")
+                assert (file or name) in files and (not anchor or anchor in anchors[file or name]), (name, anchor)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("-rank(X) <= axis < rank(X)", "-rank(X) <= axis < rank(X)"),
+        ("shape [a, b]", "shape \\[a, b\\]"),
+        ("2 * x and (N, *shape)", "2 * x and (N, \\*shape)"),
+        ("`a|b` or snake_case", "`a|b` or snake_case"),
+        ("*one* **two**", "*one* **two**"),
+        ("[text](https://a.org/b)", "text (`https://a.org/b`)"),
+        ("<https://a.org>", "https\\://a.org"),
+        ("- a", "\\- a"),
+        ("``a`b``", "``a`b``"),
+        ("a\nb", "a b"),
+    ],
+)
+def test_a_phrase_keeps_code_and_emphasis(text, written):
+    assert phrase(text) == written
+
+
+def test_prose_keeps_its_blocks():
+    text = "One\ntwo.\n\n- a\n- b\n\n  c\n\n3. x\n4. y\n\n> q\n\n# Head\n\n```\ncode\n```\n"
+    text += "\n| a | b |\n|---|---|\n| `x|y` | 2 |"
+    written = "\n".join(prose(text))
+    assert [each.type for each in PARSER.parse(written) if each.tag not in ("h1", "p", "strong")] == [
+        each.type for each in PARSER.parse(text.replace("# Head", "**Head**")) if each.tag not in ("h1", "p", "strong")
+    ]
+    assert "3. x" in written and "**Head**" in written and "| a | b |" in written
+
+
+def test_what_a_page_says(tmp_path):
+    registry = registry_with([domains.write(tmp_path, "com.acme", domains.operator(text="says `x`"))])
+    files = {name: text.decode() for name, text in documentation(registry, "markdown", ["com.acme"])}
+    page = files["com.acme.md"]
+    for part in (
+        "## Scale\n",
+        "com.acme · since 2 · versions 1, 2 · family acme",
+        "```math\nsays `x`\n```",
+        "**Inputs (1 to 2)**",
+        "- `B` (`T`, optional): says `x`",
+        "- `alpha` (float; default `1e-05`): says",
+        '(string; default `"a"`)',
+        "(ints; default `[1, -1]`)",
+        "- `T`: `double, float`: `double`, `float`",
+        "- C1 (run time): says `x`",
+        "**Function body**, from opset 14 on\n\n```\nY = Mul (X, X)\n```",
+        "alpha = 0.5\nX: float[2, 2] [[1.5, nan], [2, 3]]\n",
+        "-> Y: float[2, 2] [[0.75, inf], [1, 1.5]]",
+        "- 1 → 2: input B is new; attribute mode is new (string = a); type T",
+        "Clarified: says `x` Conversion up: nothing to do; down: derived.",
+    ):
+        assert part in page, part
+    assert "## 2\n\n**Changed**\n\n- [Scale](com.acme.md#scale): input B" in files["changelog-com.acme.md"]
+    assert "## 1\n\n**New**: [Scale](com.acme.md#scale)\n" in files["changelog-com.acme.md"]
+    assert "| [com.acme](com.acme.md) | 2 | 1 | [changelog](changelog-com.acme.md) |" in files["README.md"]
+
+
+def test_defaults_are_right(training):
+    page = training["ai.onnx.preview.training.md"].decode()
+    assert "default `1e-06`" in page and "default `0.999`" in page
+    assert markdown.default_text(9.999999747378752e-06) == "1e-05"
+    assert markdown.default_text(1.6732632423543772) == "1.6732632423543772"
+    assert markdown.default_text([-1, "a b", 0.5]) == '[-1, "a b", 0.5]'
