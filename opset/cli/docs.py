@@ -17,7 +17,7 @@ from opset.errors import printable
 
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
 STEP = 10
-"""Operators between two lines of progress."""
+"""Pages or operators between two lines of progress."""
 
 
 @click.command(no_args_is_help=True)
@@ -55,14 +55,14 @@ def command(
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Show on a terminal how many operators are done, on a line that is cleared at the end."""
+    """Show on a terminal how much is done, on a line that is cleared at the end."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
 
     def show(done: int, total: int) -> None:
         if done % STEP == 0 or done == total:
-            sys.stderr.write(f"\r[{done:,}/{total:,} operators]")
+            sys.stderr.write(f"\r[{done:,}/{total:,}]")
             sys.stderr.flush()
 
     try:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FORMS = {"html": "site", "markdown": "markdown", "json": "document"}
 """The forms of documentation, each with the module whose `pages` makes it. They are slow to import."""
 Progress = Callable[[int, int], None]
-"""Takes how many operators are done, and of how many."""
+"""Takes how many pages or operators are done, and of how many."""
 
 
 def documentation(
