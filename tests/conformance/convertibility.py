@@ -1,10 +1,11 @@
 """Converts each example of the operators' YAML to each opset, and holds the outcome against the convertibility tables.
 
-    python -m tests.conformance.convertibility [-k PATTERN] [--every 1] [-v]
+    python -m tests.conformance.convertibility [-k PATTERN] [--every 1] [-j 2] [-v]
 
 What the documentation says of a version of an operator and a target has to allow what the converter does with a node:
 it stays as it is, or becomes operators that the table names, by steps that it names, or is refused with a code that it
-names. The exit status is 1 where the two contradict each other. With -v, rows that no example reaches are printed, too.
+names. Of targets at which all nodes stay as they are, the lowest and the highest are tried. The exit status is 1 where
+the two contradict each other. With -v, rows are printed, too, all of whose examples are refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from opset.docgen.convertibility import GENERAL, IMPLIED, Convertibility
@@ -44,13 +47,23 @@ class Trip(NamedTuple):
 
 def trips(operators: Collection[str] = ()) -> Iterator[Trip]:
     """Yield each trip of each example at each version for which it holds, in a fixed order, if asked of these alone."""
-    for domain, newest in REGISTRY.domains.items():
+    for domain in REGISTRY.domains:
         for name in operators or REGISTRY.operators(domain):
             for schema in REGISTRY.versions(name, domain):
                 for example in REGISTRY.examples(name, domain):
                     if not example.error and example_versions(example, [schema.since_version]):
-                        for to in range(1, newest + 1):
+                        for to in targets(schema):
                             yield Trip(schema, example, to)
+
+
+def targets(schema: OpSchema) -> Iterator[int]:
+    """Yield the opsets to which examples of a version are converted."""
+    version = next(
+        each for each in table(schema.name, schema.domain)["versions"] if each["since"] == schema.since_version
+    )
+    for each in version["ranges"]:
+        first, last = each["targets"]
+        yield from sorted({first, last}) if each["kind"] == "keep" else range(first, last + 1)
 
 
 @cache
@@ -117,27 +130,42 @@ def contradiction(trip: Trip) -> tuple[str, str]:
     return "converted", f"becomes {sorted(strange)} beside {sorted(names)}" if strange else ""
 
 
+Judged = tuple[str, tuple[Any, ...], str, str]
+"""Name of a trip, the row of the table with its kind last, what happened, and the contradiction."""
+
+
+def judged(operator: str, pattern: str, every: int) -> list[Judged]:
+    """Return what the trips of an operator gave."""
+    found = []
+    for trip in [each for each in trips([operator]) if pattern in each.name][::every]:
+        schema = trip.schema
+        said = row(schema.name, schema.domain, schema.since_version, trip.to)
+        what = (schema.domain, schema.name, schema.since_version, *said["targets"], said["kind"])
+        found.append((trip.name, what, *contradiction(trip)))
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the trips, and print what contradicts the tables; 1 where anything does."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("-k", dest="pattern", default="", help="part of the names of trips to make")
-    parser.add_argument("--every", type=int, default=1, help="make one trip in so many")
+    parser.add_argument("--every", type=int, default=1, help="make one trip in so many of each operator")
+    parser.add_argument("-j", dest="processes", type=int, default=2, help="processes at the same time")
     parser.add_argument("-v", dest="verbose", action="store_true", help="print rows whose nodes are refused alone")
     options = parser.parse_args(arguments)
+    names = sorted({name for domain in REGISTRY.domains for name in REGISTRY.operators(domain)})
     counts: Counter[tuple[str, bool]] = Counter()
     kinds: dict[tuple[Any, ...], set[str]] = {}
-    for trip in [each for each in trips() if options.pattern in each.name][:: options.every]:
-        kind, why = contradiction(trip)
-        counts[kind, bool(why)] += 1
-        schema = trip.schema
-        said = row(schema.name, schema.domain, schema.since_version, trip.to)
-        what = (schema.domain, schema.name, schema.since_version, *said["targets"], said["kind"])
-        kinds.setdefault(what, set()).add(kind)
-        if why:
-            print(f"{trip.name}: {why}")
-    for (*where, said_kind), found in sorted(kinds.items()):
-        if options.verbose and said_kind != "refuse" and found == {"refused"}:
-            print(f"{said_kind}, but always refused: {where}")
+    with ProcessPoolExecutor(options.processes) as pool:
+        for results in pool.map(judged, names, repeat(options.pattern), repeat(options.every)):
+            for name, what, kind, why in results:
+                counts[kind, bool(why)] += 1
+                kinds.setdefault(what, set()).add(kind)
+                if why:
+                    print(f"{name}: {why}", flush=True)
+    for (*where, said), found in sorted(kinds.items()):
+        if options.verbose and said != "refuse" and found == {"refused"}:
+            print(f"{said}, but always refused: {where}")
     for (kind, strange), count in sorted(counts.items()):
         print(f"{kind}{', against the table' if strange else ''}: {count}")
     return int(any(strange for _, strange in counts))
