@@ -125,6 +125,7 @@ CODES: dict[str, str] = {
     "S236": "a function body refers to an attribute that does not fit",
     "S237": "function bodies are not ordered, or one hides another",
     "S238": "function bodies expand to each other without end",
+    "S239": "a version names no special cases",
     "I101": "a stated type contradicts what is inferred",
     "I201": "inputs do not fit their operator",
     "I202": "an input has a type that its operator does not take",

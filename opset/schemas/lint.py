@@ -314,6 +314,22 @@ def everything_documented(operator: Operator, context: LintContext) -> Iterator[
                     yield Finding("S212", f"{name} of {operator.name} {since} has no doc", place=place)
 
 
+def special_cases_named(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A version of a domain of the standard names its special cases, or says that there are none (S239)."""
+    if not _of_the_standard(operator):
+        return
+    nodes = {node.value["since"].value: node.value for node in operator.root.value["versions"].value}
+    for schema, docs in zip(operator.schemas, operator.docs, strict=True):
+        since = schema.since_version
+        fields = nodes[since]
+        while "special_cases" not in fields and "same_as" in fields:
+            fields = nodes[fields["same_as"].value]
+        if not docs.special_cases and "special_cases" not in fields:
+            message = f"{operator.name} {since} names no special cases"
+            help = "add 'special_cases', a list, which is empty where there are none"
+            yield Finding("S239", message, place=operator.place(since), help=help)
+
+
 def replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A deprecated version names the operator that replaces it, and only such a one does (S214)."""
     for schema in operator.schemas:
@@ -342,11 +358,15 @@ def names_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 def family_known(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An operator of the standard is of a known family; other domains have families of their own (S216)."""
-    if operator.family not in FAMILIES and shown(operator.domain).split(".")[:2] == ["ai", "onnx"]:
+    if operator.family not in FAMILIES and _of_the_standard(operator):
         node = operator.root.value["family"]
         place = f"{operator.path}:{node.line}:{node.column}"
         help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
         yield Finding("S216", f"there is no family {operator.family}", place=place, help=help)
+
+
+def _of_the_standard(operator: Operator) -> bool:
+    return shown(operator.domain).split(".")[:2] == ["ai", "onnx"]
 
 
 def lists_that_are_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
@@ -535,6 +555,7 @@ def _function_of(schema: OpSchema, inferred: Inferred) -> int | None:
 RULES: tuple[Rule, ...] = (
     *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
     *(removed_attributes, added_attributes, facets_fit, emulated_types_fit, constraints_used, everything_documented),
+    special_cases_named,
     *(replacements, names_fit, family_known, lists_that_are_sets, types_named_once, sets_of_the_domain),
     texts_of_their_own,
     *(has_examples, constraints_broken, attributes_set, examples_differ, kernels_exist),

@@ -275,11 +275,21 @@ def test_s215_names(tmp_path):
 
 
 def test_s216_families_of_the_standard(tmp_path):
-    write(tmp_path, TEXT.replace("family: acme", "family: pol"), domain="ai.onnx")
+    text = TEXT.replace("doc: Scales.\n", "doc: Scales.\n  special_cases: []\n")
+    write(tmp_path, text.replace("family: acme", "family: pol"), domain="ai.onnx")
     (finding,) = lint([tmp_path])
     assert (finding.code, finding.help) == ("S216", "did you mean pool?")
-    write(tmp_path, TEXT.replace("family: acme", "family: pool"), domain="ai.onnx")
+    write(tmp_path, text.replace("family: acme", "family: pool"), domain="ai.onnx")
     assert lint([tmp_path]) == []
+
+
+def test_s239_special_cases_of_the_standard(tmp_path):
+    text = TEXT.replace("family: acme", "family: pool")
+    none = text.replace("doc: Scales.\n", "doc: Scales.\n  special_cases: []\n")
+    older = text.replace("same_as: 2\n", "same_as: 2\n  special_cases: [NaN stays NaN.]\n")
+    for edit, found in ((text, ["S239", "S239"]), (none, []), (older, ["S239"])):
+        write(tmp_path, edit, domain="ai.onnx.preview")
+        assert codes(lint([tmp_path])) == found
 
 
 def test_s217_and_s218_type_sets(tmp_path):
