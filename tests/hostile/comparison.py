@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from tests.bounds import cpu_time
 from tests.hostile import attacks
 from tests.hostile.attacks import files, models
-from tests.hostile.processes import ADDRESS_SPACE, CPU_SECONDS, KEPT, Outcome, attack, python
+from tests.hostile.processes import ADDRESS_SPACE, CPU_SECONDS, KEPT, Outcome, launch, python
 
 assert files.STREAMS and models.MODELS  # importing them fills the tables
 
@@ -96,7 +97,7 @@ def place(case: Case, folder: Path) -> Path:
     return folder / table[case.name].file
 
 
-def on_opset(case: Case, it: Path, folder: Path) -> Outcome:
+def on_opset(case: Case, it: Path, folder: Path, attack: Callable[..., Outcome] = launch) -> Outcome:
     """Return how `opset` ends."""
     arguments = [str(it) if each == "IT" else each for each in case.arguments]
     if "-" in arguments:

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.hostile.comparison import BEGIN, CASES, END, PAGE, on_opset, place, word
+from tests.hostile.processes import attack
 
 pytestmark = pytest.mark.clock
 TABLE = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
@@ -11,4 +12,4 @@ TABLE = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_opset_ends_as_the_page_says(case, tmp_path):
     (row,) = (line for line in TABLE.splitlines() if line.startswith(f"| {case.what} (`{case.arguments[0]}`) |"))
-    assert row.split(" | ")[1].split(";")[0] == word(on_opset(case, place(case, tmp_path), tmp_path))
+    assert row.split(" | ")[1].split(";")[0] == word(on_opset(case, place(case, tmp_path), tmp_path, attack))

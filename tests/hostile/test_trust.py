@@ -11,7 +11,7 @@ import pytest
 import opset
 import opset.cli
 from opset.__main__ import leave_working_folder
-from tests.hostile.processes import attack, own, python
+from tests.hostile.processes import launch, own, python
 
 PACKAGE = str(Path(opset.__file__).parents[1])
 YAML = """\
@@ -118,7 +118,7 @@ VERBS = [
 
 @pytest.mark.parametrize("arguments", VERBS, ids=" ".join)
 def test_no_verb_runs_code_of_the_working_folder(project, mark, arguments):
-    own(attack(*arguments, cwd=project))
+    own(launch(*arguments, cwd=project))
     assert not mark.exists(), mark.read_text()
 
 
@@ -131,12 +131,12 @@ def test_the_table_of_verbs_is_complete():
 @pytest.mark.parametrize("words", ["opset ", "opset run --schemas "])
 def test_completion_runs_no_code_of_the_working_folder(project, mark, words):
     environment = {"_OPSET_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    own(attack(cwd=project, env=environment))
+    own(launch(cwd=project, env=environment))
     assert not mark.exists(), mark.read_text()
 
 
 def test_the_completion_script_runs_opset_and_not_the_first_word_of_the_line(project):
-    script = own(attack("completion", "bash", cwd=project)).text
+    script = own(launch("completion", "bash", cwd=project)).text
     assert "_OPSET_COMPLETE=bash_complete opset)" in script and "$1" not in script
 
 
@@ -144,7 +144,7 @@ def test_the_completion_script_runs_opset_and_not_the_first_word_of_the_line(pro
 def test_a_path_of_imports_with_the_working_folder_in_it(project, mark, path):
     offer(project / "inner", mark)
     environment = {"PYTHONPATH": path.format(package=PACKAGE, project=project)}
-    shown = own(attack("list", "domains", cwd=project, env=environment)).text
+    shown = own(launch("list", "domains", cwd=project, env=environment)).text
     assert not mark.exists(), mark.read_text()
     assert "com.example" in shown and "com.evil" not in shown
 
@@ -178,40 +178,40 @@ def test_the_working_folder_stays_on_the_path_where_it_is_installed_or_holds_thi
 
 
 def test_an_adapter_that_is_not_trusted_is_refused_with_the_reason(project):
-    found = own(attack("convert", "model.onnx", "--to", "com.example=2", cwd=project), 1)
+    found = own(launch("convert", "model.onnx", "--to", "com.example=2", cwd=project), 1)
     assert "error[C105]" in found.text and not (project / "model-opset13.onnx").exists()
     assert "schemas/com.example/adapters.py was not run" in found.text and "--allow-hooks" in found.text
-    data = json.loads(attack("convert", "model.onnx", "--to", "com.example=2", "--format", "json", cwd=project).stdout)
+    data = json.loads(launch("convert", "model.onnx", "--to", "com.example=2", "--format", "json", cwd=project).stdout)
     (note,) = data["notes"]
     assert "com.example/adapters.py, com.example/inference.py in schemas were not run" in note
     assert "OPSET_ALLOW_HOOKS" in note and f"note: {note}\n" in found.stderr.decode()
 
 
 def test_a_conversion_that_needs_no_hook_is_done(project):
-    found = own(attack("convert", "model.onnx", "--to", "21", cwd=project), 0)
+    found = own(launch("convert", "model.onnx", "--to", "21", cwd=project), 0)
     assert b"note: com.example/adapters.py" in found.stderr and (project / "model-opset21.onnx").exists()
-    assert own(attack("convert", "model.onnx", "--to", "22", "-q", cwd=project), 0).stderr == b""
+    assert own(launch("convert", "model.onnx", "--to", "22", "-q", cwd=project), 0).stderr == b""
 
 
 def test_an_operator_without_its_kernel_or_rule_says_why(project):
-    found = own(attack("run", "model.onnx", "--random", cwd=project), 1)
+    found = own(launch("run", "model.onnx", "--random", cwd=project), 1)
     assert "error[R201]" in found.text and "schemas/com.example/kernels.py was not run" in found.text
-    data = json.loads(attack("run", "model.onnx", "--random", "--format", "json", cwd=project).stdout)
+    data = json.loads(launch("run", "model.onnx", "--random", "--format", "json", cwd=project).stdout)
     assert "com.example/kernels.py in schemas was not run" in data["notes"][0]
-    found = own(attack("infer", "model.onnx", cwd=project), 0)
+    found = own(launch("infer", "model.onnx", cwd=project), 0)
     assert "'b' of graph 'main', node number 1" in found.text
     assert "schemas/com.example/inference.py was not run" in found.text
 
 
 def test_lint_of_the_configured_folder_does_not_look_for_its_adapters(project):
-    found = own(attack("lint", cwd=project))
+    found = own(launch("lint", cwd=project))
     assert b"note: com.example/adapters.py in schemas was not run" in found.stderr
     assert "S206" not in found.text and "S207" not in found.text
 
 
 def test_verbs_that_never_run_hooks_have_no_note(project):
     for arguments in (("list", "domains"), ("show", "model.onnx"), ("diff", "com.example.Twice", "1", "2")):
-        assert own(attack(*arguments, cwd=project), 0).stderr == b""
+        assert own(launch(*arguments, cwd=project), 0).stderr == b""
 
 
 # What is trusted
@@ -235,7 +235,7 @@ def test_hooks_of_a_folder_that_the_call_names_or_trusts_are_run(project, mark, 
     options, variables = TRUSTING[how]
     environment = {name: value.format(project=project) for name, value in variables.items()}
     for name, arguments in NEEDING.items():
-        found = own(attack(*arguments, *options, cwd=project, env=environment), 0)
+        found = own(launch(*arguments, *options, cwd=project, env=environment), 0)
         run = {*mark.read_text().split()}
         assert run == {name} if arguments[0] != "convert" else {name} <= run <= {name, "inference.py"}
         assert b"note" not in found.stderr
@@ -243,28 +243,28 @@ def test_hooks_of_a_folder_that_the_call_names_or_trusts_are_run(project, mark, 
 
 
 def test_lint_runs_the_adapters_of_a_folder_that_the_call_names(project, mark):
-    own(attack("lint", "schemas", cwd=project))
+    own(launch("lint", "schemas", cwd=project))
     assert mark.read_text() == "adapters.py\n"
 
 
 def test_no_hooks_runs_none_of_a_folder_that_the_call_names(project, mark):
     environment = {"OPSET_ALLOW_HOOKS": f"{project}/schemas"}
     for arguments in NEEDING.values():
-        found = own(attack(*arguments, "--schemas", "schemas", "--no-hooks", cwd=project, env=environment), 0, 1)
+        found = own(launch(*arguments, "--schemas", "schemas", "--no-hooks", cwd=project, env=environment), 0, 1)
         assert b"note" not in found.stderr
-    own(attack("lint", "schemas", "--no-hooks", cwd=project), 0, 1)
+    own(launch("lint", "schemas", "--no-hooks", cwd=project), 0, 1)
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("value", ["schemas", "/nowhere:."])
 def test_a_relative_folder_is_not_trusted(project, mark, value):
-    found = own(attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value}), 2)
+    found = own(launch(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value}), 2)
     assert "error[U103] OPSET_ALLOW_HOOKS cannot be used" in found.text and not mark.exists()
 
 
 @pytest.mark.parametrize("value", [":", "{project}:{project}/schemas/com.example:/:*"])
 def test_another_folder_is_not_trusted(project, mark, value):
-    found = attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value.format(project=project)})
+    found = launch(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value.format(project=project)})
     own(found, 1, 2)
     assert not mark.exists()
 
@@ -274,15 +274,15 @@ def test_the_folder_that_a_link_leads_to_is_what_is_trusted(project, mark, tmp_p
     (project / "schemas").rename(project / "strange")
     (project / "schemas").symlink_to(project / "strange")
     environment = {"OPSET_ALLOW_HOOKS": f"{tmp_path}/trusted:{project}/other"}
-    own(attack(*NEEDING["kernels.py"], cwd=project, env=environment), 1)
+    own(launch(*NEEDING["kernels.py"], cwd=project, env=environment), 1)
     assert not mark.exists()
-    own(attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": f"{project}/strange"}), 0)
+    own(launch(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": f"{project}/strange"}), 0)
     assert mark.exists()
 
 
 def test_a_parent_of_the_working_folder_configures_nothing(project, mark):
     (project / "below").mkdir()
-    shown = own(attack("list", "domains", cwd=project / "below"), 0).text
+    shown = own(launch("list", "domains", cwd=project / "below"), 0).text
     assert "com.example" not in shown and not mark.exists()
 
 
@@ -292,7 +292,7 @@ def test_an_installed_package_is_trusted_and_found_without_being_imported(tmp_pa
     site.mkdir()
     offer(site, mark, "inner.evil")
     environment = {"PYTHONPATH": f"{PACKAGE}:{site}"}
-    assert "com.evil" in own(attack("list", "domains", cwd=work, env=environment), 0).text
+    assert "com.evil" in own(launch("list", "domains", cwd=work, env=environment), 0).text
     assert not mark.exists()
 
 
@@ -303,7 +303,7 @@ def test_an_entry_point_that_names_no_package(tmp_path, mark, value):
     site.mkdir()
     offer(site, mark)
     (site / "evil-1.dist-info" / "entry_points.txt").write_text(f"[opset.schemas]\nevil = {value}\n")
-    own(attack("list", "domains", cwd=work, env={"PYTHONPATH": f"{PACKAGE}:{site}"}), 0, 2)
+    own(launch("list", "domains", cwd=work, env={"PYTHONPATH": f"{PACKAGE}:{site}"}), 0, 2)
     assert not mark.exists()
 
 
@@ -314,7 +314,7 @@ def test_an_entry_point_that_names_no_package(tmp_path, mark, value):
 def test_a_family_imports_no_module(project, mark, family):
     (project / "schemas/com.example/Twice.yaml").write_text(YAML.format(family=family))
     for arguments in NEEDING.values():
-        own(attack(*arguments, cwd=project))
+        own(launch(*arguments, cwd=project))
     assert not mark.exists()
 
 

@@ -16,7 +16,7 @@ from opset.cli import VERBS, cli
 from tests.hostile import attacks
 from tests.hostile.attacks import ESCAPES, files
 from tests.hostile.attacks.models import SAMPLE, external, weighty
-from tests.hostile.processes import OURS, attack, own, python
+from tests.hostile.processes import OURS, attack, imported, own
 
 pytestmark = pytest.mark.clock
 
@@ -203,7 +203,7 @@ def performed(commands, together=TOGETHER):
     while left:
         some = left[:together]
         plain = [(each.arguments, each.stdin, each.folder, each.race) for each in some]
-        outcome = python("-c", RUNNER, stdin=json.dumps(plain).encode())
+        outcome = imported(RUNNER, stdin=json.dumps(plain).encode())
         texts = [STATUS.split(text.decode("utf-8", "surrogateescape")) for text in (outcome.stdout, outcome.stderr)]
         ended = len(texts[0]) // 2
         faults = [fault(*each) for each in zip(some, texts[0][1::2], texts[0][::2], texts[1][::2], strict=False)]
@@ -373,7 +373,7 @@ main()
 def test_a_file_that_shrinks_while_it_is_read(verb, size, tmp_path):
     (tmp_path / "model.onnx").write_bytes(weighty(size))
     more = ["--to", "21"] if verb == "convert" else []
-    assert "M105" in own(python("-c", SHRINKING, verb, "model.onnx", *more, cwd=tmp_path), 3).text
+    assert "M105" in own(imported(SHRINKING, verb, "model.onnx", *more, cwd=tmp_path), 3).text
 
 
 def test_attacks_in_several_processes(built):
