@@ -62,7 +62,7 @@ def test_the_description_on_a_package_index_has_no_links_to_files():
 
 
 def test_nothing_in_the_package_points_to_a_file_that_a_wheel_lacks():
-    lacking = re.compile(r"\b(?:docs|tests|benchmarks|examples)/[\w./-]+|\b(?:README|CONTRIBUTING|SECURITY)\.md")
+    lacking = re.compile(r"\b(?:docs|tests|benchmarks|examples)/[\w./-]+|\b(?:CONTRIBUTING|SECURITY)\.md")
     named = {
         path.relative_to(ROOT).as_posix(): {*lacking.findall(path.read_text(encoding="utf-8"))} - FOREIGN
         for path in PACKAGE.rglob("*")
