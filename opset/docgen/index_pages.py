@@ -62,7 +62,7 @@ def link(name: object, href: str) -> dict[str, str]:
     return {"name": escaped(name), "href": href, "note": ""}
 
 
-class Entry(NamedTuple):
+class Operator(NamedTuple):
     """An operator in an index."""
 
     domain: str
@@ -76,18 +76,18 @@ class Entry(NamedTuple):
         return self.versions[-1]
 
 
-def entries(site: Site) -> list[Entry]:
+def operators_of(site: Site) -> list[Operator]:
     """Return the operators of a site, by domain and name."""
     registry = site.registry
     found = []
     for domain in site.paths.domains:
         for name in registry.operators(domain):
             versions = registry.versions(name, domain)
-            found.append(Entry(domain, name, versions, summary(registry.documentation(versions[-1]).doc)))
+            found.append(Operator(domain, name, versions, summary(registry.documentation(versions[-1]).doc)))
     return found
 
 
-def _row(site: Site, entry: Entry, root: str) -> dict[str, Any]:
+def _row(site: Site, entry: Operator, root: str) -> dict[str, Any]:
     """Return a row of a table of operators."""
     return {
         **site.link(entry.name, entry.domain, root),
@@ -96,7 +96,7 @@ def _row(site: Site, entry: Entry, root: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def index_pages(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
+def index_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     """Yield all pages but those of operators, guides and the home page."""
     yield from _domains(site, operators)
     yield from _opsets(site)
@@ -107,7 +107,7 @@ def index_pages(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
     yield from _codes()
 
 
-def _domains(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
+def _domains(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     for domain in site.paths.domains:
         own = [each for each in operators if each.domain == domain]
         newest = site.registry.domains[domain]
@@ -208,8 +208,8 @@ def _releases(site: Site) -> Iterator[IndexPage]:
     )
 
 
-def _families(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
-    families: dict[str, list[Entry]] = {}
+def _families(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+    families: dict[str, list[Operator]] = {}
     for each in operators:
         families.setdefault(each.newest.family, []).append(each)
     names = []
@@ -226,7 +226,7 @@ def _families(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
     yield made("families/index.html", "index", "Families", lead=lead, text=lead, parts=[part(names=names)])
 
 
-def _types(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
+def _types(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     names = []
     for element in ELEMENTS.values():
         wanted = f"tensor({element.name})"
@@ -256,7 +256,7 @@ def _types(site: Site, operators: list[Entry]) -> Iterator[IndexPage]:
     yield made("types/index.html", "index", "Types", lead=lead, text=lead, parts=[part(names=names), sets])
 
 
-def _accepting(site: Site, entry: Entry, wanted: str) -> list[dict[str, Any]]:
+def _accepting(site: Site, entry: Operator, wanted: str) -> list[dict[str, Any]]:
     """Return the cells of an operator in the index of a type: since when it takes the type, and where."""
     for schema in entry.versions:
         constraints = {name for name, types in schema.types.items() if wanted in types}

@@ -11,9 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from opset import __version__
 from opset.docgen import code, picture, text
+from opset.docgen.api import Entry, api_page
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import Guide, guides
-from opset.docgen.index_pages import Entry, IndexPage, entries, index_pages, link, made, part
+from opset.docgen.index_pages import IndexPage, Operator, index_pages, link, made, operators_of, part
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
 from opset.docgen.search import Page, index_script
@@ -37,23 +38,24 @@ def pages(
     paths = Paths(registry, registry.domains if domains is None else domains)
     own = registry.operators("") if "" in paths.domains else ()
     site = Site(registry, paths, Convertibility(registry), {name: f"../{paths.operator(name, '')}" for name in own})
-    operators = entries(site)
+    operators = operators_of(site)
     environment = _environment(len(operators))
-    others = [*_guides(), *index_pages(site, operators), _api()]
-    found = [Page(each.page["title"], each.path, each.kind, each.text) for each in others if each.kind != "index"]
-    total = len(operators) + len(others) + 1
+    others = [*_guides(), *index_pages(site, operators)]
+    api, found = _api()
+    found += [Page(each.page["title"], each.path, each.kind, each.text) for each in others if each.kind != "index"]
+    total = len(operators) + len(others) + 2
 
     def rendered(template: str, path: str, page: Any) -> tuple[str, bytes]:
         root = "../" * path.count("/")
         return path, environment.get_template(template).render(page=page, root=root).encode()
 
     yield rendered("page.html", "index.html", _home(site, operators))
-    for number, entry in enumerate(operators, 2):
-        page = operator_page(site, entry.domain, entry.name)
-        yield rendered("operator.html", site.paths.operator(entry.name, entry.domain), page)
+    yield rendered("api.html", "api.html", api)
+    for number, (domain, name, *_) in enumerate(operators, 3):
+        yield rendered("operator.html", site.paths.operator(name, domain), operator_page(site, domain, name))
         if progress is not None:
             progress(number, total)
-    for number, other in enumerate(others, len(operators) + 2):
+    for number, other in enumerate(others, len(operators) + 3):
         yield rendered("page.html", other.path, other.page)
         if progress is not None:
             progress(number, total)
@@ -78,7 +80,7 @@ def _environment(count: int) -> Environment:
     return environment
 
 
-def _home(site: Site, operators: list[Entry]) -> dict[str, Any]:
+def _home(site: Site, operators: list[Operator]) -> dict[str, Any]:
     """Return the first page: domains, newest versions, guides, and all operators."""
     domains = []
     for domain in site.paths.domains:
@@ -121,5 +123,20 @@ def _resolved(target: str) -> str:
     return f"../{Paths.guide(known[name])}{hash_}{anchor}" if name in known else target
 
 
-def _api() -> IndexPage:
-    return made("api.html", "api", "Python")
+def _api() -> tuple[dict[str, Any], list[Page]]:
+    """Return what the page of the Python API shows, and its names as the search finds them."""
+    found: list[Page] = []
+
+    def shown_entry(entry: Entry) -> dict[str, Any]:
+        found.append(Page(entry.anchor, f"api.html#{entry.anchor}", "api", entry.doc))
+        return {
+            **entry._asdict(), "signature": code.highlight(entry.signature, "python"), "doc": text.html(entry.doc),
+            "members": [*map(shown_entry, entry.members)],
+        }  # fmt: skip
+
+    sections = [
+        {**each._asdict(), "doc": text.html(each.doc) if each.doc else "", "entries": [*map(shown_entry, each.entries)]}
+        for each in api_page()
+    ]
+    lead = "What the modules opset and opset.extend offer: the first for users, the second for authors of operators."
+    return {"title": "Python API", "lead": lead, "sections": sections}, found
