@@ -26,6 +26,7 @@ from opset.docgen.facts import (
 from opset.docgen.paths import Paths, slug
 from opset.docgen.text import formula, html, inline
 from opset.errors import escaped
+from opset.opsets.kernels import kernels_data
 from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
@@ -76,8 +77,8 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         "family": escaped(newest.family), "family_href": root + site.paths.family(newest.family),
         "badges": _badges(data[newest.since_version]), "summary": summary(data[newest.since_version]["doc"]),
         "versions": [{"since": each["since"], "id": each["id"], "span": each["span"]} for each in reversed(sections)],
-        "sections": sections, "conversion": _conversion(site, name, domain, root), "kernels": "",
-        "matrix": _matrix(site, versions, root),
+        "sections": sections, "conversion": _conversion(site, name, domain, root),
+        "kernels": _kernels(registry, versions), "matrix": _matrix(site, versions, root),
         "comparisons": _comparisons(registry, versions),
         "examples": _examples(versions, registry.examples(name, domain)),
     }  # fmt: skip
@@ -140,6 +141,20 @@ def _through(row: Mapping[str, Any], code: str) -> str:
             where = f"below {each['below']}" if "below" in each else f"from {each['from']} on"
             parts.append(f"{', '.join(made['operator'] for made in each['operators'])} {where}")
     return f"({'; '.join(parts)})" if parts else ""
+
+
+def _kernels(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
+    """Return which releases of a runtime have kernels for each version; None for operators of other domains."""
+    if not registry.is_standard(versions[0].name, versions[0].domain):
+        return None
+    known = [kernels_data(schema) for schema in reversed(versions)]
+    return {
+        "runtime": known[0]["runtime"], "provider": known[0]["provider"], "releases": known[0]["known"],
+        "rows": [
+            {"since": schema.since_version, "text": escaped(each["text"]) or "no kernel", "function": each["function"]}
+            for schema, each in zip(reversed(versions), known, strict=True)
+        ],
+    }  # fmt: skip
 
 
 def _examples(versions: tuple[OpSchema, ...], examples: Iterable[Example]) -> dict[str, list[Any]] | None:
