@@ -9,6 +9,7 @@ from typing import Any
 
 from opset import __version__
 from opset.docgen import Progress
+from opset.docgen.convertibility import GENERAL, Convertibility
 from opset.docgen.facts import changes, example_data, finite, schema_data
 from opset.model.elements import ELEMENTS
 from opset.opsets.registry import Registry
@@ -50,17 +51,19 @@ def _document(registry: Registry, domains: Sequence[str], progress: Progress | N
         ],
         "type_sets": registry.type_sets,
         "families": dict(sorted(families.items())),
+        "refusals": GENERAL,
     }  # fmt: skip
     yield "{\n"
     for key, value in head.items():
         yield f"{_json(key)}: {_json(value)},\n"
     yield '"domains": ['
+    convertibility = Convertibility(registry)
     done = 0
     for number, domain in enumerate(domains):
         facts = {"domain": shown(domain), "newest": registry.domains[domain]}
         yield f"{',' if number else ''}\n{_json(facts)[:-1]}, \"operators\": ["
         for place, name in enumerate(registry.operators(domain)):
-            yield f"{',' if place else ''}\n{_json(_operator_data(registry, domain, name))}"
+            yield f"{',' if place else ''}\n{_json(operator_data(registry, domain, name, convertibility))}"
             done += 1
             if progress is not None:
                 progress(done, len(names))
@@ -74,13 +77,16 @@ def _json(data: Any) -> str:
     return text.replace("\x7f", "\\u007f")
 
 
-def _operator_data(registry: Registry, domain: str, name: str) -> dict[str, Any]:
+def operator_data(registry: Registry, domain: str, name: str, convertibility: Convertibility) -> dict[str, Any]:
+    """Return all that is known of an operator as plain data, as operators.schema.json says."""
     versions = registry.versions(name, domain)
     changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
+    moves = convertibility.of(name, domain)
     return {
         "operator": name, "domain": shown(domain), "family": versions[-1].family,
         "versions": [_version_data(registry, schema, changed.get(schema.since_version)) for schema in versions],
         "examples": [_example_data(each) for each in registry.examples(name, domain)],
+        "convertibility": {key: moves[key] for key in ("newest", "transitions", "versions")},
     }  # fmt: skip
 
 

@@ -1,17 +1,13 @@
 """`opset docs`: what it writes and reports, and that the bytes depend on the operators alone."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-import opset
 from opset.docgen.folder import MANIFEST
 from tests.cli.commands import run
 from tests.docgen import domains
+from tests.docgen.whole import SETTINGS, made
 
 
 @pytest.fixture
@@ -61,18 +57,9 @@ def test_hooks_run_where_they_are_trusted_alone(acme, folder):
     assert result.exit_code == 0 and "note: com.acme/inference.py" in result.stderr
 
 
-SETTINGS = [
-    {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
-    {"PYTHONHASHSEED": "2", "LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu", "PYTHONUTF8": "0"},
-]
-
-
-@pytest.mark.parametrize("form", ["markdown", "json"])
+@pytest.mark.parametrize("form", ["html", "markdown", "json"])
 def test_the_bytes_depend_on_the_operators_alone(form, acme, folder):
-    found = []
-    for number, settings in enumerate(SETTINGS):
-        environment = {**os.environ, **settings, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
-        arguments = ["docs", "-o", f"site{number}", "--schemas", "schemas", "--domain", "com.acme", "--format", form]
-        subprocess.run([sys.executable, "-m", "opset", *arguments], env=environment, check=True, capture_output=True)
-        found.append(domains.tree(folder / f"site{number}"))
-    assert found[0] == found[1] and len(found[0]) > 1
+    # For the whole of the standard: python -m tests.docgen.whole
+    arguments = ("--schemas", "schemas", "--domain", "com.acme")
+    first, second = (made(form, folder / f"site{each}", SETTINGS[each], *arguments) for each in (0, 1))
+    assert first == second and len(first) > 1

@@ -11,12 +11,15 @@ import pytest
 import opset.docgen
 from opset.docgen import document as document_module
 from opset.docgen import documentation
+from opset.docgen.convertibility import Convertibility
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas import model
 from tests.docgen import domains
 
 SCHEMA = json.loads((Path(opset.docgen.__file__).parent / "operators.schema.json").read_bytes())
+
+CONVERTIBILITY = Convertibility(default_registry())
 
 
 @cache
@@ -30,6 +33,11 @@ def document(registry, *chosen):
     text = files["operators.json"].decode("ascii")
     assert text.replace("\n", "").isprintable()
     return json.loads(text, parse_constant=pytest.fail)
+
+
+def operator(registry, name):
+    """An operator of the standard as the document has it."""
+    return json.loads(document_module._json(document_module.operator_data(registry, "", name, CONVERTIBILITY)))
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +185,7 @@ def same(registry, data):
 def test_nothing_of_the_standard_is_lost(first):
     registry = default_registry()
     for name in registry.operators()[first::20]:
-        same(registry, json.loads(document_module._json(document_module._operator_data(registry, "", name))))
+        same(registry, operator(registry, name))
 
 
 def test_nothing_of_a_hostile_domain_is_lost(acme):
@@ -195,15 +203,18 @@ def test_the_document_follows_its_schema(acme, training):
 
 @pytest.mark.parametrize("name", ["Softmax", "If", "SequenceMap", "Upsample", "Cast", "Optional"])
 def test_operators_of_the_standard_follow_the_schema(name):
-    data = json.loads(document_module._json(document_module._operator_data(default_registry(), "", name)))
+    data = operator(default_registry(), name)
     validator("operator").validate({**data, "examples": data["examples"][:3]})
+
+
+OPEN = ("difference", "parameters_difference", "attribute_difference", "refusal", "refusal_of_made", "lowered")
 
 
 def test_the_schema_allows_nothing_else():
     for name, part in [("", SCHEMA), *SCHEMA["$defs"].items()]:
         if "properties" in part:
             assert part["additionalProperties"] is False, name
-            if name not in ("difference", "parameters_difference", "attribute_difference"):
+            if name not in OPEN:
                 assert part["required"] == list(part["properties"]), name
     with pytest.raises(jsonschema.ValidationError):
         validator("release").validate({"release": "1.0", "ir_version": 3, "opsets": {}, "more": 1})
@@ -220,3 +231,11 @@ def test_what_the_head_says(training):
     assert training["element_types"][0] == {"name": "float", "number": 1, "bits": 32, "ir_version": 1, "opset": 1}
     assert sum(map(len, training["families"].values())) == len(training["domains"][0]["operators"]) == 4
     assert [each["domain"] for each in training["domains"]] == ["ai.onnx.preview.training"]
+
+
+def test_conversions_are_those_of_the_site(training):
+    data = operators(training)["ai.onnx.preview.training", "Adam"]["convertibility"]
+    assert {**data, "domain": "ai.onnx.preview.training", "operator": "Adam"} == json.loads(
+        json.dumps(CONVERTIBILITY.of("Adam", "ai.onnx.preview.training"))
+    )
+    assert {each["code"] for each in training["refusals"]} == {"C103", "C206", "C401"}
