@@ -23,7 +23,7 @@ from opset.schemas.names import normalised, shown
 
 DEPRECATED, FUNCTION = 1, 2
 """Flags of a version."""
-LONGEST, SUMMARY = 20_000, 240
+LONGEST, SUMMARY = 50_000, 240
 """Characters of an entry's text and of its summary: a registry may hold any text."""
 
 # Words and calls that people search for and that the operator's own text lacks, or has among many others.

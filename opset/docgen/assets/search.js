@@ -55,13 +55,14 @@ function prepare(index, MiniSearch) {
       kind: "operator", name, domain: domainName, family: index.families[family], href, summary, text, versions,
       synonyms: `${synonyms} ${calls}`, calls: fold(calls).split(" ").filter(Boolean),
       phrases: [[120, phrase(synonyms)], [40, phrase(summary)], [20, phrase(text)]],
-      deprecated: Boolean(versions[versions.length - 1].flags & DEPRECATED),
-      aliases: [compact(name)], initials: (name.match(/\p{Lu}/gu) || []).join("").toLowerCase(),
+      deprecated: deprecatedSince(versions),
+      aliases: [compact(name)], parts: terms(name), initials: fold((name.match(/\p{Lu}/gu) || []).join("")),
     };
   });
   for (const [title, href, kind, text] of index.pages) {
-    entries.push({ kind, name: title, domain: "", href, summary: "", synonyms: "", text, versions: [], deprecated: false,
-      calls: [], phrases: [[60, phrase(title)], [20, phrase(text)]], aliases: pageAliases(title, kind), initials: "" });
+    entries.push({ kind, name: title, domain: "", href, summary: "", synonyms: "", text, versions: [], deprecated: 0,
+      calls: [], phrases: [[60, phrase(title)], [20, phrase(text)]], aliases: pageAliases(title, kind),
+      parts: terms(title), initials: "" });
   }
   const text = new MiniSearch({
     fields: ["name", "synonyms", "summary", "text"], storeFields: [], tokenize: terms, processTerm: each => each,
@@ -80,6 +81,12 @@ function prepare(index, MiniSearch) {
   })));
   const vocabulary = new Set([...TERMS.values()].flat());
   return { index, entries, text, vocabulary, facets: facets(index, entries) };
+}
+
+/** Return the version from which on an operator is deprecated; 0 where the newest one is not. */
+function deprecatedSince(versions) {
+  const last = versions.findLastIndex(version => !(version.flags & DEPRECATED));
+  return last + 1 < versions.length ? versions[last + 1].since : 0;
 }
 
 /** Return the names that a page is known by: "C204: no adapter" is C204, "ai.onnx 17" is opset 17. */
@@ -241,7 +248,8 @@ function nameRank(free) {
     if (!typed) return 0;
     let score = nameScore(entry, typed);
     if (call) score = Math.max(score, callScore(entry, call));
-    if (singles.length > 1 && singles.includes(entry.aliases[0])) score += 60;
+    if (singles.every(word => entry.parts.some(part => part.startsWith(word)))) score += 150;
+    else if (singles.includes(entry.aliases[0])) score += 60;
     const said = entry.phrases.find(each => each[1].includes(several));
     return score + (said ? said[0] : 0);
   };
@@ -250,11 +258,11 @@ function nameRank(free) {
 /** Return entries' scores, and the indexed words that were found, by position: more for those with all words. */
 function textScores(engine, query) {
   const sought = new Set(terms(query)).size;
-  const found = engine.text.search(query), most = Math.max(...found.map(each => each.score));
-  return new Map(found.map(({ id, score, terms: hits, queryTerms }) => {
-    const share = new Set(queryTerms).size / sought;
-    return [id, { score: 100 * share * share * score / most, hits }];
-  }));
+  const found = engine.text.search(query).map(each => ({ ...each, share: new Set(each.queryTerms).size / sought }));
+  const most = Math.max(...found.map(each => each.score)), fullest = Math.max(...found.map(each => each.share));
+  return new Map(found
+    .filter(({ share }) => share >= fullest / 2)
+    .map(({ id, score, share, terms: hits }) => [id, { score: 100 * share * share * score / most, hits }]));
 }
 
 let engine = null;
@@ -263,7 +271,7 @@ let engine = null;
  * Return what a query finds: `{items, total, messages, completions}`, the best first and at most `most`.
  *
  * An item is {kind, name, domain, href, versions, deprecated, pieces}: versions for which the facets hold, newest first,
- * and a line of text as [text, whether it is marked] pieces.
+ * the version from which on it is deprecated or 0, and a line of text in pieces, [text, whether it is marked].
  */
 function opsetSearch(query, most = 50) {
   engine = engine || prepare(globalThis.OPSET_INDEX, globalThis.MiniSearch);
@@ -280,7 +288,7 @@ function opsetSearch(query, most = 50) {
     const score = name(entry) + (text ? text.score : 0);
     if (!free || score) found.push({ entry, versions, score, hits: text ? text.hits : [] });
   });
-  found.sort((a, b) => b.score - a.score || Number(a.entry.deprecated) - Number(b.entry.deprecated) ||
+  found.sort((a, b) => b.score - a.score || Math.sign(a.entry.deprecated) - Math.sign(b.entry.deprecated) ||
     KINDS.indexOf(a.entry.kind) - KINDS.indexOf(b.entry.kind) || byName(a.entry.name, b.entry.name) ||
     byName(a.entry.domain, b.entry.domain));
   if (!found.length) messages.push(...whyNothing(wanted, free));
@@ -400,14 +408,16 @@ function attach(form) {
     message.textContent = completions.length && !items.length ? "" : [...messages, more].join(" ");
     status.textContent = query.trim() ? messages.join(" ") || `${total} found` : "";
     select(-1);
+    hint.hidden = query.trim() !== "";
     open(document.activeElement === box);
   }
 
   function result({ name, domain, kind, href, versions, deprecated, pieces }) {
     const option = element("a", "search-option", "", { role: "option", tabindex: "-1", href: root + href });
-    const line = element("span", "search-line"), about = [domain || kind, versions.slice(0, 8).join(", ")];
-    line.append(element("b", "search-name", name), " ", element("span", "search-meta", about.filter(Boolean).join(" · ")));
-    if (deprecated) line.append(" ", element("span", "search-badge", "deprecated"));
+    const line = element("span", "search-line");
+    const which = versions.length > 1 ? ` · versions ${versions.join(", ")}` : versions.length ? ` · version ${versions[0]}` : "";
+    line.append(element("b", "search-name", name), " ", element("span", "search-meta", (domain || kind) + which));
+    if (deprecated) line.append(" ", element("span", "search-badge", `deprecated since ${deprecated}`));
     const summary = element("span", "search-summary");
     summary.append(...pieces.map(([text, hit]) => (hit ? element("mark", "", text) : text)));
     option.append(line, " ", summary);
