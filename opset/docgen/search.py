@@ -14,12 +14,13 @@ import json
 import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
+from opset.docgen.paths import Paths
+from opset.docgen.text import sections
 from opset.errors import printable
 from opset.opsets.registry import Registry
 from opset.schemas.model import Docs, OpSchema
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import shown
 
 DEPRECATED, FUNCTION = 1, 2
 """Flags of a version."""
@@ -112,7 +113,10 @@ SYNONYMS = {
 
 
 class Page(NamedTuple):
-    """A page, or a section of one, that is no operator: its link from the site's root, its kind, and plain text."""
+    """A page that is no operator: its link from the site's root, its kind, and its text.
+
+    The text of a "guide" and of an "error" is Markdown; a guide's sections are found, too.
+    """
 
     title: str
     href: str
@@ -124,18 +128,20 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
     """Return a script, in ASCII, that assigns the index of these domains' operators and of pages."""
     lists: dict[tuple[str, ...], int] = {}
     families: dict[str, int] = {}
-    chosen = sorted({*map(normalised, domains)} & {*registry.domains})
+    paths = Paths(registry, domains)
     operators = [
-        _operator(registry, number, registry.versions(name, domain), lists, families)
-        for number, domain in enumerate(chosen)
+        [printable(name), number, *_operator(registry, registry.versions(name, domain), paths, lists, families)]
+        for number, domain in enumerate(paths.domains)
         for name in registry.operators(domain)
     ]
     index = {
-        "domains": [[printable(shown(domain)), registry.domains[domain]] for domain in chosen],
+        "domains": [[printable(shown(domain)), registry.domains[domain]] for domain in paths.domains],
         "families": [*map(printable, families)],
         "lists": [[*map(printable, each)] for each in lists],
         "operators": operators,
-        "pages": sorted([printable(title), href, kind, _plain(text)] for title, href, kind, text in pages),
+        "pages": [
+            [printable(title), href, kind, _plain(text)] for page in pages for title, href, kind, text in _parts(page)
+        ],
     }
     text = json.dumps(index, separators=(",", ":"), ensure_ascii=True)
     # A script element, or whoever sees the file as HTML, finds no tag in it.
@@ -144,10 +150,22 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
     return f"window.OPSET_INDEX={text};\n"
 
 
+def _parts(page: Page) -> Iterable[Page]:
+    """Yield a page as it is indexed: of Markdown the words, and of a guide each section."""
+    if page.kind == "error":
+        yield page._replace(text=" ".join(words for _, _, words in sections(page.text)))
+    elif page.kind == "guide":
+        for heading, anchor, words in sections(page.text):
+            title, href = (f"{page.title}: {heading}", f"{page.href}#{anchor}") if anchor else (page.title, page.href)
+            yield Page(title, href, page.kind, words)
+    else:
+        yield page
+
+
 def _operator(
     registry: Registry,
-    domain: int,
     versions: tuple[OpSchema, ...],
+    paths: Paths,
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
@@ -155,10 +173,8 @@ def _operator(
     docs = registry.documentation(newest)
     synonyms = SYNONYMS.get(newest.name, "") if registry.is_standard(newest.name, newest.domain) else ""
     return [
-        printable(newest.name),
-        domain,
         families.setdefault(newest.family, len(families)),
-        f"{quote(shown(newest.domain), safe='')}/{quote(newest.name, safe='')}.html",
+        paths.operator(newest.name, newest.domain),
         printable(_first_sentence(_plain(docs.doc)), SUMMARY),
         _plain(f"{synonyms} {newest.replacement}"),
         _plain(" ".join([*_calls(docs), *(word for word in synonyms.split() if "." in word)])),

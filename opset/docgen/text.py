@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from opset.docgen.code import highlight, visible
 
-__all__ = ["formula", "html", "inline", "stylesheet"]
+__all__ = ["formula", "html", "inline", "sections", "stylesheet"]
 
 Resolve = Callable[[str], str]
 
@@ -49,6 +49,30 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
 def inline(text: str) -> Markup:
     """Return one phrase of Markdown as HTML without blocks: code, emphasis and links."""
     return Markup(reader().renderInline(visible(text)))
+
+
+def sections(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the sections of a page: heading, its id as in `html`, and words; first what precedes all headings.
+
+    The title of the page begins no section.
+    """
+    tokens = _parser().parse(visible(text))
+    _finish_headings(tokens, True)
+    heading, anchor = "", ""
+    words: list[str] = []
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag != "h1":
+            yield heading, anchor, " ".join(words)
+            heading, anchor, words = _words(tokens[number + 1]), str(token.attrGet("id")), []
+        elif token.type in ("inline", "fence", "code_block") and tokens[number - 1].type != "heading_open":
+            words.append(_words(token))
+    yield heading, anchor, " ".join(words)
+
+
+def _words(token: Token) -> str:
+    """Return the text of a block without marks, links' targets and line breaks."""
+    parts = token.children if token.type == "inline" else [token]
+    return " ".join("".join(each.content or " " for each in parts or [] if each.nesting == 0).split())
 
 
 @lru_cache(maxsize=1)

@@ -11,8 +11,8 @@ const SAME_TYPE = {
   bf16: "bfloat16", fp16: "float16", half: "float16", fp32: "float", float32: "float", fp64: "double",
   float64: "double", boolean: "bool", str: "string", sequence: "seq", sparse_tensor: "sparse",
 };
-const STOP = new Set(("a an and are as at be by can do does for from how i in into is it its me of on onto or " +
-  "over that the their this to use using what which with").split(" "));
+const STOP = new Set(("a an and are as at be by can do does for from how i in into is it its me of on onto op " +
+  "operator operators ops or over that the their this to use using what which with").split(" "));
 
 const TERMS = new Map();
 
@@ -22,7 +22,8 @@ function terms(text) {
   for (const word of text.match(/[\p{L}\p{N}]+/gu) || []) {
     if (!TERMS.has(word)) {
       const parts = word.match(/\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?\p{Ll}+|\p{N}+|\p{L}+/gu) || [];
-      TERMS.set(word, [word, ...(parts.length > 1 ? parts.filter(part => part.length > 1) : [])].map(term).filter(Boolean));
+      const longer = parts.filter(part => part.length > 1 && part !== word);
+      TERMS.set(word, [word, ...longer].map(term).filter(Boolean));
     }
     found.push(...TERMS.get(word));
   }
@@ -72,7 +73,7 @@ function prepare(index, MiniSearch) {
       fuzzy: each => (each.length > 3 && !/\p{N}/u.test(each) && !vocabulary.has(each) ? 0.25 : false),
       weights: { fuzzy: 0.3, prefix: 0.4 },
       bm25: { k: 1.2, b: 0.4, d: 0.5 },
-      boostDocument: id => (entries[id].deprecated ? 0.5 : entries[id].kind === "operator" ? 1 : 0.6),
+      boostDocument: id => weight(entries[id]),
     },
   });
   text.addAll(entries.map((entry, id) => ({
@@ -80,7 +81,12 @@ function prepare(index, MiniSearch) {
     text: entry.text,
   })));
   const vocabulary = new Set([...TERMS.values()].flat());
-  return { index, entries, text, vocabulary, facets: facets(index, entries) };
+  return { index, entries, text, vocabulary, facets: facets(index) };
+}
+
+/** Return how much the words of an entry count: most what most models use. */
+function weight({ kind, domain, deprecated }) {
+  return deprecated ? 0.5 : kind !== "operator" ? 0.6 : domain === "ai.onnx" ? 1 : 0.8;
 }
 
 /** Return the version from which on an operator is deprecated; 0 where the newest one is not. */
@@ -94,7 +100,7 @@ function pageAliases(title, kind) {
   const last = title.split(" ").pop();
   const aliases = [compact(title)];
   if (kind === "error") aliases.unshift(compact(title.split(":")[0]));
-  if (kind === "opset" || kind === "release" || kind === "type" || kind === "family") aliases.push(compact(kind + last));
+  if (["opset", "release", "type", "family"].includes(kind)) aliases.push(compact(kind + last));
   if (kind === "release") aliases.push(compact(last));
   if (kind === "api") aliases.push(compact(title.split(".").pop()));
   return aliases;
@@ -103,36 +109,30 @@ function pageAliases(title, kind) {
 // ---- Facets --------------------------------------------------------------------------------------------------------
 
 /** Return every facet: what it means, the values that there are, and whether a version of an operator has a value. */
-function facets(index, entries) {
-  const names = new Map([["types", new Set()], ["attributes", new Set()], ["inputs", new Set()], ["outputs", new Set()]]);
-  for (const row of index.operators) {
-    for (const version of row[8]) {
-      [...names.values()].forEach((set, column) => index.lists[version[column + 2]].forEach(each => set.add(each)));
-    }
-  }
+function facets(index) {
+  const rows = index.operators.flatMap(operator => operator[8]);
+  const listed = column => [...new Set(rows.map(row => row[column]))].flatMap(position => index.lists[position]);
   const having = column => (entry, version, value) => version[column].has(value);
-  const operators = entries.filter(entry => entry.kind === "operator");
-  const numbers = most => Array.from({ length: most }, (_, position) => String(position + 1));
-  const sinces = new Set(operators.flatMap(entry => entry.versions.map(version => version.since)));
+  const newest = Math.max(0, ...index.domains.map(each => each[1]));
   const domains = index.domains.map(([name]) => name);
   const all = {
-    type: { means: "an element type", values: names.get("types"), has: having("types") },
-    attr: { means: "an attribute", values: names.get("attributes"), has: having("attributes") },
-    in: { means: "the opset in which it holds", values: numbers(Math.max(0, ...index.domains.map(each => each[1]))),
-      has: (entry, version, value) => version.since <= value && value <= version.until },
-    since: { means: "its first opset", values: [...sinces].sort((a, b) => a - b).map(String),
+    type: { means: "an element type of an input or output", values: listed(2), has: having("types") },
+    attr: { means: "an attribute", values: listed(3), has: having("attributes") },
+    in: { means: "an opset: versions in force there are found", values: Array.from({ length: newest }, (_, n) => n + 1),
+      has: (entry, version, value) => version.since <= Number(value) && Number(value) <= version.until },
+    since: { means: "the opset that introduced a version", values: rows.map(row => row[0]),
       has: (entry, version, value) => version.since === Number(value) },
-    family: { means: "a family of operators", values: new Set(index.families),
+    family: { means: "a family of operators", values: index.families,
       has: (entry, version, value) => fold(entry.family) === value },
-    domain: { means: "a domain", values: new Set(domains.flatMap(name => [name, ...shortNames(name)])),
+    domain: { means: "a domain", values: domains.flatMap(name => [name, ...shortNames(name)]),
       has: (entry, version, value) => hasName(entry.domain, value) },
-    input: { means: "an input", values: names.get("inputs"), has: having("inputs") },
-    output: { means: "an output", values: names.get("outputs"), has: having("outputs") },
+    input: { means: "an input", values: listed(4), has: having("inputs") },
+    output: { means: "an output", values: listed(5), has: having("outputs") },
     is: { means: "deprecated, or a function of other operators", values: ["deprecated", "function"],
       has: (entry, version, value) => (version.flags & (value === "function" ? FUNCTION : DEPRECATED)) > 0 },
   };
   return new Map(Object.entries(all).map(([name, facet]) => {
-    const values = Array.isArray(facet.values) ? facet.values : [...facet.values].sort(byName);
+    const values = [...new Set(facet.values)].sort(byName).map(String);
     return [name, { ...facet, values, known: new Set(values.map(fold)) }];
   }));
 }
@@ -158,7 +158,7 @@ function parse(query, known) {
     } else {
       const plain = plainValue(fold(name), fold(value));
       if (facet.known.has(plain)) wanted.push({ name: fold(name), facet, not: not === "-", value: plain });
-      else messages.push(`No operator has ${fold(name)}:${cut(value)}${near(value, facet.values)}`);
+      else messages.push(`There is no ${fold(name)}:${cut(value)}${near(value, facet.values)}`);
     }
   }
   return { wanted, free: free.join(" "), messages };
@@ -193,8 +193,9 @@ function distance(a, b) {
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
+      const exchanged = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+      if (exchanged) row[j] = Math.min(row[j], before[j - 2] + 1);
     }
     [before, last] = [last, row];
   }
@@ -226,7 +227,7 @@ function nameScore(entry, typed) {
   return best;
 }
 
-/** Return how well a call of a framework fits: `np.where` is the call, or the last part of it is the operator's name. */
+/** Return how well a call of a framework fits: the whole of it, its last part, or that as the operator's name. */
 function callScore(entry, call) {
   const last = call.slice(call.lastIndexOf(".") + 1);
   if (entry.calls.includes(call)) return 700;
@@ -236,27 +237,33 @@ function callScore(entry, call) {
 
 /** Return the distance of a word to another one, or to the beginning of it that is as long. */
 function slip(typed, alias) {
-  if (alias.length < typed.length - 2 || /\p{N}/u.test(typed)) return 9;
-  return Math.min(...[-1, 0, 1].map(more => distance(typed, alias.slice(0, typed.length + more))), distance(typed, alias));
+  if (alias.length < typed.length - 2 || typed.length > 40 || /\p{N}/u.test(typed)) return 9;
+  const beginnings = [-1, 0, 1].map(more => alias.slice(0, typed.length + more));
+  return Math.min(...[...beginnings, alias.slice(0, 60)].map(each => distance(typed, each)));
 }
 
 /** Return how entries rank by names and phrases: what was typed as one name or call, its words, and all as a phrase. */
 function nameRank(free) {
-  const typed = compact(free), several = phrase(free), singles = several.trim().split(" ");
-  const call = /^[\w.]*\w\.\w+$/.test(free) ? fold(free).replace(/^np\./, "numpy.").replace(/^tensorflow\./, "tf.") : "";
+  const several = phrase(free), all = several.trim().split(" "), telling = all.filter(word => !STOP.has(word));
+  const singles = telling.length ? telling : all;
+  const names = [...new Set([compact(free), singles.join("")])].filter(Boolean);
+  const isCall = /^[\w.]*\w\.\w+$/.test(free);
+  const call = isCall ? fold(free).replace(/^np\./, "numpy.").replace(/^tensorflow\./, "tf.") : "";
   return entry => {
-    if (!typed) return 0;
-    let score = nameScore(entry, typed);
-    if (call) score = Math.max(score, callScore(entry, call));
-    if (singles.every(word => entry.parts.some(part => part.startsWith(word)))) score += 150;
-    else if (singles.includes(entry.aliases[0])) score += 60;
+    if (!names.length) return 0;
+    let score = Math.max(...names.map(name => nameScore(entry, name)), call ? callScore(entry, call) : 0);
+    if (singles.every(word => entry.parts.some(part => part.startsWith(word)))) {
+      score += entry.kind === "operator" ? 150 : 30;
+    } else if (singles.includes(entry.aliases[0])) {
+      score += 60;
+    }
     const said = entry.phrases.find(each => each[1].includes(several));
-    return score + (said ? said[0] : 0);
+    return score + (said ? said[0] + (said[1].startsWith(several) ? 20 : 0) : 0);
   };
 }
 
 /** Return entries' scores, and the indexed words that were found, by position: more for those with all words. */
-function textScores(engine, query) {
+function textScores(query) {
   const sought = new Set(terms(query)).size;
   const found = engine.text.search(query).map(each => ({ ...each, share: new Set(each.queryTerms).size / sought }));
   const most = Math.max(...found.map(each => each.score)), fullest = Math.max(...found.map(each => each.share));
@@ -270,16 +277,16 @@ let engine = null;
 /**
  * Return what a query finds: `{items, total, messages, completions}`, the best first and at most `most`.
  *
- * An item is {kind, name, domain, href, versions, deprecated, pieces}: versions for which the facets hold, newest first,
- * the version from which on it is deprecated or 0, and a line of text in pieces, [text, whether it is marked].
+ * An item is {kind, name, domain, href, versions, deprecated, pieces}: versions for which the facets hold, newest
+ * first, the version from which on it is deprecated or 0, and a line of text in pieces, [text, whether it is marked].
  */
 function opsetSearch(query, most = 50) {
   engine = engine || prepare(globalThis.OPSET_INDEX, globalThis.MiniSearch);
   const { wanted, free, messages } = parse(query.slice(0, 300), engine.facets);
-  const completions = complete(query.slice(0, 300));
+  const completions = complete(query.slice(0, 300), free);
   if (messages.length || !(wanted.length || free)) return { items: [], total: 0, messages, completions };
   const name = nameRank(free.replace(/\(.*/su, ""));
-  const scores = free ? textScores(engine, free) : new Map();
+  const scores = free ? textScores(free) : new Map();
   const found = [];
   engine.entries.forEach((entry, id) => {
     const versions = matching(entry, wanted);
@@ -292,27 +299,27 @@ function opsetSearch(query, most = 50) {
     KINDS.indexOf(a.entry.kind) - KINDS.indexOf(b.entry.kind) || byName(a.entry.name, b.entry.name) ||
     byName(a.entry.domain, b.entry.domain));
   if (!found.length) messages.push(...whyNothing(wanted, free));
-  return { items: found.slice(0, most).map(each => item(each, wanted.length > 0)), total: found.length, messages, completions };
+  const items = found.slice(0, most).map(each => item(each, wanted.length > 0));
+  return { items, total: found.length, messages, completions };
 }
 
 /** Return what to say where nothing was found: an opset that no chosen domain has is the reason most often. */
 function whyNothing(wanted, free) {
   const opsets = wanted.filter(each => each.name === "in" && !each.not).map(each => Number(each.value));
   const domains = wanted.filter(each => each.name === "domain");
-  const chosen = engine.index.domains.filter(([name]) => domains.every(({ value, not }) => hasName(name, value) !== not));
+  const isChosen = ([name]) => domains.every(({ value, not }) => hasName(name, value) !== not);
+  const chosen = engine.index.domains.filter(isChosen);
   const ends = chosen.filter(([, newest]) => newest < Math.max(0, ...opsets));
   if (ends.length && ends.length === chosen.length) {
-    return [`Nothing matches. ${ends.map(([name, newest]) => `${name} ends at opset ${newest}`).join(", ")}.`];
+    return [`Nothing matches: ${ends.map(([name, newest]) => `${name} ends at opset ${newest}`).join(", ")}.`];
   }
   return [free && wanted.length ? "Nothing matches both the facets and the words." : "Nothing matches."];
 }
 
 function item({ entry, versions, hits }, chosen) {
-  const { kind, name, domain, deprecated } = entry;
-  return {
-    kind, name, domain, deprecated, versions: versions.length ? versions : entry.versions.map(each => each.since).reverse(),
-    href: chosen ? `${entry.href}#v${versions[0]}` : entry.href, pieces: marked(excerpt(entry, hits), hits),
-  };
+  const { kind, name, domain, deprecated, href } = entry;
+  const pieces = marked(excerpt(entry, hits), hits);
+  return { kind, name, domain, deprecated, versions, href: chosen ? `${href}#v${versions[0]}` : href, pieces };
 }
 
 /** Return the line to show: the summary where it has a word that was found, else the sentence with most of them. */
@@ -341,13 +348,19 @@ function marked(text, hits) {
   return pieces;
 }
 
-/** Return whole queries in which the word at the end is completed: a facet's name, or one of its values. */
-function complete(query) {
+/**
+ * Return whole queries in which the word at the end is completed: a value of a facet, or a facet's name where it is the
+ * only word, since it may be any.
+ */
+function complete(query, free) {
   const [, start, last] = /^(.*?)(\S*)$/su.exec(query);
   const match = /^(-?)(\p{L}*)(:?)(.*)$/u.exec(last);
   if (!last || !match) return [];
   const [, not, name, colon, value] = match, begins = text => each => fold(each).startsWith(fold(text));
-  if (!colon) return value ? [] : [...engine.facets.keys()].filter(begins(name)).map(each => `${start}${not}${each}:`);
+  if (!colon) {
+    const names = value || free !== last ? [] : [...engine.facets.keys()];
+    return names.filter(begins(name)).map(each => `${start}${not}${each}:`);
+  }
   const facet = engine.facets.get(fold(name));
   if (!facet || facet.known.has(plainValue(fold(name), fold(value)))) return [];
   return facet.values.filter(begins(value)).slice(0, 12).map(each => `${start}${not}${fold(name)}:${each} `);
@@ -364,9 +377,10 @@ function attach(form) {
   const box = form.querySelector("input");
   const status = element("p", "search-status unseen", "", { role: "status" });
   const message = element("p", "search-message");
-  const list = element("div", "search-list", "", { role: "listbox", id: "search-list", "aria-label": "Search results" });
-  const hint = element("p", "search-hint", "Facets: type:bfloat16 attr:axis in:17 since:13 family:pool domain:ml " +
-    "input:X output:Y is:deprecated; all have to hold, and -type:bfloat16 has not to.");
+  const labels = { role: "listbox", id: "search-list", "aria-label": "Search results" };
+  const list = element("div", "search-list", "", labels);
+  const hint = element("p", "search-hint", "Words, and facets that all have to hold: type:bfloat16 attr:axis in:17 " +
+    "since:13 family:pool domain:ml input:X output:Y is:deprecated. A minus before a facet excludes: -type:double.");
   const panel = element("div", "search-panel");
   panel.append(message, list, hint);
   panel.hidden = list.hidden = true;
@@ -391,17 +405,17 @@ function attach(form) {
   }
 
   function update() {
-    const query = box.value;
+    const query = box.value, missing = ["The search index cannot be loaded: assets/index.js."];
     load().then(
       () => { if (query === box.value) show(opsetSearch(query), query); },
-      () => { show({ items: [], total: 0, messages: ["The search index is missing: assets/index.js."], completions: [] }, query); },
+      () => show({ items: [], total: 0, messages: missing, completions: [] }, query),
     );
   }
 
   function show({ items, total, messages, completions }, query) {
     options = [...completions.map(completion), ...items.map(result)];
     options.forEach((option, position) => { option.id = `search-${position}`; });
-    first = items.length ? completions.length : completions.length - 1;
+    first = items.length ? completions.length : Math.min(0, completions.length - 1);
     list.replaceChildren(...options);
     list.hidden = !options.length;
     const more = total > items.length ? `The first ${items.length} of ${total}.` : "";
@@ -415,7 +429,7 @@ function attach(form) {
   function result({ name, domain, kind, href, versions, deprecated, pieces }) {
     const option = element("a", "search-option", "", { role: "option", tabindex: "-1", href: root + href });
     const line = element("span", "search-line");
-    const which = versions.length > 1 ? ` · versions ${versions.join(", ")}` : versions.length ? ` · version ${versions[0]}` : "";
+    const which = versions.length ? ` · version${versions.length > 1 ? "s" : ""} ${versions.join(", ")}` : "";
     line.append(element("b", "search-name", name), " ", element("span", "search-meta", (domain || kind) + which));
     if (deprecated) line.append(" ", element("span", "search-badge", `deprecated since ${deprecated}`));
     const summary = element("span", "search-summary");
