@@ -115,7 +115,7 @@ def _tiled(op: Builder, x: str, shape: Shape, result: Shape) -> str:
         return x
     repeats = [new if old == 1 else 1 for old, new in zip(shape, result, strict=True)]
     if not all(isinstance(repeat, int) for repeat in repeats):
-        raise Refusal("C207", "an operand has to be repeated, and how often is not known", "fix the dynamic dimensions")
+        raise Refusal("C207", "an operand has to be repeated, and how often is not known", FIX_SIZES)
     return op.Tile(x, op.const(repeats))
 
 

@@ -55,7 +55,7 @@ def command(
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
     beside the input as <name>-opset<version>.onnx unless -o or --in-place says otherwise. A model that cannot be
-    converted without losing meaning is refused with every node that stands in the way, and nothing is written.
+    converted without losing meaning is refused: every node that prevents it is listed, and nothing is written.
     """
     target = target_of(
         parse_versions(to) if to else None, release=release, runtime=runtime, ir_version=ir_version,

@@ -31,9 +31,9 @@ def command(
 ) -> int:
     """Show what changed in an operator, or in an operator set, from version A to version B.
 
-    Each transition of an operator stands with its difference, what it changed in meaning, and who moves a node across
-    it, up and down: nothing to do, a derived adapter, a written one, or why it is impossible. Without OPERATOR, the
-    operators that are new, gone or changed, in ai.onnx or --domain: `diff 17 21`.
+    Of each transition between, the difference of the signatures, the change of meaning, and what converts a node, up
+    and down: nothing to do, a derived adapter, a written one, or why it is impossible. Without OPERATOR, the operators
+    that are new, removed or changed, in ai.onnx or --domain: `diff 17 21`.
     """
     registry = registry_for(folders)
     if after is None:

@@ -32,7 +32,7 @@ def command(
 ) -> int:
     """List operators, domains, releases of ONNX or runtimes.
 
-    Operators stand with all their versions, or with the one that holds as of --opset.
+    An operator has all its versions beside it, or with --opset the one that holds there.
     """
     filters = {"--domain": domain, "--opset": version, "--family": family}
     if given := [name for name, value in filters.items() if value is not None and things != "operators"]:

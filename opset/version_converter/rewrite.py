@@ -22,7 +22,7 @@ FEW = 8
 """Elements of an attribute or a shape that cost nothing beside the transition."""
 CONSTANT_OF_LISTS = 12
 """The version of Constant that first holds the value of a list attribute, which may be the function's."""
-FIX_SIZES = "fix the model's dynamic dimensions: opset infer --dim NAME=N -o FILE"
+FIX_SIZES = "set the sizes that are open: --dim NAME=N"
 """What helps where a size that is not known decides."""
 Result = str | Sequence[str] | None
 """What an adapter returns: the value of the output, or those of all outputs; None keeps the node as the derived part
@@ -215,8 +215,7 @@ class Node:
             raise Refusal(
                 "C205",
                 f"the input '{name}' ('{printable(self.input(index))}') is computed at run time",
-                "make it an initializer; if it follows from dynamic dimensions, fix these: "
-                "opset infer --dim NAME=N -o FILE",
+                f"make it an initializer; if it follows from sizes of inputs, {FIX_SIZES}",
             )
         return constant
 
