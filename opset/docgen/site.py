@@ -111,7 +111,7 @@ def _guides() -> Iterator[IndexPage]:
 def _guide(guide: Guide) -> IndexPage:
     body = guide.text.partition("\n")[2]
     return made(
-        Paths.guide(guide.name), "guide", guide.title, body=text.html(body, _resolved, page=True), text=guide.text,
+        Paths.guide(guide.name), "guide", guide.title, body=text.html(body, _resolved, page=True), text=body,
         trail=[link("Guides", "index.html")],
     )  # fmt: skip
 

@@ -56,7 +56,7 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
 
     The title of the page begins no section.
     """
-    tokens = _parser().parse(visible(text))
+    tokens = reader().parse(visible(text))
     _finish_headings(tokens, True)
     heading, anchor = "", ""
     words: list[str] = []
