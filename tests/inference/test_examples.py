@@ -1,5 +1,7 @@
 """Every example of every operator's YAML drives its rule: with its shapes, and with variables in their place."""
 
+from functools import partial
+
 import pytest
 
 from opset.inference.dimensions import variables
@@ -8,7 +10,7 @@ from opset.model.arrays import tensor_of
 from opset.reference.examples import model_of, type_proto, value_of
 from opset.schemas.model import ExampleValue
 from tests.conformance import inference
-from tests.examples import CASES
+from tests.examples import CASES, check_each
 
 # Operators whose outputs have sizes that only data decides, however small and constant it is; or not even a rank.
 DEPENDS_ON_DATA = set(
@@ -133,16 +135,19 @@ def compare(schema, example, constant, symbolic, complete):
             assert all(isinstance(size, int) or variables(size) <= sizes.keys() for size in type_.shape), str(type_)
 
 
-@pytest.mark.parametrize(("schema", "example"), CASES)
-def test_shapes_are_inferred(schema, example):
-    compare(schema, example, dense, symbolic=False, complete=True)
+@pytest.mark.parametrize(("schema", "examples"), CASES)
+def test_shapes_are_inferred(schema, examples):
+    check_each(partial(compare, constant=dense, symbolic=False, complete=True), schema, examples)
 
 
-@pytest.mark.parametrize(("schema", "example"), CASES)
-def test_shapes_with_variables_are_inferred(schema, example):
+@pytest.mark.parametrize(("schema", "examples"), CASES)
+def test_shapes_with_variables_are_inferred(schema, examples):
     def constant(value):
         scales = schema.name in SCALES and dense(value) and value_of(value).ndim < 2
         return scales or (dense(value) and value.type in ("tensor(int64)", "tensor(int32)", "tensor(bool)"))
 
-    compare(schema, example, constant, symbolic=True, complete=True)
-    compare(schema, example, lambda value: False, symbolic=True, complete=False)
+    def check(schema, example):
+        compare(schema, example, constant, symbolic=True, complete=True)
+        compare(schema, example, lambda value: False, symbolic=True, complete=False)
+
+    check_each(check, schema, examples)

@@ -6,11 +6,15 @@ import pytest
 from opset import ReferenceEvaluator, RunError
 from opset.reference.comparison import differences
 from opset.reference.examples import feeds_of, model_of, value_of
-from tests.examples import CASES
+from tests.examples import CASES, check_each
 
 
-@pytest.mark.parametrize(("schema", "example"), CASES)
-def test_an_example_holds(schema, example):
+@pytest.mark.parametrize(("schema", "examples"), CASES)
+def test_every_example_holds(schema, examples):
+    check_each(check, schema, examples)
+
+
+def check(schema, example):
     evaluator = ReferenceEvaluator(model_of(schema, example), seed=0, strict=True)
     feeds = feeds_of(example)
     for value in feeds.values():

@@ -14,8 +14,9 @@ from opset.model import proto as pb
 from opset.model.arrays import tensor_of
 from opset.model.syntax import parse_model
 from opset.reference.examples import model_of
+from opset.schemas.names import shown
 from tests.conformance.exported import SKETCHES, case_of
-from tests.examples import CASES
+from tests.examples import PAIRS
 
 __all__ = ["seed_model", "whole_models"]
 
@@ -214,7 +215,7 @@ def whole_models() -> tuple[tuple[str, bytes], ...]:
 def seed_model(rng: random.Random) -> tuple[str, Any]:
     """Return a sound model and its name: half of them an operator's example."""
     if rng.random() < 0.5:
-        found = rng.choice(CASES)
-        return str(found.id), model_of(*found.values)
+        schema, example = rng.choice(PAIRS)
+        return f"{shown(schema.domain)}-{schema.name}-{schema.since_version}-{example.name}", model_of(schema, example)
     name, data = rng.choice(whole_models())
     return name, pb.ModelProto.FromString(data)
