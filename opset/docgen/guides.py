@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[1]
 CARRIED = PACKAGE / "guides"
 _ENTRY = re.compile(r"^## (?P<group>.+)|^- \[[^\]]+\]\((?P<file>[^)]+)\): (?P<summary>.+(?:\n  .+)*)", re.MULTILINE)
 _LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<file>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
+_COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
@@ -37,7 +38,7 @@ def guides() -> tuple[Guide, ...]:
 
     found = []
     for name, path, group, summary in entries:
-        text = _links(path.read_text(encoding="utf-8"), link)
+        text = _COMMENT.sub("", _links(path.read_text(encoding="utf-8"), link))
         found.append(Guide(name, text.partition("\n")[0].removeprefix("# "), text, group, summary))
     return tuple(found)
 

@@ -41,8 +41,7 @@ operator's YAML and all node cases of the standard that are converted to that op
 of the largest value around (marked ~), as the last digits are then those of rounding alone.
 
 An empty cell is an opset that has the operator, "refused" one to which no case of the type is converted (see
-[What is refused](refused.md)). The page is written by `python -m tests.conformance.lowerings --write`, which fails
-where a difference is above {most} ulp.
+[What is refused](refused.md)). A difference above {most} ulp is an error of ours.
 
 ## To a few ulp
 

@@ -35,12 +35,12 @@ cases with shapes, axes and sizes as initializers, as exporters write them, wher
 |---|---|---|---|---|---|
 {totals}
 
-The tables below have what is refused of the cases as they are, on the way to older opsets, by operator and reason. A
-conversion may have several reasons. The page is written by `python -m tests.conformance.refused`.
+The tables below list what is refused of the cases as they are, on the way to older opsets, by operator and reason. A
+conversion may have several reasons.
 
 ## Element types
 
-Models with an element type that came after the target. Another type in its place would round or wrap differently.
+Models with an element type that the target lacks. Another type in its place would round or wrap differently.
 
 | element type | came with | targets | cases | conversions | operators |
 |---|---|---|---|---|---|

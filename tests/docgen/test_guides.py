@@ -72,6 +72,12 @@ def test_nothing_in_the_package_points_to_a_file_that_a_wheel_lacks():
     assert {name: found for name, found in named.items() if found} == {}
 
 
+@pytest.mark.parametrize("guide", guides(), ids=lambda guide: guide.name)
+def test_guides_for_users_name_no_tests_and_hold_no_comments(guide):
+    assert guide.name == "contributing" or re.findall(r"\b(?:tests|benchmarks)[/.]\w+", guide.text) == []
+    assert "<!--" not in guide.text
+
+
 def test_guides_that_the_package_names_exist():
     named = {
         (path.name, name)
