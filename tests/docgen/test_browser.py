@@ -76,17 +76,17 @@ def test_search_by_keyboard_alone(opened):
 
 def test_facets_are_exact_and_lead_to_the_version(opened):
     page = opened("index.html")
-    page.fill("#search", "type:bfloat16 in:13 family:activation")
+    page.fill("#Search", "type:bfloat16 in:13 family:activation")
     found = options_of(page)
     assert any(each.startswith("Softmax") for each in found) and not any(each.startswith("Conv") for each in found)
-    page.fill("#search", "since:13 attr:axis softmax")
+    page.fill("#Search", "since:13 attr:axis softmax")
     options_of(page)
     page.wait_for_function("document.querySelector('.search-option').href?.includes('Softmax.html#v13')")
 
 
 def test_escape_closes_the_list(opened):
     page = opened("releases.html")
-    page.fill("#search", "conv")
+    page.fill("#Search", "conv")
     options_of(page)
     page.keyboard.press("Escape")
     assert page.locator(".search-panel").is_hidden()

@@ -48,6 +48,15 @@ def test_every_link_leads_to_a_page_and_an_anchor(site):
     assert broken == []
 
 
+def test_what_the_search_finds_is_there(site):
+    index = json.loads(site["assets/index.js"].decode().partition("=")[2].rstrip(";\n"))
+    hrefs = [each[3] for each in index["operators"]] + [each[1] for each in index["pages"]]
+    for href in hrefs:
+        path, _, anchor = href.partition("#")
+        assert path in site and (not anchor or f'id="{anchor}"'.encode() in site[path]), href
+    assert {path for path in html_pages(site) if path.startswith("ai.onnx")} <= {*hrefs}
+
+
 def test_no_anchor_is_duplicate(site):
     for path in html_pages(site):
         found = ID.findall(site[path])

@@ -377,7 +377,7 @@ function attach(form) {
   const box = form.querySelector("input");
   const status = element("p", "search-status unseen", "", { role: "status" });
   const message = element("p", "search-message");
-  const labels = { role: "listbox", id: "search-list", "aria-label": "Search results" };
+  const labels = { role: "listbox", id: "Search-list", "aria-label": "Search results" };
   const list = element("div", "search-list", "", labels);
   const hint = element("p", "search-hint", "Words, and facets that all have to hold: type:bfloat16 attr:axis in:17 " +
     "since:13 family:pool domain:ml input:X output:Y is:deprecated. A minus before a facet excludes: -type:double.");
@@ -386,7 +386,7 @@ function attach(form) {
   panel.hidden = list.hidden = true;
   form.append(status, panel);
   for (const [name, value] of Object.entries({
-    role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "search-list",
+    role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "Search-list",
   })) box.setAttribute(name, value);
   form.hidden = false;
 
@@ -414,7 +414,7 @@ function attach(form) {
 
   function show({ items, total, messages, completions }, query) {
     options = [...completions.map(completion), ...items.map(result)];
-    options.forEach((option, position) => { option.id = `search-${position}`; });
+    options.forEach((option, position) => { option.id = `Search-${position}`; });
     first = items.length ? completions.length : Math.min(0, completions.length - 1);
     list.replaceChildren(...options);
     list.hidden = !options.length;
