@@ -124,8 +124,8 @@ FORMS = {
     },
     "docs": {
         "SCHEMAS": {
-            "": ["-o", "OUT", "--format=markdown", "--domain", "com.acme", "--schemas", "FOLDER/schemas"],
-            "document": ["-o", "OUT", "--format=json", "--domain", "com.acme", "--schemas", "FOLDER/schemas"],
+            "": ["-o", "OUT", "--domain", "com.acme", "--schemas", "FOLDER/schemas"],
+            "markdown": ["-o", "OUT", "--format=markdown", "--domain", "com.acme", "--schemas", "FOLDER/schemas"],
         },
         "CONFIGURATIONS": {"": ["-o", "OUT", "--format=json", "--domain", "ai.onnx.preview"]},
         "ARGUMENTS": {
