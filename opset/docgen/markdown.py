@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from opset import __version__
 from opset.docgen import Progress
+from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, counts, coverage
 from opset.docgen.facts import (
     brief_type,
     changes,
@@ -70,6 +71,7 @@ def pages(
                 progress(done, total)
         yield each.file, _text(lines)
         yield each.changelog, _text(_changelog(registry, each))
+    yield COVERAGE, _text(_coverage(registry, found))
 
 
 def _files(domains: Sequence[str]) -> dict[str, str]:
@@ -102,12 +104,13 @@ def _anchors(headings: Iterable[str]) -> dict[str, str]:
 def _index(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
     lines = [
         "# Operators", "", f"Made by `opset docs` {__version__} from the declarations of the operators.", "",
-        "| domain | newest version | operators | what changed |", "| --- | --- | --- | --- |",
+        *_table_head("domain", "newest version", "operators", "what changed"),
     ]  # fmt: skip
     for each in domains:
         count, newest = len(registry.operators(each.name)), registry.domains[each.name]
         name = f"[{escape(shown(each.name))}]({each.file})"
-        lines.append(f"| {name} | {newest} | {count} | [changelog]({each.changelog}) |")
+        lines.append(_row(name, str(newest), str(count), f"[changelog]({each.changelog})"))
+    lines += ["", f"What there is to evaluate, infer and convert each version: [coverage]({COVERAGE})."]
     lines += ["", "## Type sets", "", "Types are written as named sets where one fits:", ""]
     lines += [f"- {code(name)}: {_types(types)}" for name, types in registry.type_sets.items()]
     return lines
@@ -286,3 +289,44 @@ def _changelog(registry: Registry, domain: _Domain) -> list[str]:
         for kind in ("Changed", "Withdrawn"):
             lines += _section(kind, kinds[kind])
     return lines[:-1]
+
+
+_COLUMNS = {
+    "kernel": "evaluates the operator",
+    "inference": "infers the types and shapes of outputs: by the rule that its declaration names, or by a function",
+    "up": "takes a node of the version before to this one",
+    "down": "takes a node of this version to the one before",
+    "lowering": "expresses the operator by others where it does not exist: a written lowering, or the function body",
+}
+
+
+def _coverage(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
+    """Return what there is to evaluate, infer and convert each version of the operators."""
+    found = [(each, [*coverage(registry, each.name)]) for each in domains]
+    lines = ["# Coverage", "", "For each version of an operator, what there is that", ""]
+    lines += [f"- {column}: {says}" for column, says in _COLUMNS.items()]
+    lines += ["", "It is empty where nothing can be, and `none` where nothing is there. How many versions have it:", ""]
+    lines += _table_head("domain", "versions", *_COLUMNS)
+    for domain, rows in found:
+        numbers = (counts(rows, column) for column in _COLUMNS)
+        lines.append(_row(escape(shown(domain.name)), str(len(rows)), *(_of(*each) for each in numbers)))
+    for domain, rows in found:
+        lines += ["", f"## {escape(shown(domain.name))}", "", *_table_head("operator", "version", *_COLUMNS)]
+        for row in rows:
+            rule = row.inference if row.inference in (NONE, UNKNOWN, FUNCTION) else code(row.inference)
+            works = (escape(each) for each in (row.up, row.down, row.lowering))
+            cells = (row.kernel, rule.replace("|", "\\|"), *works)
+            lines.append(_row(domain.link(row.operator), str(row.since), *cells))
+    return lines
+
+
+def _of(some: int, most: int) -> str:
+    return "" if not most else str(some) if some == most else f"{some} of {most}"
+
+
+def _table_head(*columns: str) -> list[str]:
+    return [_row(*columns), "| --- " * len(columns) + "|"]
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,89 @@
+"""What this package can do with each version of an operator: evaluate, infer and convert it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from opset.docgen.facts import DERIVED, IMPOSSIBLE, NOTHING, WRITTEN
+from opset.inference.registration import RuleLookup
+from opset.opsets.hooks import Lookup
+from opset.opsets.registry import Registry
+from opset.reference.registration import LAYER as KERNELS
+from opset.schemas.model import OpSchema
+from opset.version_converter.bodies import lower_by_body
+from opset.version_converter.rewrite import Refusal
+from opset.version_converter.routes import Routes, Step, routes_of
+
+NONE, UNKNOWN, FUNCTION, BODY = "none", "unknown", "function", "body"
+"""UNKNOWN is what a file that nobody trusts may have; FUNCTION a written one; BODY the function body."""
+
+
+class Coverage(NamedTuple):
+    """What there is for one version of an operator; "" where nothing can be.
+
+    `kernel` is WRITTEN, `inference` a rule or FUNCTION, `up` what takes nodes of the version before to this one, `down`
+    the reverse: NOTHING (to do), DERIVED, WRITTEN or "impossible: reason". `lowering`, of a first version, is WRITTEN
+    or BODY: what expresses the operator where it does not exist. Each may also be NONE or UNKNOWN.
+    """
+
+    operator: str
+    since: int
+    withdrawn: bool
+    kernel: str
+    inference: str
+    up: str
+    down: str
+    lowering: str
+    bodies: int
+
+
+def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
+    """Yield what there is for the operators of a domain by name, for each its versions, the newest first.
+
+    Raises what loading the Python files beside users' YAML raises.
+    """
+    kernels, rules, routes = Lookup(KERNELS, registry), RuleLookup(registry), routes_of(registry)
+    no_kernel, no_rule = (UNKNOWN if each.left_out(domain) else NONE for each in (kernels, rules))
+    for operator in registry.operators(domain):
+        versions = registry.versions(operator, domain)
+        for number in reversed(range(len(versions))):
+            schema = versions[number]
+            since = schema.since_version
+            before = versions[number - 1].since_version if number else 0
+            has_kernel = kernels.find("kernel", domain, operator, since, schema.family) is not None
+            has_rule = rules.find(schema) is not None
+            yield Coverage(
+                operator, since, schema.deprecated,
+                WRITTEN if has_kernel else "" if schema.deprecated else no_kernel,
+                schema.shape or (FUNCTION if has_rule else "" if schema.deprecated else no_rule),
+                _work(routes.step(domain, operator, before, since)) if before else "",
+                _work(routes.step(domain, operator, since, since - 1)) if before else "",
+                _lowering(routes, schema) if not before and since > 1 else "",
+                len(schema.function),
+            )  # fmt: skip
+
+
+def _work(step: Step | Refusal | None) -> str:
+    """Return what a transition takes."""
+    if isinstance(step, Refusal):
+        return UNKNOWN
+    if step is None:
+        return NOTHING
+    if step.impossible:
+        return f"{IMPOSSIBLE}: {step.impossible}"
+    return WRITTEN if step.adapter is not None else DERIVED if step.touches else NOTHING
+
+
+def _lowering(routes: Routes, first: OpSchema) -> str:
+    since = first.since_version
+    step = routes.step(first.domain, first.name, since, since - 1)
+    if isinstance(step, Step):
+        return BODY if step.adapter is lower_by_body else WRITTEN
+    return UNKNOWN if step is not None and step.code == "C105" else NONE
+
+
+def counts(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
+    """Return of how many rows a column has something, and of how many it could."""
+    values = [value for row in rows if (value := getattr(row, column))]
+    return sum(value not in (NONE, UNKNOWN) and not value.startswith(IMPOSSIBLE) for value in values), len(values)

@@ -1,0 +1,60 @@
+"""What there is for each version of an operator, and the Markdown page of it."""
+
+import pytest
+
+from opset.docgen import documentation
+from opset.docgen.coverage import counts, coverage
+from opset.docgen.facts import changes
+from opset.errors import OpsetError
+from opset.opsets.registry import default_registry, registry_with
+from tests.docgen import domains
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return domains.write(tmp_path, "com.acme", domains.operator())
+
+
+def test_the_standard():
+    registry = default_registry()
+    rows = {(each.operator, each.since): each for each in coverage(registry, "ai.onnx.ml")}
+    assert len(rows) == 25 and all(each.kernel == "written" and each.inference for each in rows.values())
+    assert rows["TreeEnsemble", 5].lowering == "none" and rows["Scaler", 1].up == ""
+    for name in registry.operators("ai.onnx.ml"):
+        for each in changes(registry.versions(name, "ai.onnx.ml"), registry.type_sets):
+            row = rows[name, each["since"]]
+            works = each["up"], each["down"]
+            assert all(work == shown or ":" in work for work, shown in zip(works, (row.up, row.down), strict=True))
+
+
+def test_lowerings(monkeypatch):
+    registry = default_registry()
+    monkeypatch.setattr(registry, "operators", lambda _: ["Acosh", "Mish", "Sin", "Upsample", "Abs"])
+    rows = {(each.operator, each.since): each for each in coverage(registry, "")}
+    assert [rows[each].lowering for each in (("Acosh", 9), ("Mish", 18), ("Sin", 7))] == ["written", "body", "none"]
+    assert rows["Upsample", 10].withdrawn and rows["Abs", 13].inference == "same(X)"
+    assert counts(rows.values(), "lowering") == (2, 3)
+
+
+def test_a_domain_of_data_alone_and_with_hooks(folder):
+    (row, first) = coverage(registry_with([folder]), "com.acme")
+    assert (row.kernel, row.inference, row.lowering) == ("none", "none", "")
+    assert (row.up, row.down, row.bodies) == ("nothing to do", "derived", 1)
+    assert (first.since, first.up, first.down, first.bodies) == (1, "", "", 0)
+    hooks = folder / "com.acme"
+    (hooks / "kernels.py").write_text(
+        'from opset.extend import kernel\n@kernel("Scale", since=2, domain="com.acme")\ndef scale(x, b, **_): ...\n'
+    )
+    (row, first) = coverage(registry_with([folder]), "com.acme")
+    assert (row.kernel, first.kernel) == ("written", "none")
+    (row, first) = coverage(registry_with([], data=[folder]), "com.acme")
+    assert (row.kernel, first.kernel, row.inference) == ("unknown", "unknown", "none")
+    (hooks / "kernels.py").write_text("raise ValueError\n")
+    with pytest.raises(OpsetError):
+        list(coverage(registry_with([folder]), "com.acme"))
+
+
+def test_the_page(folder):
+    page = dict(documentation(registry_with([folder]), "markdown", ["com.acme"]))["coverage.md"].decode()
+    assert "| com.acme | 2 | 0 of 2 | 0 of 2 | 1 | 1 |  |\n" in page
+    assert "| [Scale](com.acme.md#scale) | 2 | none | none | nothing to do | derived |  |\n" in page
