@@ -2,7 +2,7 @@
 
 `Convertibility(registry).of(operator, domain)` returns
 
-    {"domain": "ai.onnx", "operator": "Softmax", "newest": 28,
+    {"domain": "ai.onnx", "operator": "Softmax", "newest": 28, "omitted": 0,
      "transitions": [
        {"id": "13-11", "direction": "down", "from": 13, "to": 11, "opset": 12, "kind": "adapt", "how": "written",
         "text": "Transpose the axis to the end: …",
@@ -18,6 +18,8 @@
 Versions are newest first, and so are ranges, which cover 1 to `newest`; `until` is the last opset of a version. `steps`
 are the transitions that may touch nodes, by id, in the order in which nodes cross them. A transition's `opset` is that
 which its result is written in, `to` is 0 where the operator does not exist on the other side (`id` is "20-lowered").
+Of an operator with more than 64 versions, the newest 64 are there, and targets from the oldest of these on; `omitted`
+is the number of others.
 
 `kind`, from least to most: of a transition, what may happen to a node on it, and of a range, the most of its steps:
 
@@ -47,7 +49,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opset.docgen.reflection import UNKNOWN, Reflection, reflect, summary
@@ -56,7 +58,7 @@ from opset.model.elements import ELEMENTS, NUMBERS
 from opset.opsets.registry import Registry
 from opset.schemas.bodies import body_nodes
 from opset.schemas.model import OPTIONAL, SINGLE, OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import normalised, shown
 from opset.schemas.signature import DATA_TYPE
 from opset.version_converter.bodies import lower_by_body
 from opset.version_converter.derive import ATTRIBUTE_ELEMENTS, Counterpart
@@ -85,7 +87,11 @@ Key = tuple[str, str]
 """Domain and name of an operator."""
 Reason = tuple[str, str]
 """Code of a refusal, and why."""
+Span = tuple[int, int]
+"""First and last opset of a range."""
 Data = dict[str, Any]
+MOST_VERSIONS, MOST_TARGETS = 64, 256
+"""Versions of an operator that a table has, and ranges of targets in which all operators of a domain are followed."""
 
 
 class Move(NamedTuple):
@@ -102,20 +108,21 @@ class Move(NamedTuple):
     """The version as which nodes go on; None where they are other operators, or refused."""
     types: int
     """The first opset that has all element types of the version: below, refusals name the type."""
+    inner: tuple[tuple[Key, int], ...] = ()
+    """The operators that it makes in the same domain, with their versions, 0 where these cannot be made."""
 
 
 class Outcome(NamedTuple):
     """What happens to a node on the way to a target."""
 
     kind: str
-    steps: tuple[str, ...] = ()
+    codes: frozenset[str] = frozenset()
     reason: str = ""
     """Why every node is refused; "" where some may not be."""
-    made: tuple[tuple[Key, int], ...] = ()
-    """The operators that the steps make, each with the opset that it is written in."""
-    codes: frozenset[str] = frozenset()
 
 
+Asked = tuple[Key, int, int]
+"""An operator, its version, and a target."""
 _KEPT = Outcome(KEEP)
 
 
@@ -126,126 +133,194 @@ class Convertibility:
         self._registry, self._routes = registry, routes_of(registry)
         self._names = frozenset(name for domain in registry.domains for name in registry.operators(domain))
         self._moves: dict[tuple[Key, int, bool], Move | None] = {}
-        self._outcomes: dict[tuple[Key, int, int], Outcome] = {}
-        self._created: dict[tuple[Key, int, int], Outcome] = {}
-        self._targets: dict[tuple[Key, int], dict[Reason, list[int]]] = {}
+        self._outcomes: dict[Asked, Outcome] = {}
+        self._further: dict[tuple[Key, int, int], dict[Reason, list[Span]]] = {}
+        self._sinces: dict[Key, list[int]] = {}
+        self._spans: dict[str, list[Span]] = {}
         self._ends: dict[tuple[Key, int], int] = {}
 
     def of(self, operator: str, domain: str = "") -> Data:
         """Return the convertibility of an operator that the registry has: see the module."""
-        schemas = self._registry.versions(operator, domain)
-        key, newest = (schemas[0].domain, operator), self._registry.domains[schemas[0].domain]
-        moves = [self._move(key, schema.since_version, up) for schema in schemas for up in (False, True)]
+        key = (normalised(domain), operator)
+        sinces = self._versions(key)
+        listed = sinces[-MOST_VERSIONS:]
+        moves = [self._move(key, since, up) for since in listed for up in (False, True)]
+        spans = self._spans_of(key, listed[0] if len(listed) < len(sinces) else 1)
         return {
             "domain": shown(key[0]),
             "operator": operator,
-            "newest": newest,
+            "newest": self._registry.domains[key[0]],
+            "omitted": len(sinces) - len(listed),
             "transitions": [move.data for move in moves if move is not None],
             "versions": [
-                {"since": since, "until": self._end(key, since), "ranges": self._ranges(key, since, newest)}
-                for since in reversed([schema.since_version for schema in schemas])
+                {"since": since, "until": self._end(key, since), "ranges": self._ranges(key, since, spans)}
+                for since in reversed(listed)
             ],
         }
 
-    def _ranges(self, key: Key, since: int, newest: int) -> list[Data]:
-        """Return what happens to nodes of one version, by ranges of targets."""
-        outcomes = [(target, self._outcome(key, since, target)) for target in range(newest, 0, -1)]
-        grouped = groupby(outcomes, lambda each: each[1][:3])
-        return [self._range(since, [*group]) for _, group in grouped]
+    def _ranges(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
+        """Return what happens to nodes of one version, by ranges of targets, the highest ones first."""
+        above, below = self._way(key, since, True), self._way(key, since, False)
+        rows: list[tuple[tuple[Any, ...], list[Span], list[Move]]] = []
+        for span in reversed(spans):
+            if span[0] > since:
+                crossed = [move for at, move in above if span[0] > self._end(key, at)]
+            else:
+                crossed = [move for at, move in below if span[0] < at]
+            moves = [move for move in crossed if move.data["kind"] != KEEP]
+            outcome = self._outcome((key, since, span[0]))
+            head = (outcome.kind, outcome.reason, [move.data["id"] for move in moves])
+            if not rows or rows[-1][0] != head:
+                rows.append((head, [], moves))
+            rows[-1][1].append(span)
+        return [self._range(key, since, reached, moves) for _, reached, moves in rows]
 
-    def _range(self, since: int, group: list[tuple[int, Outcome]]) -> Data:
-        """Return what happens to nodes of one version in a range of targets, the highest one first."""
-        first, last = group[-1][0], group[0][0]
-        outcome = group[0][1]
-        lowered: dict[Key, int] = {}
-        through: dict[tuple[str, str, Key], int] = {}
-        nearest = max if last < since else min
-        for name, opset in outcome.made:
-            for (code, why), found in self._further(name, opset).items():
-                if targets := found[bisect_left(found, first) : bisect_right(found, last)]:
-                    target = targets[-1] if last < since else targets[0]
-                    if code:
-                        known = through.setdefault((code, why, name), target)
-                        through[code, why, name] = nearest(known, target)
-                    else:
-                        lowered[name] = nearest(lowered.get(name, target), target)
-        return {
-            "targets": [first, last],
-            "kind": outcome.kind,
-            "text": _text(outcome),
-            "steps": [*outcome.steps],
-            "codes": sorted(frozenset[str]().union(*(each.codes for _, each in group))),
-            "operators": _listed({name for name, _ in outcome.made}),
-            "lowered": [_named(name) | _limit(lowered[name], since) for name in sorted(lowered, key=_order)],
-            "through": _through(through, since),
-        }
-
-    def _further(self, key: Key, opset: int) -> dict[Reason, list[int]]:
-        """Return the targets of an operator that is made at an opset: by the codes and reasons with which it may be
-        refused there, and by "" those that lack it.
-        """
-        if (key, opset) not in self._targets:
-            found: dict[Reason, list[int]] = {}
-            for target in range(1, self._registry.domains[key[0]] + 1):
-                inner = self._made(key, opset, target)
-                for code in (*inner.codes, *([""] if inner.kind == LOWER else [])):
-                    found.setdefault((code, inner.reason if code else ""), []).append(target)
-            self._targets[key, opset] = found
-        return self._targets[key, opset]
-
-    def _outcome(self, key: Key, since: int, target: int) -> Outcome:
-        """Return what happens to the nodes of an operator's version on the way to a target."""
-        found = self._outcomes.get((key, since, target))
-        if found is None:
-            found = self._outcomes[key, since, target] = self._find_outcome(key, since, target)
+    def _way(self, key: Key, since: int, up: bool) -> list[tuple[int, Move]]:
+        """Return the transitions that nodes of a version cross, with the version that each leads from."""
+        found = []
+        at: int | None = since
+        while at is not None and (move := self._move(key, at, up)) is not None:
+            found.append((at, move))
+            at = move.then
         return found
 
-    def _find_outcome(self, key: Key, since: int, target: int) -> Outcome:
-        if since <= target <= self._end(key, since) or (move := self._move(key, since, target > since)) is None:
+    def _range(self, key: Key, since: int, spans: list[Span], moves: list[Move]) -> Data:
+        """Return what happens to nodes of one version at neighbouring targets, the highest ones first."""
+        first, last = spans[-1][0], spans[0][1]
+        outcomes = [self._outcome((key, since, start)) for start, _ in spans]
+        made = {(*each, move.data["opset"]) for move in moves for each in move.inner if not outcomes[0].reason}
+        lowered: dict[Key, int] = {}
+        through: dict[tuple[str, str, Key], int] = {}
+        down = last < since
+        for name, version, opset in made:
+            for (code, why), found in self._of_made(name, version, opset).items():
+                reached = [span for span in found if first <= span[0] <= last]
+                if not reached:
+                    continue
+                limit = reached[-1][1] + 1 if down else reached[0][0]
+                if code:
+                    known = through.get((code, why, name), limit)
+                    through[code, why, name] = max(known, limit) if down else min(known, limit)
+                else:
+                    known = lowered.get(name, limit)
+                    lowered[name] = max(known, limit) if down else min(known, limit)
+        word = "below" if down else "from"
+        return {
+            "targets": [first, last],
+            "kind": outcomes[0].kind,
+            "text": _text(outcomes[0], moves),
+            "steps": [move.data["id"] for move in moves],
+            "codes": sorted(frozenset[str]().union(*(each.codes for each in outcomes))),
+            "operators": _listed({name for move in moves for name in move.made}),
+            "lowered": [_named(name) | {word: lowered[name]} for name in sorted(lowered, key=_order)],
+            "through": _through(through, word),
+        }
+
+    def _of_made(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
+        """Return the targets of a version that is made at an opset: by the codes and reasons with which it may be
+        refused there, and by "" those that lack the operator.
+        """
+        known = (key, since, 0 if since else opset)
+        if known not in self._further:
+            found: dict[Reason, list[Span]] = {}
+            for span in self._spans_of(key, 1):
+                inner = self._outcome((key, since, span[0])) if since else self._lacking(key, opset)
+                for code in (*inner.codes, *([""] if inner.kind == LOWER else [])):
+                    found.setdefault((code, inner.reason if code else ""), []).append(span)
+            self._further[known] = found
+        return self._further[known]
+
+    def _outcome(self, asked: Asked) -> Outcome:
+        """Return what happens to the nodes of an operator's version on the way to a target."""
+        pending = [] if asked in self._outcomes else [asked]
+        while pending:
+            if missing := [each for each in self._needed(pending[-1]) if each not in self._outcomes]:
+                pending += missing
+            else:
+                each = pending.pop()
+                self._outcomes[each] = self._find_outcome(each)
+        return self._outcomes[asked]
+
+    def _needed(self, asked: Asked) -> list[Asked]:
+        """Return what has to be known of other versions and operators."""
+        key, _, target = asked
+        move = self._next(asked)
+        if move is None:
+            return []
+        made = [(name, since, target) for name, since in move.inner if since]
+        return made if move.then is None else [*made, (key, move.then, target)]
+
+    def _next(self, asked: Asked) -> Move | None:
+        """Return the transition that nodes cross first, None where there is none on the way."""
+        key, since, target = asked
+        return None if since <= target <= self._end(key, since) else self._move(key, since, target > since)
+
+    def _find_outcome(self, asked: Asked) -> Outcome:
+        """Return what happens to nodes, of which the first transition and all that it needs are known."""
+        key, _, target = asked
+        move = self._next(asked)
+        if move is None:
             return _KEPT
-        data = move.data
-        if data["kind"] == REFUSE:
-            return Outcome(REFUSE, (data["id"],), data["text"], codes=move.codes)
-        rest = _KEPT
-        if move.then is not None:
-            rest = self._outcome(key, move.then, target)
-        codes, reason = {*move.codes, *rest.codes}, rest.reason if move.stays else ""
-        for made in move.made:
-            inner = self._made(made, data["opset"], target) if made[0] == key[0] else _KEPT
-            codes |= inner.codes
-            if inner.reason and made in move.certain:
-                reason = reason or f"it is expressed by `{_name(made)}`, and {inner.reason}"
-        steps = ((data["id"],) if data["kind"] != KEEP else ()) + rest.steps
-        kind = max(data["kind"], rest.kind if rest.kind != REFUSE else CHECK, key=KINDS.index)
+        kind: str = move.data["kind"]
+        if kind == REFUSE:
+            return Outcome(REFUSE, move.codes, move.data["text"])
+        rest = self._outcomes[key, move.then, target] if move.then is not None else _KEPT
+        if kind == KEEP:
+            return rest
+        found, reason = [move.codes, rest.codes], rest.reason if move.stays else ""
+        for made, since in move.inner:
+            inner = self._outcomes[made, since, target] if since else self._lacking(made, move.data["opset"])
+            if inner is not _KEPT:
+                found.append(inner.codes)
+                if inner.reason and made in move.certain:
+                    reason = reason or f"it is expressed by `{_name(made)}`, and {inner.reason}"
+        codes = frozenset[str]().union(*found)
         if codes and target < move.types:
-            codes.add("C202")
-        written = tuple((made, data["opset"]) for made in sorted(move.made) if made[0] == key[0])
+            codes |= {"C202"}
         if reason:
-            return Outcome(REFUSE, steps, reason, (), frozenset(codes))
-        return Outcome(kind, steps, "", written + rest.made, frozenset(codes))
+            return Outcome(REFUSE, codes, reason)
+        return Outcome(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
-    def _made(self, key: Key, opset: int, target: int) -> Outcome:
-        """Return what happens to an operator that an adapter makes at an opset."""
-        known = (key, opset, target)
-        if known not in self._created:
-            self._created[known] = self._find_made(key, opset, target)
-        return self._created[known]
+    def _lacking(self, key: Key, opset: int) -> Outcome:
+        """Return what happens to nodes that need an operator which an opset does not have."""
+        sinces = self._versions(key)
+        why = f"`{key[1]}` is withdrawn" if sinces and sinces[0] <= opset else f"there is no `{key[1]}`"
+        if sinces and opset < sinces[0]:
+            why = f"`{key[1]}` came with version {sinces[0]}"
+        return Outcome(REFUSE, frozenset(["C201"]), why)
 
-    def _find_made(self, key: Key, opset: int, target: int) -> Outcome:
+    def _at(self, key: Key, opset: int) -> int:
+        """Return the version of an operator at an opset, 0 where nodes of it cannot be made."""
         schema = self._registry.schema(key[1], opset, key[0])
-        if schema is None or schema.deprecated:
-            first = self._registry.versions(key[1], key[0])[0].since_version
-            why = f"`{key[1]}` came with version {first}" if schema is None else f"`{key[1]}` is withdrawn"
-            return Outcome(REFUSE, reason=why, codes=frozenset(["C201"]))
-        return self._outcome(key, schema.since_version, target)
+        return 0 if schema is None or schema.deprecated else schema.since_version
+
+    def _versions(self, key: Key) -> list[int]:
+        """Return the versions of an operator, oldest first."""
+        if key not in self._sinces:
+            self._sinces[key] = [each.since_version for each in self._registry.versions(key[1], key[0])]
+        return self._sinces[key]
 
     def _end(self, key: Key, since: int) -> int:
         """Return the last opset of an operator's version."""
         if (key, since) not in self._ends:
-            sinces = [each.since_version for each in self._registry.versions(key[1], key[0])]
-            ends = [*(each - 1 for each in sinces[1:]), self._registry.domains[key[0]]]
-            self._ends |= {(key, version): end for version, end in zip(sinces, ends, strict=True)}
+            sinces = self._versions(key)
+            index = bisect_right(sinces, since)
+            self._ends[key, since] = sinces[index] - 1 if index < len(sinces) else self._registry.domains[key[0]]
         return self._ends[key, since]
+
+    def _spans_of(self, key: Key, first: int) -> list[Span]:
+        """Return ranges of opsets from one on, within each of which no operator of the domain changes, lowest first.
+
+        In a domain of very many versions they are those of the operator alone.
+        """
+        domain = key[0]
+        if domain not in self._spans:
+            changes = {1}.union(*(self._versions((domain, name)) for name in self._registry.operators(domain)))
+            self._spans[domain] = _between(changes, self._registry.domains[domain])
+        found = self._spans[domain]
+        if len(found) > MOST_TARGETS:
+            found = _between({1, *self._versions(key)}, self._registry.domains[domain])
+        return [span for span in found if span[0] >= first]
 
     def _move(self, key: Key, since: int, up: bool) -> Move | None:
         """Return the transition of a version up or down, None where there is none."""
@@ -264,8 +339,8 @@ class Convertibility:
             step = Refusal(error.findings[0].code, error.findings[0].message)
         if step is None:
             return None
-        versions = [each.since_version for each in self._registry.versions(key[1], key[0])]
-        index = versions.index(since) + (1 if up else -1)
+        versions = self._versions(key)
+        index = bisect_left(versions, since) + (1 if up else -1)
         to = versions[index] if 0 <= index < len(versions) else 0
         if isinstance(step, Step):
             to, opset = 0 if step.lowers else step.target.since_version, step.version
@@ -316,12 +391,13 @@ class Convertibility:
         # What stands for the operator itself goes on as that.
         made = made - IMPLIED - ({key} if going else set())
         codes = frozenset(each["code"] for each in refusals)
-        return Move(data, made, certain - IMPLIED, codes, stays, going, _first(step))
+        inner = tuple((name, self._at(name, step.version)) for name in made if name[0] == key[0])
+        return Move(data, made, certain - IMPLIED, codes, stays, going, _first(step), inner)
 
     def _key(self, name: str, stated: str | None, domain: str) -> Key:
         """Return the operator that an adapter of a domain means by a name, and perhaps a domain."""
         if stated is not None:
-            return stated, name
+            return normalised(stated), name
         return (domain if self._registry.versions(name, domain) else ""), name
 
 
@@ -355,8 +431,9 @@ def _body(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]
     bodies = schema.function_bodies(schema.since_version - 1) if not schema.domain else schema.function
     used = []
     for body in bodies:
-        names = {("", "Cast") if n.op_type == "CastLike" else (n.domain, n.op_type) for n in body_nodes(body.nodes)}
-        used.append(names | ({("", "Cast")} if body.emulate else set()))
+        names = {(normalised(node.domain), node.op_type) for node in body_nodes(body.nodes)}
+        casts = {("", "Cast")} if body.emulate or ("", "CastLike") in names else set()
+        used.append(names - {("", "CastLike")} | casts)
     refusals = []
     if all(body.where for body in bodies):
         refusals.append(_refusal("C201", "no function body serves the node's attributes and inputs"))
@@ -553,34 +630,36 @@ def _enumeration(names: Sequence[str], word: str = "and") -> str:
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _text(outcome: Outcome) -> str:
+def _between(changes: Iterable[int], newest: int) -> list[Span]:
+    """Return the ranges of opsets that begin with these."""
+    starts = sorted(each for each in changes if each <= newest)
+    return [*zip(starts, [*(each - 1 for each in starts[1:]), newest], strict=True)]
+
+
+def _text(outcome: Outcome, moves: Sequence[Move]) -> str:
     """Return what happens to nodes in a range of targets as a sentence."""
     if outcome.kind == REFUSE:
         return f"Refused: {outcome.reason}."
     if outcome.kind in (KEEP, CHECK):
         return _STAYS if outcome.kind == KEEP else _CHECKED
-    names = _enumeration([f"`{_name(key)}`" for key in sorted({made for made, _ in outcome.made}, key=_order)])
+    names = _enumeration([f"`{_name(key)}`" for key in sorted({n for move in moves for n in move.made}, key=_order)])
     if outcome.kind == LOWER:
         return f"Expressed by {names}." if names else "Expressed by constants."
     return f"Rewritten where needed, with {names}." if names else "Rewritten where needed."
 
 
-def _through(found: dict[tuple[str, str, Key], int], since: int) -> list[Data]:
-    """Return codes and reasons by which operators that were made may be refused, with the target nearest to `since`."""
+def _through(found: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
+    """Return codes and reasons with which operators that were made may be refused, `word` a target."""
     grouped: dict[tuple[str, str, int], list[Key]] = {}
-    for (code, why, key), target in sorted(found.items()):
-        grouped.setdefault((code, why, target), []).append(key)
+    for (code, why, key), limit in sorted(found.items()):
+        grouped.setdefault((code, why, limit), []).append(key)
     return [
-        {"code": code, "why": why} | _limit(target, since) | {"operators": _listed(keys)}
-        for (code, why, target), keys in grouped.items()
+        {"code": code, "why": why, word: limit, "operators": _listed(keys)}
+        for (code, why, limit), keys in grouped.items()
     ]
 
 
-def _limit(target: int, since: int) -> Data:
-    """Return from which target on, away from a version, something happens."""
-    return {"below": target + 1} if target < since else {"from": target}
-
-
+@lru_cache(maxsize=4096)
 def _named(key: Key) -> Data:
     return {"domain": shown(key[0]), "operator": key[1]}
 

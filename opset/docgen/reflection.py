@@ -11,7 +11,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -184,29 +184,34 @@ def _members(value: Any, operator: str, deep: int = 3) -> Iterator[Any]:
         yield value
 
 
-@lru_cache(maxsize=2048)
 def _part(function: Any) -> _Part | None:
     """Return what a function says, None where its source is not there."""
     code = getattr(function, "__code__", None)
     if code is None:
         return None
-    node = _functions(code.co_filename).get((code.co_firstlineno, code.co_name))
-    return None if node is None else _read(node, function.__globals__)
+    known = _FILES.get(code.co_filename)
+    if known is None or known[0] is not function.__globals__:
+        known = _FILES[code.co_filename] = function.__globals__, _parts(code.co_filename, function.__globals__)
+    return known[1].get((code.co_firstlineno, code.co_name))
 
 
-@lru_cache(maxsize=512)
-def _functions(file: str) -> dict[tuple[int, str], Function]:
-    """Return the functions of a file by the line in which they begin, decorators included, and by name."""
+_FILES: dict[str, tuple[Mapping[str, Any], dict[tuple[int, str], _Part]]] = {}
+"""What the functions of files say, each with the globals that it was read with: a file that changes is run again."""
+
+
+def _parts(file: str, values: Mapping[str, Any]) -> dict[tuple[int, str], _Part]:
+    """Return what a file's functions say, by the line in which they begin, decorators included, and by name."""
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, ValueError, SyntaxError):
         return {}
-    found: dict[tuple[int, str], Function] = {}
+    found: dict[tuple[int, str], _Part] = {}
     pending: list[ast.stmt] = [*tree.body]
     while pending:
         node = pending.pop()
         if isinstance(node, Function):
-            found[min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.name] = node
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            found[first, node.name] = _read(node, values)
         for field in ("body", "orelse", "finalbody"):
             pending += getattr(node, field, ())
     return found

@@ -114,3 +114,21 @@ def test_conversions_of_examples_bear_the_tables_out(operator):
 
 def test_the_tables_do_not_depend_on_the_order_in_which_they_are_made():
     assert Convertibility(default_registry()).of("Where") == TABLES.of("Where")
+
+
+def test_an_operator_of_very_many_versions_has_a_table_of_the_newest(tmp_path):
+    version = """
+- since: {0}
+  change: {{attributes: {{a: {{default: [{1}, {0}]}}}}, adapters: {{up: derived, down: derived}}}}
+  doc: Adds nothing.
+  inputs: [{{name: x, type: T, doc: values}}]
+  outputs: [{{name: y, type: T, doc: the same}}]
+  attributes: {{a: {{type: int, default: {0}, doc: a number}}}}
+  types: {{T: [float]}}"""
+    text = "".join(version.format(each, each - 1) for each in range(100, 0, -1))
+    text = text.replace("  change: {attributes: {a: {default: [0, 1]}}, adapters: {up: derived, down: derived}}\n", "")
+    (tmp_path / "com.example").mkdir()
+    (tmp_path / "com.example" / "Many.yaml").write_text(f"operator: Many\nfamily: example\nversions:{text}\n")
+    found = Convertibility(registry_with([tmp_path])).of("Many", "com.example")
+    assert (found["omitted"], len(found["versions"]), found["versions"][0]["ranges"][-1]["targets"]) == (36, 64, [37, 37])
+    assert len(found["versions"][0]["ranges"][-1]["steps"]) == 63
