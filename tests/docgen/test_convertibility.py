@@ -130,5 +130,6 @@ def test_an_operator_of_very_many_versions_has_a_table_of_the_newest(tmp_path):
     (tmp_path / "com.example").mkdir()
     (tmp_path / "com.example" / "Many.yaml").write_text(f"operator: Many\nfamily: example\nversions:{text}\n")
     found = Convertibility(registry_with([tmp_path])).of("Many", "com.example")
-    assert (found["omitted"], len(found["versions"]), found["versions"][0]["ranges"][-1]["targets"]) == (36, 64, [37, 37])
-    assert len(found["versions"][0]["ranges"][-1]["steps"]) == 63
+    oldest = found["versions"][0]["ranges"][-1]
+    assert (found["omitted"], len(found["versions"])) == (36, 64)
+    assert (oldest["targets"], len(oldest["steps"])) == ([37, 37], 63)
