@@ -299,7 +299,7 @@ def _codes() -> Iterator[IndexPage]:
     for code in CODES:
         heading, _, text = (EXPLAINED / f"{code}.md").read_text(encoding="utf-8").partition("\n")
         yield made(
-            f"errors/{code}.html", "error", heading.lstrip("# "), body=html(text), text=text,
+            f"errors/{code}.html", "error", heading.lstrip("# "), body=html(text, page=True), text=text,
             trail=[link("Errors", "index.html")],
         )  # fmt: skip
     lead = "Every message has a code, and every code a page: what it means, an example, and what to do."

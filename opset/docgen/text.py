@@ -40,8 +40,11 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
     for token in tokens:
         if resolve:
             _resolve_links(token.children or [], resolve)
-        elif token.tag in ("th", "td"):
+        if token.tag in ("th", "td"):
             _class_of_alignment(token)
+    for begin, inside, end in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if begin.type == "th_open" and not inside.content:
+            begin.tag = end.tag = "td"  # an empty cell is no heading of its column
     return Markup(parser.renderer.render(tokens, parser.options, {}))
 
 

@@ -118,3 +118,8 @@ def test_formulas():
     assert drawn(r"a \\ b").count("<mtr>") == 2 == drawn("a\n\nb").count("<mtr>")
     assert text.formula("a < b").endswith('"application/x-tex">a &lt; b</annotation></semantics></math></div>')
     assert text.formula(r"\nocommand x") == r'<pre class="formula" tabindex="0">\nocommand x</pre>'
+
+
+def test_cells_have_no_styles_and_empty_ones_are_no_headings():
+    found = text.html("| a | |\n|--:|---|\n| b | c |\n", lambda target: target)
+    assert "style" not in found and '<th class="right">a</th>' in found and "<td></td>" in found
