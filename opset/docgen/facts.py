@@ -275,7 +275,7 @@ def value_text(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return "true" if value else "false"
     if isinstance(value, float):
         return _float_text(value)
     if isinstance(value, (list, tuple)):

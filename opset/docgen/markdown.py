@@ -35,6 +35,8 @@ EXAMPLES = 3
 """Examples that are shown of an operator."""
 LONGEST = 300
 """Characters of a value in an example."""
+LONGEST_GRAPH = 2000
+"""Characters of a graph that keeps its lines."""
 _NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
 INDEX, COVERAGE, CHANGELOG = "README.md", "coverage.md", "changelog-"
 
@@ -117,7 +119,17 @@ def _index(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
 
 
 def _types(types: Iterable[str]) -> str:
-    return ", ".join(code(brief_type(each)) for each in types)
+    """Return a list of types: the elements of tensors, and of sequences and optionals of them, under their kind."""
+    kinds: dict[str, list[str]] = {}
+    for each in types:
+        found = _TENSOR.fullmatch(each)
+        kinds.setdefault(f"{found[1]}…{found[3]}" if found else "", []).append(found[2] if found else each)
+    plain = [code(each) for kind in ("tensor(…)", "") for each in kinds.pop(kind, ())]
+    others = [f"{code(kind)} of {', '.join(map(code, some))}" for kind, some in kinds.items()]
+    return "; ".join([", ".join(plain), *others] if plain else others)
+
+
+_TENSOR = re.compile(r"((?:\w+\()*tensor\()(\w+)(\)+)")
 
 
 def _head(registry: Registry, domain: _Domain) -> list[str]:
@@ -212,7 +224,8 @@ def _declared(attribute: dict[str, Any]) -> str:
     words += ["required"] if attribute["required"] else []
     words += [_KINDS[attribute["kind"]]] if attribute["kind"] else []
     if choices := attribute["choices"]:
-        words.append(f"one of {', '.join(code(default_text(each)) for each in choices)}")
+        text = str if attribute["kind"] == "data_type" else default_text
+        words.append(f"one of {', '.join(code(text(each)) for each in choices)}")
     words += [code(attribute["range"])] if attribute["range"] else []
     words += [escape(attribute["constraint"])] if attribute["constraint"] else []
     return "; ".join(words)
@@ -238,22 +251,31 @@ def _examples(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
     for each in holding[:EXAMPLES]:
         data = example_data(each)
         inputs, outputs = plain_example(schema, data)
-        rows = [f"{name} = {_value(value)}" for name, value in data["attributes"].items()]
-        rows += [f"{name}: {kind}{' ' if kind else ''}{_short(value)}" for name, kind, value in inputs]
-        rows += [f"-> {name}: {kind}{' ' if kind else ''}{_short(value)}" for name, kind, value in outputs]
+        rows = [_attribute(schema, name, value) for name, value in data["attributes"].items()]
+        rows += [_named(*each) for each in inputs]
+        rows += [f"-> {_named(*each)}" for each in outputs]
         said = f": {phrase(each.doc)}" if each.doc else ""
-        lines += [f"{code(each.name)}{said}", "", *fence("\n".join(" ".join(row.split("\n")) for row in rows)), ""]
+        lines += [f"{code(each.name)}{said}", "", *fence("\n".join(rows)), ""]
     return ["**Examples**", "", *lines] if lines else []
 
 
-def _value(value: Any) -> str:
-    """Return an attribute of an example as text."""
+def _attribute(schema: OpSchema, name: str, value: Any) -> str:
+    """Return an attribute of an example; a graph is as many lines as its text."""
     if isinstance(value, dict):
-        return _short(f"{brief_type(value['type'])}{value['shape'] or ''} {value_text(value['content'])}")
-    return _short(default_text(value))
+        text = f"{brief_type(value['type'])}{value['shape'] or ''} {value_text(value['content'])}"
+    elif isinstance(value, str) and len(value) <= LONGEST_GRAPH and schema.attributes[name].type == "graph":
+        return f"{name} = {value.strip()}"
+    else:
+        text = default_text(value)
+    return f"{name} = {_short(text)}"
+
+
+def _named(name: str, kind: str, value: str) -> str:
+    return f"{name}: {kind}{' ' if kind else ''}{_short(value)}"
 
 
 def _short(text: str) -> str:
+    text = " ".join(text.split("\n"))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

@@ -162,3 +162,13 @@ def test_defaults_are_right(training):
     assert markdown.default_text(9.999999747378752e-06) == "1e-05"
     assert markdown.default_text(1.6732632423543772) == "1.6732632423543772"
     assert markdown.default_text([-1, "a b", 0.5]) == '[-1, "a b", 0.5]'
+
+
+def test_types_are_grouped_and_graphs_keep_their_lines():
+    registry = default_registry()
+    page = "\n".join(markdown._operator(registry, "", "Loop"))
+    assert "`string`, `uint16`" in page and "; `seq(tensor(…))` of `bfloat16`" in page and "`tensor(" not in page
+    assert "\nbody = body (int64 i, bool go" in page and "\n  y = Add (x, x)\n" in page
+    assert "cond: bool[] true\n" in page
+    assert markdown._types(["tensor(int8)", "seq(map(string, float))"]) == "`int8`, `seq(map(string, float))`"
+    assert "one of `T2`; C3" in "\n".join(markdown._operator(registry, "", "Cast"))
