@@ -27,7 +27,8 @@ def test_the_report_and_the_files(acme, folder):
     assert [each["operator"] for each in data["domains"][0]["operators"]] == ["Other", "Scale"]
     assert docs("--quiet", form="markdown").stdout == ""
     assert {path.name for path in (folder / "site").iterdir()} == {
-        MANIFEST, "README.md", "com.acme.md", "changelog-com.acme.md", "coverage.md", "operators.json", "operators.schema.json"
+        MANIFEST, "README.md", "com.acme.md", "changelog-com.acme.md", "coverage.md", "operators.json",
+        "operators.schema.json",
     }  # fmt: skip
 
 
