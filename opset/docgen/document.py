@@ -86,7 +86,7 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
         "operator": name, "domain": shown(domain), "family": versions[-1].family,
         "versions": [_version_data(registry, schema, changed.get(schema.since_version)) for schema in versions],
         "examples": [_example_data(each) for each in registry.examples(name, domain)],
-        "convertibility": {key: moves[key] for key in ("newest", "transitions", "versions")},
+        "convertibility": {key: moves[key] for key in ("newest", "omitted", "transitions", "versions")},
     }  # fmt: skip
 
 

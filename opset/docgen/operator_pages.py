@@ -103,6 +103,7 @@ def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]
         }  # fmt: skip
 
     return {
+        "omitted": data["omitted"],
         "versions": [
             {"since": version["since"], "ranges": [*map(row, version["ranges"])]} for version in data["versions"]
         ],
