@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup, escape
-from pygments.lexer import RegexLexer, bygroups
+from pygments.lexer import RegexLexer, bygroups, include
 from pygments.token import (
     Comment,
     Error,
@@ -28,14 +28,14 @@ from opset.model.elements import NUMBERS
 
 __all__ = ["OnnxLexer", "highlight", "stylesheet", "visible"]
 
-LONGEST = 100_000
+LONGEST = 20_000
 """Characters of a text that is coloured; a longer one is shown plain."""
 
 # Class of a token: of its own type, or of the nearest type above it.
 _CLASSES = {
     Comment: "c", Keyword: "k", Keyword.Type: "t", Keyword.Constant: "n", Name.Function: "f", Name.Class: "f",
-    Name.Variable: "v", Name.Decorator: "v", Name.Tag: "a", Name.Attribute: "a", Name.Builtin: "t", Number: "n",
-    String: "s", Operator.Word: "k", Generic.Prompt: "p", Generic.Output: "o", Text: "", Error: "",
+    Name.Variable.Instance: "v", Name.Decorator: "v", Name.Tag: "a", Name.Attribute: "a", Name.Builtin: "t",
+    Number: "n", String: "s", Operator.Word: "k", Generic.Prompt: "p", Generic.Output: "o", Text: "", Error: "",
 }  # fmt: skip
 # Colours on #f6f7f9 and on #1b1f27; every one has a contrast of at least 4.5 to 1.
 _COLOURS = {
@@ -46,9 +46,7 @@ _COLOURS = {
 
 _TYPES = rf"(?:{'|'.join(sorted(NUMBERS))}|seq|optional|map|sparse_tensor|opaque)\b"
 _KINDS = r"(?:float|int|string|tensor|graph|sparse_tensor|type_proto)s?\b"
-_HEADER = (
-    r"(?:ir_version|opset_import|producer_name|producer_version|domain|model_version|doc_string|metadata_props|overload)"
-)
+
 _groups: Any = bygroups  # which has no types
 
 
@@ -59,11 +57,25 @@ class OnnxLexer(RegexLexer):
     aliases = ["onnx"]
     tokens = {
         "root": [
+            (r"<", Punctuation, "attributes"),
+            include("all"),
+        ],
+        "attributes": [
+            (r">", Punctuation, "#pop"),
+            (r"\{", Punctuation, "body"),
+            (r"[A-Za-z_]\w*(?=\s*[:=])", Name.Attribute),
+            include("all"),
+        ],
+        "body": [
+            (r"\}", Punctuation, "#pop"),
+            include("root"),
+        ],
+        "all": [
             (r"\s+", Whitespace),
             (r"#[^\n]*", Comment),
-            (r'\$?"[^"\\]*(?:\\.[^"\\]*)*"', String),
-            (r"@\w+", Name.Variable),
-            (rf"{_HEADER}(?=\s*:)", Keyword),
+            # One without an end is read to the end of the text, and not again from each of its characters.
+            (r'\$?"[^"\\]*(?:\\(?s:.)[^"\\]*)*(?:"|\\?\Z)', String),
+            (r"@\w+", Name.Variable.Instance),
             (rf"(:)(\s*)({_KINDS})", _groups(Punctuation, Whitespace, Keyword.Type)),
             (rf"{_TYPES}(?!\s*[:=)}}>])", Keyword.Type),
             # A graph in an attribute has its inputs in the same place, with an arrow behind them.
@@ -71,11 +83,11 @@ class OnnxLexer(RegexLexer):
                 rf"(=)(\s*)(?!{_TYPES})([A-Za-z_][\w+.-]*)(?=\s*(?::\s*\w+\s*)?(?:<|\([^()]*\)(?!\s*=>)))",
                 _groups(Punctuation, Whitespace, Name.Function),
             ),
-            (r"[A-Za-z_]\w*(?=\s*(?::\s*\w+\s*)?=(?!>)[^=\n]*[,>\]])", Name.Attribute),
+            (r"=>", Punctuation),
             (r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|(?:inf|infinity|nan)\b)", Number),
             (r"[A-Za-z_]\w*", Name),
             (r".", Punctuation),
-        ]
+        ],
     }
 
 

@@ -22,6 +22,9 @@ __all__ = ["formula", "html", "inline", "sections", "stylesheet"]
 
 Resolve = Callable[[str], str]
 
+LONGEST_PROSE = 10_000
+"""Characters of prose that is read as Markdown, whose cost is more than in proportion; longer prose is plain text."""
+
 _SCHEME = re.compile(r"(?:([a-z][a-z0-9+.-]*):|//)", re.IGNORECASE)
 _SCHEMES = ("http", "https", "mailto")
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
@@ -34,6 +37,8 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
     A page has its headings, with the ids that links to them use; in a fragment they are bold paragraphs, as the page
     around it has headings of its own. `resolve` maps the target of a link to the one that is written.
     """
+    if len(text) > LONGEST_PROSE and not page:
+        return Markup("<p>{}</p>\n").format(visible(text))
     parser = reader()
     tokens = parser.parse(visible(text))
     _finish_headings(tokens, page)
@@ -51,7 +56,7 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
 @lru_cache(maxsize=16384)
 def inline(text: str) -> Markup:
     """Return one phrase of Markdown as HTML without blocks: code, emphasis and links."""
-    return Markup(reader().renderInline(visible(text)))
+    return Markup(reader().renderInline(visible(text))) if len(text) <= LONGEST_PROSE else escape(visible(text))
 
 
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
@@ -175,7 +180,7 @@ def _table_close(self: Any, tokens: Sequence[Token], index: int, options: Any, e
     return "</table></div>\n"
 
 
-LONGEST = 2000
+LONGEST_FORMULA = 2000
 """Characters of a formula that is drawn; a longer one is shown as its source."""
 
 _MACRO = re.compile(r"\\(?:new|renew|provide|def|let|DeclareMath)")
@@ -214,7 +219,7 @@ def formula(latex: str) -> Markup:
     """Return a formula in LaTeX as MathML in display style, with its source as annotation; else the source alone."""
     source = visible(latex)
     try:
-        if len(source) > LONGEST or _MACRO.search(source):
+        if len(source) > LONGEST_FORMULA or _MACRO.search(source):
             raise _Unreadable
         # A blank line ends a line. The environment `aligned` is not known to the parser; `align*` looks the same.
         known = _BLANK.sub(r" \\\\ ", source).replace("{aligned}", "{align*}")
@@ -320,8 +325,14 @@ def _serialised(element: Element) -> Iterator[str]:
 
 
 def stylesheet() -> str:
-    """Return the CSS that formulas need: how wide they are, and how the cells of their tables are aligned."""
+    """Return the CSS of what is made here: files above code, headings in fragments, tables and formulas."""
     return (
+        ".file { margin-bottom: 0; font-weight: 600; }\n"
+        ".file + .code { margin-top: 0.25em; }\n"
+        ".heading { font-weight: 700; }\n"
+        ".table { overflow-x: auto; }\n"
+        "th.right, td.right { text-align: right; }\n"
+        "th.center, td.center { text-align: center; }\n"
         ".formula { overflow-x: auto; }\n"
         "math mtd.left { text-align: left; text-align: -webkit-left; }\n"
         "math mtd.right { text-align: right; text-align: -webkit-right; }\n"

@@ -22,10 +22,17 @@ def test_tokens_of_onnx_text():
     assert [value for kind, value in found if kind == str(Name.Function)] == [
         "Constant", "ReduceMax", "com.example.Scale", "If", "Neg",
     ]  # fmt: skip
-    assert {value for kind, value in found if kind == str(Name.Attribute)} >= {"value_int", "keepdims", "factor"}
+    assert [value for kind, value in found if kind == str(Name.Attribute)] == [
+        "value_int", "keepdims", "names", "factor", "t", "then_branch",
+    ]  # fmt: skip
     kinds = [value for kind, value in found if kind == "Token.Keyword.Type"]
     assert kinds == ["int", "int", "tensor", "double", "graph", "float"]
-    assert ("Token.Name.Variable", "@axis") in found and ("Token.Comment", "# the greatest") in found
+    assert ("Token.Name.Variable.Instance", "@axis") in found and ("Token.Comment", "# the greatest") in found
+
+
+def test_a_text_without_an_end_is_read_once():
+    kinds = [kind for kind, _ in tokens('y = A <s = "' + '\\"' * 9000)]
+    assert kinds[-1] == "Token.Literal.String" and len(kinds) < 9
 
 
 def test_operators_are_links():

@@ -123,3 +123,9 @@ def test_formulas():
 def test_cells_have_no_styles_and_empty_ones_are_no_headings():
     found = text.html("| a | |\n|--:|---|\n| b | c |\n", lambda target: target)
     assert "style" not in found and '<th class="right">a</th>' in found and "<td></td>" in found
+
+
+def test_long_prose_is_plain():
+    long = "`a` *b* " * 2000
+    assert text.html(long) == f"<p>{long}</p>\n" and text.inline(long) == long
+    assert "<em>" in text.html(long, page=True)
