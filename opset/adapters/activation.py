@@ -68,7 +68,7 @@ def softmax_13_down(op: Builder, node: Node) -> Result:
 
 @down("PRelu", since=9)
 def p_relu_9_down(op: Builder, node: Node) -> Result:
-    """Write out the formula for integers."""
+    """Write out the formula for integers, which older versions do not take."""
     element = node.element(0)
     if element not in INTEGERS:
         return None
@@ -122,7 +122,7 @@ def relu_14_down(op: Builder, node: Node) -> Result:
 
 @down("Celu", since=28)
 def celu_28_down(op: Builder, node: Node) -> Result:
-    """Write out the formula for DOUBLE."""
+    """Write out the formula for double."""
     if node.element(0) != "double":
         return None
     x, alpha, zero, one, half = node.input(0), *(op.const(v, "double", []) for v in (node.attr("alpha"), 0, 1, 0.5))

@@ -214,7 +214,7 @@ def _excluded(op: Builder, node: Node) -> str:
 
 @lower("Attention", since=23)
 def attention_lowered(op: Builder, node: Node) -> Result:
-    """Write the formula, in FLOAT or DOUBLE up to the result: softmax(softcap(scale * Q @ K^T) + mask) @ V."""
+    """Write the formula, in float or double up to the result: softmax(softcap(scale * Q @ K^T) + mask) @ V."""
     element, wide = node.need_element(QUERY), working(node.need_element(QUERY))
     flat = (node.has("q_num_heads") or node.has("kv_num_heads")) and node.need_rank(QUERY) == 3
     queries = _with_heads(op, node, QUERY, "q_num_heads", flat)
@@ -443,7 +443,7 @@ def tensor_scatter_lowered(op: Builder, node: Node) -> Result:
 
 @lower("LinearAttention", since=27)
 def linear_attention_lowered(op: Builder, node: Node) -> Result:
-    """Update the state in a Loop over the tokens, in FLOAT."""
+    """Update the state in a Loop over the tokens, in float."""
     element, rule = node.need_element(0), node.attr("update_rule")
     if rule not in ("linear", "gated", "delta", "gated_delta"):
         raise Refusal("C103", "'update_rule' is none of linear, gated, delta and gated_delta")

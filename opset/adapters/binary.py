@@ -262,7 +262,7 @@ def mod_28_down(op: Builder, node: Node) -> Result:
 
 @down("Pow", since=15)
 def pow_15_down(op: Builder, node: Node) -> Result:
-    """Cast a BFLOAT16 exponent to FLOAT: an exponent may have a type of its own."""
+    """Cast a bfloat16 exponent to float: an exponent may have a type of its own."""
     if node.element(1) != "bfloat16":
         return None
     return op.copy(node, inputs=[node.input(0), op.Cast(node.input(1), to=NUMBERS["float"])])

@@ -16,7 +16,8 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_
 
 @down("If", since=11)
 def if_11_down(op: Builder, node: Node) -> Result:
-    """Before 11, the outputs of both branches had to have the same shapes.
+    """Write an If whose branches give different shapes, or may, as two loops that run once or not at all; where the
+    condition is a constant, put the branch taken in the place of both. Before 11, their shapes had to be the same.
 
     What is inferred of the branches decides, for each run of the graph around; else numbers that both branches state.
     Where shapes differ, or may, the branch that a constant condition takes is both; any other node becomes two loops.
@@ -81,7 +82,7 @@ def _equal(here: Shape | None, there: Shape | None) -> bool | None:
 
 @down("Loop", since=11)
 def loop_11_down(op: Builder, node: Node) -> Result:
-    """Before 11, a loop had at least one loop-carried value; one that no iteration changes is added."""
+    """Add a loop-carried value that no iteration changes where there is none: before 11, a loop had at least one."""
     if len(node.inputs) > 2:
         return None
     given = node.attr("body")
@@ -98,7 +99,7 @@ def loop_11_down(op: Builder, node: Node) -> Result:
 
 @up("Scan", since=9)
 def scan_9_up(op: Builder, node: Node) -> Result:
-    """Before 9, each sample of a batch was scanned by itself; a Scan over the batch around the Scan does the same."""
+    """Scan over the batch around the Scan: before 9, each sample of a batch was scanned by itself."""
     if node.input(0):
         why = "'sequence_lens' ends the scan of a sample early, which version 9 cannot do"
         raise Refusal("C204", why, "leave it out where all sequences have the full length")
@@ -121,7 +122,7 @@ def scan_9_up(op: Builder, node: Node) -> Result:
 
 @down("Scan", since=9)
 def scan_9_down(op: Builder, node: Node) -> Result:
-    """Before 9, there was a batch, here of one sample, whose sequences were scanned along their first dimension."""
+    """Make the inputs a batch of one sample, as before 9, whose sequences are scanned along their first dimension."""
     body, (states, scans) = node.attr("body"), _counts(node, 0)
     collected = len(body.output) - states
     axes = _numbers(node, "scan_input_axes", scans)
@@ -219,7 +220,7 @@ def _loop_body(op: Builder, given: Any) -> tuple[Any, str]:
 
 @down("Scan", since=11)
 def scan_11_down(op: Builder, node: Node) -> Result:
-    """Before 11, axes could not be negative."""
+    """Count negative axes from the front: before 11, axes could not be negative."""
     states, scans = _counts(node, 0)
     changed: dict[str, Any] = {}
     for name, count in (("scan_input_axes", scans), ("scan_output_axes", len(node.attr("body").output) - states)):

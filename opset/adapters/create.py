@@ -92,7 +92,7 @@ def constant_9_down(op: Builder, node: Node) -> Result:
 
 @down("ConstantOfShape", since=20)
 def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
-    """Fill with the value in FLOAT, and cast to the type."""
+    """Fill with the value in float, and cast to the type."""
     value = node.attr("value")
     element = element_name(value.data_type) if value is not None else None
     if element not in {**BFLOAT16, **SMALL_FLOATS}:

@@ -131,7 +131,7 @@ def top_k_10_up(op: Builder, node: Node) -> Result:
 
 @down("TopK", since=10)
 def top_k_10_down(op: Builder, node: Node) -> Result:
-    """Known counts from 1 on become the attribute; for others, all elements are sorted and the first ones gathered."""
+    """Write a known count from 1 on as the attribute; for others, sort all elements and gather the first ones."""
     constant = node.constant(1)
     if constant is not None and all(number >= 1 for number in constant_ints(node, 1)):
         return None

@@ -232,7 +232,7 @@ LARGEST_DETERMINANT = 3
 
 @lower("Det", since=11)
 def det_lowered(op: Builder, node: Node) -> Result:
-    """Expand by the first row in DOUBLE, in which the kernel computes, too."""
+    """Expand by the first row in double, in which the kernel computes, too."""
     rank, element = node.need_rank(0), node.need_element(0)
     size = next((size for size in (node.shape(0) or ())[-2:] if isinstance(size, int)), 0) if rank >= 2 else 0
     if not 1 <= size <= LARGEST_DETERMINANT:

@@ -19,7 +19,7 @@ Pairs = list[tuple[Any, Any]]
 
 @up("LabelEncoder", since=2, domain=ML)
 def label_encoder_2_up(op: Builder, node: Node) -> Result:
-    """The list, which is read in the direction that the type of the input determines, becomes keys and values."""
+    """Write the list as keys and values, in the direction that the type of the input determines."""
     classes = node.attr("classes_strings")
     if not classes:
         raise Refusal("C204", "'classes_strings' is empty; from version 2 on there have to be keys")
@@ -35,7 +35,9 @@ def label_encoder_2_up(op: Builder, node: Node) -> Result:
 
 @down("LabelEncoder", since=2, domain=ML)
 def label_encoder_2_down(op: Builder, node: Node) -> Result:
-    """Where the integers are not 0, 1, 2 and so on, the node becomes a CategoryMapper."""
+    """Write the strings as a list, which numbers them 0, 1, 2 and so on; with other integers, the node becomes a
+    CategoryMapper.
+    """
     key, value, pairs = _table(node)
     if {key, value} != {"string", "int64"}:
         raise Refusal("C204", f"it maps {key} to {value}; version 1 maps strings to int64 or the other way round")
@@ -49,7 +51,7 @@ def label_encoder_2_down(op: Builder, node: Node) -> Result:
 
 @up("LabelEncoder", since=4, domain=ML)
 def label_encoder_4_up(op: Builder, node: Node) -> Result:
-    """Version 4 defines repeated keys and lets NaN equal NaN; a table without these means the same as before.
+    """Refuse a key that is NaN, and drop repeated keys: version 4 defines both in another way.
 
     Zeros of both signs become keys: they are one key before, and version 4 does not define it.
     """
@@ -61,7 +63,8 @@ def label_encoder_4_up(op: Builder, node: Node) -> Result:
 
 @down("LabelEncoder", since=4, domain=ML)
 def label_encoder_4_down(op: Builder, node: Node) -> Result:
-    """Tensors become lists. Types without lists are cast, or gathered from a constant; IsNaN finds what NaN matches."""
+    """Write tensors as lists. Cast types without lists, or gather them from a constant; find what NaN matches by IsNaN.
+    """
     key, value, pairs = _table(node)
     default = _default(node, value)
     if key == "double":

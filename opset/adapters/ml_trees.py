@@ -292,7 +292,7 @@ def _vote(votes: Votes, copy: int, additive: bool) -> tuple[int, float]:
 
 @up("TreeEnsembleRegressor", since=5, domain=ML)
 def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
-    """TreeEnsemble aggregates the votes; base values, the transform and the cast to float become nodes after it."""
+    """Aggregate the votes by TreeEnsemble; base values, the transform and the cast to float become nodes after it."""
     x, element = _features(op, node)
     aggregate, targets, transform = node.attr("aggregate_function"), node.attr("n_targets", 0), _transform(node)
     if targets < 1:
@@ -319,7 +319,8 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
 
 @up("TreeEnsembleClassifier", since=5, domain=ML)
 def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
-    """TreeEnsemble sums the votes, ArgMax finds the top class before any transform, and LabelEncoder its label."""
+    """Sum the votes by TreeEnsemble, find the top class by ArgMax before any transform, and its label by LabelEncoder.
+    """
     x, element = _features(op, node)
     transform = _transform(node)
     lists = {"int64": node.attr("classlabels_int64s"), "string": node.attr("classlabels_strings")}

@@ -40,7 +40,9 @@ def _window_counts(node: Node) -> list[tuple[int, int]] | None:
 
 @up("AveragePool", "LpPool", "MaxPool", since=22)
 def average_pool_22_up(op: Builder, node: Node) -> Result:
-    """From version 22 on, a last window that begins in the end padding is left out; before, `ceil_mode` 1 kept it."""
+    """Refuse a last window that begins in the end padding: `ceil_mode` 1 kept it before version 22, which leaves it
+    out.
+    """
     if any(before != after for before, after in _window_counts(node) or ()):
         raise Refusal("C204", "with 'ceil_mode' 1, a last window that holds only padding is dropped from version 22 on")
     return None
@@ -48,7 +50,9 @@ def average_pool_22_up(op: Builder, node: Node) -> Result:
 
 @down("AveragePool", "LpPool", "MaxPool", since=22)
 def average_pool_22_down(op: Builder, node: Node) -> Result:
-    """Before version 22, `ceil_mode` 1 kept a last window that begins in the end padding, and 0 left it out."""
+    """Set `ceil_mode` to 0 where a last window begins in the end padding: before version 22, 1 kept it, and 0 leaves it
+    out.
+    """
     counts = _window_counts(node) or ()
     if all(before == after for before, after in counts):
         return None
@@ -65,7 +69,7 @@ def average_pool_22_down(op: Builder, node: Node) -> Result:
 
 @down("AveragePool", since=19)
 def average_pool_19_down(op: Builder, node: Node) -> Result:
-    """Windows had no gaps: a Conv of ones adds their elements, and the sums are divided by how many these are."""
+    """Add the elements of windows with gaps by a Conv of ones, and divide the sums by how many these are."""
     dilations = node.attr("dilations", [])
     if all(dilation == 1 for dilation in dilations):
         return op.copy(node, drop=["dilations"]) if node.has("dilations") else None
@@ -119,7 +123,7 @@ def _windows(node: Node, size: int, reach: int, stride: int, begin: int, end: in
 @down("AveragePool", "MaxPool", since=10)
 @down("LpPool", since=18)
 def average_pool_10_down(op: Builder, node: Node) -> Result:
-    """There was no `ceil_mode`: end padding that is larger by `stride - 1` makes as many windows.
+    """Enlarge the end padding by `stride - 1` in place of `ceil_mode`, which makes as many windows.
 
     Padding does not change the result, unless an average counts it. Dilations are new as well.
     """
@@ -196,7 +200,7 @@ def _norms_with_gaps(op: Builder, node: Node) -> Result:
 @up("LpPool", since=2)
 @down("LpPool", since=2)
 def lp_pool_2(op: Builder, node: Node) -> Result:
-    """Refuse windows that do not have the spatial axes alone: what they are at version 1 is not said."""
+    """Refuse windows that do not have the spatial axes alone: version 1 does not say what they are."""
     kernel = node.attr("kernel_shape")
     if kernel is None or node.need_rank(0) != len(kernel) + 2:
         raise Refusal("C204", f"'kernel_shape' is {printable(kernel)}, and version 1 does not say what that means")

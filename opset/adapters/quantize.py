@@ -25,7 +25,7 @@ CONVOLUTION = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "stride
 
 @down("QuantizeLinear", "DequantizeLinear", since=13)
 def quantize_linear_13_down(op: Builder, node: Node) -> Result:
-    """Before 13 the scale was a scalar. Others are written out along their axis; a single element becomes a scalar."""
+    """Write out scales along their axis, and make a single one a scalar, which it was before 13."""
     shape = node.shape(SCALE)
     if node.need_rank(SCALE) == 0:
         return op.copy(node, drop=["axis"])
@@ -37,13 +37,13 @@ def quantize_linear_13_down(op: Builder, node: Node) -> Result:
 
 @down("DequantizeLinear", since=19)
 def dequantize_linear_19_down(op: Builder, node: Node) -> Result:
-    """Before 19 the scale was a FLOAT; a product in a smaller type is written out."""
+    """Write out a product in a type other than float, which was that of the scale before 19."""
     return _in_parts(op, node) if node.element(SCALE) in ("float16", "bfloat16") else None
 
 
 @down("QuantizeLinear", since=21)
 def quantize_linear_21_down(op: Builder, node: Node) -> Result:
-    """Before 21 the zero point determined the output type; blocks and 16-bit integers are written out."""
+    """Write out blocks and 16-bit integers; before 21 the zero point determined the output type."""
     element = _output_element(node)
     if element in ("uint16", "int16") or _blocked(node):
         return _in_parts(op, node)
@@ -58,7 +58,7 @@ def quantize_linear_21_down(op: Builder, node: Node) -> Result:
 
 @down("DequantizeLinear", since=21)
 def dequantize_linear_21_down(op: Builder, node: Node) -> Result:
-    """Blocks and 16-bit integers, new in 21, are written out; with a scalar scale, `block_size` has no effect."""
+    """Write out blocks and 16-bit integers, new in 21; with a scalar scale, `block_size` has no effect."""
     if _blocked(node) or node.element(X) in ("uint16", "int16"):
         return _in_parts(op, node)
     if node.attr("block_size") == 0 or node.need_element(X) in ("uint4", "int4"):
@@ -68,7 +68,7 @@ def dequantize_linear_21_down(op: Builder, node: Node) -> Result:
 
 @down("QuantizeLinear", since=23)
 def quantize_linear_23_down(op: Builder, node: Node) -> Result:
-    """Before 23 x and the scale had the type of the division, to which they are cast where that is exact."""
+    """Cast x and the scale to the type of the division, which both had before 23, where that is exact."""
     x, scale = node.need_element(X), node.need_element(SCALE)
     precision = _stated_element(node, "precision") or scale
     if _output_element(node) == "float4e2m1" or (x == scale == precision and not node.has("precision")):
@@ -79,7 +79,7 @@ def quantize_linear_23_down(op: Builder, node: Node) -> Result:
 
 @down("DequantizeLinear", since=23)
 def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
-    """The product had the type of the scale, which is cast to the output type where that is exact."""
+    """Cast the scale to the output type, which it had before 23, where that is exact."""
     wanted = _stated_element(node, "output_dtype")
     if wanted is None or node.need_element(X) == "float4e2m1":
         return None
@@ -107,7 +107,7 @@ def dynamic_quantize_linear_lowered(op: Builder, node: Node) -> Result:
 
 @lower("MatMulInteger", since=10)
 def mat_mul_integer_lowered(op: Builder, node: Node) -> Result:
-    """Multiply in DOUBLE, which holds every sum of products of bytes."""
+    """Multiply in double, which holds every sum of products of bytes."""
     return _product(op, node, (0, 2), (1, 3))
 
 

@@ -28,7 +28,8 @@ LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
 @down("ReduceSum", since=13)
 @down(*OTHERS, since=18)
 def reduce_sum_13_down(op: Builder, node: Node) -> Result:
-    """Absent axes mean all, or none with `noop_with_empty_axes`: then an added axis of size 1 is reduced instead.
+    """Write constant axes as the attribute. Where `noop_with_empty_axes` leaves nothing to reduce, reduce an added axis
+    of size 1.
 
     The only axis of a vector is known even where the axes are computed at run time.
     """
@@ -130,7 +131,7 @@ def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
 
 @down("ArgMax", "ArgMin", since=12)
 def arg_max_12_down(op: Builder, node: Node) -> Result:
-    """The last of several equal elements is the first one of the reversed input."""
+    """Search the reversed input for the last of several equal elements, which is the first one there."""
     if not node.attr("select_last_index"):
         return None
     x, axis = node.input(0), node.attr("axis")
@@ -141,7 +142,7 @@ def arg_max_12_down(op: Builder, node: Node) -> Result:
 
 @down("ReduceMax", "ReduceMin", since=12)
 def reduce_max_12_down(op: Builder, node: Node) -> Result:
-    """FLOAT holds the 8-bit integers; the infinity that no elements reduce to becomes the limit of the type."""
+    """Reduce 8-bit integers in float, which holds them; the infinity of no elements becomes the limit of the type."""
     element = node.element(0)
     if element not in LIMITS:
         return None

@@ -11,13 +11,13 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 @down("Squeeze", since=11)
 def squeeze_11_down(op: Builder, node: Node) -> Result:
-    """Axes could not be negative; their order has no meaning."""
+    """Count negative axes from the front, since axes could not be negative; their order has no meaning."""
     return _front_axes(op, node, 0)
 
 
 @down("Unsqueeze", since=11)
 def unsqueeze_11_down(op: Builder, node: Node) -> Result:
-    """Axes could not be negative; they refer to the result, whose rank is larger by the number of axes."""
+    """Count negative axes from the front of the result, whose rank is larger by the number of axes."""
     return _front_axes(op, node, len(node.attr("axes")))
 
 
@@ -81,7 +81,8 @@ def _to_sizes(op: Builder, node: Node, sizes: str, rank: int) -> str:
 
 @down("Reshape", since=14)
 def reshape_14_down(op: Builder, node: Node) -> Result:
-    """A 0 always copied the input's dimension; a result with a dimension of 0 is made by broadcasting with Expand.
+    """Make a result with a dimension of 0 by broadcasting with Expand: before 14, a 0 always copied the input's
+    dimension.
 
     Such a result needs an empty input, for which `-1` becomes 0 in any position.
     """

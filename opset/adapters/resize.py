@@ -25,7 +25,7 @@ LONGEST = 1 << 13
 
 @up("Upsample", since=7)
 def upsample_7_up(op: Builder, node: Node) -> Result:
-    """Only height and width had scales, now all axes have; `bilinear` is `linear` where two axes are scaled."""
+    """Write the scales of height and width as scales of all axes; `bilinear` is `linear` where two axes are scaled."""
     scales = [1.0, 1.0, node.attr("height_scale"), node.attr("width_scale")]
     mode = {"mode": "linear"} if node.attr("mode") == "bilinear" else {}
     return op.copy(node, drop=["height_scale", "width_scale"], scales=scales, **mode)
@@ -33,7 +33,7 @@ def upsample_7_up(op: Builder, node: Node) -> Result:
 
 @down("Upsample", since=7)
 def upsample_7_down(op: Builder, node: Node) -> Result:
-    """Only height and width of an image could be scaled."""
+    """Write the scales of height and width, which alone could be scaled."""
     node.need_element(X)
     scales = node.attr("scales")
     if len(scales) != 4 or scales[:2] != [1.0, 1.0]:
@@ -56,7 +56,7 @@ def resize_lowered(op: Builder, node: Node) -> Result:
 
 @up("Resize", since=11)
 def resize_11_up(op: Builder, node: Node) -> Result:
-    """There was no attribute for the transformation of coordinates: an output coordinate was divided by the scale.
+    """State the coordinates of version 10, in which an output coordinate was divided by the scale.
 
     The nearest element was the one below where a dimension grows, and the one above where it shrinks, as in the
     standard's test cases. A node that may do both becomes two nodes.
@@ -110,7 +110,7 @@ def _asymmetric(
 
 @down("Resize", since=11)
 def resize_11_down(op: Builder, node: Node) -> Result:
-    """A node that means the same at version 10 is kept, with scales in place of sizes.
+    """Keep a node that means the same at version 10, with scales in place of sizes; write out others.
 
     Otherwise the nearest elements are gathered by their indices, which the model computes where they are not known.
     """
@@ -403,7 +403,7 @@ def _coordinate(mode: str, position: int, scale: Fraction, size: int, out: int) 
 
 @up("Resize", since=13)
 def resize_13_up(op: Builder, node: Node) -> Result:
-    """Beside `sizes`, an empty `scales` was required; now only one of them is given. A coordinate mode was removed.
+    """Leave out the empty `scales` that was required beside `sizes`, and replace a coordinate mode that was removed.
 
     The coordinates of `tf_half_pixel_for_nn`, `(x + 0.5) / scale`, are greater by half than those of half_pixel:
     `floor(c)` is `c - 0.5` with halves rounded up, and `c` with halves rounded down is `ceil(c - 0.5)`.
@@ -440,7 +440,7 @@ def resize_13_up(op: Builder, node: Node) -> Result:
 
 @down("Resize", since=13)
 def resize_13_down(op: Builder, node: Node) -> Result:
-    """`roi` and `scales` were required; an unused `roi` is empty, and so is `scales` where `sizes` are given."""
+    """Add an empty `roi`, and an empty `scales` beside `sizes`: both were required."""
     node.need_element(X)
     if not node.input(SCALES) and not node.input(SIZES):
         raise Refusal("C103", "neither 'scales' nor 'sizes' is given")
@@ -457,7 +457,7 @@ def resize_13_down(op: Builder, node: Node) -> Result:
 
 @down("Resize", since=18)
 def resize_18_down(op: Builder, node: Node) -> Result:
-    """There were no `axes`, no policy for the aspect ratio, and no antialiasing."""
+    """Write sizes or scales for all axes, as the policy for the aspect ratio says; write out antialiasing."""
     inputs = [node.input(index) for index in range(4)]
     axes = node.ints("axes")
     if node.attr("coordinate_transformation_mode") != "tf_crop_and_resize":
@@ -548,7 +548,7 @@ def _reordered(op: Builder, node: Node, given: str, element: str, rest: list[Any
 
 @down("Resize", since=19)
 def resize_19_down(op: Builder, node: Node) -> Result:
-    """half_pixel_symmetric equals half_pixel where no output size is rounded: by `sizes`, or by integer scales."""
+    """Write half_pixel_symmetric as half_pixel where no output size is rounded: by `sizes`, or by integer scales."""
     if node.attr("coordinate_transformation_mode") != "half_pixel_symmetric":
         return None
     # Elements are selected, or integers truncated: at an edge, the last bit of a coordinate decides.

@@ -21,7 +21,7 @@ BEYOND = 8.0
 
 @down("GridSample", since=20)
 def grid_sample_20_down(op: Builder, node: Node) -> Result:
-    """Only two spatial dimensions were allowed; others are written out. Where version 16 is silent, halves are even."""
+    """Write out sampling in other than two spatial dimensions. Where version 16 is silent, halves are even."""
     return None if node.need_rank(0) == 4 else _sampled(op, node)
 
 

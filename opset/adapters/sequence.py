@@ -19,7 +19,8 @@ NO_SEQUENCES = "before version 11 there are no sequences"
 
 @down("OptionalHasElement", since=18)
 def optional_has_element_18_down(op: Builder, node: Node) -> Result:
-    """Whether there is an element is known at conversion, unless the input is an optional value."""
+    """Replace by a constant where the input is no optional value: whether there is an element is known at conversion.
+    """
     if not node.input(0):
         return op.const(False, "bool", [])
     return None if _is_optional(node) else op.const(True, "bool", [])
@@ -27,7 +28,7 @@ def optional_has_element_18_down(op: Builder, node: Node) -> Result:
 
 @down("OptionalGetElement", since=18)
 def optional_get_element_18_down(op: Builder, node: Node) -> Result:
-    """A tensor or a sequence is its own element."""
+    """Replace by the input: a tensor or a sequence is its own element."""
     return None if _is_optional(node) else op.Identity(node.input(0))
 
 

@@ -25,7 +25,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 @down("DFT", since=20)
 def dft_20_down(op: Builder, node: Node) -> Result:
-    """The axis was an attribute; where the input is absent, it is the last but one.
+    """Write the axis as an attribute; where the input is absent, it is the last but one.
 
     An axis that is known when the model runs is brought to the middle of three, by a table of shapes.
     """
@@ -60,7 +60,7 @@ def dft_20_down(op: Builder, node: Node) -> Result:
 
 @lower("DFT", since=17)
 def dft_lowered(op: Builder, node: Node) -> Result:
-    """Multiply the axis, brought to the end, by tables, in DOUBLE, as the kernel computes."""
+    """Multiply the axis, brought to the end, by tables, in double, as the kernel computes."""
     shape = node.shape(0)
     rank = node.need_rank(0)
     axis = positive_axis(node.attr("axis"), rank)

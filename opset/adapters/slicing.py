@@ -44,7 +44,7 @@ FLOATS = ("float16", "float", "double")
 
 @up("Pad", since=11)
 def pad_11_up(op: Builder, node: Node) -> Result:
-    """The pads become an input, and so does the value, a scalar of the type of the data, by default 0."""
+    """Write the pads as an input, and the value as a scalar of the type of the data, by default 0."""
     inputs = [node.input(0), op.const(node.attr("pads"))]
     value = node.attr("value")
     if node.attr("mode") == "constant" and (value != 0 or math.copysign(1.0, value) < 0):
@@ -55,7 +55,7 @@ def pad_11_up(op: Builder, node: Node) -> Result:
 
 @down("Pad", since=11)
 def pad_11_down(op: Builder, node: Node) -> Result:
-    """Known pads and a value that FLOAT holds become attributes; small integers are padded as floats.
+    """Write known pads, and a value that float holds, as attributes; pad small integers as floats.
 
     All else is padded by gathering.
     """
@@ -131,7 +131,7 @@ def _source(op: Builder, mode: str, positions: str, size: str) -> str:
 
 @down("Pad", since=18)
 def pad_18_down(op: Builder, node: Node) -> Result:
-    """There were pads for all axes: those of the other axes are 0."""
+    """Write pads for all axes: those of the other axes are 0."""
     if not node.input(3):
         return None
     rank = node.need_rank(0)
@@ -161,7 +161,7 @@ def _pads_of_all_axes(op: Builder, node: Node, rank: int) -> str:
 
 @down("Pad", since=19)
 def pad_19_down(op: Builder, node: Node) -> Result:
-    """The mode `wrap` was added: it gathers known or computed indices."""
+    """Gather known or computed indices for the mode `wrap`, which version 19 added."""
     if node.attr("mode") != "wrap":
         return None
     rank = node.need_rank(0)
@@ -191,7 +191,9 @@ def pad_19_down(op: Builder, node: Node) -> Result:
 
 @up("Slice", since=10)
 def slice_10_up(op: Builder, node: Node) -> Result:
-    """Bounds become inputs. Absent axes meant the first ones, as many as there are bounds; now they mean all."""
+    """Write the bounds as inputs, and the axes: absent ones meant the first, as many as there are bounds, and now mean
+    all.
+    """
     starts, ends = node.attr("starts"), node.attr("ends")
     axes = node.attr("axes", list(range(len(starts))))
     inputs = [node.input(0), op.const(starts), op.const(ends), op.const(axes)]
@@ -200,7 +202,7 @@ def slice_10_up(op: Builder, node: Node) -> Result:
 
 @down("Slice", since=10)
 def slice_10_down(op: Builder, node: Node) -> Result:
-    """Known bounds become attributes. Elements are gathered with steps other than 1, and between computed bounds."""
+    """Write known bounds as attributes; gather elements with steps other than 1, and between computed bounds."""
     if any(node.input(index) and node.constant(index) is None for index in range(1, 5)):
         return _sliced_at_run_time(op, node)
     starts, ends = constant_ints(node, 1), constant_ints(node, 2)
@@ -315,7 +317,7 @@ def _indices(start: int, end: int, step: int, size: int) -> list[int]:
 
 @down("Slice", since=11)
 def slice_11_down(op: Builder, node: Node) -> Result:
-    """Axes could not be negative."""
+    """Count negative axes from the front, since axes could not be negative."""
     if not node.input(3):
         return None
     if node.constant(3) is None:
@@ -335,7 +337,9 @@ def slice_11_down(op: Builder, node: Node) -> Result:
 
 @up("Split", since=2)
 def split_2_up(op: Builder, node: Node) -> Result:
-    """Sizes could be an input of the type of the data. The meaning of an absent axis was not defined."""
+    """Write sizes that are an input of the type of the data as the attribute; refuse an absent axis, which version 1
+    leaves open.
+    """
     attributes: dict[str, Any] = {}
     if not node.has("axis"):
         if node.rank(0) != 1:
@@ -353,7 +357,7 @@ def split_2_up(op: Builder, node: Node) -> Result:
 
 @down("Split", since=2)
 def split_2_down(op: Builder, node: Node) -> Result:
-    """The meaning of an absent axis was not defined."""
+    """State the axis: version 1 leaves open what an absent one means."""
     node.need_element(0)
     return op.copy(node, axis=node.attr("axis"))
 
@@ -373,13 +377,13 @@ def split_13_down(op: Builder, node: Node) -> Result:
 
 @up("Split", since=18)
 def split_18_up(op: Builder, node: Node) -> Result:
-    """Without sizes, the number of outputs was the number of equal parts; now it is an attribute."""
+    """State the number of outputs where no sizes are given: there are as many equal parts."""
     return None if node.input(1) else op.copy(node, inputs=[node.input(0)], num_outputs=len(node.outputs))
 
 
 @down("Split", since=18)
 def split_18_down(op: Builder, node: Node) -> Result:
-    """Parts had to be equal. Where the last is smaller, or may be, all sizes are given."""
+    """State all sizes where the last part is smaller, or may be: before 18, parts had to be equal."""
     number, count = node.attr("num_outputs"), len(node.outputs)
     if node.input(1):
         if number is not None:

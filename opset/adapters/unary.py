@@ -29,7 +29,7 @@ SIDES = (("min", 1, -1.0), ("max", 2, 1.0))
 
 @up("Clip", since=6)
 def clip_6_up(op: Builder, node: Node) -> Result:
-    """An absent bound was the limit of the type, and is that of FLOAT now, so it has to be stated for FLOAT16."""
+    """State absent bounds for float16: they were the limits of the type, and are those of float now."""
     if node.has("min") and node.has("max"):
         return None
     element = node.need_element(0)
@@ -43,9 +43,9 @@ def clip_6_up(op: Builder, node: Node) -> Result:
 
 @up("Clip", since=11)
 def clip_11_up(op: Builder, node: Node) -> Result:
-    """The bounds become scalars of the element type; for FLOAT, those that equal its limits are left out.
+    """Write the bounds as scalars of the element type; for float, leave out those that equal its limits.
 
-    Rounding a bound to FLOAT16 changes no result: limiting first and rounding afterwards is the same.
+    Rounding a bound to float16 changes no result: limiting first and rounding afterwards is the same.
     """
     element = node.need_element(0)
     inputs = [node.input(0)]
@@ -60,7 +60,7 @@ def clip_11_up(op: Builder, node: Node) -> Result:
 
 @down("Clip", since=11)
 def clip_11_down(op: Builder, node: Node) -> Result:
-    """Constant bounds that FLOAT holds become attributes; otherwise Max and Min compute the definition of Clip.
+    """Write constant bounds that float holds as attributes; otherwise, compute the definition of Clip by Max and Min.
 
     They also do so for a `min` above `max`, which was not defined.
     """
@@ -87,7 +87,7 @@ def _bound(node: Node, index: int, absent: float) -> float:
 
 @down("Clip", since=12)
 def clip_12_down(op: Builder, node: Node) -> Result:
-    """Integers are limited as floats that hold them, 64-bit ones by comparisons; an absent bound limits nothing."""
+    """Limit integers as floats that hold them, those of 64 bits by comparisons; an absent bound limits nothing."""
     element = node.element(0)
     if element is None or element not in INTEGERS:
         return None
@@ -122,7 +122,7 @@ def bitwise_not_lowered(op: Builder, node: Node) -> Result:
 
 @lower("IsNaN", since=9)
 def is_nan_lowered(op: Builder, node: Node) -> Result:
-    """Every number is below 1 or above 0, and NaN is neither."""
+    """Negate that a number is below 1 or above 0: every one is, and NaN is neither."""
     x, element = node.input(0), node.need_element(0)
     return op.Not(op.Or(op.Less(x, op.const(1.0, element, [])), op.Greater(x, op.const(0.0, element, []))))
 
