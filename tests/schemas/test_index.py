@@ -111,12 +111,13 @@ def test_the_build_hook_compiles(checkout):
     code = """
 import sys, types
 # The build system is not needed to see that its hook works.
-module = types.ModuleType("hatchling.builders.hooks.plugin.interface")
-module.BuildHookInterface = object
-sys.modules[module.__name__] = module
+for part, name in (("builders.hooks", "BuildHookInterface"), ("metadata", "MetadataHookInterface")):
+    module = types.ModuleType(f"hatchling.{part}.plugin.interface")
+    setattr(module, name, object)
+    sys.modules[module.__name__] = module
 import hatch_build
 hook = hatch_build.CustomBuildHook()
-hook.root = sys.argv[1]
+hook.root, hook.target_name = sys.argv[1], "sdist"
 hook.initialize("standard", {})
 """
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
