@@ -256,7 +256,7 @@ class Convertibility:
         return None if since <= target <= self._end(key, since) else self._move(key, since, target > since)
 
     def _find_outcome(self, asked: Asked) -> Outcome:
-        """Return what happens to nodes, of which the first transition and all that it needs are known."""
+        """Return what happens to nodes; the first transition and all that it needs are known."""
         key, _, target = asked
         move = self._next(asked)
         if move is None:
