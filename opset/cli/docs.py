@@ -13,7 +13,7 @@ from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.domains import known_domain
 from opset.docgen import FORMS, documentation
 from opset.docgen.folder import size_of, write_documentation
-from opset.errors import printable
+from opset.errors import Finding, UsageError, printable
 
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
 STEP = 10
@@ -21,8 +21,8 @@ STEP = 10
 
 
 @click.command(no_args_is_help=True)
-@click.option("-o", "--output", "folder", required=True, type=click.Path(file_okay=False, path_type=Path),
-              metavar="DIR", help="Folder to write to.")
+@click.option("-o", "--output", "folder", required=True, type=click.Path(file_okay=False), metavar="DIR",
+              help="Folder to write to.")
 @click.option("--domain", "domains", multiple=True, metavar="DOMAIN", help="Only this domain. Repeatable.")
 @click.option("--format", "form", type=click.Choice(list(FORMS)), default="html", show_default=True,
               help="Form of the documentation.")
@@ -31,7 +31,7 @@ STEP = 10
 @hooks_option
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
 def command(
-    folder: Path, domains: tuple[str, ...], form: str, force: bool, folders: tuple[Path, ...],
+    folder: str, domains: tuple[str, ...], form: str, force: bool, folders: tuple[Path, ...],
     allow_hooks: bool | None, quiet: bool,
 ) -> int:  # fmt: skip
     """Write the documentation of operators: a site of HTML pages, Markdown, or JSON with its JSON Schema.
@@ -40,6 +40,8 @@ def command(
     depends on the operators alone. In DIR, files of an earlier run are replaced, and removed where they are no longer
     made; all others stay.
     """
+    if not folder:
+        raise UsageError(Finding("U103", "the folder to write to has no name", help="name one: -o DIR"))
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
     wanted = {known_domain(registry, each) for each in domains}

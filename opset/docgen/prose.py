@@ -19,6 +19,7 @@ _ACTIVE = re.compile(
     r"[\\`\[\]|~$]"
     r"|(?<!\s)\*|\*(?!\s)|(?<![^\W_])_|_(?![^\W_])"  # emphasis, but not a * between spaces or a _ within a word
     r"|<(?![\s=\d])|&(?=[\w#])|!(?=\[)"
+    r"|(?<=\s)#(?=#*$)"  # the end of a heading
     r"|:(?=//)|(?<=\bwww)\."  # many viewers make links of addresses
 )
 _AT_START = re.compile(r"(?:[-+*](?=\s|$)|#{1,6}(?=\s|$)|>|=+\s*$|-+\s*$|\d{1,9}(?=[.)](?:\s|$)))")

@@ -1,9 +1,12 @@
 """`opset docs`: what it writes and reports, and that the bytes depend on the operators alone."""
 
+import io
 import json
+import sys
 
 import pytest
 
+import opset.cli.docs as docs_module
 from opset.docgen.folder import MANIFEST
 from tests.cli.commands import run
 from tests.docgen import domains
@@ -32,6 +35,20 @@ def test_the_report_and_the_files(acme, folder):
     }  # fmt: skip
 
 
+def test_progress_is_shown_on_a_terminal_alone(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    with docs_module._progress(quiet=False) as progress:
+        assert progress is None
+    shown.isatty = lambda: True
+    with docs_module._progress(quiet=True) as progress:
+        assert progress is None
+    with docs_module._progress(quiet=False) as progress:
+        for done in range(1, 13):
+            progress(done, 12)
+    assert shown.getvalue() == "\r[10/12]\r[12/12]\r\x1b[K"
+
+
 def test_domains_are_in_the_order_of_the_registry(acme, folder):
     assert run("docs", "-o", "a", "--domain", "ai.onnx.preview.training", "--domain", "ai.onnx.preview",
                "--format", "json").exit_code == 0  # fmt: skip
@@ -47,6 +64,7 @@ def test_what_is_wrong_with_a_call(acme, folder):
     assert "error[U102] the folder is in use" in (result := docs()).stderr and result.exit_code == 2
     assert docs("--force").exit_code == 0 and (folder / "site/mine").exists()
     assert run("docs", "-o", "schemas/com.acme/Operator0.yaml").exit_code == 2
+    assert run("docs", "-o", "", "--domain", "com.acme", "--format", "json").exit_code == 2
 
 
 def test_hooks_run_where_they_are_trusted_alone(acme, folder):

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from random import Random
 from urllib.parse import unquote
 
 import pytest
@@ -62,6 +63,21 @@ def test_hostile_prose_is_inert(text):
     assert inert(f"{code(text)}\n\n" + "\n".join(fence(text, "math")))
     assert [each.type for each in PARSER.parse("\n".join(fence(text)))] == ["fence"]
     assert [each.type for each in PARSER.parse(escape(text))][::2] in ([], ["paragraph_open", "paragraph_close"])
+
+
+MARKS = r"` `` ``` ~ ~~ ~~~ * ** _ [ ] ( ) < > ! ![ & # | \ - + = === 1. : $"
+WORDS = "a x1 _a_ <b> <!-- &lt; [a](b) <a@b.c> // http://a.b"
+PIECES = [*MARKS.split(), *WORDS.split(), " ", "    ", "\n", "\n\n", "\t", "- ", "> ", "# ", "|-|-|"]
+
+
+def test_random_text_is_inert_and_read_as_it_is():
+    random = Random(1)
+    for _ in range(150):
+        text = "".join(random.choices(PIECES, k=12))
+        assert inert("\n".join(prose(text))) and inert(f"- {phrase(text)}"), text
+        for before in ("", "## ", "- x: "):
+            written = before + escape(text)
+            assert inert(written) and heard(written) == re.sub(r"\s", "", before.strip("# -") + text), text
 
 
 def test_hostile_domains_are_inert(hostile):
