@@ -63,8 +63,9 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     if data["types"]:
         lines += ["", "types"]
         for name, types in data["types"].items():
-            lines += prose(escaped(f"{name}: {data['type_sets'][name]}"), "  ")
-            lines += prose(escaped(", ".join(map(brief_type, types))), "      ") if len(types) > 1 else []
+            listed, named = ", ".join(map(brief_type, types)), data["type_sets"][name]
+            lines += prose(escaped(f"{name}: {named}"), "  ")
+            lines += prose(escaped(listed), "      ") if listed != named else []
     if data["constraints"]:
         lines += ["", "constraints"]
         for label, text in data["constraints"].items():

@@ -210,8 +210,8 @@ def _section(
         "outputs": [_parameter(each, anchor, "out") for each in data["outputs"]],
         "types": [
             {"id": f"{anchor}-type-{slug(key)}", "name": escaped(key), "sets": escaped(data["type_sets"][key]),
-             "list": escaped(", ".join(map(brief_type, types))) if len(types) > 1 else ""}
-            for key, types in data["types"].items()
+             "list": escaped(listed) if listed != data["type_sets"][key] else ""}
+            for key, types in data["types"].items() for listed in [", ".join(map(brief_type, types))]
         ],
         "constraints": constraints,
         "shape": escaped(data["shape"]),

@@ -36,7 +36,7 @@ cases with shapes, axes and sizes as initializers, as exporters write them, wher
 {totals}
 
 The tables below list what is refused of the cases as they are, on the way to older opsets, by operator and reason. A
-conversion may have several reasons.
+conversion may have several reasons. The few that no column counts are those on which the judges disagree.
 
 ## Element types
 
