@@ -115,7 +115,7 @@ SYNONYMS = {
 class Page(NamedTuple):
     """A page that is no operator: its link from the site's root, its kind, and its text.
 
-    The text of a "guide" and of an "error" is Markdown; a guide's sections are found, too.
+    The text of a "guide", an "error" and of "api" is Markdown; a guide's sections are found, too.
     """
 
     title: str
@@ -152,8 +152,8 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
 
 def _parts(page: Page) -> Iterable[Page]:
     """Yield a page as it is indexed: of Markdown the words, and of a guide each section."""
-    if page.kind == "error":
-        yield page._replace(text=" ".join(words for _, _, words in sections(page.text)))
+    if page.kind in ("error", "api"):
+        yield page._replace(text="\n".join(words for _, _, words in sections(page.text)))
     elif page.kind == "guide":
         for heading, anchor, words in sections(page.text):
             title, href = (f"{page.title}: {heading}", f"{page.href}#{anchor}") if anchor else (page.title, page.href)
@@ -175,10 +175,10 @@ def _operator(
     return [
         families.setdefault(newest.family, len(families)),
         paths.operator(newest.name, newest.domain),
-        printable(_first_sentence(_plain(docs.doc)), SUMMARY),
+        printable(_first_sentence(" ".join(docs.doc.split())), SUMMARY),
         _plain(f"{synonyms} {newest.replacement}"),
         _plain(" ".join([*_calls(docs), *(word for word in synonyms.split() if "." in word)])),
-        _plain(" ".join(_prose(docs))),
+        _plain("\n".join(_prose(docs))),
         [_version(each, lists) for each in versions],
     ]
 
@@ -217,9 +217,10 @@ def _calls(docs: Docs) -> Iterable[str]:
 
 
 def _plain(text: str) -> str:
-    """Return text on one line without the marks of code, in characters that are printed, no longer than is indexed."""
-    return printable(" ".join(text[:LONGEST].replace("`", "").split()), LONGEST)
+    """Return text without the marks of code and empty lines, in characters that are printed, cut to what is indexed."""
+    lines = (" ".join(line.split()) for line in text[:LONGEST].replace("`", "").split("\n"))
+    return "\n".join(printable(line, LONGEST) for line in lines if line)
 
 
 def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?]) (?=[A-Z])", text, maxsplit=1)[0]
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", text.replace("`", ""), maxsplit=1)[0]

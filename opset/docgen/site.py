@@ -16,9 +16,10 @@ from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import Guide, guides
 from opset.docgen.index_pages import IndexPage, Operator, index_pages, link, made, operators_of, part
 from opset.docgen.operator_pages import Site, operator_page
-from opset.docgen.paths import Paths
+from opset.docgen.paths import Paths, slug
 from opset.docgen.search import Page, index_script
 from opset.opsets.registry import Registry
+from opset.opsets.releases import RELEASES
 from opset.schemas.names import shown
 
 MENU = (
@@ -42,7 +43,11 @@ def pages(
     environment = _environment(len(operators))
     others = [*_guides(), *index_pages(site, operators)]
     api, found = _api()
-    found += [Page(each.page["title"], each.path, each.kind, each.text) for each in others if each.kind != "index"]
+    found += [Page(each.page["title"], each.path, each.kind, each.text) for each in others]
+    found += [
+        Page(f"onnx {each.name}", f"releases.html#{slug(each.name)}", "release", f"release with IR version {each.ir}")
+        for each in RELEASES
+    ]
     total = len(operators) + len(others) + 2
 
     def rendered(template: str, path: str, page: Any) -> tuple[str, bytes]:
@@ -139,4 +144,5 @@ def _api() -> tuple[dict[str, Any], list[Page]]:
         for each in api_page()
     ]
     lead = "What the modules opset and opset.extend offer: the first for users, the second for authors of operators."
+    found.append(Page("Python API", "api.html", "index", lead))
     return {"title": "Python API", "lead": lead, "sections": sections}, found

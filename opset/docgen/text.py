@@ -62,7 +62,7 @@ def inline(text: str) -> Markup:
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield the sections of a page: heading, its id as in `html`, and words; first what precedes all headings.
 
-    The title of the page begins no section.
+    The title of the page begins no section. Paragraphs, items and lines of code are lines, a table is one.
     """
     tokens = reader().parse(visible(text))
     _finish_headings(tokens, True)
@@ -70,17 +70,20 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
     words: list[str] = []
     for number, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag != "h1":
-            yield heading, anchor, " ".join(words)
+            yield heading, anchor, "".join(words)
             heading, anchor, words = _words(tokens[number + 1]), str(token.attrGet("id")), []
-        elif token.type in ("inline", "fence", "code_block") and tokens[number - 1].type != "heading_open":
-            words.append(_words(token))
-    yield heading, anchor, " ".join(words)
+        elif token.type == "inline" and tokens[number - 1].type != "heading_open":
+            words += _words(token), "\n" if tokens[number - 1].type == "paragraph_open" else " "
+        elif token.type in ("fence", "code_block"):
+            words.append(token.content)
+        elif token.type == "table_close":
+            words.append("\n")
+    yield heading, anchor, "".join(words)
 
 
 def _words(token: Token) -> str:
     """Return the text of a block without marks, links' targets and line breaks."""
-    parts = token.children if token.type == "inline" else [token]
-    return " ".join("".join(each.content or " " for each in parts or [] if each.nesting == 0).split())
+    return "".join(each.content or " " for each in token.children or [] if each.nesting == 0)
 
 
 @lru_cache(maxsize=1)

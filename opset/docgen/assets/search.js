@@ -5,7 +5,7 @@
 // ---- The index -----------------------------------------------------------------------------------------------------
 
 const DEPRECATED = 1, FUNCTION = 2;
-const KINDS = ["operator", "error", "opset", "release", "type", "family", "domain", "guide", "api"];
+const KINDS = ["operator", "error", "opset", "release", "type", "family", "domain", "guide", "api", "index"];
 // Other common names of element types, exactly the same type each.
 const SAME_TYPE = {
   bf16: "bfloat16", fp16: "float16", half: "float16", fp32: "float", float32: "float", fp64: "double",
@@ -86,7 +86,7 @@ function prepare(index, MiniSearch) {
 
 /** Return how much the words of an entry count: most what most models use. */
 function weight({ kind, domain, deprecated }) {
-  return deprecated ? 0.5 : kind !== "operator" ? 0.6 : domain === "ai.onnx" ? 1 : 0.8;
+  return deprecated || kind === "api" ? 0.5 : kind !== "operator" ? 0.6 : domain === "ai.onnx" ? 1 : 0.8;
 }
 
 /** Return the version from which on an operator is deprecated; 0 where the newest one is not. */
@@ -102,7 +102,7 @@ function pageAliases(title, kind) {
   if (kind === "error") aliases.unshift(compact(title.split(":")[0]));
   if (["opset", "release", "type", "family"].includes(kind)) aliases.push(compact(kind + last));
   if (kind === "release") aliases.push(compact(last));
-  if (kind === "api") aliases.push(compact(title.split(".").pop()));
+  if (kind === "api" && title.split(".").length === 2) aliases.push(compact(title.split(".").pop()));
   return aliases;
 }
 
@@ -328,11 +328,11 @@ function excerpt(entry, hits) {
   const count = text => new Set(terms(text).filter(each => sought.has(each))).size;
   if (entry.kind === "operator" && (!hits.length || count(`${entry.name} ${entry.summary}`))) return entry.summary;
   let best = entry.summary, most = 0;
-  for (const sentence of entry.text.split(/(?<=[.!?]) /)) {
+  for (const sentence of entry.text.split(/\n|(?<=[.!?]) /)) {
     const hits = count(sentence);
     if (hits > most) [best, most] = [sentence, hits];
   }
-  best = best || entry.text;
+  best = best || entry.text.split("\n")[0];
   return best.length > 240 ? `${best.slice(0, 239)}…` : best;
 }
 
