@@ -212,7 +212,7 @@ def _prose(docs: Docs) -> Iterable[str]:
 def _calls(docs: Docs) -> Iterable[str]:
     """Yield the function that is first in each counterpart: `torch.softmax` of `torch.softmax(x, dim)`."""
     for counterpart in docs.counterparts.values():
-        if call := re.match(r"[^`]*`([\w.]+)", counterpart):
+        if call := re.match(r"[^`]*`(\w[\w.]*\.\w+)\(", counterpart):
             yield call[1]
 
 

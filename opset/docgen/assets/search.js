@@ -41,6 +41,8 @@ function term(word) {
 const compact = text => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
 const phrase = text => ` ${text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")} `;
 const fold = text => text.toLowerCase();
+const LONG = { "numpy.": "np.", "tensorflow.": "tf.", "jax.numpy.": "jnp." };
+const shortCall = text => fold(text).replace(/^(numpy|tensorflow|jax\.numpy)\./, found => LONG[found]);
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Return what is found by: entries with their names in every form, facets' values, and the text index. */
@@ -54,7 +56,7 @@ function prepare(index, MiniSearch) {
     }));
     return {
       kind: "operator", name, domain: domainName, family: index.families[family], href, summary, text, versions,
-      synonyms: `${synonyms} ${calls}`, calls: fold(calls).split(" ").filter(Boolean),
+      synonyms: `${synonyms} ${calls}`, calls: calls.split(" ").filter(Boolean).map(shortCall),
       phrases: [[120, phrase(synonyms)], [40, phrase(summary)], [20, phrase(text)]],
       deprecated: deprecatedSince(versions),
       aliases: [compact(name)], parts: terms(name), initials: fold((name.match(/\p{Lu}/gu) || []).join("")),
@@ -229,10 +231,12 @@ function nameScore(entry, typed) {
 
 /** Return how well a call of a framework fits: the whole of it, its last part, or that as the operator's name. */
 function callScore(entry, call) {
-  const last = call.slice(call.lastIndexOf(".") + 1);
-  if (entry.calls.includes(call)) return 700;
-  if (entry.calls.some(each => each.endsWith(`.${last}`))) return 500;
-  return 0.5 * nameScore(entry, compact(last));
+  const last = call.slice(call.lastIndexOf(".") + 1), name = entry.aliases[0];
+  const found = entry.calls.includes(call) ? 700 : entry.calls.some(each => each.endsWith(`.${last}`)) ? 500 : 0;
+  if (!found) return 0.5 * nameScore(entry, compact(last));
+  // Of several operators with this call, that of a like name first, and then the simplest, which has the shortest name.
+  const like = name === compact(last) ? 200 : name.includes(compact(last)) ? 100 : 0;
+  return found + like - Math.min(90, name.length) - (entry.deprecated ? 100 : 0);
 }
 
 /** Return the distance of a word to another one, or to the beginning of it that is as long. */
@@ -248,7 +252,7 @@ function nameRank(free) {
   const singles = telling.length ? telling : all;
   const names = [...new Set([compact(free), singles.join("")])].filter(Boolean);
   const isCall = /^[\w.]*\w\.\w+$/.test(free);
-  const call = isCall ? fold(free).replace(/^np\./, "numpy.").replace(/^tensorflow\./, "tf.") : "";
+  const call = isCall ? shortCall(free) : "";
   return entry => {
     if (!names.length) return 0;
     let score = Math.max(...names.map(name => nameScore(entry, name)), call ? callScore(entry, call) : 0);
