@@ -373,7 +373,9 @@ class Convertibility:
             rewrites = not reflection.checks
             certain = frozenset(found[name] for name in reflection.certain if name in found)
             made = frozenset(found.values()) | (made if also else frozenset())
-            refusals = _written(reflection, step) + (refusals if reflection.leaves and not step.lowers else [])
+            # What an adapter makes of the operator itself has to be of types that the other side takes, too.
+            kept = [each for each in refusals if reflection.leaves or each["code"] == "C202"] if not step.lowers else []
+            refusals = _written(reflection, step) + kept
         going = step.target.since_version if not step.lowers and not step.derived.renamed else None
         if step.derived.renamed:
             renamed = frozenset([(step.target.domain, step.target.name)])

@@ -1,11 +1,13 @@
 """Converts each example of the operators' YAML to each opset, and holds the outcome against the convertibility tables.
 
-    python -m tests.conformance.convertibility [-k PATTERN] [--every 1] [-j 2] [-v]
+    python -m tests.conformance.convertibility [-k PATTERN] [--every 1] [-j 2] [--types] [-v]
 
 What the documentation says of a version of an operator and a target has to allow what the converter does with a node:
 it stays as it is, or becomes operators that the table names, by steps that it names, or is refused with a code that it
-names. Of targets at which all nodes stay as they are, the lowest and the highest are tried. The exit status is 1 where
-the two contradict each other. With -v, rows are printed, too, all of whose examples are refused.
+names. Of targets at which all nodes stay as they are, the lowest and the highest are tried. With --types, the inputs
+get all element types that the version takes instead: nothing is computed, so their values do not matter; that takes
+half an hour. The exit status is 1 where the two contradict each other. With -v, rows are printed, too, all of whose
+examples are refused.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from opset.docgen.convertibility import GENERAL, IMPLIED, Convertibility
+from opset.model.elements import NUMBERS, element_name
 from opset.opsets.registry import default_registry
 from opset.reference.examples import model_of
 from opset.schemas.model import Example, OpSchema, example_versions
@@ -32,17 +35,47 @@ ALWAYS = {each["code"] for each in GENERAL}
 
 
 class Trip(NamedTuple):
-    """An example at one version of its operator, and the opset that it is converted to."""
+    """An example at one version of its operator, and the opset that it is converted to.
+
+    `retyped` is a type parameter and the element type that inputs of it have instead, ("", 0) for none.
+    """
 
     schema: OpSchema
     example: Example
     to: int
+    retyped: tuple[str, int] = ("", 0)
 
     @property
     def name(self) -> str:
         """What the trip is called in reports."""
         schema = self.schema
-        return f"{shown(schema.domain)}-{schema.name}-{schema.since_version}-{self.to}-{self.example.name}"
+        name = f"{shown(schema.domain)}-{schema.name}-{schema.since_version}-{self.to}-{self.example.name}"
+        return f"{name}-{self.retyped[0]}-{element_name(self.retyped[1])}" if self.retyped[0] else name
+
+    def model(self) -> Any:
+        """Return the model of the example."""
+        model = model_of(self.schema, self.example)
+        name, number = self.retyped
+        if name:
+            node = model.graph.node[0]
+            formals = self.schema.inputs
+            last = len(formals) - 1
+            typed = {given for index, given in enumerate(node.input) if formals[min(index, last)].type == name}
+            for value in model.graph.input:
+                if value.name in typed:
+                    value.type.tensor_type.elem_type = number
+            for value in model.graph.output:
+                value.ClearField("type")
+        return model
+
+
+def retyped(trip: Trip) -> Iterator[Trip]:
+    """Yield a trip with each other element type of each type parameter of tensors."""
+    for name, types in trip.schema.types.items():
+        if any(formal.type == name for formal in trip.schema.inputs):
+            for each in types:
+                if each.startswith("tensor("):
+                    yield trip._replace(retyped=(name, NUMBERS[each[7:-1]]))
 
 
 def trips(operators: Collection[str] = ()) -> Iterator[Trip]:
@@ -105,7 +138,7 @@ def contradiction(trip: Trip) -> tuple[str, str]:
     schema = trip.schema
     domain, since = schema.domain, schema.since_version
     said = row(schema.name, domain, since, trip.to)
-    conversion = plan(model_of(schema, trip.example), {domain: trip.to})
+    conversion = plan(trip.model(), {domain: trip.to})
     # Nodes of graphs in the node have tables of their own.
     refused = [each for each in conversion.refusals if each.place.count(", node ") == 1]
     actions = [each for each in conversion.actions if each.body.parent is None]
@@ -134,10 +167,11 @@ Judged = tuple[str, tuple[Any, ...], str, str]
 """Name of a trip, the row of the table with its kind last, what happened, and the contradiction."""
 
 
-def judged(operator: str, pattern: str, every: int) -> list[Judged]:
+def judged(operator: str, pattern: str, every: int, types: bool) -> list[Judged]:
     """Return what the trips of an operator gave."""
     found = []
-    for trip in [each for each in trips([operator]) if pattern in each.name][::every]:
+    made = [other for each in trips([operator]) for other in (retyped(each) if types else [each])]
+    for trip in [each for each in made if pattern in each.name][::every]:
         schema = trip.schema
         said = row(schema.name, schema.domain, schema.since_version, trip.to)
         what = (schema.domain, schema.name, schema.since_version, *said["targets"], said["kind"])
@@ -151,13 +185,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-k", dest="pattern", default="", help="part of the names of trips to make")
     parser.add_argument("--every", type=int, default=1, help="make one trip in so many of each operator")
     parser.add_argument("-j", dest="processes", type=int, default=2, help="processes at the same time")
+    parser.add_argument("--types", action="store_true", help="with all element types of the inputs")
     parser.add_argument("-v", dest="verbose", action="store_true", help="print rows whose nodes are refused alone")
     options = parser.parse_args(arguments)
     names = sorted({name for domain in REGISTRY.domains for name in REGISTRY.operators(domain)})
     counts: Counter[tuple[str, bool]] = Counter()
     kinds: dict[tuple[Any, ...], set[str]] = {}
     with ProcessPoolExecutor(options.processes) as pool:
-        for results in pool.map(judged, names, repeat(options.pattern), repeat(options.every)):
+        for results in pool.map(judged, names, repeat(options.pattern), repeat(options.every), repeat(options.types)):
             for name, what, kind, why in results:
                 counts[kind, bool(why)] += 1
                 kinds.setdefault(what, set()).add(kind)

@@ -7,7 +7,7 @@ import pytest
 
 from opset.docgen.convertibility import KINDS, Convertibility
 from opset.opsets.registry import default_registry, registry_with
-from tests.conformance.convertibility import TABLES, contradiction, row, table, trips
+from tests.conformance.convertibility import TABLES, contradiction, retyped, row, table, trips
 
 OWN = Path(__file__).parents[1] / "opsets" / "own"
 
@@ -109,6 +109,12 @@ def test_a_step_that_keeps_every_node_is_no_step():
 def test_conversions_of_examples_bear_the_tables_out(operator):
     chosen = [trip for trip in trips([operator]) if not trip.to % 4 or trip.schema.domain][::9]
     assert len(chosen) > 5
+    assert not [(trip.name, why) for trip in chosen if (why := contradiction(trip)[1])]
+
+
+def test_types_that_the_target_lacks_refuse_what_an_adapter_always_rewrites():
+    assert "C202" in row("Split", "", 2, 1)["codes"]
+    chosen = [other for trip in trips(["Split"]) if trip.to == 1 for other in retyped(trip)][::19]
     assert not [(trip.name, why) for trip in chosen if (why := contradiction(trip)[1])]
 
 
