@@ -257,7 +257,7 @@ function nameRank(free) {
     if (!names.length) return 0;
     let score = Math.max(...names.map(name => nameScore(entry, name)), call ? callScore(entry, call) : 0);
     if (singles.every(word => entry.parts.some(part => part.startsWith(word)))) {
-      score += entry.kind === "operator" ? 150 : 30;
+      score += entry.kind === "operator" ? 200 : 30;
     } else if (singles.includes(entry.aliases[0])) {
       score += 60;
     }
