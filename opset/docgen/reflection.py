@@ -86,10 +86,11 @@ def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str
         needs.update(dict.fromkeys(part.needs))
         strings |= part.strings
         made |= part.operators
-        values = {**function.__globals__, **_enclosed(function)}
+        values, enclosed = function.__globals__, _enclosed(function)
         calls[function] = {}
         for name in part.names:
-            for value in _members(values.get(name), operator):
+            held = enclosed.get(name, values.get(name))
+            for value in _members(held, operator) if held is not None else ():
                 if isinstance(value, str):
                     strings.add(value)
                 elif isinstance(value, type) and _is_followed(value, function):
@@ -154,7 +155,7 @@ def _plain(function: Any) -> Any:
 
 def _is_followed(value: Any, user: Any) -> bool:
     """Whether a function or class belongs to adapters: to ours, or to files of the one that uses it."""
-    module = str(value.__module__)
+    module = str(getattr(value, "__module__", ""))
     if module == user.__module__ or module.startswith(_FOLLOWED):
         return not issubclass(value, Builder | Node | Refusal) if isinstance(value, type) else True
     top = module.partition(".")[0]
@@ -191,27 +192,30 @@ def _part(function: Any) -> _Part | None:
         return None
     known = _FILES.get(code.co_filename)
     if known is None or known[0] is not function.__globals__:
-        known = _FILES[code.co_filename] = function.__globals__, _parts(code.co_filename, function.__globals__)
-    return known[1].get((code.co_firstlineno, code.co_name))
+        known = _FILES[code.co_filename] = function.__globals__, _functions(code.co_filename)
+    key = code.co_firstlineno, code.co_name
+    found = known[1].get(key)
+    if isinstance(found, Function):  # its tree is large, and not kept
+        found = known[1][key] = _read(found, function.__globals__)
+    return found
 
 
-_FILES: dict[str, tuple[Mapping[str, Any], dict[tuple[int, str], _Part]]] = {}
-"""What the functions of files say, each with the globals that it was read with: a file that changes is run again."""
+_FILES: dict[str, tuple[Mapping[str, Any], dict[tuple[int, str], Function | _Part]]] = {}
+"""The functions of files, or what they say, with the globals that they were read with: a file may be run again."""
 
 
-def _parts(file: str, values: Mapping[str, Any]) -> dict[tuple[int, str], _Part]:
-    """Return what a file's functions say, by the line in which they begin, decorators included, and by name."""
+def _functions(file: str) -> dict[tuple[int, str], Function | _Part]:
+    """Return the functions of a file by the line in which they begin, decorators included, and by name."""
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, ValueError, SyntaxError):
         return {}
-    found: dict[tuple[int, str], _Part] = {}
+    found: dict[tuple[int, str], Function | _Part] = {}
     pending: list[ast.stmt] = [*tree.body]
     while pending:
         node = pending.pop()
         if isinstance(node, Function):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            found[first, node.name] = _read(node, values)
+            found[min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.name] = node
         for field in ("body", "orelse", "finalbody"):
             pending += getattr(node, field, ())
     return found
