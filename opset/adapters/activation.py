@@ -10,7 +10,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 @up("Softmax", "LogSoftmax", "Hardmax", since=11)
 def softmax_11_up(op: Builder, node: Node) -> Result:
-    """Refuse an axis equal to the rank: before 11 it gave rows of one element, now it is out of range."""
+    """Refuse an axis that the input does not have, such as the default 1 of a vector: it is an error at any version."""
     if node.attr("axis") >= 0 and (rank := node.rank(0)) is not None:
         positive_axis(node.attr("axis"), rank)
     return None
