@@ -12,6 +12,7 @@ from opset.model import proto as pb
 from opset.reference.examples import type_proto
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.selection import select
+from tests.reference.graphs import results
 
 
 @pytest.mark.parametrize(("dtype", "last_places"), [(np.float32, 0.53), (np.float64, 4)])
@@ -30,6 +31,17 @@ def test_the_error_function_keeps_signs_and_nan():
     assert np.array_equal(erf(x), [[1, -1, 0], [0, np.nan, 1]], equal_nan=True)
     assert np.signbit(erf(x)).tolist() == [[False, True, False], [True, False, False]]
     assert erf(np.zeros((0, 3), np.float32)).shape == (0, 3)
+
+
+KINDS = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sign_of_zero_is_positive(kind):
+    graph = f"g ({kind}[3] x) => ({kind}[3] y) {{ y = Sign (x) }}"
+    (y,) = results(graph, {"x": np.array([-0.0, 0.0, -3.0], KINDS[kind])})
+    assert np.array_equal(y, [0, 0, -1])
+    assert np.signbit(y).tolist() == [False, False, True]
 
 
 TYPES = (np.bool_, np.int8, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.complex64, np.complex128, object)

@@ -34,7 +34,6 @@ _UFUNCS: dict[str, Any] = {
     "Not": np.logical_not,
     "Reciprocal": np.reciprocal,
     "Round": np.rint,
-    "Sign": np.sign,
     "Sin": np.sin,
     "Sinh": np.sinh,
     "Sqrt": np.sqrt,
@@ -61,6 +60,13 @@ def erf_9(x: Array) -> Array:
     if x.dtype.kind in "iu":
         return erf(x.astype(np.float64)).astype(x.dtype)
     return erf(x)
+
+
+@kernel("Sign")
+@rounded_once
+def sign_9(x: Array) -> Array:
+    """Return -1, 0 or 1; zero of either sign gives 0, which is not so for bfloat16 itself."""
+    return np.sign(x)
 
 
 @kernel("IsInf")
