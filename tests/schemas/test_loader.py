@@ -565,13 +565,13 @@ EXAMPLES = st.fixed_dictionaries(
         optional={"examples": st.lists(EXAMPLES, max_size=3)},
     )
 )
-@pytest.mark.parametrize("loader", [yaml.SafeLoader, yaml.CSafeLoader])
-def test_what_is_printed_reads_back(loader, document):
+def test_what_is_printed_reads_back(document):
     text = dump_document(document)
-    findings = Findings("f")
-    again = read(text.encode("utf-8"), findings, loader).plain()
-    assert findings == []
-    assert repr(again) == repr(document)
+    for loader in (yaml.SafeLoader, yaml.CSafeLoader):
+        findings = Findings("f")
+        again = read(text.encode("utf-8"), findings, loader).plain()
+        assert findings == []
+        assert repr(again) == repr(document)
     assert dump_document(again) == text
 
 
@@ -579,7 +579,7 @@ def test_broken_files_raise_nothing_else(tmp_path):
     rng = random.Random(7)
     texts = [path.read_text() for path in rng.sample(FILES, 12)] + [TWO]
     broken = 0
-    for text, _ in itertools.product(texts, range(60)):
+    for text, _ in itertools.product(texts, range(30)):
         start = rng.randrange(len(text))
         junk = rng.choice(["", "{", "]", "\n", ": ", "- ", "null", "1", "'", "\t", text[:20], "\x00", "&a", "   "])
         edited = text[:start] + junk + text[start + rng.choice([0, 1, 5, 40]) :]
