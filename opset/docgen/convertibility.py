@@ -367,7 +367,8 @@ class Convertibility:
             made, certain, refusals = _body(step.source)
         elif step.adapter is not None:
             reflection = reflect(step.adapter, key[1], self._names)
-            text, how, stays = summary(step.adapter), "written", reflection.stays
+            text = summary(step.adapter) or f"By a function without documentation, of {key[1]}."
+            how, stays = "written", reflection.stays
             also = [*derived.does] if reflection.leaves and not step.lowers else []
             found = {name: self._key(name, domain, key[0]) for name, domain in reflection.operators}
             rewrites = not reflection.checks

@@ -76,6 +76,29 @@ def test_a_domain_of_ones_own_has_the_text_of_its_adapters():
     ]  # fmt: skip
 
 
+def test_an_adapter_without_documentation_or_names_of_its_own(tmp_path):
+    (tmp_path / "com.example").mkdir()
+    for file in (OWN / "com.example").glob("*.yaml"):
+        (tmp_path / "com.example" / file.name).write_text(file.read_text())
+    (tmp_path / "com.example" / "adapters.py").write_text("""
+from functools import partial
+from opset.extend import Refusal, down, up
+
+REASONS = {"why": "not <b>now</b>"}
+
+def moved(op, node, code):
+    if node.attr("mode") == "each":
+        raise Refusal(code, REASONS["why"])
+    return getattr(op, "Str" + "etch")(node.input(0))
+
+up("Stretch", since=2, domain="com.example")(partial(moved, code="C204"))
+down("Stretch", since=2, domain="com.example")(lambda op, node: op.Absent(op.Relu(node.input(0)), domain="com.example"))
+""")
+    up, down = Convertibility(registry_with([tmp_path])).of("Stretch", "com.example")["transitions"]
+    assert up["text"] == "By a function without documentation, of Stretch."
+    assert (up["kind"], down["kind"]) == ("adapt", "adapt")
+
+
 def test_adapters_that_are_not_run_refuse():
     found = Convertibility(registry_with([], data=[OWN])).of("Stretch", "com.example")
     assert {each["refusals"][0]["code"] for each in found["transitions"]} == {"C105"}
