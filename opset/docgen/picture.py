@@ -336,6 +336,7 @@ _STYLE = """\
 .picture .edge { fill: none; stroke: #6b7480; }
 .picture .arrow { fill: #6b7480; }
 .picture a:hover rect, .picture a:focus rect { stroke-width: 2.5; }
+.picture a { color: inherit; }
 .picture a .label { fill: #0b55a8; }
 @media (prefers-color-scheme: dark) {
 .picture { background: #14171c; }

@@ -124,7 +124,8 @@ def test_pages_are_accessible(opened, scheme):
     axe, found = Axe(), {}
     for path in PAGES:
         page.goto(_beside(page, path))
-        violations = axe.run(page).response["violations"]
+        # Style sheets that it reads again are requests that a page from a file may not make.
+        violations = axe.run(page, options={"preload": False}).response["violations"]
         found |= {(path, each["id"]): [node["html"][:200] for node in each["nodes"][:2]] for each in violations}
     assert found == {}
 
