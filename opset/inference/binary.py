@@ -29,9 +29,11 @@ def add_1(call: Call) -> Shape:
         return shape
     if not call.attribute("broadcast"):
         return unify(call, 1, shape, "C1")
-    axis = call.attribute("axis")
-    start = len(shape) - len(other) if axis is None else axis % max(len(shape), 1)
-    if start < 0 or start + len(other) > len(shape):
+    last, axis = len(shape) - len(other), call.attribute("axis")
+    start = last if axis is None or axis == -len(other) else axis
+    if not 0 <= start <= last:
+        if last >= 0 and not any(isinstance(size, int) and size != 1 for size in other):
+            return shape  # one element goes with every axis
         raise Violation("C1", f"B of shape {list(other)} does not fit into {list(shape)} from axis {start} on")
     for own, size in zip(shape[start:], other, strict=False):
         if size != 1:
