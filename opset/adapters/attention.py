@@ -5,7 +5,7 @@ Below their first versions Attention, LinearAttention, RotaryEmbedding and Tenso
 
 from __future__ import annotations
 
-from math import nan, sqrt
+from math import sqrt
 from typing import Any
 
 from opset.adapters.bodies import Body, looped
@@ -46,7 +46,7 @@ def attention_24_down(op: Builder, node: Node) -> Result:
     _no_cache_and_padding(node)
     columns = _numbers(op, _total(op, node))
     visible = op.Less(columns, op.Unsqueeze(node.input(NONPAD), op.const([1, 2, 3])))
-    if _is_causal(node):
+    if node.attr("is_causal"):
         visible = op.And(visible, op.LessOrEqual(columns, _positions(op, node)))
     return op.copy(node, inputs=[*inputs[:MASK], _restricted_mask(op, node, visible)], drop=["is_causal"])
 
@@ -117,13 +117,6 @@ def _no_cache_and_padding(node: Node) -> None:
     if node.input(PAST_KEY) or node.input(PAST_VALUE):
         why = "'nonpad_kv_seqlen' is used together with a cache, which the standard does not define"
         raise Refusal("C204", why, "use one of the two")
-
-
-def _is_causal(node: Node) -> bool:
-    causal = node.attr("is_causal")
-    if causal not in (0, 1):
-        raise Refusal("C103", "'is_causal' is neither 0 nor 1")
-    return bool(causal)
 
 
 def _known_length(node: Node, index: int) -> int | None:
@@ -338,7 +331,7 @@ def _root_of_scale(op: Builder, node: Node, wide: str, flat: bool) -> str:
             counted = op.Div(counted, op.const(float(heads), wide, [])) if flat else counted
             return op.Sqrt(op.Reciprocal(op.Sqrt(counted)))
         scale = 1 / sqrt(size // heads) if size >= heads else 1.0
-    return op.const(sqrt(scale) if scale >= 0 else nan, wide, [])
+    return op.const(sqrt(scale), wide, [])
 
 
 def _masked(op: Builder, node: Node, scores: str, wide: str) -> str:
@@ -350,7 +343,7 @@ def _masked(op: Builder, node: Node, scores: str, wide: str) -> str:
             allowed = node.input(MASK)
         else:
             scores = op.Add(scores, cast(op, node.input(MASK), element, wide))
-    if _is_causal(node):
+    if node.attr("is_causal"):
         visible = _causal(op, node)
         allowed = op.And(allowed, visible) if allowed else visible
     return op.Where(allowed, scores, op.const(float("-inf"), wide, [])) if allowed else scores
