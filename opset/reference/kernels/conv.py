@@ -189,6 +189,8 @@ def col2im_18(
     context: KernelContext,
 ) -> Array:
     """Return the image whose windows are the columns of x; elements of overlapping windows are added."""
+    if x.dtype.hasobject:
+        raise Violation("C5")
     image, block = (tuple(dims_of(each)) for each in (image_shape, block_shape))
     windows = windows_over((0, 0, *image), block, strides, dilations, pads)
     elements, count = math.prod(block), math.prod(windows.output)
