@@ -244,6 +244,10 @@ class ValueFacts:
         index = home.body.definitions.get(name, -1) if home is not None else -1
         return home.body.nodes[index] if home is not None and index >= 0 else None
 
+    def is_defined(self, name: str) -> bool:
+        """Whether a visible value has that name."""
+        return self._home(name) is not None
+
     def initializer(self, name: str) -> Any:
         """Return this body's initializer of that name, None if there is none or a caller may override it."""
         if not self._built:

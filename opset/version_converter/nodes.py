@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.budget import ALLOW_MORE, Budget, Exhausted
-from opset.errors import Finding, OpsetError, brief, printable
+from opset.errors import Finding, OpsetError, brief, printable, quoted
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph import function_key, list_as_input, state_type, subgraphs
@@ -320,7 +320,7 @@ class BodyConversion:
         if step.adapter is not None or step.derived.rewrites:
             self._check_constraints(node)
         if step.adapter is not None:
-            result = _adapted(step, op, node, context.registry)
+            result = _adapted(step, op, node, context.registry, facts)
             if result is not None:
                 self._check_types([(current, step.source.since_version)], "C103")
         if result is None:
@@ -435,7 +435,7 @@ def _operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
     return found
 
 
-def _adapted(step: Step, op: Builder, node: Node, registry: Registry) -> Result:
+def _adapted(step: Step, op: Builder, node: Node, registry: Registry, facts: ValueFacts) -> Result:
     """Return what an adapter returns: the names of outputs, or None where the operator exists at the target, too.
 
     Raises what the adapter raises, and Refusal C105 where an adapter of a user's domain fails or returns anything else.
@@ -456,4 +456,18 @@ def _adapted(step: Step, op: Builder, node: Node, registry: Registry) -> Result:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         why = f"{what} returns {brief(repr(result))}, which names no outputs"
         raise Refusal("C105", why, "correct it: opset explain adapters")
+    if not registry.is_standard(step.source.name, step.source.domain):
+        _check_computed(what, names, op, node, facts)
     return result
+
+
+def _check_computed(what: str, names: Sequence[str], op: Builder, node: Node, facts: ValueFacts) -> None:
+    """Refuse (C105) names that a user's adapter returns, or that its nodes read, and that nothing computes."""
+    known = {"", *node.inputs, *[name for made, _ in op.made for name in made.output]}
+    read = [name for made, _ in op.made for name in made.input]
+    for verb, each in (("returns", names), ("reads", read)):
+        for name in each:
+            # The node that computed the node's own outputs is replaced.
+            if name not in known and (name in node.outputs or not facts.is_defined(name)):
+                why = f"{what} {verb} {quoted(name)}, which nothing computes"
+                raise Refusal("C105", why, "correct it: opset explain adapters")

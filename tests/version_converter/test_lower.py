@@ -142,6 +142,22 @@ def test_a_lowering_that_names_no_outputs_is_refused(own, result, shown):
     assert caught.value.code == "C105" and caught.value.help
 
 
+@pytest.mark.parametrize(
+    ("adapter", "shown"),
+    [
+        (lambda op, node: "nowhere", "returns 'nowhere'"),
+        (lambda op, node: node.output(0), "returns 'y'"),
+        (lambda op, node: op.Abs("nowhere", domain=""), "reads 'nowhere'"),
+        (lambda op, node: op.Abs(node.output(0), domain=""), "reads 'y'"),
+    ],
+)
+def test_a_lowering_with_a_name_that_nothing_computes_is_refused(own, adapter, shown):
+    lower("Scale", since=2, domain="com.example")(adapter)
+    with pytest.raises(ConversionError, match=f"the lowering of Scale {shown}, which nothing computes") as caught:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C105" and caught.value.help
+
+
 def test_an_adapter_that_raises_is_refused_with_what_it_raised(own):
     @lower("Scale", since=2, domain="com.example")
     def scale_lowered(op, node):
