@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from opset.cli.domains import check_version, known_domain
-from opset.docgen.facts import brief_type, served, value_text
+from opset.docgen.facts import arity_words, brief_type, default_text, served, value_text
 from opset.errors import Finding, UsageError, escaped
 from opset.opsets.registry import Registry
-from opset.schemas.model import VARIADIC, OpSchema
+from opset.schemas.model import OpSchema
 from opset.schemas.names import near_miss, shown
 from opset.text import columns, prose, prose_width
 
@@ -135,18 +135,12 @@ def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) 
 
 
 def _kind(parameter: dict[str, Any]) -> str:
-    words = [parameter["type"]]
-    if parameter["option"] != "single":
-        words.append(parameter["option"])
-    if parameter["option"] == VARIADIC:
-        words.append(f"at least {parameter['min_arity']}")
-        words += [] if parameter["homogeneous"] else ["of any types"]
-    return ", ".join(words)
+    return ", ".join([brief_type(parameter["type"]), *arity_words(parameter)])
 
 
 def _attribute(attribute: dict[str, Any]) -> str:
     default = attribute["default"]
-    words = [attribute["type"] if default is None else f"{attribute['type']} = {value_text(default)}"]
+    words = [attribute["type"] if default is None else f"{attribute['type']} = {default_text(default)}"]
     words += ["required"] if attribute["required"] else []
     return ", ".join(words)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -352,3 +353,19 @@ def finite(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [*map(finite, data)]
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def default_text(value: Any) -> str:
+    """Return a default as it is written in ONNX text: text in quotes, numbers without loss."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(default_text, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value_text(value)
+
+
+def arity_words(parameter: Mapping[str, Any]) -> list[str]:
+    """Return what an input or output of `schema_data` says besides its type: whether and how often it is given."""
+    words = [parameter["option"]] if parameter["option"] != "single" else []
+    if parameter["option"] == VARIADIC:
+        words.append(f"at least {parameter['min_arity']}")
+        words += [] if parameter["homogeneous"] else ["of any types"]
+    return words

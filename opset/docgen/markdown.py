@@ -6,7 +6,6 @@ that comes from the registry is data, see opset/docgen/prose.py.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,8 +14,10 @@ from opset import __version__
 from opset.docgen import Progress
 from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, counts, coverage
 from opset.docgen.facts import (
+    arity_words,
     brief_type,
     changes,
+    default_text,
     example_data,
     plain_example,
     releases_of,
@@ -28,7 +29,7 @@ from opset.docgen.paths import slugs
 from opset.docgen.prose import code, escape, fence, phrase, prose
 from opset.errors import printable
 from opset.opsets.registry import Registry
-from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
+from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown
 
 EXAMPLES = 3
@@ -208,13 +209,7 @@ def _described(doc: str) -> str:
 
 
 def _kind(parameter: dict[str, Any]) -> str:
-    words = [code(brief_type(parameter["type"]))]
-    if parameter["option"] != "single":
-        words.append(parameter["option"])
-    if parameter["option"] == VARIADIC:
-        words.append(f"at least {parameter['min_arity']}")
-        words += [] if parameter["homogeneous"] else ["of any types"]
-    return ", ".join(words)
+    return ", ".join([code(brief_type(parameter["type"])), *arity_words(parameter)])
 
 
 def _declared(attribute: dict[str, Any]) -> str:
@@ -236,12 +231,6 @@ _KINDS = {
     "any_case": "in upper or lower case",
 }  # fmt: skip
 
-
-def default_text(value: Any) -> str:
-    """Return a default as it is written in ONNX text: text in quotes, numbers without loss."""
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(default_text, value))}]"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value_text(value)
 
 
 def _examples(schema: OpSchema, examples: Sequence[Example]) -> list[str]:

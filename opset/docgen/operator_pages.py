@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -13,8 +12,10 @@ from opset.docgen.body import body_picture
 from opset.docgen.code import highlight
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.facts import (
+    arity_words,
     brief_type,
     changes,
+    default_text,
     difference_words,
     example_data,
     plain_example,
@@ -196,8 +197,11 @@ def _section(
     since = schema.since_version
     anchor = f"v{since}"
     same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))
-    constraints = _constraints(schema, data, anchor)
-    ids = {each["label"]: each["id"] for each in constraints}
+    constraints = {
+        label: _listed(f"{anchor}-{slug(label)}", label, [data["checked"][label]], inline(text))
+        for label, text in data["constraints"].items()
+    }
+    ids = {label: each["id"] for label, each in constraints.items()}
     return {
         "since": since, "id": anchor, "same_as": newer["since"] if same and newer is not None else None,
         "withdrawn": inline(_withdrawn(data)) if data["deprecated"] else "",
@@ -209,11 +213,11 @@ def _section(
         "inputs": [_parameter(each, anchor, "in") for each in data["inputs"]],
         "outputs": [_parameter(each, anchor, "out") for each in data["outputs"]],
         "types": [
-            {"id": f"{anchor}-type-{slug(key)}", "name": escaped(key), "sets": escaped(data["type_sets"][key]),
-             "list": escaped(listed) if listed != data["type_sets"][key] else ""}
-            for key, types in data["types"].items() for listed in [", ".join(map(brief_type, types))]
+            _listed(f"{anchor}-type-{slug(key)}", key, [named], escaped(listed) if listed != named else "")
+            for key, types in data["types"].items()
+            for named, listed in [(data["type_sets"][key], ", ".join(map(brief_type, types)))]
         ],
-        "constraints": constraints,
+        "constraints": [*constraints.values()],
         "shape": escaped(data["shape"]),
         "bodies": [
             {"served": escaped(served(body)), "code": highlight(body["nodes"], "onnx", links),
@@ -235,20 +239,13 @@ def signature(data: Mapping[str, Any]) -> str:
 
     attributes = [
         f"{each['name']}{'' if each['required'] or each['default'] is not None else '?'}: {each['type']}"
-        + ("" if each["default"] is None else f" = {_literal(each['default'])}")
+        + ("" if each["default"] is None else f" = {default_text(each['default'])}")
         for each in data["attributes"]
     ]
     stated = f" <{', '.join(attributes)}>" if attributes else ""
     if len(stated) > WIDE:
         stated = " <\n    " + ",\n    ".join(attributes) + "\n>"
     return f"{names('outputs')} = {data['operator']}{stated} ({names('inputs')})"
-
-
-def _literal(value: Any) -> str:
-    """Return a default as ONNX text has it."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_literal, value))}]"
-    return json.dumps(value) if isinstance(value, str) else value_text(value)
 
 
 def _withdrawn(data: Mapping[str, Any]) -> str:
@@ -258,37 +255,26 @@ def _withdrawn(data: Mapping[str, Any]) -> str:
 def _attribute(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
     """Return an attribute with what it declares."""
     default = data["default"]
-    facts = [data["type"] if default is None else f"{data['type']} = {_literal(default)}"]
+    facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
     facts += ["required"] if data["required"] else ["optional"] if default is None else []
     facts += [data["kind"]] if data["kind"] else []
     facts += [f"one of {', '.join(map(value_text, data['choices']))}"] if data["choices"] else []
     facts += [data["range"]] if data["range"] else []
-    label = data["constraint"]
+    found = _listed(f"{anchor}-attr-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
+    return {**found, "label": escaped(data["constraint"]), "label_id": ids.get(data["constraint"], "")}
+
+
+def _listed(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> dict[str, Any]:
+    """Return an entry of a list on the page: its name, facts beside it, and below it a text."""
     return {
-        "id": f"{anchor}-attr-{slug(data['name'])}", "name": escaped(data["name"]), "facts": [*map(escaped, facts)],
-        "label": escaped(label), "label_id": ids.get(label, ""), "doc": inline(data["doc"]),
+        "id": anchor, "name": escaped(name), "facts": [*map(escaped, facts)], "doc": doc, "label": "", "label_id": "",
     }  # fmt: skip
 
 
 def _parameter(data: Mapping[str, Any], anchor: str, side: str) -> dict[str, Any]:
     """Return an input or output with what it declares."""
-    facts = [brief_type(data["type"])]
-    facts += [data["option"]] if data["option"] != "single" else []
-    if data["option"] == VARIADIC:
-        facts.append(f"at least {data['min_arity']}")
-        facts += [] if data["homogeneous"] else ["of any types"]
-    return {
-        "id": f"{anchor}-{side}-{slug(data['name'])}", "name": escaped(data["name"]), "facts": [*map(escaped, facts)],
-        "label": "", "label_id": "", "doc": inline(data["doc"]),
-    }  # fmt: skip
-
-
-def _constraints(schema: OpSchema, data: Mapping[str, Any], anchor: str) -> list[dict[str, Any]]:
-    return [
-        {"id": f"{anchor}-{slug(label)}", "label": escaped(label), "text": inline(text),
-         "when": data["checked"][label]}
-        for label, text in data["constraints"].items()
-    ]  # fmt: skip
+    facts = [brief_type(data["type"]), *arity_words(data)]
+    return _listed(f"{anchor}-{side}-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
 
 
 def _change(change: Mapping[str, Any] | None) -> dict[str, Any] | None:

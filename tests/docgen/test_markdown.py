@@ -9,6 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from opset.docgen import documentation, markdown
+from opset.docgen.facts import default_text
 from opset.docgen.prose import code, escape, fence, phrase, prose
 from opset.opsets.registry import default_registry, registry_with
 from tests.docgen import domains
@@ -175,9 +176,9 @@ def test_what_a_page_says(tmp_path):
 def test_defaults_are_right(training):
     page = training["ai.onnx.preview.training.md"].decode()
     assert "default `1e-06`" in page and "default `0.999`" in page
-    assert markdown.default_text(9.999999747378752e-06) == "1e-05"
-    assert markdown.default_text(1.6732632423543772) == "1.6732632423543772"
-    assert markdown.default_text([-1, "a b", 0.5]) == '[-1, "a b", 0.5]'
+    assert default_text(9.999999747378752e-06) == "1e-05"
+    assert default_text(1.6732632423543772) == "1.6732632423543772"
+    assert default_text([-1, "a b", 0.5]) == '[-1, "a b", 0.5]'
 
 
 def test_types_are_grouped_and_graphs_keep_their_lines():
