@@ -58,7 +58,7 @@ def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> li
 def col2im_18(call: Call) -> Shape:
     """Return (N, C, *image_shape), where C is the input's second size divided by the elements of a block."""
     if call.dtype(0) == "string":
-        raise Violation("C5")
+        raise Violation("C5", "input holds strings")
     image, block = call.sizes(1), call.sizes(2)
     rank = next((len(each) for each in (image, block) if each is not None), attributes_rank(call))
     if not 0 < rank <= MAX_RANK:

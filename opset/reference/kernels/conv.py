@@ -190,7 +190,7 @@ def col2im_18(
 ) -> Array:
     """Return the image whose windows are the columns of x; elements of overlapping windows are added."""
     if x.dtype.hasobject:
-        raise Violation("C5")
+        raise Violation("C5", "input holds strings")
     image, block = (tuple(dims_of(each)) for each in (image_shape, block_shape))
     windows = windows_over((0, 0, *image), block, strides, dilations, pads)
     elements, count = math.prod(block), math.prod(windows.output)
