@@ -108,6 +108,7 @@ VERBS = [
     ("show", "com.example.Twice"),
     ("list", "domains"),
     ("diff", "com.example.Twice", "1", "2"),
+    ("docs", "--domain", "com.example", "-o", "site"),
     ("lint",),
     ("lint", "--lock"),
     ("explain", "C105"),

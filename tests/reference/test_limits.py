@@ -231,8 +231,8 @@ def test_many_new_axes_are_refused_in_time():
 @pytest.mark.clock
 def test_many_axes_are_refused_before_anything_is_computed():
     with cpu_seconds(5):
-        said = refused("R204", "MeanVarianceNormalization", np.zeros((100_000, 1), np.float32), axes=[0] * 100_000)
-        assert "two of the axes are the same" in said
+        said = refused("R203", "MeanVarianceNormalization", np.zeros((100_000, 1), np.float32), axes=[0] * 100_000)
+        assert "axes names no dimension twice" in said and len(said) < 1_000
 
 
 def test_a_shape_without_elements_but_of_several_dimensions_is_not_spelled_out():
