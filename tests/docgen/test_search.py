@@ -2,6 +2,9 @@
 
 import json
 import re
+import subprocess
+import sys
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +14,6 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from py_mini_racer import MiniRacer
 
 import opset
 from opset.docgen.guides import guides
@@ -43,22 +45,42 @@ PAGES = [
 ]
 
 
-def search_of(script):
-    """A function that returns what a query finds by this index, as the browser would."""
-    context = MiniRacer()
-    context.eval("globalThis.window = globalThis")
-    for text in ((ASSETS / "minisearch.js").read_text(), script, (ASSETS / "search.js").read_text()):
-        context.eval(text)
-    return context, lambda query, most=10_000: json.loads(
-        context.eval(f"JSON.stringify(opsetSearch({json.dumps(query)}, {most}))")
-    )
+V8 = """
+import json, sys
+from py_mini_racer import MiniRacer
+context = MiniRacer()
+context.eval("globalThis.window = globalThis")
+for text in json.loads(sys.stdin.readline()):
+    context.eval(text)
+for line in sys.stdin:
+    print(context.eval(f"JSON.stringify(opsetSearch(...{line}))").encode("unicode_escape").decode(), flush=True)
+"""
+
+
+@contextmanager
+def searching(script):
+    """A function that returns what a query finds by this index, as the browser would; V8 has a process of its own."""
+    texts = [(ASSETS / "minisearch.js").read_text(), script, (ASSETS / "search.js").read_text()]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "encoding": "ascii"}
+    with subprocess.Popen([sys.executable, "-c", V8], **pipes) as process:
+
+        def asked(data):
+            process.stdin.write(f"{json.dumps(data)}\n")
+            process.stdin.flush()
+
+        def find(query, most=10_000):
+            asked([query, most])
+            return json.loads(process.stdout.readline().encode().decode("unicode_escape"))
+
+        asked(texts)
+        yield find
+        process.stdin.close()
 
 
 @pytest.fixture(scope="module")
 def search():
-    context, find = search_of(index_script(REGISTRY, REGISTRY.domains, PAGES))
-    yield find
-    context.close()
+    with searching(index_script(REGISTRY, REGISTRY.domains, PAGES)) as find:
+        yield find
 
 
 def test_what_users_type_finds_the_page_among_the_first_three(search):
@@ -285,12 +307,11 @@ def test_text_of_a_hostile_domain_is_inert(tmp_path):
     assert script.isascii()
     assert script.rstrip("\n").isprintable()
     assert not set("<>&") & set(script)
-    context, find = search_of(script)
-    for query in ("wicked", "attr:tostring", "input:__proto__ output:constructor", "evil", "{{7*7}}", "\u202e"):
-        text = json.dumps(find(query), ensure_ascii=False)
-        assert text.isprintable()
-        assert bool(find(query)["items"]) == (query != "\u202e")
-    context.close()
+    with searching(script) as find:
+        for query in ("wicked", "attr:tostring", "input:__proto__ output:constructor", "evil", "{{7*7}}", "\u202e"):
+            text = json.dumps(find(query), ensure_ascii=False)
+            assert text.isprintable()
+            assert bool(find(query)["items"]) == (query != "\u202e")
 
 
 def test_the_index_is_small_quick_and_the_same_each_time(search):
