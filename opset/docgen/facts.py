@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -266,6 +267,11 @@ def _attribute_words(facets: dict[str, Any]) -> str:
     return ": " + ", ".join(f"{facet} {value_text(old)} -> {value_text(new)}" for facet, (old, new) in facets.items())
 
 
+def first_sentence(doc: str) -> str:
+    """Return the first sentence of a description on one line, without the marks of code."""
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", " ".join(doc.replace("`", "").split()), maxsplit=1)[0]
+
+
 def brief_type(type_: str) -> str:
     """Return a type as people write it: `float` for `tensor(float)`."""
     return type_[7:-1] if type_.startswith("tensor(") else type_
@@ -312,8 +318,7 @@ def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
             found["withdrawn" if schema.deprecated else "new" if first else "changed"].append(entry)
         if not schema.deprecated:
             found["operators"].append(entry)
-    releases = [each.name for each in RELEASES if each.opset_of(name) == version]
-    return {"domain": shown(name), "version": version, "releases": releases, **found}
+    return {"domain": shown(name), "version": version, "releases": releases_of(name, version), **found}
 
 
 def opsets_difference(registry: Registry, domain: str, before: int, after: int) -> dict[str, Any]:

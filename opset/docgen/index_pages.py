@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from opset.docgen.facts import opset_data, opsets_difference
-from opset.docgen.operator_pages import Site, summary
+from opset.docgen.facts import brief_type, first_sentence, opset_data, opsets_difference
+from opset.docgen.operator_pages import Site
 from opset.docgen.paths import slug
 from opset.docgen.text import html, inline
 from opset.errors import CODES, escaped
@@ -83,7 +83,8 @@ def operators_of(site: Site) -> list[Operator]:
     for domain in site.paths.domains:
         for name in registry.operators(domain):
             versions = registry.versions(name, domain)
-            found.append(Operator(domain, name, versions, summary(registry.documentation(versions[-1]).doc)))
+            summary = first_sentence(registry.documentation(versions[-1]).doc).rstrip(".")
+            found.append(Operator(domain, name, versions, escaped(summary)))
     return found
 
 
@@ -143,9 +144,9 @@ def _opsets(site: Site) -> Iterator[IndexPage]:
 
 
 def _opset(site: Site, domain: str, version: int, data: dict[str, Any]) -> IndexPage:
-    def linked(each: dict[str, Any], anchor: str = "") -> dict[str, str]:
+    def linked(each: dict[str, Any]) -> dict[str, str]:
         found = site.link(each["operator"], domain, "../")
-        return {**found, "href": f"{found['href']}#{anchor or 'v' + str(each['since'])}", "note": ""}
+        return {**found, "href": f"{found['href']}#v{each['since']}"}
 
     parts = []
     if data["new"]:
@@ -269,22 +270,18 @@ def _accepting(site: Site, entry: Operator, wanted: str) -> list[dict[str, Any]]
             gone = newest.deprecated or not any(wanted in types for types in newest.types.values())
             gone = gone and not any(each.type == wanted for each in (*newest.inputs, *newest.outputs))
             since = f"from {schema.since_version}" + (f", not in {newest.since_version}" if gone else "")
-            return [cell(links=[{**found, "note": ""}]), cell(since), cell(words)]
+            return [cell(links=[found]), cell(since), cell(words)]
     return []
 
 
 def _sets(site: Site) -> IndexPage:
     rows = [
-        {"id": slug(name), "cells": [cell(name), cell(", ".join(_brief(each) for each in types))]}
+        {"id": slug(name), "cells": [cell(name), cell(", ".join(map(brief_type, types)))]}
         for name, types in site.registry.type_sets.items()
     ]
     lead = "The names by which lists of types are written, in pages, messages and YAML."
     table = {"head": ["Name", "Types"], "rows": rows}
     return made("sets.html", "index", "Named sets of types", lead=lead, text=lead, parts=[part(table=table)])
-
-
-def _brief(type_: str) -> str:
-    return type_[7:-1] if type_.startswith("tensor(") else type_
 
 
 def _codes() -> Iterator[IndexPage]:
@@ -299,7 +296,7 @@ def _codes() -> Iterator[IndexPage]:
     for code in CODES:
         heading, _, text = (EXPLAINED / f"{code}.md").read_text(encoding="utf-8").partition("\n")
         yield made(
-            f"errors/{code}.html", "error", heading.lstrip("# "), body=html(text, page=True), text=text,
+            f"errors/{code}.html", "error", heading.removeprefix("# "), body=html(text, page=True), text=text,
             trail=[link("Errors", "index.html")],
         )  # fmt: skip
     lead = "Every message has a code, and every code a page: what it means, an example, and what to do."

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from opset.docgen.body import body_picture
 from opset.docgen.code import highlight
-from opset.docgen.convertibility import Convertibility
+from opset.docgen.convertibility import GENERAL, Convertibility
 from opset.docgen.facts import (
     arity_words,
     brief_type,
@@ -53,7 +53,7 @@ class Site(NamedTuple):
     def link(self, name: str, domain: str, root: str) -> dict[str, str]:
         """Return an operator's name and the way to its page, "" where it has none."""
         path = self.paths.operator(name, domain)
-        return {"name": escaped(name), "href": f"{root}{path}" if path else ""}
+        return {"name": escaped(name), "href": f"{root}{path}" if path else "", "note": ""}
 
 
 def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
@@ -73,10 +73,10 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         sections.append(section)
         newer = data[since]
     return {
-        "title": escaped(name), "name": escaped(name), "domain": escaped(shown(domain)),
+        "name": escaped(name), "domain": escaped(shown(domain)),
         "domain_href": root + site.paths.domain(domain),
         "family": escaped(newest.family), "family_href": root + site.paths.family(newest.family),
-        "badges": _badges(data[newest.since_version]), "summary": summary(data[newest.since_version]["doc"]),
+        "badges": _badges(data[newest.since_version]),
         "versions": [{"since": each["since"], "id": each["id"], "span": each["span"]} for each in reversed(sections)],
         "sections": sections, "conversion": _conversion(site, name, domain, root),
         "kernels": _kernels(registry, versions), "matrix": _matrix(site, versions, root),
@@ -104,7 +104,7 @@ def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]
         }  # fmt: skip
 
     return {
-        "omitted": data["omitted"],
+        "omitted": data["omitted"], "general": [each["code"] for each in GENERAL],
         "versions": [
             {"since": version["since"], "ranges": [*map(row, version["ranges"])]} for version in data["versions"]
         ],
@@ -112,10 +112,7 @@ def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]
             {"id": f"convert-{each['id']}", "name": named[each["id"]], "kind": each["kind"],
              "how": {"body": "by its function body"}.get(each["how"], each["how"]), "text": inline(each["text"]),
              "also": [*map(inline, each["also"])],
-             "operators": [
-                 site.link(made["operator"], "" if made["domain"] == "ai.onnx" else made["domain"], root)
-                 for made in each["operators"]
-             ],
+             "operators": [site.link(made["operator"], made["domain"], root) for made in each["operators"]],
              "refusals": [{"code": refusal["code"], "why": inline(refusal["why"])} for refusal in each["refusals"]]}
             for each in data["transitions"]
         ],
@@ -153,7 +150,7 @@ def _kernels(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, An
     return {
         "runtime": known[0]["runtime"], "provider": known[0]["provider"], "releases": known[0]["known"],
         "rows": [
-            {"since": schema.since_version, "text": escaped(each["text"]) or "no kernel", "function": each["function"]}
+            {"since": schema.since_version, "text": escaped(each["text"]), "function": each["function"]}
             for schema, each in zip(reversed(versions), known, strict=True)
         ],
     }  # fmt: skip
@@ -182,12 +179,6 @@ def _badges(data: Mapping[str, Any]) -> list[str]:
     found += ["experimental"] if data["experimental"] else []
     found += [escaped(data["determinism"])] if data["determinism"] != "deterministic" else []
     return found + (["function"] if data["function"] else [])
-
-
-def summary(doc: str) -> str:
-    """Return the first sentence of a description, without marks."""
-    first = doc.split("\n\n")[0].partition(". ")[0].rstrip(".")
-    return escaped(" ".join(first.replace("`", "").split()))
 
 
 def _section(
@@ -369,7 +360,7 @@ def _held(held: list[int], versions: tuple[OpSchema, ...]) -> str:
     return f"versions {held[0]} to {held[-1]}" if len(held) > 1 else f"version {held[0]}"
 
 
-def _shortened(text: str) -> Markup | str:
+def _shortened(text: str) -> str:
     lines = [escaped(line) for line in text.splitlines()] or [""]
     whole = "\n".join(lines)
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"

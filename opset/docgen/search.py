@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from opset.docgen.facts import first_sentence
 from opset.docgen.paths import Paths
 from opset.docgen.text import sections
 from opset.errors import printable
@@ -175,7 +176,7 @@ def _operator(
     return [
         families.setdefault(newest.family, len(families)),
         paths.operator(newest.name, newest.domain),
-        printable(_first_sentence(" ".join(docs.doc.split())), SUMMARY),
+        printable(first_sentence(docs.doc), SUMMARY),
         _plain(f"{synonyms} {newest.replacement}"),
         _plain(" ".join([*_calls(docs), *(word for word in synonyms.split() if "." in word)])),
         _plain("\n".join(_prose(docs))),
@@ -220,7 +221,3 @@ def _plain(text: str) -> str:
     """Return text without the marks of code and empty lines, in characters that are printed, cut to what is indexed."""
     lines = (" ".join(line.split()) for line in text[:LONGEST].replace("`", "").split("\n"))
     return "\n".join(printable(line, LONGEST) for line in lines if line)
-
-
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?]) (?=[A-Z])", text.replace("`", ""), maxsplit=1)[0]

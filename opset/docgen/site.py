@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from opset import __version__
-from opset.docgen import code, picture, text
+from opset.docgen import Progress, code, picture, text
 from opset.docgen.api import Entry, api_page
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import Guide, guides
@@ -28,8 +28,6 @@ MENU = (
     ("Python", "api.html"),
 )  # fmt: skip
 ASSETS = ("style.css", "icon.svg", "search.js", "minisearch.js", "minisearch.LICENSE.txt")
-Progress = Callable[[int, int], None]
-"""Called with the number of pages made, and of all."""
 
 
 def pages(
@@ -95,7 +93,7 @@ def _home(site: Site, operators: list[Operator]) -> dict[str, Any]:
     first = [{**link(guide.title, Paths.guide(guide.name)), "note": guide.summary} for guide in guides()[1:]]
     parts = [part("Domains", names=domains), part("Guides", names=first, described=True)]
     for domain in site.paths.domains:
-        names = [site.link(each.name, domain, "") | {"note": ""} for each in operators if each.domain == domain]
+        names = [site.link(each.name, domain, "") for each in operators if each.domain == domain]
         parts.append(part(f"Operators of {shown(domain)}", names=names))
     lead = f"What {len(operators)} operators compute, version by version, and what a conversion does with them."
     return made("index.html", "index", "Operator sets", lead=lead, parts=parts).page

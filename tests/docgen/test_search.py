@@ -73,8 +73,11 @@ def searching(script):
             return json.loads(process.stdout.readline().encode().decode("unicode_escape"))
 
         asked(texts)
-        yield find
-        process.stdin.close()
+        try:
+            yield find
+        finally:
+            # Killed, not asked to leave: V8 can wait for ever for its own threads when the interpreter shuts down.
+            process.kill()
 
 
 @pytest.fixture(scope="module")

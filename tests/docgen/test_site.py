@@ -13,6 +13,7 @@ from opset.docgen.paths import Paths, slug, slugs
 from opset.errors import CODES
 from opset.opsets.registry import default_registry
 
+REGISTRY = default_registry()
 SHARES = 8
 """Parts of the pages, so that processes share the work of reading them."""
 HREF = re.compile(rb'\b(?:href|src|action)="([^"]*)"')
@@ -25,6 +26,14 @@ def html_pages(site):
 
 def text_of(site, path):
     return site[path].decode()
+
+
+def operator_pages(site):
+    """Yield the name, domain and page of every operator."""
+    paths = Paths(REGISTRY, REGISTRY.domains)
+    for domain in REGISTRY.domains:
+        for name in REGISTRY.operators(domain):
+            yield name, domain, text_of(site, paths.operator(name, domain))
 
 
 @pytest.mark.parametrize("share", range(SHARES))
@@ -72,19 +81,16 @@ def test_nothing_is_fetched_from_elsewhere(site):
 
 
 def test_a_page_for_every_operator_version_attribute_and_parameter(site):
-    registry = default_registry()
-    paths = Paths(registry, registry.domains)
-    for domain in registry.domains:
-        for name in registry.operators(domain):
-            ids = {*map(bytes.decode, ID.findall(site[paths.operator(name, domain)]))}
-            for schema in registry.versions(name, domain):
-                anchor = f"v{schema.since_version}"
-                wanted = {anchor} | {f"{anchor}-attr-{slug(each)}" for each in schema.attributes}
-                wanted |= {f"{anchor}-in-{slug(each.name)}" for each in schema.inputs}
-                wanted |= {f"{anchor}-out-{slug(each.name)}" for each in schema.outputs}
-                wanted |= {f"{anchor}-type-{each}" for each in schema.types}
-                wanted |= {f"{anchor}-{each}" for each in registry.documentation(schema).constraints}
-                assert wanted <= ids, (name, wanted - ids)
+    for name, domain, text in operator_pages(site):
+        ids = {*ID.findall(text.encode())}
+        for schema in REGISTRY.versions(name, domain):
+            anchor = f"v{schema.since_version}"
+            wanted = {anchor} | {f"{anchor}-attr-{slug(each)}" for each in schema.attributes}
+            wanted |= {f"{anchor}-in-{slug(each.name)}" for each in schema.inputs}
+            wanted |= {f"{anchor}-out-{slug(each.name)}" for each in schema.outputs}
+            wanted |= {f"{anchor}-type-{each}" for each in schema.types}
+            wanted |= {f"{anchor}-{each}" for each in REGISTRY.documentation(schema).constraints}
+            assert {*map(str.encode, wanted)} <= ids, name
 
 
 def test_every_code_has_a_page(site):
@@ -125,32 +131,24 @@ def test_differences_stand_in_the_direction_asked(site):
 
 def test_defaults_are_those_of_the_standard(site):
     """Every default is on the page of its operator, neither lost nor escaped twice."""
-    registry = default_registry()
-    paths = Paths(registry, registry.domains)
-    for domain in registry.domains:
-        for name in registry.operators(domain):
-            text = text_of(site, paths.operator(name, domain))
-            for schema in registry.versions(name, domain):
-                for each in schema.attributes.values():
-                    entry = text.partition(f'id="v{schema.since_version}-attr-{slug(each.name)}"')[2]
-                    fact = re.search(r'<span class="fact">([^<]*)</span>', entry)[1]
-                    default = html.unescape(fact).partition(" = ")[2]
-                    if each.default is None:
-                        assert default == ""
-                    elif isinstance(each.default, float):
-                        assert float(default) == pytest.approx(each.default, rel=1e-5)
-                    else:
-                        wanted = [*each.default] if isinstance(each.default, tuple) else each.default
-                        assert json.loads(default) == wanted
+    for name, domain, text in operator_pages(site):
+        for schema in REGISTRY.versions(name, domain):
+            for each in schema.attributes.values():
+                entry = text.partition(f'id="v{schema.since_version}-attr-{slug(each.name)}"')[2]
+                fact = re.search(r'<span class="fact">([^<]*)</span>', entry)[1]
+                default = html.unescape(fact).partition(" = ")[2]
+                if each.default is None:
+                    assert default == ""
+                elif isinstance(each.default, float):
+                    assert float(default) == pytest.approx(each.default, rel=1e-7)
+                else:
+                    wanted = [*each.default] if isinstance(each.default, tuple) else each.default
+                    assert json.loads(default) == wanted
 
 
 def test_examples_are_all_there_with_computed_values(site):
-    registry = default_registry()
-    paths = Paths(registry, registry.domains)
-    for domain in registry.domains:
-        for name in registry.operators(domain):
-            text = text_of(site, paths.operator(name, domain))
-            assert text.count('class="example"') == len(registry.examples(name, domain)), name
+    for name, domain, text in operator_pages(site):
+        assert text.count('class="example"') == len(REGISTRY.examples(name, domain)), name
     assert "[[0.09003" in text_of(site, "ai.onnx/Softmax.html")
 
 
