@@ -25,7 +25,8 @@ class Release(NamedTuple):
 
 ML, TRAINING = "ai.onnx.ml", "ai.onnx.preview.training"
 
-# The released-versions table of the versioning document, continued to 1.23.
+# The released-versions table of the versioning document, continued to 1.23. Which versions a domain has follows from
+# the schemas: those above the newest release's are in development, and get a row here when they are released.
 RELEASES = (
     Release("1.0", 3, 1, 1),
     Release("1.1", 3, 5, 1),
@@ -88,15 +89,15 @@ def _leading(name: str, parts: list[str]) -> bool:
 def ir_version_of_opset(version: int, domain: str = "") -> int:
     """Return the IR version of the first release that has this operator set version.
 
-    A version between two releases' came with the later one. Raises UsageError U101 for one that no release has.
+    A version between two releases' came with the later one; one that no release has yet is in development, and follows
+    the newest release. Raises UsageError U101 where no release has the domain, or the version is not positive.
     """
-    for each in RELEASES:
-        if each.opset_of(domain) >= version > 0:
-            return each.ir
-    newest = RELEASES[-1].opset_of(domain)
-    where = shown(domain)
-    known = f"{where} goes from 1 to {newest}" if newest else f"{where} is not part of the ONNX releases"
-    raise UsageError(Finding("U101", f"no ONNX release has version {version} of {where}", help=known))
+    if not knows(domain) or version < 1:
+        newest = RELEASES[-1].opset_of(domain)
+        where = shown(domain)
+        known = f"{where} goes from 1 to {newest}" if newest else f"{where} is not part of the ONNX releases"
+        raise UsageError(Finding("U101", f"no ONNX release has version {version} of {where}", help=known))
+    return next((each.ir for each in RELEASES if each.opset_of(domain) >= version), newest_ir_version())
 
 
 def newest_ir_version() -> int:

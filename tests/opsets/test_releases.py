@@ -60,8 +60,12 @@ def test_ir_version_of_an_opset():
     assert ir_version_of_opset(13, "ai.onnx") == 7
 
 
-@pytest.mark.parametrize(("version", "domain"), [(0, ""), (29, ""), (-1, ""), (6, ML), (1, "com.acme")])
-def test_an_opset_that_no_release_has(version, domain):
+def test_a_version_in_development_follows_the_newest_release():
+    assert ir_version_of_opset(RELEASES[-1].opset + 1) == ir_version_of_opset(RELEASES[-1].ml + 1, ML) == 14
+
+
+@pytest.mark.parametrize(("version", "domain"), [(0, ""), (-1, ""), (0, ML), (1, "com.acme")])
+def test_an_opset_that_no_release_can_have(version, domain):
     with pytest.raises(UsageError) as caught:
         ir_version_of_opset(version, domain)
     assert caught.value.code == "U101"
