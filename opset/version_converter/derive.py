@@ -303,7 +303,7 @@ def _emulated(derived: Derived, op: Builder, node: Node, stated: dict[str, int])
     inputs = []
     for index, name in enumerate(node.inputs):
         wide = wider.get(node.need_element(index)) if name else None
-        inputs.append(op.Cast(name, to=NUMBERS[wide]) if wide else name)
+        inputs.append(op.Cast(name, to=NUMBERS[wide], domain="") if wide else name)
     elements = [node.values.element(name) or "" for name in node.outputs]
     outputs = [
         op.fresh("wide") if element in wider else name
@@ -311,7 +311,7 @@ def _emulated(derived: Derived, op: Builder, node: Node, stated: dict[str, int])
     ]
     op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
     return [
-        op.Cast(name, to=NUMBERS[element]) if element in wider else name
+        op.Cast(name, to=NUMBERS[element], domain="") if element in wider else name
         for name, element in zip(outputs, elements, strict=True)
     ]
 

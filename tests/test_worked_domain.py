@@ -1,0 +1,151 @@
+"""The worked domain `examples/com.acme`, from end to end: every verb works with it, and values are compared.
+
+The guide docs/own-domain.md makes these files step by step; what it shows of them last is what is in the repository.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+from opset import ReferenceEvaluator, convert, infer, lower
+from opset.errors import ConversionError
+from opset.extend import differences, example_versions, feeds_of, model_of, registry_with, value_of
+from opset.model.syntax import parse_model
+from tests.cli.commands import run, run_json
+from tests.test_docs import BLOCK, ROOT
+
+DOMAIN = "com.acme"
+EXAMPLES = ROOT / "examples"
+OWN = ("--schemas", EXAMPLES)
+MODEL = EXAMPLES / DOMAIN / "model.onnxtxt"
+X = np.arange(7, dtype=np.float32) - 3
+
+
+@pytest.fixture(scope="module")
+def registry():
+    return registry_with([EXAMPLES])
+
+
+@pytest.fixture(scope="module")
+def cases(registry):
+    """Each example with each version for which it holds."""
+    found = []
+    for name in registry.operators(DOMAIN):
+        versions = {schema.since_version: schema for schema in registry.versions(name, DOMAIN)}
+        for example in registry.examples(name, DOMAIN):
+            found += [(versions[since], example) for since in example_versions(example, versions)]
+    assert len({schema for schema, _ in cases_with_values(found)}) == 4
+    return found
+
+
+def cases_with_values(cases):
+    return [case for case in cases if not case[1].error]
+
+
+def with_standard(schema, example):
+    """The example's model, which imports the standard's operators, too."""
+    model = model_of(schema, example)
+    model.opset_import.add(domain="", version=17)
+    return model
+
+
+def wrong(model, example, registry):
+    """How a model's outputs differ from those of an example."""
+    results = ReferenceEvaluator(model, schemas=registry).run(None, feeds_of(example))
+    pairs = zip(map(value_of, example.outputs), results, strict=True)
+    return [each.why for want, have in pairs for each in differences(want, have) if each.why]
+
+
+def test_it_is_clean_and_complete():
+    assert run("lint", EXAMPLES).stdout == "no findings\n"
+    assert {path.name for path in (EXAMPLES / DOMAIN).iterdir() if path.is_file()} == {
+        *("Thin.yaml", "Softcap.yaml", "kernels.py", "inference.py", "adapters.py", "model.onnxtxt"),
+    }
+    locked = json.loads((EXAMPLES / "lock.json").read_text())
+    assert {name: [*versions] for name, versions in locked[DOMAIN].items()} == {"Softcap": ["1", "2"], "Thin": ["1", "2"]}
+
+
+def test_verbs_show_it():
+    assert run("show", "com.acme.Thin", *OWN).stdout.startswith("Thin 2  (com.acme; versions 1, 2; family signals)\n")
+    diff = run_json("diff", "com.acme.Softcap", "1", "2", *OWN)
+    assert diff["up"] == "nothing to do" and diff["down"] == "derived"
+    assert run("diff", "com.acme.Thin", "1", "2", *OWN).stdout.endswith("\nup: written\ndown: written\n")
+    report = run("infer", MODEL, "--report", *OWN).stdout
+    assert "y      float[floor((N + 1)/2)]  graph 'main', node 'half' (Thin)\n" in report
+
+
+def test_inference_gives_the_shapes_of_the_examples(cases, registry):
+    for schema, example in cases_with_values(cases):
+        found = infer(model_of(schema, example), schemas=registry)
+        assert not found.findings and not found.gaps, example.name
+        assert [found.shape("output_0")] == [each.shape for each in example.outputs], example.name
+
+
+def test_conversions_compute_the_same_or_are_refused(cases, registry):
+    refused = {}
+    for schema, example in cases_with_values(cases):
+        try:
+            model = convert(with_standard(schema, example), {DOMAIN: 3 - schema.since_version}, schemas=registry)
+        except ConversionError as error:
+            refused[schema.name, example.name] = error.code
+        else:
+            assert wrong(model, example, registry) == [], (schema, example.name)
+    assert refused == {
+        ("Softcap", "scaled"): "C204", ("Thin", "half"): "C202", ("Thin", "nothing_left"): "C204",
+        ("Thin", "rows"): "C204",
+    }  # fmt: skip
+
+
+def test_function_bodies_compute_what_kernels_do(cases, registry):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    for schema, example in cases_with_values(cases):
+        model = lower(with_standard(schema, example), [f"{DOMAIN}.{schema.name}"], schemas=registry)
+        assert {node.domain for node in model.graph.node} == {""}
+        del model.opset_import[:]
+        model.opset_import.add(version=17)
+        model.ir_version = 8
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        results = session.run(None, feeds_of(example))
+        pairs = zip(map(value_of, example.outputs), results, strict=True)
+        assert [each.why for want, have in pairs for each in differences(want, have) if each.why] == [], example.name
+
+
+def test_a_model_is_converted_down_and_up_again(tmp_path):
+    old, new = tmp_path / "old.onnxtxt", tmp_path / "new.onnxtxt"
+    assert run("convert", MODEL, "--to", "com.acme=1", *OWN, "-o", old).exit_code == 0
+    assert "Thin <skip: int = 1> (x)" in old.read_text()
+    assert run("convert", old, "--to", "com.acme=2", *OWN, "-o", new).exit_code == 0
+    for path in (MODEL, old, new):
+        (have,) = ReferenceEvaluator(parse_model(path.read_text()), schemas=[EXAMPLES]).run(None, {"x": X})
+        np.testing.assert_array_equal(have, X[::2])
+
+
+def test_the_longest_distances_are_converted(registry):
+    text = MODEL.read_text().replace("2]", "VERSION]").replace("step = 2", "ATTRIBUTE")
+    for version, attribute in ((1, f"skip = {2**63 - 2}"), (2, f"step = {2**63 - 1}")):
+        model = parse_model(text.replace("VERSION", str(version)).replace("ATTRIBUTE", attribute))
+        other = convert(model, {DOMAIN: 3 - version}, schemas=registry)
+        for each in (model, other, lower(other, ["com.acme.Thin"], schemas=registry)):
+            assert ReferenceEvaluator(each, schemas=registry).run(None, {"x": X})[0].tolist() == [-3]
+
+
+def test_the_site_has_its_pages(tmp_path):
+    assert run("docs", *OWN, "--domain", DOMAIN, "-o", tmp_path / "site", "-q").exit_code == 0
+    page = (tmp_path / "site" / DOMAIN / "Thin.html").read_text()
+    for part in ("every <code>step</code>-th element", "<math", "nothing_left", "before version 2"):
+        assert part in page, part
+
+
+def test_the_guide_shows_these_files():
+    text = (ROOT / "docs" / "own-domain.md").read_text(encoding="utf-8")
+    shown = {language.partition(" ")[2]: body for language, body in BLOCK.findall(text)}
+    folder = {"model.onnxtxt": DOMAIN}
+    files = {name: EXAMPLES / folder.get(name, "") / name.removeprefix("schemas/") for name in shown if name}
+    assert {f"schemas/{DOMAIN}/Thin.yaml", "schemas/types.yaml", "model.onnxtxt"} <= files.keys()
+    for name, path in files.items():
+        whole = path.read_text()
+        if path.suffix == ".py":  # it has functions of the other operator, too
+            assert {*shown[name].strip().split("\n\n\n")[1:]} <= {*whole.strip().split("\n\n\n")}, name
+        else:
+            assert shown[name] == whole, name
