@@ -62,8 +62,8 @@ def test_it_is_clean_and_complete():
     assert {path.name for path in (EXAMPLES / DOMAIN).iterdir() if path.is_file()} == {
         *("Thin.yaml", "Softcap.yaml", "kernels.py", "inference.py", "adapters.py", "model.onnxtxt"),
     }
-    locked = json.loads((EXAMPLES / "lock.json").read_text())
-    assert {name: [*versions] for name, versions in locked[DOMAIN].items()} == {"Softcap": ["1", "2"], "Thin": ["1", "2"]}
+    locked = json.loads((EXAMPLES / "lock.json").read_text())[DOMAIN]
+    assert [(name, *versions) for name, versions in locked.items()] == [("Softcap", "1", "2"), ("Thin", "1", "2")]
 
 
 def test_verbs_show_it():
