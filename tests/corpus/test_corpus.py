@@ -14,6 +14,7 @@ from opset.opsets.registry import default_registry
 from opset.schemas.names import shown
 from tests.conformance.judge import run_onnxruntime
 from tests.corpus.make import model_of
+from tests.released import newest
 
 FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.onnx"))
@@ -71,13 +72,9 @@ def imported(model):
     return {shown(each.domain): each.version for each in opset.load(model).proto.opset_import}
 
 
-def test_there_is_a_model_for_each_version_of_each_domain():
-    newest = {
-        shown(domain): max(each.since_version for name in REGISTRY.operators(domain)
-                           for each in REGISTRY.versions(name, domain))
-        for domain in REGISTRY.domains
-    }  # fmt: skip
-    assert set(NAMES) == {f"{domain}-{version}" for domain, last in newest.items() for version in range(1, last + 1)}
+def test_there_is_a_model_for_each_released_version_of_each_domain():
+    released = {f"{shown(domain)}-{each}" for domain in REGISTRY.domains for each in range(1, newest(domain) + 1)}
+    assert set(NAMES) >= released
     assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.suffix in (".onnx", ".npz")) < 300_000
 
 
