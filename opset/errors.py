@@ -7,7 +7,8 @@
     ├── CheckError      G…      a model that breaks a rule of the specification                    (exit 1)
     ├── InferenceError  I…      types or shapes that contradict each other                         (exit 1)
     ├── ConversionError C…      a conversion that would not keep the meaning                       (exit 1)
-    └── RunError        R…      an evaluation that failed; a file of values that cannot be read    (exit 1; 3)
+    ├── RunError        R…      an evaluation that failed; a file of values that cannot be read    (exit 1; 3)
+    └── ComparisonError B19…    two states of schemas that cannot be compared                      (exit 3)
 
 An exception carries every finding that it was raised for, and the first one's parts as its own attributes, so that a
 caller never parses a message.
@@ -23,6 +24,7 @@ __all__ = [
     "CODES",
     "CheckError",
     "Collected",
+    "ComparisonError",
     "ConversionError",
     "Finding",
     "InferenceError",
@@ -164,6 +166,9 @@ CODES: dict[str, str] = {
     "R302": "the evaluation was stopped: too much memory",
     "R303": "the evaluation was stopped: time limit reached",
     "R401": "an output differs from what was expected",
+    "B191": "the git revision cannot be read",
+    "B192": "the schemas of a state cannot be read",
+    "B193": "the states to compare have no operators in common",
 }
 
 
@@ -366,3 +371,9 @@ class RunError(OpsetError):
         super().__init__(findings)
         if any(finding.code == "R105" for finding in self.findings):
             self.exit_status = 3
+
+
+class ComparisonError(OpsetError):
+    """Two states of schemas that cannot be compared: one of them cannot be read, or they have nothing in common."""
+
+    exit_status = 3

@@ -103,6 +103,6 @@ def test_exit_statuses_of_errors(name, status):
 
 
 def test_every_code_is_of_a_known_kind():
-    assert [code for code in errors.CODES if not re.fullmatch(r"[USMGICR]\d{3}", code)] == []
+    assert [code for code in errors.CODES if not re.fullmatch(r"[USMGICRBT]\d{3}", code)] == []
     assert list(errors.CODES) == list(dict.fromkeys(errors.CODES))
     assert len(set(errors.CODES.values())) == len(errors.CODES)

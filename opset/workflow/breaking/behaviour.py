@@ -1,0 +1,350 @@
+"""Rules about what a version means beside its signature: constraints, shapes, bodies, prose, changes, examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opset.errors import listing
+from opset.schemas.model import Condition, Example, ExampleValue
+from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
+from opset.workflow.breaking.rules import (
+    BEHAVIOUR,
+    CLARIFIED,
+    IMMUTABLE,
+    Found,
+    OperatorPair,
+    Pair,
+    mend,
+    rule,
+)
+from opset.workflow.breaking.states import Version
+
+# Constraints.
+
+
+@rule("B141", "constraint-added", Pair, NEW_VERSION, BEHAVIOUR)
+def constraint_added(pair: Pair) -> Iterator[Found]:
+    """A constraint was added: nodes that were legal no longer are."""
+    for label, text in pair.new.docs.constraints.items():
+        if label not in pair.old.docs.constraints and not _labels_with(pair.old, pair.new, label):
+            yield Found(f"the constraint {label} was added: {text}", ("constraints", label))
+
+
+@rule("B142", "constraint-removed", Pair, NEW_VERSION, BEHAVIOUR)
+def constraint_removed(pair: Pair) -> Iterator[Found]:
+    """A constraint was removed: nodes that were refused have no stated meaning."""
+    for label, text in pair.old.docs.constraints.items():
+        if label not in pair.new.docs.constraints and not _labels_with(pair.new, pair.old, label):
+            yield Found(f"the constraint {label} was removed: {text}", ("constraints",))
+
+
+@rule("B143", "constraint-changed", Pair, NEW_VERSION, BEHAVIOUR)
+def constraint_changed(pair: Pair) -> Iterator[Found]:
+    """A constraint that is checked was tightened, loosened or changed."""
+    for label in pair.new.docs.constraints:
+        old, new = _conditions(pair.old, label), _conditions(pair.new, label)
+        if label not in pair.old.docs.constraints or old == new or _labels_with(pair.old, pair.new, label):
+            continue
+        if old and new:
+            gone, came = [*filter(lambda each: each not in new, old)], [*filter(lambda each: each not in old, new)]
+            moved = "changed" if gone and came else "was tightened" if came else "was loosened"
+            parts = [f"no longer {listing(gone)}"] * bool(gone) + [f"now {listing(came)}"] * bool(came)
+            yield Found(f"the constraint {label} {moved}: {'; '.join(parts)}", ("constraints", label))
+        elif old and not _declared_by_attribute(pair.new, label):
+            yield Found(f"the constraint {label} is no longer checked: {listing(old)}", ("constraints", label))
+        elif new and not _declared_by_attribute(pair.old, label):
+            yield Found(f"the constraint {label} is checked now: {listing(new)}", ("constraints", label), WARN)
+
+
+@rule("B144", "constraint-text", Pair, NONE, CLARIFIED, WARN)
+def constraint_text(pair: Pair) -> Iterator[Found]:
+    """The words of a constraint changed: a clarification, or another meaning."""
+    if not pair.in_place:
+        return
+    for label, text in pair.new.docs.constraints.items():
+        old = pair.old.docs.constraints.get(label, text)
+        same = _conditions(pair.old, label) == _conditions(pair.new, label)
+        if old != text and same and not _labels_with(pair.old, pair.new, label):
+            yield Found(f"the words of the constraint {label} changed: {old!r} -> {text!r}", ("constraints", label))
+
+
+@rule("B145", "constraint-label", Pair, NONE, CLARIFIED, WARN)
+def constraint_label(pair: Pair) -> Iterator[Found]:
+    """A constraint has another label, by which errors and examples name it."""
+    for label in pair.new.docs.constraints:
+        if pair.in_place and (old := _labels_with(pair.old, pair.new, label)):
+            yield Found(f"the constraint {label} was {listing(old)} before", ("constraints", label))
+
+
+def _conditions(version: Version, label: str) -> list[str]:
+    return sorted(_said(each) for each in version.schema.conditions if each.label == label)
+
+
+def _said(each: Condition) -> str:
+    where = f" where {', '.join(f'{name} {form}' for name, form in each.where)}" if each.where else ""
+    return f"{each.kind} of {each.subject}: {each.form}{where}"
+
+
+def _declared_by_attribute(version: Version, label: str) -> bool:
+    return any(each.constraint == label for each in version.schema.attributes.values())
+
+
+def _labels_with(other: Version, version: Version, label: str) -> list[str]:
+    """Return the labels of the other version that say what this label says here, where the other one means another."""
+    text, conditions = version.docs.constraints[label], _conditions(version, label)
+    if other.docs.constraints.get(label) == text:
+        return []
+    return [
+        each
+        for each, said in other.docs.constraints.items()
+        if said == text and each != label and _conditions(other, each) == conditions
+    ]
+
+
+# What is computed and inferred.
+
+
+@rule("B151", "shape-rule", Pair, NEW_VERSION, BEHAVIOUR)
+def shape_rule(pair: Pair) -> Iterator[Found]:
+    """The shapes of outputs follow by another rule."""
+    old, new = pair.old.schema.shape, pair.new.schema.shape
+    if old != new:
+        comparable = bool(old and new)
+        message = f"the rule of shapes changed: {old or 'a function'} -> {new or 'a function'}"
+        yield Found(message, ("shape",), "" if comparable else WARN)
+
+
+@rule("B152", "function-body", Pair, NEW_VERSION, BEHAVIOUR, WARN)
+def function_body(pair: Pair) -> Iterator[Found]:
+    """A function body came, went or changed, or serves other opsets, nodes or types."""
+    old, new = pair.old.schema.function, pair.new.schema.function
+    gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
+    for body in gone:
+        match = next((each for each in came if each.nodes == body.nodes or each.opset == body.opset), None)
+        if match is None:
+            yield Found(f"the function body of opset {body.opset} was removed", ("function",))
+            continue
+        came.remove(match)
+        what = [key for key in body._fields if getattr(body, key) != getattr(match, key)]
+        yield Found(f"{listing(what)} of the function body of opset {body.opset} changed", ("function",))
+    for body in came:
+        yield Found(f"a function body of opset {body.opset} was added", ("function",))
+    if old != new and sorted(map(repr, old)) == sorted(map(repr, new)):
+        yield Found("the function bodies are in another order", ("function",))
+
+
+@rule("B153", "determinism", Pair, NEW_VERSION, BEHAVIOUR)
+def determinism(pair: Pair) -> Iterator[Found]:
+    """Results became deterministic, or no longer are."""
+    if moved := pair.difference.get("determinism"):
+        yield Found(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
+
+
+@rule("B154", "deprecated", Pair, NEW_VERSION, BEHAVIOUR)
+def deprecated(pair: Pair) -> Iterator[Found]:
+    """An operator was withdrawn, or came back."""
+    if "deprecated" in pair.difference:
+        now = "withdrawn" if pair.new.schema.deprecated else "no longer withdrawn"
+        yield Found(f"the operator is {now}", ("deprecated",))
+
+
+@rule("B155", "experimental", Pair, NEW_VERSION, IMMUTABLE)
+def experimental(pair: Pair) -> Iterator[Found]:
+    """A version became experimental, or no longer is."""
+    if "experimental" in pair.difference:
+        now = "experimental" if pair.new.schema.experimental else "no longer experimental"
+        yield Found(f"the version is {now}", ("experimental",))
+
+
+@rule("B156", "replacement", Pair, NONE, CLARIFIED, WARN)
+def replacement(pair: Pair) -> Iterator[Found]:
+    """Another operator is named as the one that replaces a withdrawn one."""
+    old, new = pair.old.schema.replacement, pair.new.schema.replacement
+    if pair.in_place and old != new:
+        yield Found(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
+
+
+# Prose.
+
+
+@rule("B157", "doc", Pair, NONE, CLARIFIED, INFO)
+def doc(pair: Pair) -> Iterator[Found]:
+    """The text of a version, of a parameter or of an attribute was edited: right where it clarifies."""
+    if not pair.in_place:
+        return
+    old, new = pair.old.docs, pair.new.docs
+    if old.doc != new.doc:
+        yield Found("the text was edited: does it clarify, or change the meaning?", ("doc",))
+    for part in ("inputs", "outputs", "attributes"):
+        before, after = getattr(old, part), getattr(new, part)
+        edited = [name for name in after if name in before and before[name] != after[name]]
+        if edited:
+            yield Found(f"the text of {listing(edited)} was edited", (part, edited[0]))
+    if dict(old.counterparts) != dict(new.counterparts):
+        yield Found("the equal calls of other libraries changed", ("counterparts",))
+
+
+@rule("B158", "formula", Pair, NONE, BEHAVIOUR, WARN)
+def formula(pair: Pair) -> Iterator[Found]:
+    """The formula of a released version was edited."""
+    if pair.in_place and pair.old.docs.formula != pair.new.docs.formula:
+        yield Found("the formula was edited", ("formula",), help=_CLARIFY)
+
+
+@rule("B159", "special-cases", Pair, NONE, BEHAVIOUR, WARN)
+def special_cases(pair: Pair) -> Iterator[Found]:
+    """The special cases of a released version were edited."""
+    old, new = pair.old.docs.special_cases, pair.new.docs.special_cases
+    if not pair.in_place or list(old) == list(new):
+        return
+    for each in old:
+        if each not in new:
+            yield Found(f"a special case was removed or reworded: {each}", ("special_cases",), help=_CLARIFY)
+    for each in new:
+        if each not in old:
+            yield Found(f"a special case was added or reworded: {each}", ("special_cases",), help=_CLARIFY)
+
+
+_CLARIFY = "where implementations do this already, it is a clarification; otherwise it needs a new version"
+
+
+# The change block.
+
+
+@rule("B161", "change-adapters", Pair, FORBIDDEN, IMMUTABLE)
+def change_adapters(pair: Pair) -> Iterator[Found]:
+    """A conversion that was promised is declared impossible, or the reverse."""
+    if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
+        return
+    for way in ("up", "down"):
+        old, new = getattr(pair.old.change, way), getattr(pair.new.change, way)
+        if old == new:
+            continue
+        lost = not old.startswith("impossible") and new.startswith("impossible")
+        message = f"the conversion {way} was {old!r} and is {new!r} now"
+        yield Found(
+            message, ("change", "adapters"), ERR if lost else INFO, FORBIDDEN if lost else NONE,
+            "write the adapter, or show that it gave wrong results and approve the break" if lost else "",
+        )  # fmt: skip
+
+
+@rule("B162", "change-claims", Pair, NONE, IMMUTABLE, WARN)
+def change_claims(pair: Pair) -> Iterator[Found]:
+    """What a transition declares beside its difference was edited: `old`, `ignored`, `renamed`, `emulate` …"""
+    if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
+        return
+    old, new = pair.old.change, pair.new.change
+    help = "models are converted by it: compare conversions of the examples before and after (opset test)"
+    for name in sorted(old.attributes.keys() | new.attributes.keys()):
+        if repr(old.attributes.get(name)) != repr(new.attributes.get(name)):
+            message = f"what is declared of the attribute {name!r} changed"
+            yield Found(message, ("change", "attributes", name), help=help)
+    for key in ("emulate", "renamed"):
+        if getattr(old, key) != getattr(new, key):
+            yield Found(f"{key!r} of the change changed", ("change", key), help=help)
+    if old.meaning != new.meaning:
+        yield Found("what is said to have changed in meaning was edited", ("change", "meaning"), help=_CLARIFY)
+    if old.clarified != new.clarified:
+        yield Found("what is said to have been clarified was edited", ("change", "clarified"), INFO)
+
+
+@rule("B163", "meaning-changed", Pair, NEW_VERSION, BEHAVIOUR, INFO)
+def meaning_changed(pair: Pair) -> Iterator[Found]:
+    """A new version declares another meaning."""
+    if not pair.in_place and pair.new.change.meaning:
+        yield Found(f"the meaning changed: {pair.new.change.meaning}", ("change", "meaning"))
+
+
+# Examples.
+
+
+@rule("B171", "example-result", OperatorPair, NEW_VERSION, BEHAVIOUR)
+def example_result(operators: OperatorPair) -> Iterator[Found]:
+    """An example of a released version has another result: its outputs, or the constraint that it breaks."""
+    for old, new, versions in _examples(operators):
+        if new is not None and _result(old) != _result(new):
+            what = "breaks another constraint" if old.error and new.error else "gives another result"
+            if bool(old.error) != bool(new.error):
+                what = "is refused now" if new.error else "is legal now"
+            yield _about(operators, f"the example {old.name!r} {what}", versions)
+
+
+@rule("B172", "example-removed", OperatorPair, NEW_VERSION, BEHAVIOUR)
+def example_removed(operators: OperatorPair) -> Iterator[Found]:
+    """An example of a released version was removed, or its inputs or attributes were edited."""
+    for old, new, versions in _examples(operators):
+        if new is None:
+            yield _about(operators, f"the example {old.name!r} was removed, or has other inputs", versions)
+
+
+@rule("B173", "example-renamed", OperatorPair, NONE, CLARIFIED, INFO)
+def example_renamed(operators: OperatorPair) -> Iterator[Found]:
+    """An example has another name."""
+    for old, new, versions in _examples(operators):
+        if new is not None and old.name != new.name:
+            yield _about(operators, f"the example {old.name!r} is called {new.name!r} now", versions, "")
+
+
+@rule("B174", "example-tolerance", OperatorPair, NONE, BEHAVIOUR, WARN)
+def example_tolerance(operators: OperatorPair) -> Iterator[Found]:
+    """An example of a released version allows another error."""
+    for old, new, versions in _examples(operators):
+        if new is not None and old.tolerance != new.tolerance:
+            said = ["the usual one" if each is None else f"{each:g}" for each in (old.tolerance, new.tolerance)]
+            message = f"the tolerance of the example {old.name!r} changed: {said[0]} -> {said[1]}"
+            yield _about(operators, message, versions, _CLARIFY)
+
+
+def _about(operators: OperatorPair, message: str, versions: list[int], help: str | None = None) -> Found:
+    held = f" (version{'s' if len(versions) > 1 else ''} {listing(list(map(str, versions)))})"
+    return Found(message + held, version=versions[-1], help=mend(operators.old) if help is None else help)
+
+
+def _examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
+    """Return each old example, the one of the new state on the same inputs, and the versions for which they differ.
+
+    None stands for one that the new state does not have; those that are the same in both states are left out.
+    """
+    found: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
+    for since, old in operators.old.versions.items():
+        new = operators.new.versions.get(since)
+        if new is None or old.examples == new.examples:
+            continue
+        by_content: dict[str, list[Example]] = {}
+        for each in new.examples.values():
+            by_content.setdefault(_content(each), []).append(each)
+        for name, example in old.examples.items():
+            beside = new.examples.get(name)
+            if beside == example:
+                continue
+            alike = by_content.get(_content(example), [])
+            same = [each for each in alike if each.name == name or _result(each) == _result(example)]
+            match = next(iter(same or alike), None)
+            key = name, repr(match)
+            found.setdefault(key, (example, match, []))[2].append(since)
+    return [*found.values()]
+
+
+def _content(example: Example) -> str:
+    """Return what an example gives to its operator, as text."""
+    return _text([example.attributes, example.inputs])
+
+
+def _result(example: Example) -> str:
+    return _text([example.outputs, example.error])
+
+
+def _text(value: Any) -> str:
+    return json.dumps(_plain(value), sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, ExampleValue):
+        return [value.type, _plain(value.content), list(value.shape or ()), value.shape is None]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value

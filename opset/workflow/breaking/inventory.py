@@ -1,0 +1,179 @@
+"""Rules about what there is: domains, operators and versions, and the opsets in which they came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opset.errors import listing
+from opset.schemas.diff import signature_diff
+from opset.schemas.names import shown
+from opset.workflow.breaking.report import FORBIDDEN, INFO, NEW_OPSET, NONE, WARN
+from opset.workflow.breaking.rules import (
+    CLARIFIED,
+    IMMUTABLE,
+    OPSETS,
+    Comparison,
+    Found,
+    OperatorPair,
+    rule,
+)
+from opset.workflow.breaking.states import OperatorState, Version, released_opsets
+
+
+@rule("B101", "domain-removed", Comparison, FORBIDDEN, IMMUTABLE)
+def domain_removed(comparison: Comparison) -> Iterator[Found]:
+    """A domain was removed or renamed."""
+    new = comparison.new.domains
+    for domain in comparison.old.domains:
+        if domain in new:
+            continue
+        names = {name for each, name in comparison.old.operators if each == domain}
+        again = [each for each in new if names & {name for other, name in comparison.new.operators if other == each}]
+        message = f"the domain, of {len(names)} operators, is gone"
+        message += f"; {listing(list(map(shown, again)))} has operators of the same names" if again else ""
+        help = "models import a domain by its name: restore the folder, and add the new name beside it"
+        yield Found(message, domain=domain, help=help)
+
+
+@rule("B102", "operator-removed", Comparison, FORBIDDEN, OPSETS)
+def operator_removed(comparison: Comparison) -> Iterator[Found]:
+    """An operator was removed or renamed, with all its versions."""
+    for key, operator in comparison.old.operators.items():
+        if key in comparison.new.operators or key[0] not in comparison.new.domains:
+            continue
+        again = _renamed(operator, comparison)
+        message = f"the operator is gone{f'; it seems to be {again} now' if again else ''}"
+        restore = f"restore its file ({operator.restore})" if operator.restore else "restore its file"
+        help = f"{restore}; to withdraw it, opset bump {operator.title}, with 'deprecated: true' in the new version"
+        yield Found(message, domain=key[0], operator=key[1], help=help)
+
+
+def _renamed(operator: OperatorState, comparison: Comparison) -> str:
+    """Return the new operator of the domain that has the signature of one that is gone."""
+    for key, other in comparison.new.operators.items():
+        if key[0] == operator.domain and key not in comparison.old.operators:
+            newest = [each.newest.schema for each in (operator, other)]
+            if newest[0].since_version == newest[1].since_version and not signature_diff(*newest):
+                return other.name
+    return ""
+
+
+@rule("B103", "version-removed", OperatorPair, FORBIDDEN, IMMUTABLE)
+def version_removed(operators: OperatorPair) -> Iterator[Found]:
+    """A version was removed."""
+    for since, _ in _gone(operators):
+        if since not in _renumbered(operators):
+            restore = operators.old.restore or "restore it"
+            yield Found(f"version {since} is gone", version=since, help=restore, place=operators.new.place())
+
+
+@rule("B104", "version-renumbered", OperatorPair, FORBIDDEN, IMMUTABLE)
+def version_renumbered(operators: OperatorPair) -> Iterator[Found]:
+    """A version has another since_version."""
+    for old, new in _renumbered(operators).items():
+        restore = operators.old.restore or "restore the number"
+        place = operators.new.place(new, "since")
+        yield Found(f"version {old} is version {new} now", version=old, help=restore, place=place)
+
+
+def _gone(operators: OperatorPair) -> list[tuple[int, Version]]:
+    return [(since, each) for since, each in operators.old.versions.items() if since not in operators.new.versions]
+
+
+def _renumbered(operators: OperatorPair) -> dict[int, int]:
+    """Return versions that are gone with new ones of the same signature, each once."""
+    came = {since: each for since, each in operators.new.versions.items() if since not in operators.old.versions}
+    found: dict[int, int] = {}
+    for since, version in _gone(operators):
+        for other, candidate in came.items():
+            if other not in found.values() and not signature_diff(version.schema, candidate.schema):
+                found[since] = other
+                break
+    return found
+
+
+@rule("B105", "operator-added", Comparison, NEW_OPSET, OPSETS)
+def operator_added(comparison: Comparison) -> Iterator[Found]:
+    """An operator was added: in a new opset, or (a break) in one that there is already."""
+    for (key, since), operator in _added(comparison):
+        if key in comparison.old.operators or since != min(operator.versions):
+            continue
+        yield _came(comparison, operator, since, "the operator was added")
+
+
+@rule("B106", "version-added", Comparison, NEW_OPSET, OPSETS)
+def version_added(comparison: Comparison) -> Iterator[Found]:
+    """A version was added: in a new opset, or (a break) in one that there is already, or below a released version."""
+    for (key, since), operator in _added(comparison):
+        first = key not in comparison.old.operators and since == min(operator.versions)
+        renumbered = key in comparison.old.operators and since in _renumbered(
+            OperatorPair(comparison.old.operators[key], operator)
+        ).values()  # fmt: skip
+        if not first and not renumbered:
+            yield _came(comparison, operator, since, f"version {since} was added")
+
+
+def _added(comparison: Comparison) -> Iterator[tuple[tuple[tuple[str, str], int], OperatorState]]:
+    for key, since in comparison.added:
+        yield (key, since), comparison.new.operators[key]
+
+
+def _came(comparison: Comparison, operator: OperatorState, since: int, message: str) -> Found:
+    newest = comparison.before(operator.key)
+    raised = since > newest
+    domain = shown(operator.domain)
+    where = operator.place(since, "since")
+    if raised:
+        return Found(f"{message} in the new opset {since} of {domain}", (), INFO, "", "", *operator.key, since, where)
+    help = f"give it the since_version {newest + 1}: what opset {since} of {domain} holds is released"
+    return Found(
+        f"{message} in opset {since} of {domain}, which is released: {newest} is its newest", (), "", "", help,
+        *operator.key, since, where,
+    )  # fmt: skip
+
+
+@rule("B107", "opset-gap", Comparison, NONE, OPSETS, WARN)
+def opset_gap(comparison: Comparison) -> Iterator[Found]:
+    """The version of an operator set was raised by more than one."""
+    for domain, opsets in _new_opsets(comparison).items():
+        newest = comparison.old.domains[domain]
+        if opsets and opsets[0] > newest + 1:
+            message = f"the opset was raised from {newest} to {opsets[0]}"
+            yield Found(message, domain=domain, version=opsets[0], help=f"use {newest + 1} as the since_version")
+
+
+@rule("B108", "opsets-several", Comparison, NONE, OPSETS, WARN)
+def opsets_several(comparison: Comparison) -> Iterator[Found]:
+    """Versions came in several new opsets."""
+    for domain, opsets in _new_opsets(comparison).items():
+        if len(opsets) > 1:
+            message = f"versions came in {len(opsets)} new opsets: {listing(list(map(str, opsets)))}"
+            help = "what is released together is in one opset"
+            yield Found(message, domain=domain, version=opsets[-1], help=help)
+
+
+def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
+    """Return the opsets above those of the old state in which versions came; releases of the standard are apart."""
+    found: dict[str, set[int]] = {}
+    for key, since in comparison.added:
+        if since > comparison.before(key) and not comparison.partial and since not in released_opsets(key[0]):
+            found.setdefault(key[0], set()).add(since)
+    return {domain: sorted(opsets) for domain, opsets in sorted(found.items())}
+
+
+@rule("B109", "family-moved", OperatorPair, NONE, CLARIFIED, INFO)
+def family_moved(operators: OperatorPair) -> Iterator[Found]:
+    """An operator belongs to another family."""
+    if operators.old.family != operators.new.family:
+        yield Found(f"the family changed: {operators.old.family} -> {operators.new.family}")
+
+
+@rule("B110", "domain-added", Comparison, NONE, CLARIFIED, INFO)
+def domain_added(comparison: Comparison) -> Iterator[Found]:
+    """A domain was added."""
+    for domain in comparison.new.domains if not comparison.partial else ():
+        if domain not in comparison.old.domains:
+            count = sum(each == domain for each, _ in comparison.new.operators)
+            yield Found(f"the domain was added, with {count} operator{'' if count == 1 else 's'}", domain=domain)
+
+

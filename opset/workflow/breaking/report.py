@@ -1,0 +1,173 @@
+"""What a comparison of two states found: findings with a rule, a severity and what each requires; as text and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from opset.errors import escaped, printable
+from opset.schemas.names import shown
+
+ERR, WARN, INFO = "ERR", "WARN", "INFO"
+SEVERITIES = (ERR, WARN, INFO)
+NONE, NEW_VERSION, NEW_OPSET, FORBIDDEN = "none", "new version", "new opset", "forbidden"
+REQUIREMENTS = (NONE, NEW_VERSION, NEW_OPSET, FORBIDDEN)
+SHOWN = 100
+"""Findings of each severity that text and Markdown show; the others are counted, and JSON has all."""
+
+
+class Break(NamedTuple):
+    """One finding: what changed of an operator's version, by which rule, and what that requires.
+
+    `version` is the since_version in question, 0 for an operator as a whole; `operator` is "" for a domain as a whole.
+    `approved` is the reason of the entry that approves it.
+    """
+
+    rule: str
+    severity: str
+    requires: str
+    domain: str
+    operator: str
+    version: int
+    message: str
+    place: str = ""
+    why: str = ""
+    help: str = ""
+    approved: str = ""
+
+    @property
+    def title(self) -> str:
+        """Domain, operator and version as messages write them."""
+        name = f"{shown(self.domain)}.{self.operator}" if self.operator else shown(self.domain)
+        return f"{name} {self.version}" if self.version else name
+
+    def data(self) -> dict[str, Any]:
+        """Return the finding as plain data."""
+        return {**self._asdict(), "domain": shown(self.domain)}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The findings of a comparison, the gravest first, and what was compared."""
+
+    compared: str
+    operators: int
+    versions: int
+    findings: tuple[Break, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def breaks(self) -> tuple[Break, ...]:
+        """The findings that fail the comparison: errors that nobody approved."""
+        return tuple(each for each in self.findings if each.severity == ERR and not each.approved)
+
+    @property
+    def warnings(self) -> tuple[Break, ...]:
+        """The warnings that nobody approved."""
+        return tuple(each for each in self.findings if each.severity == WARN and not each.approved)
+
+    @property
+    def requires(self) -> str:
+        """The most that a finding requires."""
+        return max((each.requires for each in self.findings), key=REQUIREMENTS.index, default=NONE)
+
+    def status(self, strict: bool = False) -> int:
+        """Return the exit status: 1 where something breaks; with `strict`, also where there are warnings."""
+        return 1 if self.breaks or (strict and self.warnings) else 0
+
+    def data(self, strict: bool = False) -> dict[str, Any]:
+        """Return the report as plain data."""
+        counts = self.counts()
+        return {
+            "compared": self.compared, "operators": self.operators, "versions": self.versions,
+            "clean": self.status(strict) == 0, "requires": self.requires, "counts": counts,
+            "notes": list(self.notes), "findings": [each.data() for each in self.findings],
+        }  # fmt: skip
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of errors, warnings and notices that nobody approved, and of approved findings."""
+        found = Counter("approved" if each.approved else each.severity for each in self.findings)
+        return {key: found[key] for key in (*SEVERITIES, "approved")}
+
+    def summary(self) -> str:
+        """Return what was compared and how many findings there are, on one line."""
+        counts = self.counts()
+        words = [_counted(counts[ERR], "break"), _counted(counts[WARN], "warning"), _counted(counts[INFO], "notice")]
+        words += [f"{counts['approved']} approved"] if counts["approved"] else []
+        return f"{self.compared}: {', '.join(words)}"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count or 'no'} {word}{'' if count == 1 else 's'}"
+
+
+def ordered(findings: Iterable[Break]) -> tuple[Break, ...]:
+    """Return findings by severity, then by operator, version and rule; each once."""
+    return tuple(
+        sorted(
+            dict.fromkeys(findings),
+            key=lambda each: (SEVERITIES.index(each.severity), each.domain, each.operator, each.version, each.rule),
+        )
+    )
+
+
+_LABELS = {ERR: "error", WARN: "warning", INFO: "info"}
+
+
+def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
+    """Return a report as text; `style` colours the beginning of a finding by its severity."""
+    lines: list[str] = []
+    for severity in SEVERITIES:
+        found = [each for each in report.findings if each.severity == severity]
+        for each in found[:SHOWN]:
+            lines += _finding_lines(each, style)
+        if len(found) > SHOWN:
+            lines.append(f"… and {len(found) - SHOWN:,} more of severity {severity}; --format json has all")
+    rules = dict.fromkeys(each.rule for each in report.findings if each.severity != INFO)
+    if rules:
+        lines.append(f"more: opset explain {' '.join([*rules][:10])}")
+    lines += [f"note: {printable(note)}" for note in report.notes]
+    return [*lines, printable(report.summary())]
+
+
+def _finding_lines(each: Break, style: Callable[[str, str], str]) -> list[str]:
+    label = "approved" if each.approved else _LABELS[each.severity]
+    head = f"{style(f'{label}[{each.rule}]', 'approved' if each.approved else each.severity)} "
+    head += f"{printable(each.title)}: {printable(each.message)}"
+    rows = [("where", each.place)]
+    if each.approved:
+        rows.append(("reason", each.approved))
+    elif each.severity != INFO:
+        rows += [("needs", each.requires if each.requires != NONE else ""), ("why", each.why), ("help", each.help)]
+    return [head, *(f"  {name:<7} {printable(value)}" for name, value in rows if value)]
+
+
+def markdown_lines(report: Report, strict: bool = False) -> list[str]:
+    """Return a report as Markdown for a pull request: a table, and what mends each break."""
+    verdict = "Clean" if report.status(strict) == 0 else "Breaking"
+    lines = [f"### {verdict}: {_cell(report.summary())}", ""]
+    for note in report.notes:
+        lines += [_cell(note), ""]
+    if report.findings:
+        lines += ["| | rule | operator | what changed | requires | where |", "|---|---|---|---|---|---|"]
+        kept: Sequence[Break] = report.findings[:SHOWN]
+        for each in kept:
+            label = f"approved: {each.approved}" if each.approved else _LABELS[each.severity]
+            cells = (label, each.rule, each.title, each.message, each.requires, each.place)
+            lines.append(f"| {' | '.join(map(_cell, cells))} |")
+        if len(report.findings) > SHOWN:
+            lines += ["", f"… and {len(report.findings) - SHOWN:,} more."]
+    mends = dict.fromkeys(each.help for each in report.breaks if each.help)
+    if mends:
+        lines += ["", "What mends it:", "", *(f"- {_cell(help)}" for help in [*mends][:SHOWN])]
+    return lines
+
+
+_MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\|<>&*_`[]#~!"}
+
+
+def _cell(text: str) -> str:
+    """Return text for a cell of a table, in which Markdown and HTML mean nothing."""
+    return escaped(text if len(text) <= 1000 else f"{text[:999]}…").translate(_MARKDOWN)

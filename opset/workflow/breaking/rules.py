@@ -1,0 +1,224 @@
+"""What a rule of breaking changes is: an id, a name, what it requires, and the clause of the standard behind it.
+
+A rule compares one thing of two states, and yields what it finds. There are three kinds, by what they take: a `Pair` of
+versions, an operator in both states (`OperatorPair`), or the whole `Comparison`. A pair has one version before and
+after an edit (`in_place`), where a break is an error; or a new version and the one before it: the new version is what
+the break requires, and the finding is a notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+from opset.schemas.diff import signature_diff
+from opset.workflow.breaking.report import ERR, INFO, Break
+from opset.workflow.breaking.states import Key, OperatorState, State, Version
+
+PARAMETERS = "adding, removing or reordering inputs or outputs is a breaking change"
+ATTRIBUTES = (
+    "adding, removing or renaming an attribute is a breaking change, even where it is optional and its default keeps "
+    "the meaning"
+)
+ATTRIBUTE_TYPES = "changing the type that an attribute has is a breaking change"
+TYPES = "adding or removing a type that inputs and outputs support is a breaking change"
+BEHAVIOUR = "a change of behaviour is a breaking change, even where the signature stays the same"
+CLARIFIED = "stating an ambiguity as implementations have it is not a breaking change"
+OPSETS = "the version of an operator set increases whenever an operator comes, goes or changes its meaning"
+IMMUTABLE = "what an operator is at its since_version is immutable: a change is a new version in a new operator set"
+CLAUSES = (PARAMETERS, ATTRIBUTES, ATTRIBUTE_TYPES, TYPES, BEHAVIOUR, CLARIFIED, OPSETS, IMMUTABLE)
+"""Section "Operator versioning" and "Operator sets" of the versioning document of ONNX, in our words."""
+
+
+class Found(NamedTuple):
+    """What a rule found; `keys` lead to the location in the new version, "" stands for what the rule declares."""
+
+    message: str
+    keys: tuple[str, ...] = ()
+    severity: str = ""
+    requires: str = ""
+    help: str = ""
+    domain: str = ""
+    operator: str = ""
+    version: int = 0
+    place: str = ""
+    always: bool = False
+    """Whether a finding about a new version is as grave as one about an edit."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two versions of an operator: the same one in both states, or in the new state a new one and the one before."""
+
+    old: Version
+    new: Version
+    old_operator: OperatorState
+    operator: OperatorState
+    in_place: bool
+
+    @cached_property
+    def difference(self) -> dict[str, Any]:
+        """The difference of the signatures."""
+        return signature_diff(self.old.schema, self.new.schema)
+
+    def part(self, side: str, key: str) -> Any:
+        """Return a part of the difference of inputs or outputs; an empty one where there is none."""
+        return self.difference.get(side, {}).get(key, {})
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Any]:
+        """What differs in attributes, by name."""
+        found: Mapping[str, Any] = self.difference.get("attributes", {})
+        return found
+
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """Attributes that were renamed, new name by old one: as declared, or where all but the name is the same."""
+        before, after = self.old.schema.attributes, self.new.schema.attributes
+        gone = [name for name in before if name not in after]
+        came = [name for name in after if name not in before]
+        declared = {} if self.in_place else {each.renamed: name for name, each in self.new.change.attributes.items()}
+        found = {old: declared[old] for old in gone if declared.get(old) in came}
+        for old in gone:
+            alike = [name for name in came if name not in found.values() and after[name][1:] == before[old][1:]]
+            if old not in found and len(alike) == 1:
+                found[old] = alike[0]
+        return found
+
+
+@dataclass(frozen=True)
+class OperatorPair:
+    """An operator in both states."""
+
+    old: OperatorState
+    new: OperatorState
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two states; `partial` where the older one is of some operators alone, and says nothing about the others."""
+
+    old: State
+    new: State
+    partial: bool = False
+
+    @cached_property
+    def common(self) -> tuple[OperatorPair, ...]:
+        """The operators of both states."""
+        keys = sorted(self.old.operators.keys() & self.new.operators.keys())
+        return tuple([OperatorPair(self.old.operators[key], self.new.operators[key]) for key in keys])
+
+    @cached_property
+    def changed(self) -> tuple[OperatorPair, ...]:
+        """The operators of both states that are not the very same object in both."""
+        return tuple([each for each in self.common if each.old is not each.new])
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The pairs of versions of the operators that changed."""
+        return tuple([pair for each in self.changed for pair in _pairs(each)])
+
+    @cached_property
+    def added(self) -> tuple[tuple[Key, int], ...]:
+        """The versions that the new state has and the old one does not, in domains that both have."""
+        old = self.old.operators
+        return tuple(
+            (key, since)
+            for key, operator in sorted(self.new.operators.items())
+            if key[0] in self.old.domains and not (self.partial and key not in old)
+            for since in operator.versions
+            if key not in old or since not in old[key].versions
+        )
+
+    def before(self, key: Key) -> int:
+        """Return the newest version that the old state has of an operator's domain; of the operator, if partial."""
+        return self.old.operators[key].newest.since if self.partial else self.old.domains[key[0]]
+
+
+def _pairs(operators: OperatorPair) -> Iterator[Pair]:
+    old, new = operators.old, operators.new
+    before = None
+    for since, version in new.versions.items():
+        if since in old.versions:
+            if old.versions[since] is not version:
+                yield Pair(old.versions[since], version, old, new, True)
+        elif before is not None:
+            yield Pair(before, version, new, new, False)
+        before = version
+
+
+class Rule(NamedTuple):
+    """A rule: `requires` and `severity` are what its findings have unless they say otherwise."""
+
+    id: str
+    name: str
+    requires: str
+    severity: str
+    clause: str
+    kind: str
+    function: Callable[[Any], Iterator[Found]]
+
+    @property
+    def summary(self) -> str:
+        """What it finds, in a phrase."""
+        return (self.function.__doc__ or "").partition("\n")[0].rstrip(".")
+
+
+RULES: dict[str, Rule] = {}
+"""Every rule by its id; the modules that declare rules add theirs when they are imported."""
+T = TypeVar("T", Pair, OperatorPair, Comparison)
+
+
+def rule(
+    id: str, name: str, kind: type[T], requires: str, clause: str, severity: str = ERR
+) -> Callable[[Callable[[T], Iterator[Found]]], Callable[[T], Iterator[Found]]]:
+    """Return a decorator that declares a rule."""
+
+    def declare(function: Callable[[T], Iterator[Found]]) -> Callable[[T], Iterator[Found]]:
+        assert id not in RULES, id
+        RULES[id] = Rule(id, name, requires, severity, clause, kind.__name__, function)
+        return function
+
+    return declare
+
+
+def apply(each: Rule, comparison: Comparison) -> Iterator[Break]:
+    """Yield what a rule finds in two states."""
+    if each.kind == Comparison.__name__:
+        for found in each.function(comparison):
+            yield _break(each, found)
+    elif each.kind == OperatorPair.__name__:
+        for operators in comparison.changed:
+            for found in each.function(operators):
+                located = found.place or operators.new.place(found.version or None, *found.keys)
+                named = found._replace(domain=operators.new.domain, operator=operators.new.name, place=located)
+                yield _break(each, named)
+    else:
+        for pair in comparison.pairs:
+            for found in each.function(pair):
+                yield _of_pair(each, pair, found)
+
+
+def _of_pair(each: Rule, pair: Pair, found: Found) -> Break:
+    schema = pair.new.schema
+    since = schema.since_version
+    located = pair.operator.place(since, *found.keys)
+    named = found._replace(domain=schema.domain, operator=schema.name, version=since, place=located)
+    if pair.in_place:
+        return _break(each, named._replace(help=found.help or mend(pair.old_operator)))
+    return _break(each, named if found.always else named._replace(severity=INFO))
+
+
+def mend(old: OperatorState) -> str:
+    """Return what to do about an edit of a released version of an operator."""
+    restore = f"restore it ({old.restore})" if old.restore else "restore it"
+    return f"{restore}, and put the edit into a new version: opset bump {old.title}"
+
+
+def _break(each: Rule, found: Found) -> Break:
+    return Break(
+        each.id, found.severity or each.severity, found.requires or each.requires, found.domain, found.operator,
+        found.version, found.message, found.place, each.clause, found.help,
+    )  # fmt: skip

@@ -1,0 +1,313 @@
+"""Rules about the signature of a version: inputs, outputs, attributes and types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from opset.errors import listing
+from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.ranges import parse_range
+from opset.schemas.types import shortest
+from opset.workflow.breaking.report import INFO, NEW_VERSION, NONE, WARN
+from opset.workflow.breaking.rules import (
+    ATTRIBUTE_TYPES,
+    ATTRIBUTES,
+    BEHAVIOUR,
+    CLARIFIED,
+    PARAMETERS,
+    TYPES,
+    Found,
+    Pair,
+    rule,
+)
+
+SIDES = ("inputs", "outputs")
+MOST_RANK = 9
+"""Ranks for which ranges are compared."""
+
+
+# Inputs and outputs.
+
+
+@rule("B111", "parameter-added", Pair, NEW_VERSION, PARAMETERS)
+def parameter_added(pair: Pair) -> Iterator[Found]:
+    """An input or output was added, be it optional."""
+    for side in SIDES:
+        for name in pair.part(side, "added"):
+            option = next(each.option for each in getattr(pair.new.schema, side) if each.name == name)
+            yield Found(f"the {option} {side[:-1]} {name!r} was added", (side, name))
+
+
+@rule("B112", "parameter-removed", Pair, NEW_VERSION, PARAMETERS)
+def parameter_removed(pair: Pair) -> Iterator[Found]:
+    """An input or output was removed."""
+    for side in SIDES:
+        for name in pair.part(side, "removed"):
+            yield Found(f"the {side[:-1]} {name!r} was removed", (side,))
+
+
+@rule("B113", "parameter-renamed", Pair, NEW_VERSION, PARAMETERS)
+def parameter_renamed(pair: Pair) -> Iterator[Found]:
+    """An input or output has another name."""
+    for side in SIDES:
+        for old, new in (pair.part(side, "renamed") or {}).items():
+            yield Found(f"the {side[:-1]} {old!r} is called {new!r} now", (side, new))
+
+
+@rule("B114", "parameter-reordered", Pair, NEW_VERSION, PARAMETERS)
+def parameter_reordered(pair: Pair) -> Iterator[Found]:
+    """Inputs or outputs are in another order, or one came before others."""
+    for side in SIDES:
+        if order := pair.part(side, "order"):
+            yield Found(f"the {side} that stayed are in the order {listing(order)} now", (side,))
+        names = [each.name for each in getattr(pair.new.schema, side)]
+        added = set(pair.part(side, "added"))
+        behind = next((name for index, name in enumerate(names) if name in added and set(names[index:]) - added), None)
+        if behind is not None:
+            yield Found(f"the {side[:-1]} {behind!r} came before others, whose positions moved", (side, behind))
+
+
+@rule("B115", "parameter-option", Pair, NEW_VERSION, PARAMETERS)
+def parameter_option(pair: Pair) -> Iterator[Found]:
+    """An input or output became required, optional or variadic."""
+    for side in SIDES:
+        for name, (old, new) in (pair.part(side, "arity") or {}).items():
+            yield Found(f"the {side[:-1]} {name!r} was {old} and is {new} now", (side, name))
+
+
+@rule("B116", "variadic-arity", Pair, NEW_VERSION, PARAMETERS)
+def variadic_arity(pair: Pair) -> Iterator[Found]:
+    """A variadic input or output takes another least number of values, or mixes types where it did not."""
+    for side in SIDES:
+        for name, (fewest, least) in (pair.part(side, "min_arity") or {}).items():
+            moved = "may be fewer" if least < fewest else "have to be more"
+            yield Found(f"values of the variadic {side[:-1]} {name!r} {moved}: {fewest} -> {least}", (side, name))
+        for name, (_, one) in (pair.part(side, "homogeneous") or {}).items():
+            now = "have to be of one type" if one else "may be of several types"
+            yield Found(f"values of the variadic {side[:-1]} {name!r} {now} now", (side, name))
+
+
+@rule("B117", "differentiable", Pair, NONE, CLARIFIED, INFO)
+def differentiable(pair: Pair) -> Iterator[Found]:
+    """An input or output became differentiable, or no longer is."""
+    for side in SIDES if pair.in_place else ():
+        before = {each.name: each for each in getattr(pair.old.schema, side)}
+        for each in getattr(pair.new.schema, side):
+            old = before.get(each.name)
+            if old is not None and old.differentiable != each.differentiable:
+                now = "is" if each.differentiable else "is not"
+                yield Found(f"{each.name!r} {now} differentiable now", (side, each.name))
+
+
+# Attributes.
+
+
+@rule("B121", "attribute-added", Pair, NEW_VERSION, ATTRIBUTES)
+def attribute_added(pair: Pair) -> Iterator[Found]:
+    """An attribute was added, be it optional with a default that keeps the meaning."""
+    for name, facets in pair.attributes.items():
+        if "added" in facets and name not in pair.renamed.values():
+            default = f" with the default {_value(facets['default'])}" if "default" in facets else ""
+            required = "required " if facets.get("required") else ""
+            yield Found(f"the {required}attribute {name!r} was added{default}", ("attributes", name))
+
+
+@rule("B122", "attribute-removed", Pair, NEW_VERSION, ATTRIBUTES)
+def attribute_removed(pair: Pair) -> Iterator[Found]:
+    """An attribute was removed."""
+    for name, facets in pair.attributes.items():
+        if "removed" in facets and name not in pair.renamed:
+            yield Found(f"the attribute {name!r} was removed", ("attributes",))
+
+
+@rule("B123", "attribute-renamed", Pair, NEW_VERSION, ATTRIBUTES)
+def attribute_renamed(pair: Pair) -> Iterator[Found]:
+    """An attribute has another name."""
+    for old, new in pair.renamed.items():
+        yield Found(f"the attribute {old!r} is called {new!r} now", ("attributes", new))
+
+
+@rule("B124", "attribute-type", Pair, NEW_VERSION, ATTRIBUTE_TYPES)
+def attribute_type(pair: Pair) -> Iterator[Found]:
+    """An attribute has another type."""
+    for name, old, new in _facet(pair, "type"):
+        yield Found(f"the type of the attribute {name!r} changed: {old} -> {new}", ("attributes", name, "type"))
+
+
+@rule("B125", "attribute-default", Pair, NEW_VERSION, BEHAVIOUR)
+def attribute_default(pair: Pair) -> Iterator[Found]:
+    """An attribute has another default, got one, or lost it."""
+    for name, old, new in _facet(pair, "default"):
+        message = f"the default of the attribute {name!r} changed: {_value(old)} -> {_value(new)}"
+        yield Found(message, ("attributes", name, "default"))
+
+
+@rule("B126", "attribute-required", Pair, NEW_VERSION, ATTRIBUTES)
+def attribute_required(pair: Pair) -> Iterator[Found]:
+    """An attribute became required, or may be left out now."""
+    for name, _, required in _facet(pair, "required"):
+        yield Found(
+            f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now",
+            ("attributes", name, "required"),
+        )
+
+
+@rule("B127", "attribute-values", Pair, NEW_VERSION, BEHAVIOUR)
+def attribute_values(pair: Pair) -> Iterator[Found]:
+    """Other values of an attribute are legal: `choices`, `range` or `kind` changed."""
+    back = {new: old for old, new in pair.renamed.items()}
+    for name, new in pair.new.schema.attributes.items():
+        old = pair.old.schema.attributes.get(back.get(name, name))
+        if old is None:
+            continue
+        for key in ("choices", "range", "kind"):
+            before, after = getattr(old, key), getattr(new, key)
+            if before != after and (key != "choices" or set(map(repr, before)) != set(map(repr, after))):
+                message = f"{key!r} of the attribute {name!r} {_moved(key, old, new)}: "
+                message += f"{_said(before)} -> {_said(after)}"
+                yield Found(message, ("attributes", name, key))
+
+
+@rule("B128", "attribute-label", Pair, NONE, CLARIFIED, WARN)
+def attribute_label(pair: Pair) -> Iterator[Found]:
+    """An illegal value of an attribute breaks a constraint of another label."""
+    for name, new in pair.new.schema.attributes.items():
+        old = pair.old.schema.attributes.get(name)
+        if old is not None and old.constraint != new.constraint:
+            message = f"illegal values of {name!r} break {_said(new.constraint)}, and broke {_said(old.constraint)}"
+            yield Found(message, ("attributes", name, "constraint"))
+
+
+def _facet(pair: Pair, key: str) -> Iterator[tuple[str, Any, Any]]:
+    for name, facets in pair.attributes.items():
+        if key in facets and not {"added", "removed"} & facets.keys():
+            yield name, *facets[key]
+
+
+def _value(value: Any) -> str:
+    return "none" if value is None else repr(value)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{listing(list(map(str, value)))}]" if value else "anything"
+    return repr(value) if value else "nothing"
+
+
+def _moved(key: str, old: Attribute, new: Attribute) -> str:
+    """Return whether more or fewer values are legal."""
+    if key == "choices":
+        before, after = set(map(repr, old.choices)), set(map(repr, new.choices))
+        if before and after:
+            return _direction(bool(before - after), bool(after - before))
+        return "was tightened" if after else "was loosened"
+    if key == "range":
+        if not old.range or not new.range:
+            return "was tightened" if new.range else "was loosened"
+        legal = [_legal(each, old.range, new.range) for each in (old.range, new.range)]
+        return _direction(bool(legal[0] - legal[1]), bool(legal[1] - legal[0]))
+    return "changed"
+
+
+def _direction(fewer: bool, more: bool) -> str:
+    return "changed" if fewer == more else "was tightened" if fewer else "was loosened"
+
+
+def _legal(text: str, *both: str) -> set[tuple[float, int]]:
+    """Return those values around the bounds of both ranges that one allows, with the rank at which it does."""
+    comparisons = parse_range(text)
+    bounds = [each.bound for one in both for each in parse_range(one)]
+    names = {bound.of for bound in bounds}
+    found = set()
+    for rank in range(MOST_RANK):
+        ranks = dict.fromkeys(names, rank)
+        near = {bound.number + bound.sign * rank + step for bound in bounds for step in (-1, -0.5, 0, 0.5, 1)}
+        found |= {(value, rank) for value in near if all(each.holds(value, ranks) for each in comparisons)}
+    return found
+
+
+# Types.
+
+
+@rule("B131", "type-added", Pair, NEW_VERSION, TYPES)
+def type_added(pair: Pair) -> Iterator[Found]:
+    """A type was added to what a type constraint allows."""
+    yield from _types(pair, "+", "allows {} as well")
+
+
+@rule("B132", "type-removed", Pair, NEW_VERSION, TYPES)
+def type_removed(pair: Pair) -> Iterator[Found]:
+    """A type was removed from what a type constraint allows."""
+    yield from _types(pair, "-", "no longer allows {}")
+
+
+def _types(pair: Pair, sign: str, message: str) -> Iterator[Found]:
+    for name, tokens in pair.difference.get("types", {}).items():
+        if isinstance(tokens, list) and (types := [each[1:] for each in tokens if each[0] == sign]):
+            yield Found(f"the type constraint {name!r} {message.format(_brief(types))}", ("types", name))
+
+
+@rule("B133", "parameter-type", Pair, NEW_VERSION, TYPES)
+def parameter_type(pair: Pair) -> Iterator[Found]:
+    """An input or output allows other types by another type constraint."""
+    for side, name, old, new in _retyped(pair):
+        before, after = set(pair.old.schema.allowed(old)), set(pair.new.schema.allowed(new))
+        if before != after:
+            gone = f", no longer {_brief(before - after)}" if before - after else ""
+            came = f", {_brief(after - before)} as well" if after - before else ""
+            yield Found(f"the {side[:-1]} {name!r} is of type {new.type} now, was {old.type}{gone}{came}", (side, name))
+
+
+@rule("B134", "types-tied", Pair, NEW_VERSION, TYPES)
+def types_tied(pair: Pair) -> Iterator[Found]:
+    """Inputs and outputs that had to be of one type no longer have to, or the reverse."""
+    before, after = _ties(pair.old.schema), _ties(pair.new.schema)
+    moved = {(side, old): new for side in SIDES for old, new in (pair.part(side, "renamed") or {}).items()}
+    old = {(side, moved.get((side, name), name)): type_ for (side, name), type_ in before.items()}
+    names = [each for each in after if each in old]
+    for index, one in enumerate(names):
+        pairs = [(other, old[one] == old[other], after[one] == after[other]) for other in names[index + 1 :]]
+        for tied, says in ((True, "have to be of one type"), (False, "may be of different types")):
+            others = [f"{other[0][:-1]} {other[1]!r}" for other, was, now in pairs if was != now and now == tied]
+            if others:
+                yield Found(f"the {one[0][:-1]} {one[1]!r} and the {listing(others)} {says} now", one)
+
+
+@rule("B135", "type-constraint-name", Pair, NONE, CLARIFIED, WARN)
+def type_constraint_name(pair: Pair) -> Iterator[Found]:
+    """A type constraint has another name, with the same types; or one came or went that nothing is typed by."""
+    old, new = pair.old.schema.types, pair.new.schema.types
+    used = {each.type for each in _parameters(pair.new.schema)} | {each.type for each in _parameters(pair.old.schema)}
+    for side, name, before, after in _retyped(pair):
+        if set(pair.old.schema.allowed(before)) == set(pair.new.schema.allowed(after)):
+            yield Found(f"the type constraint of the {side[:-1]} {name!r} is called {after.type!r} now", (side, name))
+    for name in sorted((old.keys() ^ new.keys()) - used):
+        yield Found(f"the type constraint {name!r} {'came' if name in new else 'went'}, and types nothing", ("types",))
+
+
+def _parameters(schema: OpSchema) -> Iterable[Parameter]:
+    return (*schema.inputs, *schema.outputs)
+
+
+def _ties(schema: OpSchema) -> dict[tuple[str, str], str]:
+    """Return the type constraint of each input and output; one that allows a single type ties nothing."""
+    found = {}
+    for side in SIDES:
+        for each in getattr(schema, side):
+            single = len(schema.allowed(each)) < 2
+            found[side, each.name] = f"{side} {each.name}" if single else each.type
+    return found
+
+
+def _retyped(pair: Pair) -> Iterator[tuple[str, str, Parameter, Parameter]]:
+    for side in SIDES:
+        back = {new: old for old, new in (pair.part(side, "renamed") or {}).items()}
+        before = {each.name: each for each in getattr(pair.old.schema, side)}
+        for each in getattr(pair.new.schema, side):
+            if each.name in (pair.part(side, "retyped") or {}):
+                yield side, each.name, before[back.get(each.name, each.name)], each
+
+
+def _brief(types: Iterable[str]) -> str:
+    return listing(shortest(types, {}))

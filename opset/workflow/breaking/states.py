@@ -1,0 +1,259 @@
+"""A state of schemas: the operators of a folder, of the standard, of a release or of a git revision, to be compared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opset.errors import ComparisonError, Finding, SchemaError
+from opset.opsets.registry import Registry, default_registry
+from opset.opsets.releases import RELEASES, Release
+from opset.schemas.index import FOLDER
+from opset.schemas.model import Change, Docs, Example, OpSchema, example_versions
+from opset.schemas.names import shown
+from opset.schemas.types import TypeSets
+
+if TYPE_CHECKING:
+    from opset.schemas.loader import Operator
+
+Key = tuple[str, str]
+"""Domain and name of an operator."""
+Place = Callable[..., str]
+"""Takes a since_version and keys below it, and returns file:line:column."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of an operator, with its prose and the examples that hold for it."""
+
+    schema: OpSchema
+    docs: Docs
+    examples: Mapping[str, Example]
+
+    @property
+    def since(self) -> int:
+        """Its since_version."""
+        return self.schema.since_version
+
+    @property
+    def change(self) -> Change:
+        """What it declares to have changed; nothing where it is the first."""
+        return self.schema.change or Change()
+
+
+@dataclass(frozen=True)
+class OperatorState:
+    """An operator in one state, with all its versions by since_version, oldest first."""
+
+    domain: str
+    name: str
+    family: str
+    versions: Mapping[int, Version]
+    examples: tuple[Example, ...] = ()
+    place_of: Place | None = field(default=None, compare=False)
+    path: str = ""
+    restore: str = ""
+    """The command that restores its file as it was, where there is one."""
+
+    @property
+    def key(self) -> Key:
+        """Domain and name."""
+        return self.domain, self.name
+
+    @property
+    def title(self) -> str:
+        """Domain and name as messages write them."""
+        return f"{shown(self.domain)}.{self.name}"
+
+    @property
+    def newest(self) -> Version:
+        """The newest version."""
+        return self.versions[max(self.versions)]
+
+    def place(self, since: int | None = None, *keys: str) -> str:
+        """Return where a key of a version is declared: file:line:column, or what is known of it."""
+        if since is None or since not in self.versions:
+            return f"{self.path}:1:1" if self.path else ""
+        return self.place_of(since, *keys) if self.place_of is not None else self.path
+
+
+@dataclass(frozen=True)
+class State:
+    """The operators that are compared, and the name by which messages call the state."""
+
+    name: str
+    operators: Mapping[Key, OperatorState]
+    sets: TypeSets = field(default_factory=dict)
+    locked: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None
+    """The lock of released versions beside the schemas, where there is one."""
+    released: bool = False
+    """Whether this is a release of the standard: versions up to its opsets, whatever their files say today."""
+    sets_path: str = ""
+
+    @cached_property
+    def domains(self) -> dict[str, int]:
+        """The newest version of each domain's operator set."""
+        newest: dict[str, int] = {}
+        for (domain, _), operator in self.operators.items():
+            newest[domain] = max(newest.get(domain, 0), operator.newest.since)
+        return dict(sorted(newest.items()))
+
+    def within(self, keys: Iterable[Key]) -> State:
+        """Return the state with some operators alone."""
+        wanted = set(keys)
+        left = {key: each for key, each in self.operators.items() if key in wanted}
+        return replace(self, operators=left)
+
+
+def operator_state(
+    schemas: Iterable[OpSchema],
+    docs: Iterable[Docs],
+    examples: tuple[Example, ...],
+    place_of: Place | None = None,
+    path: str = "",
+) -> OperatorState:
+    """Return an operator of its versions, oldest first, and their prose."""
+    schemas = tuple(schemas)
+    sinces = [each.since_version for each in schemas]
+    shown_at: dict[int, dict[str, Example]] = {since: {} for since in sinces}
+    for example in examples:
+        for since in example_versions(example, sinces):
+            shown_at[since][example.name] = example
+    versions = {
+        schema.since_version: Version(schema, prose, shown_at[schema.since_version])
+        for schema, prose in zip(schemas, docs, strict=True)
+    }
+    newest = schemas[-1]
+    return OperatorState(newest.domain, newest.name, newest.family, versions, examples, place_of, path)
+
+
+def loaded_state(operators: Iterable[Operator], name: str, sets: TypeSets | None = None) -> State:
+    """Return the state of operators that were read from YAML."""
+    states = [operator_state(each.schemas, each.docs, each.examples, each.place, each.path) for each in operators]
+    return State(name, {each.key: each for each in states}, sets or {})
+
+
+def registry_state(registry: Registry, name: str, domains: Iterable[str] | None = None) -> State:
+    """Return the state of the operators of a registry: all of them, or those of some domains."""
+    wanted = set(registry.domains if domains is None else domains)
+    keys = [(domain, each) for domain in registry.domains if domain in wanted for each in registry.operators(domain)]
+    return State(name, {key: _registered(registry, *key) for key in keys}, registry.type_sets)
+
+
+def _registered(registry: Registry, domain: str, name: str) -> OperatorState:
+    schemas = registry.versions(name, domain)
+    path = str(FOLDER / shown(domain) / f"{name}.yaml") if registry.is_standard(name, domain) else ""
+    return operator_state(
+        schemas, map(registry.documentation, schemas), registry.examples(name, domain), _finder(path), path
+    )
+
+
+def _finder(path: str) -> Place | None:
+    """Return what finds the location of a key in a file of the standard by its lines, which have one layout."""
+
+    def place(since: int, *keys: str) -> str:
+        lines = _lines(path)
+        at = next((number for number, line in enumerate(lines) if line == f"- since: {since}"), 0)
+        end = next((n for n in range(at + 1, len(lines)) if lines[n][:1] not in (" ", "")), len(lines))
+        for depth, key in enumerate(keys):
+            starts = (f"{'  ' * (depth + 1)}{key}:", f"{'  ' * depth}- {{name: {key},")
+            found = next((number for number in range(at, end) if lines[number].startswith(starts)), None)
+            if found is None:
+                break
+            at = found
+        return f"{path}:{at + 1}:1"
+
+    return place if path else None
+
+
+@lru_cache(maxsize=64)
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+@lru_cache(maxsize=1)
+def standard_state() -> State:
+    """Return the present state of the standard's operators, from the compiled index."""
+    from opset.schemas.lock import read_lock
+
+    state = registry_state(default_registry(), "the standard's operators")
+    return State("now", state.operators, state.sets, read_lock(FOLDER), sets_path=str(FOLDER / "types.yaml"))
+
+
+def release_state(release: Release, present: State) -> State:
+    """Return what a release of the standard had: of each operator, the versions up to its operator sets.
+
+    Raises ComparisonError B193 where the present operators are none of the standard.
+    """
+    operators: dict[Key, OperatorState] = {}
+    for key, operator in present.operators.items():
+        last = release.opset_of(key[0])
+        kept = {since: version for since, version in operator.versions.items() if since <= last}
+        if kept:
+            examples = tuple(each for each in operator.examples if each.since <= last)
+            family = operator.family
+            operators[key] = OperatorState(*key, family, kept, examples, operator.place_of, operator.path)
+    if not operators:
+        known = ", ".join(map(shown, present.domains))
+        why = f"the releases of ONNX have no operator set of {known}"
+        help = f"for a tag of this name: --against rev:{release.name}"
+        raise ComparisonError(Finding("B193", f"nothing to compare with in ONNX {release.name}", why=why, help=help))
+    return State(f"ONNX {release.name}", operators, present.sets, released=True)
+
+
+def folder_state(folder: Path, name: str) -> State:
+    """Return the operators of a folder of `<domain>/<Operator>.yaml`; the standard's own come compiled.
+
+    Raises ComparisonError B192 where any of it cannot be read, B193 where there are none.
+    """
+    if os.path.realpath(folder) == os.path.realpath(FOLDER):
+        return replace(standard_state(), name=name)
+    from opset.schemas.loader import TYPES_FILE, load_folder, standard_sets
+    from opset.schemas.lock import read_lock
+
+    try:
+        operators, sets = load_folder(folder, base_sets(folder))
+        lock = read_lock(folder) or None
+    except SchemaError as error:
+        raise unreadable(name, error) from None
+    if not operators:
+        raise ComparisonError(nothing_read(name, str(folder)))
+    state = loaded_state(operators, name, sets)
+    own = sets.keys() - standard_sets().keys()
+    return State(name, state.operators, sets, lock, sets_path=str(folder / TYPES_FILE) if own else "")
+
+
+def base_sets(folder: Path) -> TypeSets | None:
+    """Return the type sets that those of a folder are added to: the standard's, unless it holds them itself."""
+    from opset.schemas.loader import standard_sets
+
+    complete = (folder / "ai.onnx").is_dir() and (folder / "types.yaml").exists()
+    return None if complete else standard_sets()
+
+
+def unreadable(name: str, error: SchemaError) -> ComparisonError:
+    """Return the error for a state that cannot be read, with all that is wrong with it."""
+    count = len(error.findings) + error.omitted
+    first = Finding(
+        "B192", f"the schemas of {name} cannot be read", why=f"{count} finding{'' if count == 1 else 's'}, below",
+        help="nothing was compared; mend the files, or compare with a state that this version of opset reads",
+    )  # fmt: skip
+    return ComparisonError([first, *error.findings])
+
+
+def nothing_read(name: str, where: str) -> Finding:
+    """Return the finding that a state has no operators."""
+    help = "it has to hold <domain>/<Operator>.yaml"
+    return Finding("B193", f"no operator was read of {name}", file=where, help=help)
+
+
+def released_opsets(domain: str) -> frozenset[int]:
+    """Return the versions of a domain's operator set that a release of the standard has."""
+    return frozenset(each.opset_of(domain) for each in RELEASES) - {0}
