@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.domains import known_domain
+from opset.cli.progress import progress
 from opset.docgen import FORMS, documentation
 from opset.docgen.folder import size_of, write_documentation
 from opset.errors import Finding, UsageError, printable
@@ -47,28 +45,9 @@ def command(
     wanted = {known_domain(registry, each) for each in domains}
     chosen = [each for each in registry.domains if each in wanted] or None
     known.note_left_out(quiet, *HOOKS)
-    with _progress(quiet) as progress:
-        files = dict(documentation(registry, form, chosen, progress))
+    with progress(quiet, STEP) as show:
+        files = dict(documentation(registry, form, chosen, show))
     write_documentation(folder, form, files, force)
     if not quiet:
         print(f"wrote {len(files):,} files, {size_of(files.values())}, to {printable(folder)}")
     return 0
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Show on a terminal how much is done, on a line that is cleared at the end."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-
-    def show(done: int, total: int) -> None:
-        if done % STEP == 0 or done == total:
-            sys.stderr.write(f"\r[{done:,}/{total:,}]")
-            sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()

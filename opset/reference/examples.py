@@ -12,7 +12,7 @@ from opset.model.arrays import dtype_of_element, tensor_of
 from opset.model.attributes import FIELDS
 from opset.model.elements import NUMBERS
 from opset.model.syntax import parse_graph
-from opset.opsets.releases import RELEASES
+from opset.opsets.releases import RELEASES, ir_version_of_opset
 from opset.schemas.model import Example, ExampleValue, OpSchema, Parameter
 
 
@@ -56,10 +56,8 @@ def _outputs(schema: OpSchema, example: Example) -> Sequence[ExampleValue | Para
 
 def _ir_version(schema: OpSchema) -> int:
     """Return the IR version of the release that introduced the schema; the newest for domains that are not released."""
-    for release in RELEASES:
-        if {"": release.opset, "ai.onnx.ml": release.ml}.get(schema.domain, 0) >= schema.since_version:
-            return max(release.ir, 3)
-    return RELEASES[-1].ir
+    known = RELEASES[-1].opset_of(schema.domain) >= schema.since_version
+    return ir_version_of_opset(schema.since_version, schema.domain) if known else RELEASES[-1].ir
 
 
 def value_of(value: ExampleValue) -> Any:

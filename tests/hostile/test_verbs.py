@@ -133,6 +133,17 @@ FORMS = {
             "output": ["-o", "IT/x", "--format=json", "--domain", "ai.onnx.preview"],
         },
     },
+    "testgen": {
+        "SCHEMAS": {
+            "": ["-o", "OUT", "--all", "--domain", "com.acme", "--schemas", "FOLDER/schemas"],
+            "json": ["-o", "OUT", "com.acme.Scale", "--every-version", "--format=json", "--schemas", "FOLDER/schemas"],
+        },
+        "CONFIGURATIONS": {"": ["-o", "OUT", "Relu"], "list": ["--list", "Relu"]},
+        "ARGUMENTS": {
+            "": ["-o", "out", "IT"], "domain": ["-o", "out", "Relu", "--domain", "IT"],
+            "output": ["-o", "IT/x", "Abs@13"],
+        },
+    },
     "lint": {
         "SCHEMAS": {
             "": ["FOLDER/schemas", "--format", "json"], "fix": ["FOLDER/schemas", "--fix", "--lock"],

@@ -1,0 +1,112 @@
+"""`opset testgen`: writes the examples of operators as test cases for runtimes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opset.cli import output
+from opset.cli.configuration import folders_for, hooks_option, schemas_option
+from opset.cli.domains import known_domain
+from opset.cli.operators import version_at, versions_of
+from opset.cli.progress import progress
+from opset.docgen.folder import size_of
+from opset.errors import Finding, UsageError, printable
+from opset.opsets.registry import Registry
+from opset.schemas.model import OpSchema
+from opset.workflow.corpus import Pick, corpus, picked, write_corpus
+
+STEP = 20
+"""Cases between two lines of progress."""
+
+
+@click.command(no_args_is_help=True)
+@click.argument("operators", nargs=-1, metavar="[OP[@V]]...")
+@click.option("--all", "everything", is_flag=True, help="All operators, those of --domain if it is given.")
+@click.option("-o", "--output", "folder", type=click.Path(file_okay=False), metavar="DIR", help="Folder to write to.")
+@click.option("--every-version", is_flag=True, help="Each example at every version of its operator that it holds for.")
+@click.option("--domain", metavar="DOMAIN", help="Domain of the operators.")
+@click.option("--list", "listed", is_flag=True, help="Only list the cases; nothing is evaluated or written.")
+@schemas_option
+@hooks_option
+@output.format_option
+def command(
+    operators: tuple[str, ...], everything: bool, folder: str | None, every_version: bool, domain: str | None,
+    listed: bool, folders: tuple[Path, ...], allow_hooks: bool | None, form: str,
+) -> int:  # fmt: skip
+    """Write the examples of operators as test cases: models of one node, inputs and expected outputs.
+
+    They have the layout of onnx's backend tests, and a manifest. OP is Softmax or com.example.Scale, @V the operator at
+    version V of its operator set. In DIR, files of an earlier run are replaced where they changed, and removed where
+    they are no longer made; all others stay.
+    """
+    if not listed and not folder:
+        raise UsageError(Finding("U103", "there is no folder to write to", help="name one: -o DIR; or use --list"))
+    if bool(operators) == everything:
+        raise UsageError(Finding("U103", "it takes either operators or --all", help="opset testgen Softmax -o DIR"))
+    known = folders_for(folders, allow_hooks)
+    registry = known.registry()
+    picks = _picks(registry, operators, domain, every_version)
+    if listed:
+        return _list(picks, form)
+    assert folder is not None
+    notes = known.note_left_out(form == "json", "adapters.py", "inference.py", "kernels.py")
+    with progress(form == "json", STEP) as show:
+        made = corpus(registry, picks, show)
+    written = write_corpus(folder, made)
+    kinds = Counter(case["kind"] for case in made.cases)
+    data: dict[str, Any] = {
+        "folder": folder, "cases": dict(sorted(kinds.items())), "files": len(made.files),
+        "bytes": sum(map(len, made.files.values())), "written": written.written, "removed": written.removed,
+        **output.findings_data(made.findings), **({"notes": notes} if notes else {}),
+    }  # fmt: skip
+    if form == "text" and made.findings:
+        output.write_errors(made.findings)
+
+    def lines() -> list[str]:
+        counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
+        size = size_of(made.files.values())
+        return [
+            f"{len(made.cases):,} cases ({counted}) in {printable(folder)}: {len(made.files):,} files, {size}; "
+            f"{written.written:,} written, {written.removed:,} removed"
+        ]
+
+    output.write_product(data, lines, form)
+    return 1 if made.findings else 0
+
+
+def _picks(registry: Registry, operators: tuple[str, ...], domain: str | None, every_version: bool) -> list[Pick]:
+    """Return the examples of the operators that the command names. Raises UsageError U105."""
+    if not operators:
+        domains = registry.domains if domain is None else [known_domain(registry, domain)]
+        every = [registry.versions(name, each) for each in domains for name in registry.operators(each)]
+        return picked(registry, every, every_version)
+    found: dict[tuple[str, str], tuple[OpSchema, ...]] = {}
+    since: dict[tuple[str, str], int] = {}
+    for each in operators:
+        name, at, version = each.partition("@")
+        versions = versions_of(registry, name, domain)
+        key = versions[0].domain, versions[0].name
+        if at and not (version.isascii() and version.isdigit() and len(version) < 7):
+            message = f"'{version}' is no version of an operator set"
+            raise UsageError(Finding("U105", message, help="write a number: Softmax@13"))
+        only = version_at(registry, versions, int(version)).since_version if at else 0
+        if since.setdefault(key, only) != only:
+            raise UsageError(Finding("U103", f"{name} is given at several versions", help="give it once, or run twice"))
+        found[key] = versions
+    return picked(registry, found.values(), every_version, since)
+
+
+def _list(picks: list[Pick], form: str) -> int:
+    data = [
+        {
+            "name": pick.name, "kind": pick.kind, "domain": pick.schema.domain or "ai.onnx",
+            "operator": pick.schema.name, "version": pick.schema.since_version, "example": pick.example.name,
+        }
+        for pick in picks
+    ]  # fmt: skip
+    output.write_product(data, lambda: [printable(f"{pick.kind}/{pick.name}") for pick in picks], form)
+    return 0

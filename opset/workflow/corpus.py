@@ -1,0 +1,215 @@
+"""The conformance corpus: the examples of operators as test cases in the layout of onnx's backend tests.
+
+    node/<name>/model.onnx, data.json (the tolerances), test_data_set_0/input_0.pb …, output_0.pb …
+    invalid/<name>/…       without outputs: a constraint is broken, and a runtime should refuse it
+    random/<name>/…        without outputs: only their types and shapes are determined
+    manifest.json          what each case is and shows, by what its outputs were judged, the hashes of its files
+
+What is written depends on the operators alone. Outputs that contradict the kernel of their operator, or what its
+function body or lowering computes, are findings and no cases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from opset.docgen.folder import Author, Written, write_folder
+from opset.docgen.paths import slug
+from opset.errors import Collected, Finding, ModelError, OpsetError
+from opset.model.attributes import attribute_value
+from opset.model.elements import NUMBERS
+from opset.opsets.registry import Registry
+from opset.opsets.releases import knows
+from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions
+from opset.schemas.names import shown
+from opset.workflow.judging import Judge, is_random, tolerance_of
+
+AUTHOR = Author("opset testgen", ".opset-corpus", parts=True)
+FORMAT = 1
+DATA = "test_data_set_0"
+NODE, INVALID, RANDOM = "node", "invalid", "random"
+Progress = Callable[[int, int], None]
+
+
+class Pick(NamedTuple):
+    """An example at a version of its operator for which it holds, and the name of its case."""
+
+    schema: OpSchema
+    example: Example
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """The folder that the case belongs to."""
+        return INVALID if self.example.error else RANDOM if is_random(self.example) else NODE
+
+
+class Corpus(NamedTuple):
+    """Files by path, what the manifest says of each case, and the examples that are no cases."""
+
+    files: dict[str, bytes]
+    cases: list[dict[str, Any]]
+    findings: Collected
+
+
+def picked(
+    registry: Registry, operators: Iterable[Sequence[OpSchema]], every_version: bool, since: Mapping[Any, int] = {}
+) -> list[Pick]:
+    """Return the examples of operators, each given as all its versions, at the first version for which each holds.
+
+    With `every_version`, at each. `since` has for some operators, by domain and name, the only version that is wanted.
+    """
+    found = []
+    labels = _labels(registry)
+    for versions in operators:
+        schemas = {schema.since_version: schema for schema in versions}
+        domain, name = versions[0].domain, versions[0].name
+        only = since.get((domain, name))
+        for example in registry.examples(name, domain):
+            held = example_versions(example, schemas)
+            at = [each for each in held if each == only] if only else held if every_version else held[:1]
+            for version in at:
+                title = f"test_{labels[domain]}{name.lower()}_v{version}_{example.name}"
+                found.append(Pick(schemas[version], example, slug(title)))
+    return sorted(found, key=lambda each: (each.schema.domain, each.schema.name, each.schema.since_version, each.name))
+
+
+def _labels(registry: Registry) -> dict[str, str]:
+    """Return what stands for each domain in names: its last word, or all of it where others have the same."""
+    last = [shown(domain).rpartition(".")[2] for domain in registry.domains]
+    return {
+        domain: f"{(shown(domain).replace('.', '_') if last.count(word) > 1 else word).lower()}_" if domain else ""
+        for domain, word in zip(registry.domains, last, strict=True)
+    }
+
+
+def corpus(registry: Registry, picks: Sequence[Pick], progress: Progress | None = None) -> Corpus:
+    """Return the cases of examples, judged, and the manifest."""
+    made = Corpus({}, [], Collected())
+    judge = Judge(registry)
+    names: set[str] = set()
+    for done, pick in enumerate(picks, 1):
+        try:
+            if pick.name.lower() in names:
+                message = "two examples would be one case"
+                raise OpsetError(Finding("T213", message, help="give one of them another name"))
+            _add(made, registry, judge, pick)
+            names.add(pick.name.lower())
+        except OpsetError as error:
+            schema = pick.schema
+            place = f"{shown(schema.domain)} {schema.name} {schema.since_version}, example {pick.example.name}"
+            made.findings.extend(each._replace(place=place) for each in error.findings)
+        if progress is not None:
+            progress(done, len(picks))
+    lines = ",\n".join(json.dumps(case) for case in made.cases)
+    made.files["manifest.json"] = f'{{"format": {FORMAT}, "cases": [\n{lines}\n]}}\n'.encode()
+    return made
+
+
+def write_corpus(folder: str, made: Corpus) -> Written:
+    """Write a corpus to a folder, as `write_folder` does: only files that changed, and no file that is not ours."""
+    return write_folder(folder, AUTHOR, "corpus", made.files)
+
+
+def _add(made: Corpus, registry: Registry, judge: Judge, pick: Pick) -> None:
+    """Add a case to a corpus. Raises OpsetError where its example cannot be one."""
+    from opset.reference.examples import model_of, value_of  # which import numpy
+
+    schema, example = pick.schema, pick.example
+    try:
+        model = _declared(model_of(schema, example), schema, example)
+        feeds = {f"input_{index}": value_of(each) for index, each in enumerate(example.inputs) if each is not None}
+        expected = [] if pick.kind != NODE else [value_of(each) for each in example.outputs or () if each is not None]
+        files = {"model.onnx": model.SerializeToString(deterministic=True)}
+        inputs = zip(feeds, feeds.values(), _types(example.inputs), strict=True)
+        files |= {f"{DATA}/input_{number}.pb": _message(*each) for number, each in enumerate(inputs)}
+        if pick.kind == NODE:
+            named = [each.name for each in model.graph.output]
+            outputs = zip(named, expected, _types(example.outputs or ()), strict=True)
+            files |= {f"{DATA}/output_{number}.pb": _message(*each) for number, each in enumerate(outputs)}
+    except (ModelError, ValueError, OverflowError) as error:
+        why = error.why or error.message if isinstance(error, ModelError) else str(error)
+        raise OpsetError(Finding("T213", "the example cannot be written as a case", why=why)) from error
+    judged_by = judge.judged(schema, example, model, feeds, expected)
+    tolerance, reason = tolerance_of(example, expected) if pick.kind == NODE else (None, "")
+    if tolerance is not None:
+        files["data.json"] = f"{json.dumps(tolerance)}\n".encode()
+    values = [each for each in (*example.inputs, *(example.outputs or ())) if each is not None]
+    shapes = [{"type": each.type, "shape": each.shape} for each in example.outputs or () if each is not None]
+    paths = {f"{pick.kind}/{pick.name}/{path}": data for path, data in sorted(files.items())}
+    made.files.update(paths)
+    made.cases.append({
+        "name": pick.name, "kind": pick.kind, "domain": shown(schema.domain), "operator": schema.name,
+        "version": schema.since_version, "opsets": {shown(each.domain): each.version for each in model.opset_import},
+        "ir_version": model.ir_version, "example": example.name, "shows": _shows(registry, schema, example),
+        **({"error": example.error} if example.error else {}),
+        "types": sorted({element for value in values for element in _elements(value)}),
+        **({"outputs": shapes} if pick.kind == RANDOM else {}),
+        "tolerance": tolerance, "tolerance_reason": reason, "judged_by": judged_by,
+        "files": {path: hashlib.sha256(data).hexdigest() for path, data in paths.items()},
+    })  # fmt: skip
+
+
+def _types(values: Iterable[ExampleValue | None]) -> Iterator[str]:
+    return (each.type for each in values if each is not None)
+
+
+def _message(name: str, value: Any, type_: str) -> bytes:
+    from opset.model.arrays import message_of
+
+    data: bytes = message_of(name, value, type_).SerializeToString(deterministic=True)
+    return data
+
+
+def _shows(registry: Registry, schema: OpSchema, example: Example) -> str:
+    """Return what a case shows: the constraint that it breaks, what its documentation says, or its name."""
+    if example.error:
+        return f"{example.error}: {registry.documentation(schema).constraints.get(example.error, '')}".rstrip(": ")
+    return example.doc or example.name.replace("_", " ")
+
+
+def _elements(value: ExampleValue) -> Iterator[str]:
+    """Yield the element types of a value: that of a tensor, and those of keys and values of a map."""
+    text = value.type
+    for wrapper in ("optional(", "seq(", "map(", "tensor(", ")"):
+        text = text.replace(wrapper, "")
+    yield from filter(None, text.removeprefix("sparse_").split(", "))
+
+
+def _declared(model: Any, schema: OpSchema, example: Example) -> Any:
+    """Complete what a model declares: shapes of outputs, types of those that are never computed, the IR version."""
+    from opset.reference.examples import type_proto
+
+    values = [each for each in example.outputs or () if each is not None]
+    for output, value in zip(model.graph.output, values, strict=False):
+        output.type.CopyFrom(type_proto(value.type, value.shape))
+    if example.outputs is None:
+        for output, kind in zip(model.graph.output, _refused_types(model, schema, example), strict=False):
+            if kind:
+                output.type.CopyFrom(type_proto(kind))
+    if not knows(schema.domain):
+        from opset.version_converter.ir_version import set_ir_version
+        from opset.version_converter.targets import Target
+
+        model.ir_version = 3
+        set_ir_version(model, Target({each.domain: each.version for each in model.opset_import}), [])
+    return model
+
+
+def _refused_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
+    """Yield the types of the outputs of a node that breaks a constraint, "" where they are not certain."""
+    bound = {}
+    for index, value in enumerate(example.inputs):
+        if value is not None:
+            bound[schema.inputs[min(index, len(schema.inputs) - 1)].type] = value.type
+    named = [attribute_value(each) for each in model.graph.node[0].attribute if each.name in ("to", "dtype")]
+    elements = {number: name for name, number in NUMBERS.items()}
+    for output in schema.outputs:
+        allowed = schema.allowed(output)
+        found = bound.get(output.type, allowed[0] if len(allowed) == 1 else "")
+        if not found and named:
+            found = f"tensor({elements.get(named[0], '')})"
+        yield found if found in allowed else ""

@@ -1,0 +1,219 @@
+"""The conformance corpus: which cases there are, what files they have, what the manifest says, and what is refused."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import opset
+from opset.opsets.registry import default_registry
+from opset.workflow.corpus import AUTHOR, corpus, picked
+from tests.cli.commands import run, run_json
+from tests.docgen.domains import tree as whole_tree
+
+REGISTRY = default_registry()
+SCALE = """operator: Scale
+family: example
+versions:
+- since: 1
+  doc: Twice `X`.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  types: {T: [float]}
+  special_cases: []
+  function: [{opset: 7, nodes: "Y = Add (X, X)"}]
+examples:
+- {name: right, since: 1, inputs: [{float: [1, 2]}], outputs: [{float: [2, 4]}]}
+- {name: wrong, since: 1, inputs: [{float: [1, 2]}], outputs: [{float: [2, 5]}]}
+"""
+KERNEL = """from opset.extend import kernel
+
+@kernel("Scale", domain="com.acme")
+def scale(x):
+    return x * x.dtype.type(2)
+"""
+
+
+def tree(folder):
+    """The files of a corpus by their paths, without the list of what is ours."""
+    return {path: data for path, data in whole_tree(folder).items() if path != AUTHOR.manifest}
+
+
+def made(*names, domain="", every_version=False):
+    return corpus(REGISTRY, picked(REGISTRY, [REGISTRY.versions(name, domain) for name in names], every_version))
+
+
+def cases(*names, **also):
+    return {case["name"]: case for case in made(*names, **also).cases}
+
+
+def test_every_example_has_a_name_of_its_own():
+    every = [REGISTRY.versions(name, domain) for domain in REGISTRY.domains for name in REGISTRY.operators(domain)]
+    first, all_of_them = picked(REGISTRY, every, False), picked(REGISTRY, every, True)
+    examples = sum(len(REGISTRY.examples(each[0].name, each[0].domain)) for each in every)
+    assert len({pick.name.lower() for pick in first}) == len(first) == examples
+    assert len({pick.name.lower() for pick in all_of_them}) == len(all_of_them) > 2 * len(first)
+    assert {pick.name for pick in first} < {pick.name for pick in all_of_them}
+
+
+def test_a_case_is_at_the_first_version_or_at_each():
+    first, every = cases("Softmax"), cases("Softmax", every_version=True)
+    assert {case["version"] for case in first.values()} == {1, 13}
+    assert {case["version"] for case in every.values()} == {1, 11, 13}
+    case = every["test_softmax_v11_rows"]
+    assert (case["opsets"], case["ir_version"], case["types"]) == ({"ai.onnx": 11}, 6, ["float"])
+    assert case["judged_by"][:1] == ["kernel"]
+    assert any("function body" in judge for judge in every["test_softmax_v13_rows"]["judged_by"])
+
+
+def test_files_are_those_that_the_manifest_has_the_hashes_of(tmp_path):
+    run("testgen", "Softmax", "-o", tmp_path)
+    files = tree(tmp_path)
+    manifest = json.loads(files.pop("manifest.json"))
+    listed = {path: digest for case in manifest["cases"] for path, digest in case["files"].items()}
+    assert manifest["format"] == 1 and listed.keys() == files.keys()
+    assert all(hashlib.sha256(data).hexdigest() == listed[path] for path, data in files.items())
+
+
+def test_values_are_read_by_the_onnx_package_as_they_were_written():
+    files = made("Softmax", "If", "SequenceAt", "QuantizeLinear", "StringNormalizer").files
+    models = {path.rpartition("/")[0]: onnx.load_from_string(data) for path, data in files.items() if "model" in path}
+    for folder, model in models.items():
+        onnx.checker.check_model(model) if folder.startswith("node") else None
+        for side in "input", "output":
+            values = [files.get(f"{folder}/test_data_set_0/{side}_{at}.pb") for at in range(4)]
+            declared = getattr(model.graph, side)
+            assert sum(each is not None for each in values) == len(declared) or folder.startswith("invalid")
+            for data, value in zip(values, declared, strict=False):
+                if data is not None and value.type.HasField("tensor_type"):
+                    array = numpy_helper.to_array(onnx.TensorProto.FromString(data))
+                    shape = [each.dim_value for each in value.type.tensor_type.shape.dim]
+                    assert value.type.tensor_type.HasField("shape") and [*array.shape] == shape
+
+
+def test_absent_inputs_are_no_graph_inputs():
+    case = next(
+        onnx.load_from_string(data)
+        for path, data in made("Clip").files.items()
+        if path.endswith("model.onnx") and "" in onnx.load_from_string(data).graph.node[0].input
+    )
+    assert [each.name for each in case.graph.input] == [each for each in case.graph.node[0].input if each]
+
+
+def test_random_outputs_are_declared_and_not_compared():
+    made_of = made("RandomNormal")
+    drawn = [case for case in made_of.cases if case["kind"] == "random"]
+    assert drawn and all(case["tolerance"] is None and case["outputs"] for case in drawn)
+    assert not [path for path in made_of.files if path.startswith("random") and "output" in path]
+
+
+def test_a_case_that_a_runtime_should_refuse_says_why():
+    case = cases("Softmax")["test_softmax_v1_axis_out_of_range"]
+    assert (case["kind"], case["error"], case["tolerance"]) == ("invalid", "C1", None)
+    assert case["shows"].startswith("C1: -rank(input) <= axis")
+
+
+@pytest.mark.parametrize(
+    ("operator", "name", "rtol", "reason"),
+    [
+        ("Softmax", "test_softmax_v1_rows", 1e-4, "usual for float32"),
+        ("Softmax", "test_softmax_v13_bfloat16", 2**-6, "two units"),
+        ("Shape", "test_shape_v1_whole", 0.0, "exact"),
+    ],
+)
+def test_tolerances_have_reasons(operator, name, rtol, reason):
+    found = made(operator)
+    case = next(each for each in found.cases if each["name"] == name)
+    assert case["tolerance"]["rtol"] == rtol and reason in case["tolerance_reason"]
+    assert json.loads(found.files[f"node/{name}/data.json"]) == case["tolerance"]
+
+
+def acme(folder, text=SCALE, kernel=KERNEL):
+    (folder / "com.acme").mkdir(parents=True)
+    (folder / "com.acme" / "Scale.yaml").write_text(text)
+    if kernel:
+        (folder / "com.acme" / "kernels.py").write_text(kernel)
+    return folder
+
+
+def test_what_contradicts_kernel_or_body_is_no_case(tmp_path):
+    out = tmp_path / "out"
+    options = ["testgen", "--all", "--domain", "com.acme", "-o", out]
+    found = run_json(*options, "--schemas", acme(tmp_path / "one"))
+    assert found["cases"] == {"node": 1}
+    (error,) = found["errors"]
+    assert error["code"] == "T211" and error["why"].endswith("the first at [1]: 4.0 instead of 5.0")
+    case = json.loads((out / "manifest.json").read_text())["cases"][0]
+    assert (case["name"], case["judged_by"]) == ("test_acme_scale_v1_right", ["kernel", "function body of opset 7"])
+    found = run_json(*options, "--schemas", acme(tmp_path / "two", kernel=""))
+    assert [each["code"] for each in found["errors"]] == ["T212"]
+    case = json.loads((out / "manifest.json").read_text())["cases"][0]
+    assert case["judged_by"] == ["function body of opset 7"]
+    assert (out / "node" / "test_acme_scale_v1_right" / "model.onnx").exists()
+
+
+def test_names_that_differ_in_case_alone_are_one_case(tmp_path):
+    text = SCALE.replace("{name: wrong,", "{name: Right,").replace("2, 5", "2, 4")
+    found = run_json("testgen", "com.acme.Scale", "-o", tmp_path / "out", "--schemas", acme(tmp_path / "s", text))
+    assert found["cases"] == {"node": 1} and [each["code"] for each in found["errors"]] == ["T213"]
+
+
+def test_only_what_changed_is_written(tmp_path):
+    run("testgen", "Softmax", "-o", tmp_path)
+    (tmp_path / "mine").write_text("mine")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    changed = tmp_path / "node" / "test_softmax_v1_rows" / "model.onnx"
+    changed.write_bytes(b"")
+    found = run_json("testgen", "Softmax", "-o", tmp_path)
+    assert (found["written"], found["removed"]) == (1, 0)
+    kept = {path for path, time in before.items() if path.is_file() and path.stat().st_mtime_ns == time}
+    assert {path for path in before if path.is_file()} - kept == {changed, tmp_path / ".opset-corpus"}
+    assert run_json("testgen", "Abs", "-o", tmp_path)["removed"] > 0
+    assert not changed.exists() and (tmp_path / "mine").exists()
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    result = run("testgen", "Abs", "-o", tmp_path)
+    assert result.exit_code == 2 and "U102" in result.stderr and os.listdir(tmp_path) == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["Abs"], "U103"), (["-o", "x"], "U103"), (["Abs", "--all", "-o", "x"], "U103"),
+        (["Nonesuch", "-o", "x"], "U105"), (["Abs@x", "-o", "x"], "U105"), (["Abs@99", "-o", "x"], "U105"),
+        (["Abs@6", "Abs@13", "--list"], "U103"),
+        (["--all", "--domain", "com.nonesuch", "--list"], "U105"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused(arguments, code):
+    result = run("testgen", *arguments)
+    assert result.exit_code == 2 and f"error[{code}]" in result.stderr
+
+
+def test_the_list_needs_no_evaluation():
+    names = run("testgen", "--list", "Abs@13").stdout.splitlines()
+    assert names == [f"node/{case}" for case in cases("Abs", every_version=True) if "_v13_" in case]
+    assert [each["name"] for each in run_json("testgen", "--list", "Abs")] == [*cases("Abs")]
+
+
+def test_what_is_written_depends_on_the_operators_alone(tmp_path):
+    root = str(Path(opset.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": root, "PYTHONHASHSEED": "7", "LC_ALL": "C", "TZ": "Asia/Tokyo"}
+    subprocess.run(
+        [sys.executable, "-m", "opset", "testgen", "Softmax", "Range", "-o", tmp_path], env=environment, check=True
+    )
+    assert tree(tmp_path) == made("Softmax", "Range").files
+
+
+def test_integers_are_whole():
+    data = next(data for path, data in made("Shape").files.items() if path.endswith("output_0.pb"))
+    assert numpy_helper.to_array(onnx.TensorProto.FromString(data)).dtype == np.int64
