@@ -172,6 +172,15 @@ CODES: dict[str, str] = {
     "B191": "the git revision cannot be read",
     "B192": "the schemas of a state cannot be read",
     "B193": "the states to compare have no operators in common",
+    "T101": "the kernel does not compute what an example shows",
+    "T102": "the kernel cannot compute an example",
+    "T103": "the kernel does not report a broken constraint",
+    "T104": "inference contradicts an example",
+    "T105": "inference refuses an example, or reports something else",
+    "T106": "a function body does not compute what the kernel does",
+    "T107": "a conversion changes the values of an example",
+    "T108": "an example contradicts a claim",
+    "T109": "an example takes more than it may",
 }
 
 

@@ -34,6 +34,7 @@ VERBS = {
     "diff": "Show what changed between two versions of an operator.",
     "docs": "Write the documentation of operators.",
     "lint": "Check operator YAML.",
+    "test": "Run the examples of operators.",
     "testgen": "Write the examples of operators as test cases for runtimes.",
     "explain": "Explain an error code, or show a guide.",
     "completion": "Print a shell's completion script.",

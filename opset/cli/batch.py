@@ -189,7 +189,7 @@ def _guarded(work: Work, model: Input) -> dict[str, Any]:
         return {**_failed(model.path, Collected(), INTERNAL), "internal_error": output.internal_error(error)}
 
 
-def _lost(undone: str, model: Input) -> dict[str, Any]:
+def _lost(undone: str, model: Input, late: bool) -> dict[str, Any]:
     why = "the process that worked on it was killed, perhaps for want of memory"
     finding = Finding("M101", undone, why=why, help="use fewer processes: -j 1", file=model.path)
     return _failed(model.path, Collected([finding]), INTERNAL)

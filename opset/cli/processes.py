@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import signal
-from collections.abc import Callable, Generator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
@@ -16,33 +18,38 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Start = Callable[[], Callable[[Item], Result]]
 
+STARTING = 10.0
+"""Seconds that a process has beyond those of its first item to start."""
 PATIENCE = 10.0
 """Seconds that a process has to remove its temporary files before it is killed."""
 
 
 def spread(
-    start: Start[Item, Result], items: Sequence[Item], jobs: int, lost: Callable[[Item], Result]
-) -> Generator[Result, None, None]:
+    start: Start[Item, Result], items: Sequence[Item], jobs: int, lost: Callable[[Item, bool], Result],
+    seconds: float = math.inf,
+) -> Generator[Result, None, None]:  # fmt: skip
     """Return the result of every item, in order. Each process calls `start` once, which gives the function to call.
 
-    `lost` gives the result of an item whose process died. Closing the generator ends all processes.
+    `lost` gives the result of an item whose process died, or (True) was ended since the item took more than `seconds`.
+    Closing the generator ends all processes.
     """
     workers: dict[Connection, multiprocessing.Process] = {}
-    busy: dict[Connection, int] = {}
+    busy: dict[Connection, tuple[int, float]] = {}  # an item's number, and when it is late
     results: dict[int, Result] = {}
     begun = 0
     try:
         for number in range(len(items)):
             while number not in results:
                 while len(busy) < jobs and begun < len(items):
-                    idle = next((each for each in workers if each not in busy), None) or _begin(start, workers)
-                    busy[idle] = begun
+                    idle = next((each for each in workers if each not in busy), None)
+                    allowed = seconds if idle is not None else seconds + STARTING
+                    idle = idle or _begin(start, workers)
+                    busy[idle] = begun, time.monotonic() + allowed
                     _send(idle, items[begun])
                     begun += 1
-                for ready in wait(list(busy)):
-                    assert isinstance(ready, Connection)
-                    index = busy.pop(ready)
-                    results[index] = _received(ready, workers, partial(lost, items[index]))
+                for done, late in _done(busy):
+                    index, _ = busy.pop(done)
+                    results[index] = _received(done, workers, partial(lost, items[index]), late)
             yield results.pop(number)
     finally:
         for process in workers.values():
@@ -52,16 +59,28 @@ def spread(
             process.kill()
 
 
+def _done(busy: dict[Connection, tuple[int, float]]) -> Iterator[tuple[Connection, bool]]:
+    """Wait, and yield the processes that have sent something or died, and with True those that are late."""
+    first = min(late for _, late in busy.values())
+    left = None if first == math.inf else max(first - time.monotonic(), 0)
+    ready = wait(list(busy), left)
+    for each, (_, late) in [*busy.items()]:
+        if each in ready or late <= time.monotonic():
+            yield each, each not in ready
+
+
 def _received(
-    ready: Connection, workers: dict[Connection, multiprocessing.Process], lost: Callable[[], Result]
+    ready: Connection, workers: dict[Connection, multiprocessing.Process], lost: Callable[[bool], Result], late: bool
 ) -> Result:
-    """Return what a process sends; if it died, `lost()`, and it is no longer among the workers."""
-    try:
-        result: Result = ready.recv()
-    except (EOFError, OSError):
-        workers.pop(ready).join()
-        return lost()
-    return result
+    """Return what a process sends; if it died or is late, `lost()`, and it is no longer among the workers."""
+    if late:
+        workers[ready].kill()
+    else:
+        with suppress(EOFError, OSError):
+            result: Result = ready.recv()
+            return result
+    workers.pop(ready).join()
+    return lost(late)
 
 
 def _begin(start: Start[Item, Result], workers: dict[Connection, multiprocessing.Process]) -> Connection:

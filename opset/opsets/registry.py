@@ -51,6 +51,9 @@ class Registry:
         for source in sources:
             for domain, operators in source[0]["operators"].items():
                 self._sources.setdefault(domain, {}).update(dict.fromkeys(operators, source))
+        folders, data = tuple(folders), tuple(data)
+        self.folders = (*folders, *data)
+        """The folders, trusted ones first."""
         # The files are listed, and no path is ever made of a domain's name, since a model chooses that.
         files = {os.path.realpath(file): file for folder in folders for file in files_named(folder, "*.py")}
         self._files = tuple(files.values())

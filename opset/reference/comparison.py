@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.arrays import pieces
-from opset.reference.values import type_of
+from opset.reference.values import outline, type_of
 
 # Relative tolerance by element type, for sums in another order; also absolute, for results around 1.
 # A narrow float is right when it is one of the two nearest: at most two units of its last digit.
@@ -72,6 +72,33 @@ def differences(
 def tolerance_of(dtype: np.dtype[Any]) -> float:
     """Return the relative tolerance of an element type, 0 where results are exact."""
     return TOLERANCES.get(dtype.name, 0.0)
+
+
+def ulps(expected: Any, actual: Any) -> tuple[str, float]:
+    """Return why two values cannot be compared, and how many units of the last digit they are apart at most.
+
+    Values that are no floats are equal or not.
+    """
+    if not isinstance(expected, np.ndarray) or not isinstance(actual, np.ndarray):
+        wrong = next((each for each in differences(expected, actual, 0.0, 0.0) if each.why), None)
+        return ("", 0.0) if wrong is None else (f"{wrong.where} {wrong.why}".strip(), np.inf)
+    if expected.dtype != actual.dtype or expected.shape != actual.shape:
+        return f"it is {outline(actual)}, and {outline(expected)} is expected", np.inf
+    if not expected.size:
+        return "", 0.0
+    if tolerance_of(expected.dtype) == 0 or expected.dtype.kind == "c":
+        found = _of_arrays("", expected, actual, 0.0 if expected.dtype.kind != "c" else None, None, ABSOLUTE)
+        return found.why, np.inf if found.why else 0.0
+    with np.errstate(all="ignore"):
+        want, have = expected.astype(np.float64), actual.astype(np.float64)
+        if not np.array_equal(np.isnan(want), np.isnan(have)):
+            return "one is NaN where the other is a number", np.inf
+        finite = np.isfinite(want) & np.isfinite(have)
+        if not np.array_equal(want[~finite], have[~finite], equal_nan=True):
+            return "one is infinite where the other is not", np.inf
+        distance, spacing = np.abs(want - have)[finite], np.abs(np.spacing(expected)).astype(np.float64)[finite]
+        steps = np.where(distance == 0, 0, distance / spacing)  # behind the greatest number there may be NaN
+        return "", float(np.nan_to_num(steps, nan=np.inf).max(initial=0.0))
 
 
 def _of_arrays(

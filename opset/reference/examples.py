@@ -40,7 +40,7 @@ def model_of(schema: OpSchema, example: Example) -> Any:
             kind = type_proto(output.type) if isinstance(output, ExampleValue) else pb.TypeProto()
             graph.output.add(name=f"output_{index}", type=kind)
     for name, value in example.attributes.items():
-        node.attribute.append(_attribute(name, schema.attributes[name].type, value))
+        node.attribute.append(attribute_of(name, schema.attributes[name].type, value))
     return model
 
 
@@ -123,7 +123,8 @@ def type_proto(text: str, shape: tuple[int, ...] | None = None) -> Any:
     return whole
 
 
-def _attribute(name: str, kind: str, value: Any) -> Any:
+def attribute_of(name: str, kind: str, value: Any) -> Any:
+    """Return an attribute of an example, or a default, as an AttributeProto of a type such as "ints"."""
     attribute = pb.AttributeProto(name=name, type=FIELDS[kind][0])
     match kind:
         case "float":

@@ -23,7 +23,7 @@ from opset.version_converter.ir_version import set_ir_version
 from opset.version_converter.nodes import BodyConversion, Context
 from opset.version_converter.result import Conversion
 from opset.version_converter.rewiring import set_imports
-from opset.version_converter.routes import Verdict, routes_of
+from opset.version_converter.routes import Routes, Verdict, routes_of
 from opset.version_converter.specialise import specialised
 from opset.version_converter.targets import Target, within
 
@@ -41,18 +41,20 @@ class Work(NamedTuple):
 
     target: Target
     registry: Registry
+    routes: Routes
     budget: Budget
     limited: bool
 
 
 def converted(
     model: Model, target: Target, registry: Registry, dims: Mapping[str, int] | None = None,
-    limits: Limits | None = None, freeze: Freeze = (),
+    limits: Limits | None = None, freeze: Freeze = (), routes: Routes | None = None,
 ) -> Conversion:  # fmt: skip
     """Return the conversion of a model to a target; the model itself is not touched.
 
     With `dims`, it is the conversion of the model with these sizes alone, which the inputs of the result state. The
     initializers that `freeze` names become constants. Without `limits`, what it may take is in proportion to the model.
+    `routes` are the transitions that nodes take, those of the registry where none are given.
 
     Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` that no input has, or one in
     `freeze` that no initializer has. Whatever cannot be converted is in the conversion's `refusals`.
@@ -81,7 +83,7 @@ def converted(
         return conversion
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
-    work = Work(target, registry, budget, bool(limits.given()))
+    work = Work(target, registry, routes or routes_of(registry), budget, bool(limits.given()))
     notes = [*conversion.notes]
     _attempt(model, index, conversion, work)
     latest = conversion
@@ -164,7 +166,7 @@ def _specialised(
     model: Model, index: ModelIndex, conversion: Conversion, work: Work, values: bool, scopes: bool
 ) -> tuple[Model, ModelIndex]:
     """Return the model and its index with functions in the form that adapters can read."""
-    routes, versions, target = routes_of(work.registry), _versions(index), work.target
+    routes, versions, target = work.routes, _versions(index), work.target
 
     def keeps(body: Body, position: int) -> bool:
         operator = body.operators[position]
@@ -182,11 +184,11 @@ def _specialised(
 
 def _convert(model: Model, index: ModelIndex, proto: Any, conversion: Conversion, work: Work) -> None:
     """Convert the copy of an indexed model."""
-    target, registry, budget, limited = work
+    target, registry, routes, budget, limited = work
     versions = _versions(index)
     messages = messages_of(index, proto)
     context = Context(
-        index, proto, messages, registry, routes_of(registry), target.opsets, conversion, FreshNames(index.bodies),
+        index, proto, messages, registry, routes, target.opsets, conversion, FreshNames(index.bodies),
         budget, target.lowered,
     )  # fmt: skip
 

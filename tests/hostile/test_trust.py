@@ -109,6 +109,7 @@ VERBS = [
     ("list", "domains"),
     ("diff", "com.example.Twice", "1", "2"),
     ("docs", "--domain", "com.example", "-o", "site"),
+    ("test", "com.example.Twice"),
     ("testgen", "com.example.Twice", "-o", "corpus"),
     ("lint",),
     ("lint", "--lock"),

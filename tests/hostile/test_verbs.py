@@ -133,6 +133,17 @@ FORMS = {
             "output": ["-o", "IT/x", "--format=json", "--domain", "ai.onnx.preview"],
         },
     },
+    "test": {
+        "SCHEMAS": {
+            "": ["FOLDER/schemas", "--format", "json"],
+            "named": ["com.acme.Scale", "--schemas", "FOLDER/schemas", "--timeout", "2", "-j", "2"],
+        },
+        "CONFIGURATIONS": {"": ["Relu@14"]},
+        "FOLDERS": {"": ["FOLDER"]},
+        "ARGUMENTS": {
+            "": ["IT"], "path": ["IT/x.yaml"], "only": ["Relu@14", "--only", "IT"], "k": ["Relu@14", "-k", "IT"],
+        },
+    },
     "testgen": {
         "SCHEMAS": {
             "": ["-o", "OUT", "--all", "--domain", "com.acme", "--schemas", "FOLDER/schemas"],

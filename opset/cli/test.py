@@ -1,0 +1,226 @@
+"""`opset test`: runs the examples of operators on all that the operators have."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opset.budget import Limits
+from opset.cli import INTERNAL, output, signals
+from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
+from opset.cli.limits import limits_options
+from opset.cli.operators import version_at, versions_of
+from opset.cli.progress import progress
+from opset.errors import Collected, Finding, SchemaError, UsageError, listing, printable
+from opset.opsets.registry import Registry
+from opset.schemas.index import FOLDER
+from opset.schemas.loader import operator_files
+from opset.schemas.model import OpSchema
+from opset.schemas.names import shown
+from opset.text import columns
+from opset.workflow.examples import PARTS, Bench, Report, Subject, examined, subjects
+
+SECONDS = 60.0
+"""What an example may take at all its versions, where --timeout does not say it."""
+NOTES, REASONS = 20, 8
+"""Notes, and reasons why something was not run, that text shows."""
+HOOKS = ("kernels.py", "inference.py", "adapters.py")
+
+
+def _parts(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    chosen = [each.strip() for each in value.split(",")] if value is not None else [*PARTS]
+    for each in chosen:
+        if each not in PARTS:
+            raise click.BadParameter(f"{each!r} is none of {', '.join(PARTS)}")
+    return tuple(each for each in PARTS if each in chosen)
+
+
+@click.command()
+@click.argument("targets", nargs=-1, metavar="[DIR|FILE|OP[@V]]...")
+@click.option("--only", "parts", callback=_parts, metavar="PART,...", help=f"Parts to run: {', '.join(PARTS)}.")
+@click.option("-k", "pattern", default="", metavar="TEXT", help="Run only examples with this in their names.")
+@schemas_option
+@hooks_option
+@limits_options
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes.")
+@output.format_option
+def command(
+    targets: tuple[str, ...], parts: tuple[str, ...], pattern: str, folders: tuple[Path, ...],
+    allow_hooks: bool | None, limits: Limits, jobs: int, form: str,
+) -> int:  # fmt: skip
+    """Run the examples of operators: kernels, inference, function bodies, conversion, and claims of change blocks.
+
+    DIR holds <domain>/<Operator>.yaml, FILE is one of these, OP an operator as Softmax or com.acme.Thin@2. Without any,
+    the operators in folders of [tool.opset] in ./pyproject.toml and of installed packages are tested, or the standard's
+    where there are none. Each example may take 60 seconds, or --timeout.
+    """
+    named = [Path(each) for each in targets if _is_path(each)]
+    try:
+        known = folders_for((*folders, *dict.fromkeys(filter(None, map(_folder, named)))), allow_hooks)
+        registry = known.registry()
+        schemas = _chosen(targets, registry, known)
+    except SchemaError as error:
+        output.write_errors(error)
+        return 3
+    known.note_left_out(False, *HOOKS)
+    chosen = [*subjects(registry, schemas, parts, pattern)]
+    if pattern and not chosen:
+        raise UsageError(Finding("U105", f"no example has '{printable(pattern, 60)}' in its name"))
+    report, failure = Report(), ""
+    for schema in schemas if not pattern else ():
+        if not any(True for _ in registry.examples(schema.name, schema.domain)):
+            report.skip("kernel", f"{shown(schema.domain)}.{schema.name} has no examples")
+    seconds = limits.timeout or SECONDS
+    work = partial(_start, known, Limits(limits.max_steps, limits.max_bytes, seconds), parts)
+    with closing(_results(work, chosen, jobs, seconds, registry)) as results, progress(False, 10) as show:
+        for number, found in enumerate(results, 1):
+            if isinstance(found, str):
+                failure = failure or found
+            else:
+                report += found
+            if show is not None:
+                show(number, len(chosen))
+    _write(report, parts, form)
+    if failure:
+        sys.stderr.write(f"{failure}\n")
+        return INTERNAL
+    return 1 if report.findings else 0
+
+
+def _results(
+    start: Callable[[], Any], chosen: Sequence[Subject], jobs: int, seconds: float, registry: Registry
+) -> Generator[Report | str, None, None]:
+    """Return the report of each subject. A process that does not end is killed, and its subject reported."""
+    from opset.cli.processes import spread
+
+    yield from spread(start, chosen, min(jobs, max(len(chosen), 1)), partial(_lost, registry, seconds), seconds + 1)
+
+
+def _start(known: Folders, limits: Limits, parts: tuple[str, ...]) -> Callable[[Subject], Report | str]:
+    return partial(_examined, Bench(known.registry(), limits), parts)
+
+
+def _examined(bench: Bench, parts: tuple[str, ...], subject: Subject) -> Report | str:
+    try:
+        return examined(bench, subject, parts)
+    except Exception as error:
+        signals.check()
+        return output.internal_error(error)
+
+
+def _lost(registry: Registry, seconds: float, subject: Subject, late: bool) -> Report:
+    """Return the report of a subject whose process was ended, or died."""
+    bench = Bench(registry)
+    schema = next(each for each in registry.versions(subject.operator, subject.domain))
+    place, what = bench.claim(schema, "change"), "the claims of a version"
+    for example in registry.examples(subject.operator, subject.domain):
+        if example.name == subject.example:
+            place, what = bench.place(schema, example), f"the example '{example.name}'"
+    name = f"{subject.domain and f'{subject.domain}.'}{subject.operator}"
+    why = f"it did not end within {seconds:g} seconds" if late else "its process died"
+    report = Report()
+    help = "allow more: --timeout" if late else "use fewer processes: -j 1"
+    finding = Finding("T109", f"{name}: {what} takes more than it may", place, why, help)
+    report.count("kernel" if subject.example else "claims", [finding])
+    return report
+
+
+def _is_path(target: str) -> bool:
+    return target.endswith(".yaml") or os.sep in target or os.path.isdir(target)
+
+
+def _folder(path: Path) -> Path | None:
+    """Return the folder of domains that a path names or is in; None for the standard's."""
+    if os.path.realpath(path).startswith(os.path.realpath(FOLDER)):
+        return None
+    if path.suffix == ".yaml":
+        return Path(os.path.abspath(path)).parent.parent
+    return path.absolute().parent if _is_domain(path) else path
+
+
+def _is_domain(path: Path) -> bool:
+    """Whether a folder holds operators itself."""
+    return any(each.suffix == ".yaml" and each.stem != "types" for each in path.iterdir()) if path.is_dir() else False
+
+
+def _chosen(targets: Sequence[str], registry: Registry, known: Folders) -> list[OpSchema]:
+    """Return the versions of operators that targets name. Raises UsageError U105 where there are none."""
+    if not targets:
+        own = [*known.trusted, *known.data]
+        return [schema for folder in own or (FOLDER,) for schema in _of_path(folder, registry)]
+    found: dict[tuple[str, str, int], OpSchema] = {}
+    for target in targets:
+        for schema in _of_path(Path(target), registry) if _is_path(target) else _of_name(target, registry):
+            found[schema.domain, schema.name, schema.since_version] = schema
+    return [*found.values()]
+
+
+def _of_name(target: str, registry: Registry) -> Iterator[OpSchema]:
+    name, at, version = target.partition("@")
+    versions = versions_of(registry, name)
+    if not at:
+        yield from versions
+        return
+    if not version.isascii() or not version.isdigit() or len(version) > 6:
+        raise UsageError(Finding("U105", f"'{printable(version, 60)}' is no version", help="write Softmax@13"))
+    yield version_at(registry, versions, int(version))
+
+
+def _of_path(path: Path, registry: Registry) -> Iterator[OpSchema]:
+    """Yield the versions of the operators in a file or below a folder."""
+    if path.suffix == ".yaml":
+        files = [path]
+    elif _is_domain(path):
+        files = sorted(each for each in path.iterdir() if each.suffix == ".yaml")
+    else:
+        files = operator_files(path)
+    count = 0
+    for file in files:
+        for schema in registry.versions(file.stem, Path(os.path.abspath(file)).parent.name):
+            count += 1
+            yield schema
+    if not count:
+        raise UsageError(Finding("U105", "there are no operators", help="a folder holds <domain>/<Operator>.yaml",
+                                 file=str(path)))  # fmt: skip
+
+
+def _write(report: Report, parts: Sequence[str], form: str) -> None:
+    findings = Collected(report.findings)
+    if form == "text" and findings:
+        output.write_errors(findings, sys.stdout)
+    found = output.findings_data(findings)
+    skipped = {part: {why: count for (of, why), count in report.skipped.items() if of == part} for part in parts}
+    data = {
+        "parts": [
+            {"part": each, "passed": report.passed[each], "failed": report.failed[each], "not_run": skipped[each]}
+            for each in parts
+        ],
+        "findings": found["errors"], "omitted": found["omitted"], "notes": report.notes,
+    }  # fmt: skip
+    output.write_product(data, lambda: [*_lines(report, parts, skipped)], form)
+
+
+def _lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, int]]) -> Iterator[str]:
+    for note in report.notes[:NOTES]:
+        yield f"note: {printable(note)}"
+    if len(report.notes) > NOTES:
+        yield f"… and {len(report.notes) - NOTES:,} more notes: --format json"
+    rows = [["", "passed", "failed", "not run"]]
+    for part in parts:
+        counts = report.passed[part], report.failed[part], sum(skipped[part].values())
+        rows.append([part, *(f"{each:,}" for each in counts)])
+    yield from columns(rows, indent="", right=(1, 2, 3))
+    for part in parts:
+        reasons = sorted(skipped[part].items(), key=lambda each: -each[1])
+        if reasons:
+            texts = [f"{printable(why, 120)} ({count:,})" for why, count in reasons]
+            yield f"{part}, not run: {listing(texts, REASONS, str)}"
+    count = len(report.findings)
+    yield f"{count or 'no'} finding{'' if count == 1 else 's'}"

@@ -1,0 +1,286 @@
+"""What tests of examples share: evaluations, what operators have, where examples and claims are written, results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opset.budget import Limits
+from opset.errors import Finding, RunError, SchemaError, printable
+from opset.inference.registration import RuleLookup
+from opset.model.graph import subgraphs
+from opset.opsets.hooks import Lookup
+from opset.opsets.registry import Registry, files_named
+from opset.reference import registration as kernels
+from opset.reference.comparison import differences
+from opset.reference.evaluator import ReferenceEvaluator
+from opset.reference.examples import feeds_of, model_of, value_of
+from opset.reference.values import outline
+from opset.schemas.index import FOLDER
+from opset.schemas.loader import read_file
+from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions
+from opset.schemas.names import normalised, shown
+from opset.schemas.reader import Findings, YamlNode
+from opset.version_converter.routes import Routes, routes_of
+
+PARTS = {
+    "kernel": "examples computed by the kernel",
+    "inference": "types and shapes of examples inferred, with sizes and with dim_params",
+    "function": "function bodies beside the kernel",
+    "conversion": "examples converted to other versions and back",
+    "claims": "what change blocks claim, compared with the examples",
+}
+"""The parts of a test, in the order in which they run."""
+LIMITS = ("R301", "R302", "R303")
+PACKAGE_MISSING = "R205"
+
+
+@dataclass
+class Report:
+    """What a test found. Reports of several operators are added.
+
+    - `passed`, `failed`: how many examples at how many versions, by part; of claims, how many claims;
+    - `skipped`: what was not run, by part and reason;
+    - `findings`: what failed, each once;
+    - `notes`: claims that no example shows;
+    - `gaps`: outputs whose types or shapes inference does not know fully;
+    - `unseen`: (operator, example) of broken constraints that inference does not report, although it has all values;
+    - `refused`: conversions of examples that are refused: operator, version, target, example, codes.
+    """
+
+    passed: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    unseen: set[tuple[str, str]] = field(default_factory=set)
+    refused: list[Refused] = field(default_factory=list)
+
+    def __iadd__(self, other: Report) -> Report:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        known = {*self.findings}
+        self.findings += [each for each in other.findings if each not in known]
+        self.notes += other.notes
+        self.gaps += other.gaps
+        self.unseen |= other.unseen
+        self.refused += other.refused
+        return self
+
+    def count(self, part: str, findings: Sequence[Finding]) -> None:
+        """Count one test of a part, which found these."""
+        (self.failed if findings else self.passed)[part] += 1
+        self.findings += findings
+
+    def skip(self, part: str, reason: str) -> None:
+        """Count one test that was not run."""
+        self.skipped[part, reason] += 1
+
+
+class Gap(NamedTuple):
+    """An output of an example whose type is not fully inferred; `form` says what inference was given."""
+
+    operator: str
+    since: int
+    example: str
+    form: str
+    known: str
+
+
+class Refused(NamedTuple):
+    """A conversion of an example that is refused."""
+
+    operator: str
+    since: int
+    target: int
+    example: str
+    codes: str
+
+
+def named(schema: OpSchema) -> str:
+    """Return an operator version as messages name it: "Softmax 13", "com.acme.Thin 2"."""
+    return f"{schema.domain and f'{schema.domain}.'}{schema.name} {schema.since_version}"
+
+
+class Bench:
+    """What is shared by the tests of operators of one registry; `limits` hold for each evaluation."""
+
+    def __init__(self, registry: Registry, limits: Limits | None = None) -> None:
+        self.registry, self.limits = registry, limits or Limits()
+        self._kernels, self.rules = Lookup(kernels.LAYER, registry), RuleLookup(registry)
+        self._files: dict[tuple[str, str], tuple[str, YamlNode | None]] = {}
+        self._values: dict[Any, tuple[Example, list[Any] | RunError]] = {}
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The routes on which the converter takes nodes."""
+        return routes_of(self.registry)
+
+    def forget(self) -> None:
+        """Forget what was computed: the next example has other values."""
+        self._values.clear()
+
+    def no_kernel(self, schema: OpSchema) -> str:
+        """Return why a version has no kernel, "" where it has one."""
+        found = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
+        return "" if found is not None else self._kernels.left_out(schema.domain) or "there is no kernel"
+
+    def no_inference(self, schema: OpSchema) -> str:
+        """Return why the outputs of a version cannot be inferred, "" where they can."""
+        if self.rules.find(schema) is not None:
+            return ""
+        return self.rules.left_out(schema.domain) or "there is no rule for its outputs"
+
+    def outputs(self, schema: OpSchema, example: Example) -> list[Any]:
+        """Return what the kernel of a version computes of an example. Raises RunError."""
+        return self.run(model_of(schema, example), example)
+
+    def run(self, model: Any, example: Example) -> list[Any]:
+        """Return the outputs of a model with an example's inputs, computed once for the versions of all its operators.
+
+        Raises RunError.
+        """
+        key = self._identity(model), id(example)
+        if key not in self._values:
+            found: list[Any] | RunError
+            try:
+                found = self.evaluated(model, frozen(feeds_of(example)))
+            except RunError as error:
+                found = error
+            self._values[key] = example, found  # as long as it is kept, no other one has its id
+        found = self._values[key][1]
+        if isinstance(found, RunError):
+            raise RunError(found.collected)
+        return found
+
+    def evaluated(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
+        """Return the outputs of a model, as the standard has them. Raises RunError."""
+        evaluator = ReferenceEvaluator(model, schemas=self.registry, limits=self.limits, seed=0, strict=True)
+        return evaluator.run(None, feeds)
+
+    def _identity(self, model: Any) -> tuple[Any, ...]:
+        """Return what decides the results of a model: two opsets at which its operators are the same ones are equal."""
+        imports = {normalised(each.domain): each.version for each in model.opset_import}
+        found = []
+        for node in model.graph.node:
+            if model.functions or any(True for _ in subgraphs(node)):
+                return (model.SerializeToString(),)
+            domain = normalised(node.domain)
+            schema = self.registry.schema(node.op_type, imports.get(domain, 0), domain)
+            found.append(schema.since_version if schema is not None else -1)
+        return model.graph.SerializeToString(), tuple(found)
+
+    def examples(self, schema: OpSchema) -> Iterator[Example]:
+        """Yield the examples with outputs that hold at a version."""
+        for example in self.registry.examples(schema.name, schema.domain):
+            if not example.error and example_versions(example, (schema.since_version,)):
+                yield example
+
+    def place(self, schema: OpSchema, example: Example) -> str:
+        """Return path:line of an example."""
+        path, root = self._document(schema)
+        for each in _items(root, "examples"):
+            name = each.value.get("name") if isinstance(each.value, dict) else None
+            if name is not None and name.value == example.name:
+                return f"{path}:{each.line}"
+        return path
+
+    def claim(self, schema: OpSchema, *keys: str) -> str:
+        """Return path:line of a key of a version, or of the innermost one that is there."""
+        path, root = self._document(schema)
+        at, _ = _inside(root, schema.since_version, keys)
+        return path if at is None else f"{path}:{at.line}"
+
+    def states(self, schema: OpSchema, *keys: str) -> bool:
+        """Whether a version has a key of its own, and not by default."""
+        return _inside(self._document(schema)[1], schema.since_version, keys)[1]
+
+    def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
+        """Return the path of an operator's file, and the document; None where it cannot be read any more."""
+        key = schema.domain, schema.name
+        if key not in self._files:
+            path = self._file(schema)
+            root = None
+            if path is not None:
+                try:
+                    root = read_file(path, Findings(str(path)))
+                except SchemaError:
+                    root = None
+            self._files[key] = str(path or f"{shown(schema.domain)}/{schema.name}.yaml"), root
+        return self._files[key]
+
+    def _file(self, schema: OpSchema) -> Path | None:
+        for folder in (FOLDER, *self.registry.folders):
+            for path in files_named(folder, f"{schema.name}.yaml"):
+                if normalised(path.parent.name) == schema.domain:
+                    return path
+        return None
+
+
+def _items(root: YamlNode | None, key: str) -> list[YamlNode]:
+    node = root.value.get(key) if root is not None and isinstance(root.value, dict) else None
+    return node.value if node is not None and isinstance(node.value, list) else []
+
+
+def _inside(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
+    """Return what is at keys of a version, or the innermost key that is there, and whether it is the last one."""
+    for version in _items(root, "versions"):
+        stated = version.value.get("since") if isinstance(version.value, dict) else None
+        if stated is None or stated.value != since:
+            continue
+        at = version
+        for key in keys:
+            if not isinstance(at.value, dict) or key not in at.value:
+                return at, False
+            at = at.value[key]
+        return at, True
+    return None, False
+
+
+def frozen(feeds: dict[str, Any]) -> dict[str, Any]:
+    """Return inputs whose arrays cannot be written to: a kernel that changes them fails."""
+    for value in feeds.values():
+        if hasattr(value, "flags"):
+            value.flags.writeable = False
+    return feeds
+
+
+def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
+    """Return how the outputs of an example differ from values, each with its number."""
+    wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
+    if len(wanted) != len(actual):
+        return [f"there are {len(actual)} outputs, and the example has {len(wanted)}"]
+    pairs = zip(wanted, actual, strict=True)
+    return [f"output {index}: {why}" for (index, want), have in pairs if (why := difference(example, want, have))]
+
+
+def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
+    """Return how a value differs from one of an example, "" where it does not."""
+    if wanted.content is None and wanted.shape is not None:  # chance decides the elements
+        same = outline(actual) == f"{wanted.type}{list(wanted.shape)}"
+        return "" if same else f"it is {outline(actual)}, and {wanted.type}{list(wanted.shape)} is expected"
+    found = differences(value_of(wanted), actual, example.tolerance, example.tolerance)
+    return "; ".join(f"{each.where} {each.why}".strip() for each in found if each.why)
+
+
+def is_random(example: Example) -> bool:
+    """Whether chance decides an output of an example."""
+    return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
+
+
+def stopped(schema: OpSchema, example: Example, place: str, error: RunError) -> Finding:
+    """Return the finding of an example whose evaluation was stopped."""
+    message = f"{named(schema)}: the example '{example.name}' takes more than it may"
+    return Finding("T109", message, place, f"{error.message}: {error.why}", "allow more: --max-steps, --timeout")
+
+
+def said(error: Any) -> str:
+    """Return an error's message and reason on a line."""
+    return printable(f"{error.message}{f': {error.why}' if error.why else ''}")
+

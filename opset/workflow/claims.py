@@ -1,0 +1,484 @@
+"""Compares what `change:` blocks claim with the examples, on both sides of the transition.
+
+The adapters that follow from a claim are run by the conversion of examples. Here the claim itself is tried: attributes
+that have no effect get other values, what means the old behaviour is put into the converted node, and types that
+are computed through others are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from opset.errors import Finding, RunError, printable
+from opset.model import proto as pb
+from opset.model.arrays import tensor_of
+from opset.model.elements import NUMBERS, element_name
+from opset.reference.comparison import ulps
+from opset.reference.examples import attribute_of, model_of, value_of
+from opset.reference.values import type_of
+from opset.schemas.model import Attribute, AttributeChange, Example, ExampleValue, OpSchema, Parameter
+from opset.schemas.names import normalised
+from opset.schemas.signature import BOOL, DATA_TYPE, value_misfits
+from opset.workflow.bench import LIMITS, Bench, Report, disagreements, is_random, named
+from opset.workflow.crossings import conversion, with_standard
+
+MOST = 3
+"""Other values of an attribute that are tried on one example."""
+_ELEMENT = re.compile(r"(\w+)\)")
+
+
+Values = tuple[ExampleValue | None, ...]
+
+
+class Found(NamedTuple):
+    """What examples say of a claim: whether any shows it, those that contradict it and how, and what is left open."""
+
+    shown: bool
+    against: Sequence[tuple[Example, str]] = ()
+    open: str = ""
+
+
+class Claim(NamedTuple):
+    """One claim of a change block: the keys below the version at which it is written, its text, and its test."""
+
+    keys: tuple[str, ...]
+    text: str
+    test: Callable[[], Found]
+
+
+def check_claims(bench: Bench, schema: OpSchema, report: Report) -> None:
+    """Add to a report what the examples say of the claims of a version."""
+    versions = bench.registry.versions(schema.name, schema.domain)
+    position = versions.index(schema)
+    if schema.change is None or not position:
+        return
+    older = versions[position - 1]
+    missing = bench.no_kernel(older) or bench.no_kernel(schema)
+    for claim in _Transition(bench, older, schema).claims():
+        if missing:
+            report.skip("claims", missing)
+            continue
+        bench.forget()
+        found, place = claim.test(), bench.claim(schema, *claim.keys)
+        if found.against:
+            example, why = found.against[0]
+            message = f"{named(schema)}: the example '{example.name}' contradicts the claim '{claim.text}'"
+            more = len(found.against) - 1
+            why += f"; {more} more example{'s' * (more > 1)} contradict{'s' * (more == 1)} it" if more else ""
+            help = f"the example is at {bench.place(schema, example)}"
+            report.count("claims", [Finding("T108", message, place, why, help)])
+        elif found.shown:
+            report.count("claims", [])
+        else:
+            report.skip("claims", "no example shows it")
+        if not found.against and (found.open or not found.shown):
+            report.notes.append(f"{place}: {named(schema)}: {found.open or 'no example shows'} '{claim.text}'")
+
+
+class _Transition:
+    """The claims of one transition."""
+
+    def __init__(self, bench: Bench, older: OpSchema, newer: OpSchema) -> None:
+        self.bench, self.older, self.newer = bench, older, newer
+        assert newer.change is not None
+        self.change = newer.change
+        self._converted: dict[str, Any] = {}
+
+    def claims(self) -> Iterator[Claim]:
+        """Yield the claims, in the order in which the guide lists them."""
+        change = self.change
+        if change.clarified and not change.meaning:
+            yield Claim(("change", "clarified"), "clarified", self.clarified)
+        for direction in ("up", "down"):
+            if getattr(change, direction) == "derived":
+                keys = ("change", "adapters", direction)
+                yield Claim(keys, f"{direction}: derived", partial(self.crossed, direction == "up"))
+        for name, facet in change.attributes.items():
+            for key, text, test in self._facets(name, facet):
+                yield Claim(("change", "attributes", name, key), f"{name}: {{{key}: {text}}}", test)
+        if change.renamed:
+            yield Claim(("change", "renamed"), "renamed: true", partial(self.crossed, True))
+        for new, old in change.emulate.items():
+            yield Claim(("change", "emulate", new), f"emulate: {{{new}: {old}}}", partial(self.emulated, new, old))
+
+    def _facets(self, name: str, facet: AttributeChange) -> Iterator[tuple[str, str, Callable[[], Found]]]:
+        if facet.ignored and name in self.older.attributes:
+            yield "ignored", "true", partial(self.ignored, name)
+        stated = self.change.up == "derived" or self.bench.states(self.newer, "change", "attributes", name, "old")
+        if facet.old is not None and name in self.newer.attributes and stated:
+            yield "old", printable(facet.old), partial(self.old, name, facet.old)
+        if facet.input:
+            yield "input", facet.input, partial(self.input, name, facet.input)
+        if facet.only_for:
+            yield "only_for", printable([*facet.only_for]), partial(self.only_for, name, frozenset(facet.only_for))
+        if facet.negative:
+            yield "negative", "true", partial(self.negative, name)
+        if facet.renamed:
+            yield "renamed", facet.renamed, partial(self.renamed, name, facet.renamed, facet.values)
+        elif facet.values:
+            yield "values", printable(dict(facet.values)), partial(self.values, name, facet.values)
+        if facet.undefined is not None:
+            yield "undefined", printable(facet.undefined), partial(self.undefined, name, facet.undefined)
+
+    def examples(self, schema: OpSchema) -> Iterator[tuple[Example, list[Any]]]:
+        """Yield the examples that a version's kernel computes as they show, with the values."""
+        for example in self.bench.examples(schema):
+            values = None if is_random(example) else self._outputs(schema, example)
+            if values is not None and not disagreements(example, values):
+                yield example, values
+
+    def _outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
+        """Return what a version's kernel computes, None where the node is not legal there."""
+        try:
+            return self.bench.outputs(schema, example)
+        except RunError as error:
+            if error.code in LIMITS:
+                raise
+            return None
+
+    def _run(self, model: Any, example: Example) -> list[Any] | None:
+        try:
+            return self.bench.run(model, example)
+        except RunError as error:
+            if error.code in LIMITS:
+                raise
+            return None
+
+    def converted(self, example: Example) -> Any:
+        """Return an example of the older version as a model at the newer one, None where the conversion is refused."""
+        if example.name not in self._converted:
+            found = conversion(self.bench, model_of(self.older, example), self.newer, self.newer.since_version)
+            self._converted[example.name] = None if found.model is None else found.model.as_given()
+        return self._converted[example.name]
+
+    def nodes(self, model: Any) -> list[Any]:
+        """Return the nodes of the newer version's operator in a model."""
+        own = self.newer.name, self.newer.domain
+        return [each for each in model.graph.node if (each.op_type, normalised(each.domain)) == own]
+
+    def clarified(self) -> Found:
+        """Both versions compute the same of every example that is legal in both."""
+        against = []
+        shown = False
+        for here, there in ((self.older, self.newer), (self.newer, self.older)):
+            for example, values in self.examples(here):
+                if not example.attributes.keys() <= there.attributes.keys() or not self._same_defaults(example):
+                    continue
+                other = self._outputs(there, example)
+                shown |= other is not None
+                if other is not None and (why := disagreements(example, other) and _first(values, other)):
+                    against.append((example, f"version {there.since_version} computes something else: {why}"))
+        return Found(shown, against)
+
+    def _same_defaults(self, example: Example) -> bool:
+        pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
+        return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
+
+    def crossed(self, upwards: bool) -> Found:
+        """An example crosses the transition; that its values stay the same is what its conversion shows."""
+        here, there = (self.older, self.newer) if upwards else (self.newer, self.older)
+        for example in self.bench.examples(here):
+            found = conversion(self.bench, model_of(here, example), here, there.since_version)
+            if found.model is not None:
+                return Found(True)
+        return Found(False)
+
+    def ignored(self, name: str) -> Found:
+        """The attribute has no effect at the older version."""
+        return self._without_effect(self.older, name, lambda example, values: True)
+
+    def only_for(self, name: str, types: frozenset[str]) -> Found:
+        """The attribute has no effect where no input or output is of one of the types."""
+
+        def concerned(example: Example, values: list[Any]) -> bool:
+            texts = [each.type for each in example.inputs if each is not None] + [type_of(each) for each in values]
+            return not any(types.intersection(_ELEMENT.findall(text)) for text in texts)
+
+        return self._without_effect(self.newer, name, concerned)
+
+    def _without_effect(
+        self, schema: OpSchema, name: str, concerned: Callable[[Example, list[Any]], bool]
+    ) -> Found:
+        attribute, shown, against = schema.attributes[name], False, []
+        for example, values in self.examples(schema):
+            if not concerned(example, values):
+                continue
+            for other in _others(schema, attribute, example.attributes.get(name, attribute.default)):
+                varied = self._outputs(schema, example._replace(attributes={**example.attributes, name: other}))
+                shown |= varied is not None
+                if varied is not None and (why := _first(values, varied)):
+                    against.append((example, f"with {name} = {printable(other)}, {why}"))
+                    break
+        return Found(shown, against)
+
+    def old(self, name: str, value: Any) -> Found:
+        """The newer version with this value computes what the older one does."""
+        attribute, tried, distinct, against = self.newer.attributes[name], False, False, []
+        for example, values in self.examples(self.older):
+            made = self.converted(example)
+            if made is None or (name in self.older.attributes and name in example.attributes):
+                continue
+            stated = [value["all"]] * _length(made, self.nodes(made), name) if isinstance(value, dict) else value
+            results = self._with_attribute(made, example, name, stated)
+            if results is None:
+                continue
+            tried = True
+            if why := disagreements(example, results):
+                against.append((example, f"with {name} = {printable(stated)}, {'; '.join(why)}"))
+            for other in () if distinct else _others(self.newer, attribute, stated):
+                varied = self._with_attribute(made, example, name, other)
+                distinct |= varied is not None and bool(_first(values, varied))
+        unclear = tried and not distinct and not self.change.attributes[name].only_for
+        return Found(tried, against, "the examples give the same with other values than" if unclear else "")
+
+    def renamed(self, name: str, before: str, values: Mapping[Any, Any]) -> Found:
+        """The attribute is the older one under another name."""
+        return self._carried(name, before, lambda value: values.get(value, value) if values else value)
+
+    def values(self, name: str, values: Mapping[Any, Any]) -> Found:
+        """Values of the older version are written in another way."""
+        missing = {*values}
+
+        def carried(value: Any) -> Any:
+            missing.discard(value)
+            return values.get(value)
+
+        found = self._carried(name, name, carried)
+        return found._replace(open=f"no example has {printable(sorted(missing))} for" if missing else "")
+
+    def _carried(self, name: str, before: str, value_of: Callable[[Any], Any]) -> Found:
+        shown, against = False, []
+        for example, _ in self.examples(self.older):
+            if before not in example.attributes or (value := value_of(example.attributes[before])) is None:
+                continue
+            made = self.converted(example)
+            results = self._with_attribute(made, example, name, value) if made is not None else None
+            if results is None:
+                continue
+            shown = True
+            if why := disagreements(example, results):
+                against.append((example, f"with {name} = {printable(value)}, {'; '.join(why)}"))
+        return Found(shown, against)
+
+    def undefined(self, name: str, value: Any) -> Found:
+        """No example of the older version shows what the value means."""
+        found = [each for each, _ in self.examples(self.older)]
+        against = [each for each in found if each.attributes.get(name) == value]
+        return Found(bool(found), [(each, f"it shows what {name} = {printable(value)} means") for each in against])
+
+    def _with_attribute(self, made: Any, example: Example, name: str, value: Any) -> list[Any] | None:
+        """Return the results of a converted example with this value of an attribute; None where it has no such node."""
+        model = pb.ModelProto()
+        model.CopyFrom(made)
+        nodes = self.nodes(model)
+        if not nodes:
+            return None
+        for node in nodes:
+            kept = [each for each in node.attribute if each.name != name]
+            del node.attribute[:]
+            node.attribute.extend([*kept, attribute_of(name, self.newer.attributes[name].type, value)])
+        return self._run(model, example)
+
+    def input(self, name: str, input_name: str) -> Found:
+        """The input carries the attribute's value."""
+        index = next(i for i, each in enumerate(self.newer.inputs) if each.name == input_name)
+        attribute, shown, against = self.older.attributes[name], False, []
+        for example, _ in self.examples(self.older):
+            value = example.attributes.get(name, attribute.default)
+            made = self.converted(example) if value is not None else None
+            results = self._with_input(made, example, index, value) if made is not None else None
+            if results is None:
+                continue
+            shown = True
+            if why := disagreements(example, results):
+                against.append((example, f"with the input {input_name} = {printable(value)}, {'; '.join(why)}"))
+        return Found(shown, against)
+
+    def _with_input(self, made: Any, example: Example, index: int, value: Any) -> list[Any] | None:
+        """Return the results of a converted example with a value as constant input; None where it has no such input."""
+        model = pb.ModelProto()
+        model.CopyFrom(made)
+        nodes = self.nodes(model)
+        if len(nodes) != 1 or len(nodes[0].input) <= index or not (name := nodes[0].input[index]):
+            return None
+        stated = [*value] if isinstance(value, list | tuple) else [value]
+        tensors = [each for each in model.graph.initializer if each.name == name]
+        for node in model.graph.node:
+            if node.op_type == "Constant" and name in node.output and node.attribute[0].HasField("t"):
+                tensors.append(node.attribute[0].t)
+        if len(tensors) != 1:
+            return None
+        dims = tuple(tensors[0].dims)
+        size = 1
+        for each in dims:
+            size *= each
+        type_ = f"tensor({element_name(tensors[0].data_type)})"
+        content = ExampleValue(type_, stated, dims if size == len(stated) else (len(stated),))
+        tensors[0].CopyFrom(tensor_of(tensors[0].name, value_of(content)))
+        return self._run(model, example)
+
+    def negative(self, name: str) -> Found:
+        """An axis means the same when it counts from the end."""
+        attribute, shown, against = self.newer.attributes[name], False, []
+        for example, values in self.examples(self.newer):
+            given = example.attributes.get(name, attribute.default)
+            first = next((each for each in example.inputs if each is not None), None)
+            rank = len(first.shape) if first is not None and first.shape is not None else 0
+            if given is None or not rank:
+                continue
+            axes = given if isinstance(given, list | tuple) else [given]
+            if not all(-rank <= axis < rank for axis in axes):
+                continue
+            turned = [axis - rank if axis >= 0 else axis + rank for axis in axes]
+            other = turned if isinstance(given, list | tuple) else turned[0]
+            try:
+                results = self.bench.outputs(
+                    self.newer, example._replace(attributes={**example.attributes, name: other})
+                )
+            except RunError as error:
+                why = f"it is refused: {error.why or error.message}"
+            else:
+                why = _first(values, results)
+            shown = True
+            if why:
+                against.append((example, f"with {name} = {printable(other)} in place of {printable(given)}, {why}"))
+        return Found(shown, against)
+
+    def emulated(self, new: str, old: str) -> Found:
+        """The operator computes the same when its inputs are cast to the older type, and its outputs back."""
+        shown, against = False, []
+        for example in self._of_type(new):
+            values = self._outputs(self.newer, example)
+            results = self._run(self._emulating(example, values, new, old), example) if values is not None else None
+            if values is None or results is None:
+                continue
+            shown = True
+            if why := _first(values, results):
+                against.append((example, f"through {old}, {why}"))
+        return Found(shown, against)
+
+    def _of_type(self, new: str) -> Iterator[Example]:
+        """Yield the examples of the newer version with inputs of a type, and others with values that it has, in it."""
+        type_ = f"tensor({new})"
+        for example, _ in self.examples(self.newer):
+            if any(each is not None and each.type == type_ for each in example.inputs):
+                yield example
+            elif not self._names_type(example):
+                retyped = self._retyped(example, type_)
+                if retyped.inputs != example.inputs and _is_representable(retyped):
+                    yield retyped
+
+    def _retyped(self, example: Example, type_: str) -> Example:
+        """Return an example with the values of a type constraint in another type that it allows."""
+        kinds = {name for name, types in self.newer.types.items() if type_ in types}
+
+        def values(given: Sequence[ExampleValue | None], formals: Sequence[Parameter]) -> Values:
+            return tuple(
+                each._replace(type=type_)
+                if each is not None
+                and formals[min(index, len(formals) - 1)].type in kinds
+                and _is_float(each.type) == _is_float(type_)
+                and _is_number(each.type)
+                else each
+                for index, each in enumerate(given)
+            )
+
+        outputs = values(example.outputs or (), self.newer.outputs)
+        unknown = tuple(each if each is None else each._replace(content=None) for each in outputs)
+        return example._replace(inputs=values(example.inputs, self.newer.inputs), outputs=unknown)
+
+    def _names_type(self, example: Example) -> bool:
+        return any(self.newer.attributes[name].kind == DATA_TYPE for name in example.attributes)
+
+    def _emulating(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
+        """Return the model of an example with its inputs of a type cast to another one, and its outputs back."""
+        model = with_standard(model_of(self.newer, example))
+        (node,) = model.graph.node
+        made = []
+        for index, name in enumerate(node.input):
+            given = example.inputs[index]
+            if given is not None and given.type == f"tensor({new})":
+                made.append(_cast(name, f"wide_{name}", old))
+                node.input[index] = f"wide_{name}"
+        for attribute in node.attribute:
+            declared = self.newer.attributes[attribute.name]
+            if declared.kind == DATA_TYPE and declared.type == "int" and attribute.i == NUMBERS[new]:
+                attribute.i = NUMBERS[old]
+        back = []
+        computed = iter(values)
+        for index, name in enumerate(node.output):
+            if name and type_of(next(computed)) == f"tensor({new})":
+                node.output[index] = f"wide_{name}"
+                back.append(_cast(f"wide_{name}", name, new))
+        made.append(pb.NodeProto())
+        made[-1].CopyFrom(node)
+        del model.graph.node[:]
+        model.graph.node.extend([*made, *back])
+        return model
+
+
+def _is_float(type_: str) -> bool:
+    return "float" in type_ or "double" in type_
+
+
+def _is_number(type_: str) -> bool:
+    return type_.startswith("tensor(") and not any(each in type_ for each in ("string", "bool", "complex"))
+
+
+def _is_representable(example: Example) -> bool:
+    """Whether the inputs of an example have values that fit their types."""
+    try:
+        return all(each is None or value_of(each) is not None for each in example.inputs)
+    except (OverflowError, ValueError):
+        return False
+
+
+def _cast(source: str, target: str, element: str) -> Any:
+    node = pb.NodeProto(op_type="Cast", input=[source], output=[target])
+    node.attribute.append(attribute_of("to", "int", NUMBERS[element]))
+    return node
+
+
+def _length(model: Any, nodes: Sequence[Any], name: str) -> int:
+    """Return how long a list has to be that has an entry for each spatial dimension."""
+    stated = [each for node in nodes for each in node.attribute if each.name == name]
+    if stated:
+        return len(stated[0].ints) or len(stated[0].floats)
+    ranks = [len(each.type.tensor_type.shape.dim) for each in model.graph.input]
+    return max(ranks[0] - 2, 0) if ranks else 0
+
+
+def _others(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
+    """Return other legal values of an attribute, a few."""
+    if attribute.kind == DATA_TYPE:
+        return []
+    candidates: list[Any]
+    if attribute.choices:
+        candidates = [*attribute.choices]
+    elif attribute.kind == BOOL:
+        candidates = [0, 1]
+    elif attribute.type == "int":
+        candidates = [0, 1, 2, -1, *([value + 1] if isinstance(value, int) else [])]
+    elif attribute.type == "float":
+        candidates = [0.0, 1.0, 0.5, 2.0]
+    elif attribute.type == "ints":
+        given = [*(value or ())]
+        candidates = [[each + 1 for each in given], given[::-1], [0] * len(given)] if given else [[0], [1]]
+    else:
+        candidates = []
+    if attribute.type in ("ints", "floats", "strings") and attribute.choices:
+        candidates = [[each] * len(value or (0,)) for each in candidates]
+    legal = [each for each in candidates if each != value and not [*value_misfits(schema, {attribute.name: each})]]
+    return legal[:MOST]
+
+
+def _first(expected: Sequence[Any], actual: Sequence[Any]) -> str:
+    """Return how results differ from others in anything, "" where they do not."""
+    for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
+        why, apart = ulps(want, have)
+        if why or apart:
+            return f"output {index}: {why or f'it differs by {apart:.3g} units of the last digit'}"
+    return ""

@@ -1,0 +1,231 @@
+"""Examples converted to other versions and back, and expressed by function bodies: both keep their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opset.errors import Finding, OpsetError, RunError
+from opset.model import load
+from opset.opsets.registry import Registry
+from opset.opsets.releases import RELEASES
+from opset.reference.comparison import ulps
+from opset.reference.examples import model_of
+from opset.schemas.model import Change, Example, OpSchema, example_versions
+from opset.version_converter.bodies import lower_by_body
+from opset.version_converter.conversion import converted
+from opset.version_converter.derive import derive
+from opset.version_converter.result import Conversion
+from opset.version_converter.routes import Route, Routes, Step, Verdict
+from opset.version_converter.targets import Target
+from opset.workflow.bench import LIMITS, Bench, Refused, Report, disagreements, is_random, named, said, stopped
+
+ULP = 6
+"""Units of the last digit that a function body may be apart from the kernel."""
+
+
+def check_conversions(bench: Bench, schema: OpSchema, example: Example, report: Report) -> None:
+    """Add to a report whether an example at a version keeps its values at other versions and back."""
+    if why := _no_values(bench, schema, example):
+        report.skip("conversion", why)
+        return
+    targets = targets_of(bench, schema)
+    if not targets:
+        report.skip("conversion", "the operator has one version, and nothing expresses it by others")
+    for target in targets:
+        _cross(bench, schema, example, target, report)
+
+
+def _no_values(bench: Bench, schema: OpSchema, example: Example) -> str:
+    """Return why there are no values to compare, "" where the kernel computes what the example shows."""
+    if why := bench.no_kernel(schema):
+        return why
+    try:
+        wrong = disagreements(example, bench.outputs(schema, example))
+    except RunError as error:
+        wrong = [error.code]
+    return "the kernel does not compute the example" if wrong else ""
+
+
+def targets_of(bench: Bench, schema: OpSchema) -> list[int]:
+    """Return where examples of a version go: its neighbours, the first and the last version, and below the first.
+
+    0 stands for the model's own opset without the operator.
+    """
+    versions = bench.registry.versions(schema.name, schema.domain)
+    numbers = [each.since_version for each in versions]
+    at = numbers.index(schema.since_version)
+    found = {numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)], numbers[0], numbers[-1]}
+    below = numbers[0] - 1
+    if isinstance(bench.routes.step(schema.domain, schema.name, numbers[0], below), Step):
+        found.add(below)
+    return sorted(found - {schema.since_version})
+
+
+def _cross(bench: Bench, schema: OpSchema, example: Example, target: int, report: Report) -> None:
+    """Add to a report whether an example keeps its values at one other version and back."""
+    model = model_of(schema, example)
+    there = conversion(bench, model, schema, target)
+    if there.model is None:
+        codes = " ".join(sorted({each.code for each in there.refusals}))
+        report.skip("conversion", f"refused ({codes})")
+        report.refused.append(Refused(schema.name, schema.since_version, target, example.name, codes))
+        return
+    way, made = f"{schema.since_version} -> {target or 'other operators'}", there.model.as_given()
+    wrong = _wrong(bench, schema, example, made, way, (schema.since_version, target))
+    if not wrong and target and not _is_example(bench, schema, example, made, target):
+        back = conversion(bench, made, schema, schema.since_version)
+        if back.model is not None and (again := back.model.as_given()).graph != model.graph:
+            way = f"{way} -> {schema.since_version}"
+            wrong = _wrong(bench, schema, example, again, way, (target, schema.since_version))
+    report.count("conversion", wrong)
+
+
+def conversion(bench: Bench, model: Any, schema: OpSchema, target: int) -> Conversion:
+    """Return the conversion of a model to a version of an operator's domain; 0: to no such operator."""
+    if target:
+        return converted(load(model), Target({schema.domain: target}), bench.registry, routes=bench.routes)
+    without = Target({}, lowered=frozenset(((schema.name, schema.domain),)))
+    return converted(load(with_standard(model)), without, bench.registry, routes=bench.routes)
+
+
+def with_standard(model: Any) -> Any:
+    """Return a model that imports ai.onnx, the newest version if it does not do so yet."""
+    if not any(each.domain in ("", "ai.onnx") for each in model.opset_import):
+        model.opset_import.add(domain="", version=RELEASES[-1].opset)
+    return model
+
+
+def _is_example(bench: Bench, schema: OpSchema, example: Example, model: Any, target: int) -> bool:
+    """Whether a converted model is the example at another version, so that the way back is a test of that version."""
+    other = bench.registry.schema(schema.name, target, schema.domain)
+    if other is None or not example_versions(example, (other.since_version,)):
+        return False
+    return bool(model.graph == model_of(other, example).graph)
+
+
+def _wrong(
+    bench: Bench, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
+) -> list[Finding]:
+    """Return the finding where a converted model does not compute what the example shows."""
+    place = bench.place
+    try:
+        found = disagreements(example, bench.run(model, example))
+    except RunError as error:
+        if error.code in LIMITS:
+            return [stopped(schema, example, place(schema, example), error)]
+        found = [f"the converted model cannot be computed: {said(error)}"]
+    if not found:
+        return []
+    message = f"{named(schema)}: the example '{example.name}' changes its values on the way {way}"
+    help = declared(bench, schema, *step)
+    return [Finding("T107", message, place(schema, example), "; ".join(found), help)]
+
+
+def declared(bench: Bench, schema: OpSchema, source: int, target: int) -> str:
+    """Return where the adapters on the way between two versions are declared, and how."""
+    if not target:
+        return ""
+    versions = bench.registry.versions(schema.name, schema.domain)
+    low, high = sorted((source, target))
+    direction = "up" if target > source else "down"
+    found = []
+    for newer in versions:
+        if newer.change is not None and low < newer.since_version <= high:
+            place = bench.claim(newer, "change", "adapters", direction)
+            found.append(f"{place} says '{direction}: {getattr(newer.change, direction)}'")
+    return "; ".join(found)
+
+
+class BodyRoutes(Routes):
+    """Routes on which the nodes of one operator are expressed by its function body, and all others stay."""
+
+    def __init__(self, registry: Registry, schema: OpSchema, opset: int) -> None:
+        super().__init__(registry)
+        self._step = Step(schema, schema, opset, derive(schema, schema, Change()), lower_by_body, "", True, lowers=True)
+
+    def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
+        """Return whether a node is one of the operator."""
+        schema = self._step.source
+        verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
+        return Route(verdict, (domain, op_type, schema.since_version, 0))
+
+    def step(self, domain: str, op_type: str, version: int, final: int) -> Step | None:
+        """Return the step by the function body for the operator alone."""
+        source = self._step.source
+        return self._step if (op_type, domain) == (source.name, source.domain) else None
+
+
+def expressed(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
+    """Return the conversion of a model in which an operator's nodes are expressed by its bodies at an opset."""
+    target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
+    return converted(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
+
+
+def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
+    """Return the opsets at which bodies of a version are tried: where each begins and ends, and where a lowering goes.
+
+    An operator of another domain goes wherever ai.onnx goes.
+    """
+    last = RELEASES[-1].opset
+    keys = sorted({body.opset for body in schema.function})
+    ends = {key - 1 for key in keys[1:]}
+    if not schema.domain:
+        newer = [each.since_version for each in registry.versions(schema.name)]
+        last = min((each for each in newer if each > schema.since_version), default=last + 1) - 1
+        ends.add(schema.since_version - 1)
+    return sorted({*keys, *(each for each in {*ends, last} if each >= keys[0])})
+
+
+def check_bodies(bench: Bench, schema: OpSchema, example: Example, report: Report) -> None:
+    """Add to a report whether the function bodies that serve an example compute what the kernel does."""
+    if not schema.function:
+        return
+    expected: Sequence[Any] | None = None
+    if not bench.no_kernel(schema):
+        if why := _no_values(bench, schema, example):
+            report.skip("function", why)
+            return
+        expected = bench.outputs(schema, example)
+    model = with_standard(model_of(schema, example))
+    findings: list[Finding] = []
+    refused = ""
+    ran = False
+    for opset in body_opsets(bench.registry, schema):
+        try:
+            found = expressed(bench.registry, model, schema, opset)
+        except OpsetError as error:  # a body that cannot be read
+            findings.append(_body_finding(bench, schema, example, opset, said(error)))
+            break
+        if found.model is None:
+            refused = found.refusals[0].code
+            continue
+        ran = True
+        if why := _body_difference(bench, example, found.model.as_given(), expected):
+            findings.append(_body_finding(bench, schema, example, opset, why))
+            break
+    if ran or findings:
+        report.count("function", findings)
+    else:
+        report.skip("function", f"no body serves it ({refused})")
+
+
+def _body_difference(bench: Bench, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
+    """Return how a body's results differ from the kernel's, or without a kernel from the example; "" if not."""
+    try:
+        actual = bench.run(model, example)
+    except RunError as error:
+        return f"the body cannot be computed: {said(error)}"
+    if expected is None or is_random(example):
+        return "; ".join(disagreements(example, actual))
+    for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
+        why, apart = ulps(want, have)
+        if why or apart > ULP:
+            return f"output {index}: " + (why or f"it is {apart:.3g} units of the last digit from the kernel's result")
+    return ""
+
+
+def _body_finding(bench: Bench, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
+    message = f"{named(schema)}: the function body at opset {opset} does not compute the example '{example.name}'"
+    body = bench.claim(schema, "function")
+    return Finding("T106", message, bench.place(schema, example), why, f"the body is at {body}")

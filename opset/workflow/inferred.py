@@ -1,0 +1,232 @@
+"""Whether inference agrees with examples: with their shapes, and with dim_params in place of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opset.errors import Finding, OpsetError, RunError
+from opset.inference.dimensions import Dim, TooComplex, substitute, variables
+from opset.inference.result import Inference, infer
+from opset.inference.types import Type
+from opset.model.arrays import tensor_of
+from opset.reference.examples import model_of, type_proto, value_of
+from opset.reference.values import outline, type_of
+from opset.schemas.model import Example, ExampleValue, OpSchema
+from opset.workflow.bench import Bench, Gap, Report, named, said
+
+SYMBOLIC, OPEN = "dim_params", "dim_params, no values"
+"""Forms in which sizes of inputs are dim_params: integers and flags are known, or nothing is."""
+VALUES = "values"
+"""The form in which all inputs are constants."""
+_WHOLE = frozenset(("tensor(int64)", "tensor(int32)", "tensor(bool)"))
+Seen = Any
+"""Type and shape of a value: ("tensor", element, shape), a list of these, {} for a map, None for what is left out."""
+
+
+def check_inference(bench: Bench, schema: OpSchema, example: Example, report: Report) -> None:
+    """Add to a report whether inference agrees with an example at a version."""
+    if why := bench.no_inference(schema):
+        report.skip("inference", why)
+        return
+    values = {index: value_of(each) for index, each in enumerate(example.inputs) if each is not None}
+    found: list[Finding] = []
+    for form, constant in (
+        (VALUES, is_dense),
+        (SYMBOLIC, _is_whole),
+        (OPEN, lambda value: False),
+    ):
+        model, sizes = model_with(schema, example, values, constant, symbolic=form != VALUES)
+        problem = _Form(bench, schema, example, form, report).problem(model, sizes)
+        if problem is None:
+            continue
+        found.append(problem)
+        break
+    report.count("inference", found)
+
+
+def is_dense(value: ExampleValue) -> bool:
+    """Whether a value is a tensor whose elements an example states."""
+    return value.type.startswith("tensor(") and value.content is not None
+
+
+def _is_whole(value: ExampleValue) -> bool:
+    return is_dense(value) and value.type in _WHOLE
+
+
+def _is_small(value: ExampleValue) -> bool:
+    return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
+
+
+class _Form:
+    """One inference of an example: what inference is given, and what is wrong with what it finds."""
+
+    def __init__(self, bench: Bench, schema: OpSchema, example: Example, form: str, report: Report) -> None:
+        self.bench, self.schema, self.example, self.form, self.report = bench, schema, example, form, report
+
+    def problem(self, model: Any, sizes: dict[str, int]) -> Finding | None:
+        """Return what is wrong, None where nothing is."""
+        try:
+            result = infer(model, schemas=self.bench.registry, strict=True, limits=self.bench.limits)
+        except OpsetError as error:
+            return self._finding("T105", "cannot be inferred", said(error))
+        if self.example.error:
+            return self._constraint(result)
+        if result.findings:
+            return self._finding("T105", "is refused by inference", said(result.findings[0]))
+        for index, value in enumerate(self.example.outputs or ()):
+            if value is None:
+                continue
+            found = result.type(f"output_{index}")
+            if why := self._disagreement(found, value, index, sizes):
+                return self._finding("T104", "is contradicted by inference", why)
+            if self.form != OPEN and not _is_complete(found, sizes):
+                self._gap(found, value)
+        return None
+
+    def _constraint(self, result: Inference) -> Finding | None:
+        """Return what is wrong with the report of a broken constraint; that there is none is noted."""
+        label = self.example.error
+        # What contradicts itself follows from what is broken.
+        broken = [each for each in result.findings if each.code != "I101"]
+        other = next((each for each in broken if each.code == "I203" or not each.why.startswith(f"{label}: ")), None)
+        if other is not None:
+            return self._finding("T105", f"breaks {label}, and inference reports something else", said(other))
+        if not broken and self.form == VALUES and all(each is None or is_dense(each) for each in self.example.inputs):
+            self.report.unseen.add((self.schema.name, self.example.name))
+        return None
+
+    def _disagreement(self, found: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]) -> str:
+        """Return how an inferred type is not that of an output, "" where it may be; both sides are named."""
+        if found is None:
+            return ""
+        name = f"output {index}"
+        if found.text is not None and found.text != value.type:
+            return f"{name}: inference gives {found}, and the example has {value.type}"
+        why = disagreement(found, seen(value_of(value)), sizes, bind=False)
+        if not why:
+            return ""
+        given = f" with {', '.join(f'{key} = {size}' for key, size in sizes.items())}" if sizes else ""
+        return f"{name}: inference gives {found}{given}; {self._sides(value, index)}"
+
+    def _sides(self, value: ExampleValue, index: int) -> str:
+        """Return the type and shape of an output in the example, and as the kernel computes it."""
+        shown = outline(value_of(value))
+        if self.bench.no_kernel(self.schema):
+            return f"the example has {shown}"
+        try:
+            outputs = self.bench.outputs(self.schema, self.example)
+        except RunError:
+            return f"the example has {shown}"
+        number = sum(each is not None for each in (self.example.outputs or ())[:index])
+        computed = outline(outputs[number]) if number < len(outputs) else "nothing"
+        if computed == shown:
+            return f"the example and the kernel have {shown}"
+        return f"the example has {shown}, and the kernel computes {computed}"
+
+    def _gap(self, found: Type | None, value: ExampleValue) -> None:
+        if found is not None and found.kind != "tensor":
+            return
+        known = "nothing" if found is None else str(found)
+        self.report.gaps.append(
+            Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, known)
+        )
+
+    def _finding(self, code: str, what: str, why: str) -> Finding:
+        message = f"{named(self.schema)}: the example '{self.example.name}' {what}"
+        help = "" if self.form == VALUES else f"the sizes of inputs were dim_params: {self.form}"
+        return Finding(code, message, self.bench.place(self.schema, self.example), why, help)
+
+
+def _is_complete(found: Type | None, sizes: dict[str, int]) -> bool:
+    """Whether each size of a tensor is a number or follows from the sizes of inputs."""
+    if found is None or found.shape is None:
+        return False
+    return all(isinstance(size, int) or (size is not None and variables(size) <= sizes.keys()) for size in found.shape)
+
+
+def model_with(
+    schema: OpSchema, example: Example, values: dict[int, Any], constant: Callable[[ExampleValue], bool], symbolic: bool
+) -> tuple[Any, dict[str, int]]:
+    """Return an example's model, some inputs as initializers, the sizes of others as variables; and these variables.
+
+    `values` are those of the inputs, by number. Types of outputs are left out.
+    """
+    model = model_of(schema, example)
+    model.ir_version = max(model.ir_version, 4)
+    graph = model.graph
+    for output in graph.output:
+        output.ClearField("type")
+    sizes: dict[str, int] = {}
+    inputs = [*graph.input]
+    del graph.input[:]
+    for entry in inputs:
+        index = int(entry.name.removeprefix("input_"))
+        value = example.inputs[index]
+        assert value is not None
+        if constant(value):
+            graph.initializer.append(tensor_of(entry.name, values[index]))
+            continue
+        if value.type.startswith("seq(tensor("):
+            entry.type.CopyFrom(type_proto(value.type, _common_shape([each.shape for each in values[index]])))
+        elif value.type.startswith("tensor("):
+            shape = values[index].shape
+            entry.type.CopyFrom(type_proto(value.type, shape))
+            for axis, dim in enumerate(entry.type.tensor_type.shape.dim if symbolic else ()):
+                dim.dim_param = f"s{index}_{axis}"
+                sizes[dim.dim_param] = shape[axis]
+        graph.input.append(entry)
+    return model, sizes
+
+
+def _common_shape(shapes: Sequence[tuple[int, ...]]) -> Any:
+    """Return the sizes that shapes of one rank share, None for those that differ; None for several ranks or none."""
+    if len({len(shape) for shape in shapes}) != 1:
+        return None
+    return tuple(sizes[0] if len({*sizes}) == 1 else None for sizes in zip(*shapes, strict=True))
+
+
+def seen(value: Any) -> Seen:
+    """Return the type and shape of a value."""
+    if isinstance(value, list | tuple):
+        return [seen(item) for item in value]
+    if isinstance(value, dict):
+        return {}
+    return None if value is None else ("tensor", type_of(value)[7:-1], value.shape)
+
+
+def disagreement(type_: Type | None, value: Seen, sizes: dict[str, int], bind: bool) -> str:
+    """Return how a type is not that of a value, "" where it may be.
+
+    `sizes` are the numbers that variables stand for; with `bind`, one that is not yet among them is taken from here.
+    """
+    if type_ is None:
+        return ""
+    if type_.kind == "optional":
+        return "" if value is None else disagreement(type_.inner, value, sizes, bind)
+    kind = "seq" if isinstance(value, list) else "map" if isinstance(value, dict) else "tensor"
+    if value is None or kind != type_.kind.removeprefix("sparse_"):
+        return f"{type_}, and the value is {'left out' if value is None else f'a {kind}'}"
+    if kind == "seq":
+        return next(filter(None, (disagreement(type_.inner, item, sizes, False) for item in value)), "")
+    if kind == "map":
+        return ""
+    _, element, shape = value
+    if type_.element not in (None, element):
+        return f"{type_}, and the value is of {element}"
+    if type_.shape is None:
+        return ""
+    if len(type_.shape) != len(shape):
+        return f"{type_}, and the value's shape is {list(shape)}"
+    for size, actual in zip(type_.shape, shape, strict=True):
+        if bind and isinstance(size, Dim) and variables(size) == {str(size)}:
+            sizes.setdefault(str(size), actual)
+        number = size
+        if isinstance(size, Dim) and variables(size) <= sizes.keys():
+            try:
+                number = substitute(size, sizes)
+            except (TooComplex, ArithmeticError, ValueError) as error:
+                return f"{type_}, which cannot be computed with {sizes}: {error!r}"
+        if isinstance(number, int) and number != actual:
+            return f"{type_}{f' with {sizes}' * isinstance(size, Dim)}, and the value's shape is {list(shape)}"
+    return ""
