@@ -172,6 +172,7 @@ CODES: dict[str, str] = {
     "B191": "the git revision cannot be read",
     "B192": "the schemas of a state cannot be read",
     "B193": "the states to compare have no operators in common",
+    "B194": "the approved breaks cannot be read",
     "T101": "the kernel does not compute what an example shows",
     "T102": "the kernel cannot compute an example",
     "T103": "the kernel does not report a broken constraint",

@@ -20,21 +20,49 @@ from opset.text import prose, styled
 
 
 @click.command(no_args_is_help=True)
-@click.argument("what", metavar="[OPERATOR]")
-@click.argument("before", type=int, metavar="A")
+@click.argument("what", required=False, metavar="[OPERATOR]")
+@click.argument("before", type=int, required=False, metavar="A")
 @click.argument("after", type=int, required=False, metavar="B")
 @click.option("--domain", metavar="DOMAIN", help="Domain of the operator, or of two versions of an operator set.")
+@click.option(
+    "--against", metavar="REV|FOLDER|FILE|RELEASE",
+    help="Report what breaks in the schemas since a git revision, in comparison with a folder, the file of an operator "
+    "or the JSON of opset docs, or since a release of ONNX. rev:, folder:, file: and release: say which it is.",
+)
+@click.option("--strict", is_flag=True, help="With --against: warnings fail, too.")
+@click.option(
+    "--approved", type=click.Path(path_type=Path), metavar="FILE",
+    help="With --against: the breaks that are approved; approved.yaml of the schemas by default.",
+)
+@click.option("--today", metavar="DATE", help="With --against: the day on which approvals may have ended.")
 @schemas_option
-@output.format_option
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
+    help="Form of the output; markdown, for a pull request, with --against.",
+)
+@click.pass_context
 def command(
-    what: str, before: int, after: int | None, domain: str | None, folders: tuple[Path, ...], form: str
+    context: click.Context, what: str | None, before: int | None, after: int | None, domain: str | None,
+    against: str | None, strict: bool, approved: Path | None, today: str | None, folders: tuple[Path, ...], form: str,
 ) -> int:
     """Show what changed in an operator, or in an operator set, from version A to version B.
 
     Of each transition between, the difference of the signatures, the change of meaning, and what converts a node, up
     and down: nothing to do, a derived adapter, a written one, or why it is impossible. Without OPERATOR, the operators
     that are new, removed or changed, in ai.onnx or --domain: `diff 17 21`.
+
+    With --against, report instead what breaks what was released: rules with codes, what each break needs, and how to
+    mend it. The exit status is 1 where something breaks, and 3 where the states could not be compared.
     """
+    if against is not None:
+        from opset.cli.breaking import against_command
+
+        _refuse(context, "takes no", "it compares all operators of --schemas", "what", "before", "after", "domain")
+        return against_command(against, folders, approved, today, strict, form)
+    markdown = "form" if form == "markdown" else ""
+    _refuse(context, "is missing beside", "opset diff --against REV", "strict", "approved", "today", markdown)
+    if what is None or before is None:
+        raise click.UsageError("name an operator and two versions, two versions of an operator set, or --against")
     registry = registry_for(folders)
     if after is None:
         if not (what.isascii() and what.isdigit() and len(what) < 10):
@@ -58,6 +86,15 @@ def command(
     }  # fmt: skip
     output.write_product(finite(data), lambda: _lines(data), form)
     return 0
+
+
+def _refuse(context: click.Context, why: str, help: str, *names: str) -> None:
+    """Raise UsageError U103 where one of these parameters is given."""
+    given = [name for name in names if context.params.get(name) not in (None, False)]
+    if given:
+        said = {"what": "OPERATOR", "before": "version", "after": "version", "form": "--format markdown"}
+        shown_as = said.get(given[0], f"--{given[0]}")
+        raise UsageError(Finding("U103", f"--against {why} {shown_as}", help=help))
 
 
 def _lines(data: dict[str, Any]) -> list[str]:

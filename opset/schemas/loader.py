@@ -179,9 +179,17 @@ def load_operator(path: Path | str, sets: TypeSets, budget: Budget | None = None
 
     Raises SchemaError with all findings.
     """
-    path = Path(path)
     findings = Findings(str(path), budget)
-    root = read_file(path, findings)
+    return _operator(Path(path), read_file(path, findings), findings, sets)
+
+
+def parse_operator(data: bytes, path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
+    """Return the operator that the bytes of a file `<domain>/<Operator>.yaml` declare. Raises SchemaError."""
+    findings = Findings(str(path), budget)
+    return _operator(Path(path), read(data, findings), findings, sets)
+
+
+def _operator(path: Path, root: YamlNode, findings: Findings, sets: TypeSets) -> Operator:
     if not path.parent.name.isprintable():
         findings.add("S215", "the name of the folder, which is the domain, has control characters")
     operator = _Reading(findings, sets, normalised(path.parent.name)).operator(root)
@@ -287,7 +295,16 @@ def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple
     Raises SchemaError.
     """
     findings = Findings(str(path))
-    root = read_file(path, findings)
+    return _sets(read_file(path, findings), findings, base)
+
+
+def parse_sets(data: bytes, path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the named type sets that the bytes of a file declare, added to those of `base`. Raises SchemaError."""
+    findings = Findings(str(path))
+    return _sets(read(data, findings), findings, base)
+
+
+def _sets(root: YamlNode, findings: Findings, base: TypeSets | None) -> dict[str, tuple[str, ...]]:
     sets = dict(base or {})
     if not isinstance(root.value, dict):
         findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)

@@ -49,16 +49,29 @@ def read_lock(folder: Path) -> Lock:
     """Return the lock of a folder of operators; it is empty where none was written. Raises SchemaError."""
     path = folder / LOCK_FILE
     try:
-        lock: Lock = json.loads(file_bytes(path, MAX_LOCK))
+        data = file_bytes(path, MAX_LOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise _unread(path, error) from None
+    return parse_lock(data, path)
+
+
+def parse_lock(data: bytes, path: Path | str) -> Lock:
+    """Return the lock that the bytes of a file hold. Raises SchemaError."""
+    try:
+        lock: Lock = json.loads(data)
         for operators in lock.values():
             for versions in operators.values():
                 for since, digest in versions.items():
                     int(since), bytes.fromhex(digest)
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=str(error))) from None
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise _unread(path, error) from None
     return lock
+
+
+def _unread(path: Path | str, error: Exception) -> SchemaError:
+    return SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=str(error)))
 
 
 def lock_released(folder: Path, operators: Iterable[Operator]) -> list[str]:

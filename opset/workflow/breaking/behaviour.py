@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -175,13 +176,15 @@ def doc(pair: Pair) -> Iterator[Found]:
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
-    if old.doc != new.doc:
-        yield Found("the text was edited: does it clarify, or change the meaning?", ("doc",))
+    what = ["the version"] if old.doc != new.doc else []
+    keys: tuple[str, ...] = ("doc",)
     for part in ("inputs", "outputs", "attributes"):
         before, after = getattr(old, part), getattr(new, part)
         edited = [name for name in after if name in before and before[name] != after[name]]
-        if edited:
-            yield Found(f"the text of {listing(edited)} was edited", (part, edited[0]))
+        keys = (part, edited[0]) if edited and not what else keys
+        what += edited
+    if what:
+        yield Found(f"the text of {listing(what)} was edited", keys)
     if dict(old.counterparts) != dict(new.counterparts):
         yield Found("the equal calls of other libraries changed", ("counterparts",))
 
@@ -199,12 +202,10 @@ def special_cases(pair: Pair) -> Iterator[Found]:
     old, new = pair.old.docs.special_cases, pair.new.docs.special_cases
     if not pair.in_place or list(old) == list(new):
         return
-    for each in old:
-        if each not in new:
-            yield Found(f"a special case was removed or reworded: {each}", ("special_cases",), help=_CLARIFY)
-    for each in new:
-        if each not in old:
-            yield Found(f"a special case was added or reworded: {each}", ("special_cases",), help=_CLARIFY)
+    gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
+    parts = [f"gone: {each}" for each in gone] + [f"new: {each}" for each in came]
+    message = f"special cases were edited: {'; '.join(parts) if parts else 'they are in another order'}"
+    yield Found(message, ("special_cases",), "" if parts else INFO, help=_CLARIFY)
 
 
 _CLARIFY = "where implementations do this already, it is a clarification; otherwise it needs a new version"
@@ -341,10 +342,21 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value as plain data that is the same for values that mean the same, however they are written."""
     if isinstance(value, ExampleValue):
-        return [value.type, _plain(value.content), list(value.shape or ()), value.shape is None]
+        content = _plain(value.content)
+        if value.type.startswith("tensor(") and isinstance(content, list):
+            content = [float(each) if _is_float(each, value.type) else each for each in content]
+            content = content[0] if content and all(each == content[0] for each in content) else content
+        elif _is_float(content, value.type):
+            content = float(content)
+        return [value.type, content, None if value.shape is None else list(value.shape)]
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    return value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _is_float(element: Any, type_: str) -> bool:
+    return type(element) is int and "float" in type_ and abs(element) < 2**53

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from opset.errors import escaped, printable
+from opset.errors import escaped, listing, printable
 from opset.schemas.names import shown
 
 ERR, WARN, INFO = "ERR", "WARN", "INFO"
@@ -113,18 +113,30 @@ def ordered(findings: Iterable[Break]) -> tuple[Break, ...]:
     )
 
 
-_LABELS = {ERR: "error", WARN: "warning", INFO: "info"}
+_LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
+
+
+def grouped(findings: Iterable[Break]) -> list[tuple[Break, str]]:
+    """Return findings, those that are the same at several versions of an operator as one, and how each is titled."""
+    groups: dict[Break, list[Break]] = {}
+    for each in findings:
+        groups.setdefault(each._replace(version=0, place="", help=""), []).append(each)
+    titled = []
+    for found in groups.values():
+        versions = listing([str(each.version) for each in found if each.version])
+        titled.append((found[0], f"{found[0]._replace(version=0).title}{f' {versions}' if versions else ''}"))
+    return titled
 
 
 def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
     """Return a report as text; `style` colours the beginning of a finding by its severity."""
     lines: list[str] = []
     for severity in SEVERITIES:
-        found = [each for each in report.findings if each.severity == severity]
-        for each in found[:SHOWN]:
-            lines += _finding_lines(each, style)
+        found = grouped(each for each in report.findings if each.severity == severity)
+        for each, title in found[:SHOWN]:
+            lines += _finding_lines(each, title, style)
         if len(found) > SHOWN:
-            lines.append(f"… and {len(found) - SHOWN:,} more of severity {severity}; --format json has all")
+            lines.append(f"… and {len(found) - SHOWN:,} more {_LABELS[severity]}s; --format json has all")
     rules = dict.fromkeys(each.rule for each in report.findings if each.severity != INFO)
     if rules:
         lines.append(f"more: opset explain {' '.join([*rules][:10])}")
@@ -132,14 +144,16 @@ def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, k
     return [*lines, printable(report.summary())]
 
 
-def _finding_lines(each: Break, style: Callable[[str, str], str]) -> list[str]:
+def _finding_lines(each: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
     label = "approved" if each.approved else _LABELS[each.severity]
     head = f"{style(f'{label}[{each.rule}]', 'approved' if each.approved else each.severity)} "
-    head += f"{printable(each.title)}: {printable(each.message)}"
+    head += f"{printable(title)}: {printable(each.message)}"
+    if each.severity == INFO:
+        return [head]
     rows = [("where", each.place)]
     if each.approved:
         rows.append(("reason", each.approved))
-    elif each.severity != INFO:
+    else:
         rows += [("needs", each.requires if each.requires != NONE else ""), ("why", each.why), ("help", each.help)]
     return [head, *(f"  {name:<7} {printable(value)}" for name, value in rows if value)]
 
@@ -152,13 +166,13 @@ def markdown_lines(report: Report, strict: bool = False) -> list[str]:
         lines += [_cell(note), ""]
     if report.findings:
         lines += ["| | rule | operator | what changed | requires | where |", "|---|---|---|---|---|---|"]
-        kept: Sequence[Break] = report.findings[:SHOWN]
-        for each in kept:
+        found = grouped(report.findings)
+        for each, title in found[:SHOWN]:
             label = f"approved: {each.approved}" if each.approved else _LABELS[each.severity]
-            cells = (label, each.rule, each.title, each.message, each.requires, each.place)
+            cells = (label, each.rule, title, each.message, each.requires, each.place)
             lines.append(f"| {' | '.join(map(_cell, cells))} |")
-        if len(report.findings) > SHOWN:
-            lines += ["", f"… and {len(report.findings) - SHOWN:,} more."]
+        if len(found) > SHOWN:
+            lines += ["", f"… and {len(found) - SHOWN:,} more."]
     mends = dict.fromkeys(each.help for each in report.breaks if each.help)
     if mends:
         lines += ["", "What mends it:", "", *(f"- {_cell(help)}" for help in [*mends][:SHOWN])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -219,7 +219,8 @@ def folder_state(folder: Path, name: str) -> State:
     from opset.schemas.lock import read_lock
 
     try:
-        operators, sets = load_folder(folder, base_sets(folder))
+        complete = (folder / "ai.onnx").is_dir() and (folder / TYPES_FILE).exists()
+        operators, sets = load_folder(folder, base_sets(complete))
         lock = read_lock(folder) or None
     except SchemaError as error:
         raise unreadable(name, error) from None
@@ -230,11 +231,19 @@ def folder_state(folder: Path, name: str) -> State:
     return State(name, state.operators, sets, lock, sets_path=str(folder / TYPES_FILE) if own else "")
 
 
-def base_sets(folder: Path) -> TypeSets | None:
-    """Return the type sets that those of a folder are added to: the standard's, unless it holds them itself."""
+def merged(states: Sequence[State]) -> State:
+    """Return the operators of several folders as one state."""
+    if len(states) == 1:
+        return states[0]
+    operators = {key: each for state in states for key, each in state.operators.items()}
+    sets = {name: types for state in states[::-1] for name, types in state.sets.items()}
+    return State(states[0].name, dict(sorted(operators.items())), sets)
+
+
+def base_sets(complete: bool) -> TypeSets | None:
+    """Return the type sets that those of a folder are added to: the standard's, unless it is a copy of the standard."""
     from opset.schemas.loader import standard_sets
 
-    complete = (folder / "ai.onnx").is_dir() and (folder / "types.yaml").exists()
     return None if complete else standard_sets()
 
 

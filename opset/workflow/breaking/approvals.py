@@ -1,0 +1,155 @@
+"""Breaks that somebody approved, each with a reason and the day until which it is: `approved.yaml` beside lock.json.
+
+- rule: B125
+  operator: com.acme.Thin        or domain: com.acme, for what is found of a domain as a whole
+  versions: [1, 2]               left out where the finding names no version
+  message: "the default of the attribute 'alpha' changed: 1.0 -> 2.0"
+  reason: no model was written with version 1 yet
+  until: 2026-12-31
+
+An entry approves what it names, word for word: there are no wildcards, so that another break is never hidden.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from opset.errors import ComparisonError, Finding, SchemaError
+from opset.schemas.fields import Fields
+from opset.schemas.files import file_bytes
+from opset.schemas.names import normalised, shown
+from opset.schemas.reader import MAX_SIZE, Findings, YamlNode, read
+from opset.workflow.breaking.report import ERR, INFO, NONE, WARN, Break, Report, ordered
+from opset.workflow.breaking.rules import RULES
+
+APPROVED_FILE = "approved.yaml"
+KEYS = ("rule", "operator", "domain", "versions", "message", "reason", "until")
+MAX_ENTRIES = 1000
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+WHY = "an approved break names what it approves, why, and until when"
+
+
+class Approval(NamedTuple):
+    """An entry of approved.yaml, and where it is."""
+
+    rule: str
+    subject: str
+    versions: tuple[int, ...]
+    message: str
+    reason: str
+    until: datetime.date
+    place: str
+
+    def matches(self, each: Break) -> bool:
+        """Whether this is the break that the entry approves."""
+        name = f"{shown(each.domain)}.{each.operator}" if each.operator else shown(each.domain)
+        versions = self.versions or (0,)
+        same = (self.rule, self.subject, self.message) == (each.rule, name, each.message)
+        return same and each.version in versions and each.severity != INFO
+
+
+def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date) -> Report:
+    """Return a report in which approved breaks are such, with what is wrong with the approvals."""
+    found: list[Break] = [*faults]
+    used: set[Approval] = set()
+    for each in report.findings:
+        matching = [entry for entry in approvals if entry.matches(each)]
+        used.update(matching)
+        valid = next((entry for entry in matching if entry.until >= today), None)
+        found.append(each if valid is None else each._replace(approved=f"{valid.reason} (until {valid.until})"))
+    for entry in approvals:
+        if entry.until < today and entry in used:
+            found.append(_fault("B187", ERR, entry, f"the approval ended on {entry.until}", "mend the break"))
+        elif entry not in used:
+            message = f"nothing is found that the approval of {entry.rule} matches"
+            found.append(_fault("B188", WARN, entry, message, "remove the entry, or give it the words of the finding"))
+    return replace(report, findings=ordered(found))
+
+
+def _fault(rule: str, severity: str, entry: Approval, message: str, help: str) -> Break:
+    domain, _, operator = entry.subject.rpartition(".")
+    version = entry.versions[0] if entry.versions else 0
+    return Break(rule, severity, NONE, normalised(domain), operator, version, message, entry.place, WHY, help)
+
+
+def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
+    """Return the entries of a file, and findings about those that are incomplete; none where there is no file.
+
+    Raises ComparisonError B194 where it cannot be read.
+    """
+    findings = Findings(str(path))
+    try:
+        root = read(file_bytes(path, MAX_SIZE), findings)
+    except (FileNotFoundError, NotADirectoryError):
+        return [], []
+    except (OSError, ValueError) as error:
+        raise _unread(path, [Finding("B194", "the approved breaks cannot be read", why=str(error))]) from None
+    except SchemaError as error:
+        raise _unread(path, error.findings) from None
+    if findings:
+        raise _unread(path, findings)
+    entries = root.value if isinstance(root.value, list) else []
+    if not isinstance(root.value, list) or len(entries) > MAX_ENTRIES:
+        raise _unread(path, [Finding("B194", f"it is no list of at most {MAX_ENTRIES:,} entries", place=str(path))])
+    approvals: list[Approval] = []
+    faults: list[Break] = []
+    for node in entries:
+        reading = _Entry(Findings(str(path)))
+        entry = reading.entry(node, f"{path}:{node.line}:{node.column}")
+        if entry is not None and not reading.findings:
+            approvals.append(entry)
+        else:
+            faults += reading.faults()
+    return approvals, faults
+
+
+def _unread(path: Path, findings: Iterable[Finding]) -> ComparisonError:
+    head = Finding("B194", "the approved breaks cannot be read", place=str(path), help="nothing was compared")
+    return ComparisonError([head, *[each for each in findings if each.code != "B194" or each.message != head.message]])
+
+
+class _Entry(Fields):
+    """Reads one entry."""
+
+    def entry(self, node: YamlNode, place: str) -> Approval | None:
+        fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
+        if not isinstance(node.value, dict):
+            return None
+        rule, reason = self.name(fields.get("rule")), self.phrase(fields.get("reason")).strip()
+        if rule and rule not in RULES:
+            self.undefined(fields["rule"], "rule", rule, RULES)
+        if ("operator" in fields) == ("domain" in fields):
+            self.findings.add("S104", "one of 'operator' and 'domain' is needed", node)
+        if "reason" in fields and not reason:
+            self.findings.add("S105", "the reason is empty", fields["reason"])
+        listed = fields.get("versions")
+        versions = tuple([self.within(each, 1, 2**31 - 1, 1) for each in self.items(listed)]) if listed else ()
+        subject = self.name(fields.get("operator") or fields.get("domain"))
+        return Approval(rule, subject, versions, self.phrase(fields.get("message")), reason, self.date(fields), place)
+
+    def date(self, fields: dict[str, YamlNode]) -> datetime.date:
+        node = fields.get("until")
+        if node is not None:
+            try:
+                return parse_date(node.value)
+            except ValueError:
+                self.findings.add("S105", "'until' is no day", node, "write 2027-03-31")
+        return datetime.date.min
+
+    def faults(self) -> Iterator[Break]:
+        """Yield what is wrong with the entry."""
+        help = f"an entry has {', '.join(KEYS)}"
+        for each in self.findings:
+            yield Break("B186", ERR, NONE, "", "", 0, each.message, each.place, WHY, each.help or help)
+
+
+def parse_date(text: object) -> datetime.date:
+    """Return the day that `2027-03-31` is. Raises ValueError."""
+    if not isinstance(text, str) or not _DATE.fullmatch(text):
+        raise ValueError("this is no day")
+    return datetime.date.fromisoformat(text)

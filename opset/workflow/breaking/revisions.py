@@ -1,0 +1,231 @@
+"""Schemas as they were at a git revision: read from the repository's objects, and never checked out.
+
+Commands of git run without a shell, and take no option from the name of a revision. What the configuration of a
+repository could make them run, the transport of a clone that lacks objects, is forbidden by the environment; variables
+of the caller, such as those that a hook of git has, are left out, since they may name another repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from opset.errors import ComparisonError, Finding, SchemaError, printable, quoted
+from opset.schemas.files import file_bytes
+from opset.schemas.names import normalised
+from opset.workflow.breaking.states import (
+    Key,
+    OperatorState,
+    State,
+    base_sets,
+    loaded_state,
+    nothing_read,
+    unreadable,
+)
+
+SECONDS = 60
+MAX_BYTES = 1 << 26
+"""Bytes of the files of a revision together."""
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C",
+}  # fmt: skip
+
+
+class Blob(NamedTuple):
+    """A file of a revision: its path below the folder, and the name of its object."""
+
+    path: str
+    object: str
+
+
+class Revision(NamedTuple):
+    """A folder at a revision: the repository that it is in, the revision as it was named, and the files."""
+
+    folder: Path
+    prefix: str
+    name: str
+    commit: str
+    blobs: tuple[Blob, ...]
+
+
+def revision_state(folder: Path, revision: str, beside: State) -> State:
+    """Return the operators of a folder as they were at a revision.
+
+    Those whose files are the same as the present ones are the very objects of the state `beside`, unless type sets
+    changed. Raises ComparisonError B191 where git cannot read the revision, B192 where its schemas cannot be read, B193
+    where it has none.
+    """
+    found = find_revision(folder, revision)
+    files = [each for each in found.blobs if _is_operator(each.path)]
+    name = revision
+    if not files:
+        raise ComparisonError(nothing_read(f"{folder} at {revision}", str(folder)))
+    texts = {each.path: each for each in found.blobs if each.path in ("types.yaml", "lock.json")}
+    same: dict[str, OperatorState] = {}
+    if _same_sets(found, texts):
+        same = {each.path: operator for each in files if (operator := _unchanged(found, each, beside)) is not None}
+    wanted = [each for each in (*files, *texts.values()) if each.path not in same]
+    contents = _contents(found, wanted)
+    try:
+        return _state(found, files, same, contents, name)
+    except SchemaError as error:
+        raise unreadable(f"{folder} at {revision}", error) from None
+
+
+def _state(
+    found: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes], name: str
+) -> State:
+    from opset.schemas.loader import Operator, parse_operator, parse_sets
+    from opset.schemas.lock import parse_lock
+    from opset.schemas.reader import reading_budget
+
+    where = f"{found.name}:{found.prefix}"
+    complete = "types.yaml" in contents and any(each.path.startswith("ai.onnx/") for each in files)
+    base = base_sets(complete)
+    sets = dict(base or {})
+    if "types.yaml" in contents:
+        sets = parse_sets(contents["types.yaml"], f"{where}types.yaml", base)
+    operators: list[Operator] = []
+    findings: list[Finding] = []
+    budget = reading_budget()
+    for each in files:
+        if each.path in same:
+            continue
+        try:
+            operators.append(parse_operator(contents[each.path], f"{where}{each.path}", sets, budget))
+        except SchemaError as error:
+            findings += error.findings
+            if len(findings) > MAX_FINDINGS or budget.steps > budget.max_steps:
+                break
+    if findings:
+        raise SchemaError(findings)
+    lock = parse_lock(contents["lock.json"], f"{where}lock.json") if "lock.json" in contents else None
+    read = loaded_state(operators, name).operators
+    restored = {key: replace(each, restore=_restore(found, key)) for key, each in read.items()}
+    every: dict[Key, OperatorState] = {each.key: each for each in same.values()} | restored
+    return State(name, dict(sorted(every.items())), sets, lock)
+
+
+MAX_FINDINGS = 500
+
+
+def _restore(found: Revision, key: Key) -> str:
+    path = os.path.join(os.fspath(found.folder), key[0] or "ai.onnx", f"{key[1]}.yaml")
+    return f"git checkout {shlex.quote(found.name)} -- {shlex.quote(path)}"
+
+
+def _is_operator(path: str) -> bool:
+    domain, _, name = path.partition("/")
+    return bool(domain) and name.endswith(".yaml") and "/" not in name and not name.startswith(".")
+
+
+def _same_sets(found: Revision, texts: Mapping[str, Blob]) -> bool:
+    """Whether the file of type sets is the same in both states."""
+    present = _object(found.folder / "types.yaml", len(found.commit))
+    return present == (texts["types.yaml"].object if "types.yaml" in texts else "")
+
+
+def _unchanged(found: Revision, blob: Blob, beside: State) -> OperatorState | None:
+    """Return the present operator of a file whose bytes are the same."""
+    domain, name = blob.path.split("/")
+    operator = beside.operators.get((normalised(domain), name.removesuffix(".yaml")))
+    path = found.folder / domain / name
+    return operator if operator is not None and _object(path, len(found.commit)) == blob.object else None
+
+
+def _object(path: Path, digits: int) -> str:
+    """Return the name of the object that a file would be in git; "" where there is none."""
+    try:
+        data = file_bytes(path, MAX_BYTES)
+    except (OSError, ValueError):
+        return ""
+    algorithm = "sha1" if digits == 40 else "sha256"
+    return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+# git.
+
+
+def find_revision(folder: Path, revision: str) -> Revision:
+    """Return the files of a folder at a revision, two levels deep. Raises ComparisonError B191."""
+    if not revision or revision.startswith("-") or not revision.isprintable():
+        raise _failed(revision, "this is no name of a revision", "name a tag, a branch or a commit")
+    where = _git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
+    prefix, _, shallow = where.decode("utf-8", "surrogateescape").split("\n")[:3]
+    commit = _git(folder, revision, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", missing=(
+        "the clone is shallow: git fetch --unshallow --tags" if shallow == "true" else
+        "git rev-parse says which there are: a tag, a branch or a commit; in CI, fetch it first"
+    )).decode("ascii", "replace").strip()  # fmt: skip
+    tree = f"{commit}:{prefix}"
+    listed = _git(folder, revision, "ls-tree", "-r", "-z", "--full-tree", tree, missing=(
+        f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
+    ))  # fmt: skip
+    if len(listed) > MAX_BYTES:
+        raise _failed(revision, f"{prefix or 'the repository'} has too many files", "name the folder of the schemas")
+    blobs: list[Blob] = []
+    for entry in listed.split(b"\0")[:-1]:
+        facts, _, raw = entry.partition(b"\t")
+        mode, kind, name = facts.decode("ascii").split(" ")
+        path = raw.decode("utf-8", "surrogateescape")
+        if kind != "blob" or not (_is_operator(path) or path in ("types.yaml", "lock.json")):
+            continue
+        if not path.isprintable() or mode == "120000":
+            raise _failed(revision, f"{quoted(path)} is {'a link' if mode == '120000' else 'badly named'} there")
+        blobs.append(Blob(path, name))
+    return Revision(folder, prefix, revision, commit, tuple(blobs))
+
+
+def _contents(found: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
+    """Return the bytes of files by their paths. Raises ComparisonError B191 where the repository lacks one."""
+    if not blobs:
+        return {}
+    asked = "".join(f"{each.object}\n" for each in blobs).encode()
+    sizes = _git(found.folder, found.name, "cat-file", "--batch-check", given=asked).splitlines()
+    for each, line in zip(blobs, sizes, strict=True):
+        if line.endswith(b"missing"):
+            help = "the clone lacks objects: git fetch, or clone without --filter"
+            raise _failed(found.name, f"{each.path} is not in the repository", help)
+    if (total := sum(int(line.split()[2]) for line in sizes)) > MAX_BYTES:
+        raise _failed(found.name, f"the files have {total:,} bytes, and at most {MAX_BYTES:,} are read")
+    data = _git(found.folder, found.name, "cat-file", "--batch", given=asked)
+    contents: dict[str, bytes] = {}
+    start = 0
+    for each in blobs:
+        end = data.index(b"\n", start)
+        size = int(data[start:end].split()[2])
+        contents[each.path] = data[end + 1 : end + 1 + size]
+        start = end + size + 2
+    return contents
+
+
+def _git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missing: str = "") -> bytes:
+    """Return what a command of git prints. Raises ComparisonError B191 where it fails."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
+    command = ["git", "--no-pager", *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, input=given, capture_output=True, timeout=SECONDS, check=False
+        )  # fmt: skip
+    except FileNotFoundError:
+        help = "install git, or compare with a folder: --against DIR"
+        raise _failed(revision, f"{folder} is no folder" if not folder.is_dir() else "there is no git", help) from None
+    except (OSError, ValueError) as error:
+        raise _failed(revision, str(error)) from error
+    except subprocess.TimeoutExpired:
+        raise _failed(revision, f"git took more than {SECONDS} seconds") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+        why = printable(said[0], 300) if said else "there is no such revision"
+        raise _failed(revision, why, missing or "the folder has to be in a git repository that you own")
+    return done.stdout
+
+
+def _failed(revision: str, why: str, help: str = "") -> ComparisonError:
+    return ComparisonError(Finding("B191", f"the revision {quoted(revision)} cannot be read", why=why, help=help))
