@@ -38,7 +38,7 @@ def against_command(
     old, partial = _older(against, named, new)
     if partial:
         new = new.within(old.operators)
-    if approved is not None and not approved.is_file():
+    if approved is not None and not os.path.isfile(approved):
         raise UsageError(Finding("U103", f"there is no file '{printable(approved)}'", help="--approved takes a file"))
     files = [approved] if approved is not None else [folder / APPROVED_FILE for folder in named]
     read = [read_approvals(file) for file in files]

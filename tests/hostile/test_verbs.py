@@ -118,9 +118,16 @@ FORMS = {
         "ARGUMENTS": {"things": ["IT"], "domain": ["--domain", "IT"], "family": ["--family", "IT"]},
     },
     "diff": {
-        "SCHEMAS": {"": ["com.acme.Scale", "1", "2", "--schemas", "FOLDER/schemas"]},
+        "SCHEMAS": {
+            "": ["com.acme.Scale", "1", "2", "--schemas", "FOLDER/schemas"],
+            "against": ["--against", "folder:FOLDER/schemas", "--schemas", "FOLDER/schemas", "--format", "json"],
+        },
         "CONFIGURATIONS": {"": ["Relu", "1", "14"]},
-        "ARGUMENTS": {"": ["IT", "1", "2"], "domain": ["Relu", "1", "14", "--domain", "IT"]},
+        "ARGUMENTS": {
+            "": ["IT", "1", "2"], "domain": ["Relu", "1", "14", "--domain", "IT"], "against": ["--against=IT"],
+            "rev": ["--against=rev:IT"], "approved": ["--against=1.22", "--approved=IT"],
+            "today": ["--against=1.22", "--today=IT"],
+        },
     },
     "docs": {
         "SCHEMAS": {
@@ -284,6 +291,8 @@ def commands(built, tmp_path):
                 statuses, stdin = each.ends(*reversed(form.split()), verb), it if "-" in arguments else os.devnull
                 if verb == "lower":
                     statuses = *statuses, 0  # where none of the operators is in the model, it is left as it is
+                if "--against" in arguments:
+                    statuses = 0, 3  # a state that cannot be read is not compared
                 yield name, Command([verb, *filled], statuses, str(stdin), str(folder))
 
     return of

@@ -145,7 +145,7 @@ class _Entry(Fields):
         """Yield what is wrong with the entry."""
         help = f"an entry has {', '.join(KEYS)}"
         for each in self.findings:
-            yield Break("B186", ERR, NONE, "", "", 0, each.message, each.place, WHY, each.help or help)
+            yield Break("B186", ERR, NONE, APPROVED_FILE, "", 0, each.message, each.place, WHY, each.help or help)
 
 
 def parse_date(text: object) -> datetime.date:

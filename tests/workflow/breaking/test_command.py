@@ -1,0 +1,229 @@
+"""`opset diff --against`: what it compares with, its forms, and its exit statuses."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import run
+from tests.workflow.breaking.conftest import THIN, git, write
+
+EDITED = THIN.replace("default: 1.0", "default: 2.0")
+MESSAGE = "the default of the attribute 'alpha' changed: 1.0 -> 2.0"
+
+
+def against(what, *more, schemas="schemas"):
+    return run("diff", "--against", what, "--schemas", schemas, *more)
+
+
+def report(what, *more):
+    result = against(what, "--format", "json", *more)
+    return result.exit_code, json.loads(result.stdout)
+
+
+def rules(what, *more):
+    return [each["rule"] for each in report(what, *more)[1]["findings"]]
+
+
+def test_a_revision_beside_now(repository):
+    assert against("v1").stdout == "1 operator of com.acme at v1 beside now: no breaks, no warnings, no notices\n"
+    write(Path("schemas"), Thin=EDITED)
+    result = against("v1")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        f"error[B125] com.acme.Thin 1: {MESSAGE}",
+        "  where   schemas/com.acme/Thin.yaml:11:35",
+        "  needs   new version",
+        "  why     a change of behaviour is a breaking change, even where the signature stays the same",
+        "  help    restore it (git checkout v1 -- schemas/com.acme/Thin.yaml), and put the edit into a new version: "
+        "opset bump com.acme.Thin",
+        "more: opset explain B125",
+        "1 operator of com.acme at v1 beside now: 1 break, no warnings, no notices",
+    ]
+    git(repository, "checkout", "v1", "--", "schemas/com.acme/Thin.yaml")
+    assert against("v1").exit_code == 0
+
+
+def test_a_revision_is_read_from_below_the_top_and_in_a_hook(repository, monkeypatch):
+    write(Path("schemas"), Thin=EDITED)
+    monkeypatch.chdir("schemas")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere/index")
+    assert against("rev:v1", schemas=".").exit_code == 1
+    assert git(repository, "status", "--short") == " M schemas/com.acme/Thin.yaml\n"
+
+
+def test_what_it_may_be_compared_with(repository, tmp_path):
+    write(Path("schemas"), Thin=EDITED)
+    write(Path("older"))
+    file = "older/com.acme/Thin.yaml"
+    for what in ("older", "folder:older", file, f"file:{file}", "v1", "rev:HEAD"):
+        assert rules(what) == ["B125"], what
+    shutil.copy("older/com.acme/Thin.yaml", "Thin.yaml")  # its folder is no domain
+    assert rules("Thin.yaml") == ["B125"]
+    os.mkdir("v1")  # a folder comes before a revision
+    assert against("v1").exit_code == 3
+    assert rules("rev:v1") == ["B125"]
+
+
+def test_the_document_of_opset_docs(repository):
+    made = run("docs", "-o", "made", "--format", "json", "--domain", "com.acme", "--schemas", "schemas")
+    assert made.exit_code == 0
+    assert report("made/operators.json") == (0, report("made/operators.json")[1])
+    write(Path("schemas"), Thin=EDITED)
+    assert rules("made/operators.json") == ["B125"]
+
+
+def test_a_release():
+    result = run("diff", "--against", "1.22", "--format", "json")
+    data = json.loads(result.stdout)
+    assert (result.exit_code, data["clean"]) == (0, True)
+    assert data["compared"].endswith("at ONNX 1.22.0 beside now")
+    assert {each["severity"] for each in data["findings"] if each["rule"] in ("B105", "B106")} == {"INFO"}
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [
+        ("v2", "B191"), ("rev:-x", "B191"), ("rev:", "B191"), ("--output=x", "B191"), ("rev:v1:schemas", "B191"),
+        ("folder:v1", "B192"), ("file:v1", "B192"), ("pipe", "B192"), ("empty", "B193"), ("release:1.16", "B193"),
+        ("other", "B193"), ("broken", "B192"), ("broken.json", "B192"), ("deep.json", "B192"), ("empty.json", "B193"),
+    ],
+)  # fmt: skip
+def test_a_comparison_that_failed_never_reads_as_clean(repository, what, code):
+    write(Path("other"), Thick=THIN.replace("Thin", "Thick"))
+    Path("other/com.acme").rename("other/com.example")
+    write(Path("broken"), Thin=THIN, Thick="operator: Thick\n")
+    Path("broken.json").write_text('{"domains": [{"operators": [{"operator": 1}]}]}')
+    Path("deep.json").write_text('{"domains": ' + "[" * 50_000)
+    Path("empty.json").write_text("")
+    Path("empty").mkdir()
+    os.mkfifo("pipe")
+    result = run("diff", f"--against={what}", "--schemas", "schemas")
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"error[{code}] ")
+
+
+def test_a_present_state_that_cannot_be_read(repository):
+    write(Path("schemas"), Thick="operator: Thick\n")
+    result = against("v1")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "error[B192]" in result.stderr and "Thick.yaml" in result.stderr
+
+
+def test_an_older_state_of_which_one_file_cannot_be_read(repository):
+    write(Path("schemas"), Thick="operator: Thick\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "two")
+    os.unlink("schemas/com.acme/Thick.yaml")
+    result = against("HEAD")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "HEAD:schemas/com.acme/Thick.yaml" in result.stderr
+
+
+def test_a_link_in_a_revision_is_not_followed(repository):
+    os.symlink("Thin.yaml", "schemas/com.acme/Thick.yaml")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "two")
+    os.unlink("schemas/com.acme/Thick.yaml")
+    assert "is a link there" in against("HEAD").stderr
+
+
+def test_a_shallow_clone_says_what_to_fetch(repository, tmp_path, monkeypatch):
+    git(repository, "commit", "-q", "--allow-empty", "-m", "two")
+    git(repository, "clone", "-q", "--depth", "1", "--no-tags", f"file://{repository}", "clone")
+    monkeypatch.chdir("clone")
+    result = against("v1")
+    assert result.exit_code == 3
+    assert "git fetch --unshallow" in result.stderr
+
+
+def test_a_folder_that_no_repository_has(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    write(tmp_path / "schemas")
+    assert against("HEAD").exit_code == 3
+
+
+def test_type_sets_of_a_revision_are_its_own(repository):
+    text = THIN.replace("[double, float]", "reals")
+    write(Path("schemas"), Thin=text)
+    Path("schemas/types.yaml").write_text("reals: [double, float]\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "two")
+    Path("schemas/types.yaml").write_text("reals: [bfloat16, double, float]\n")
+    assert rules("HEAD") == ["B182", "B131"]
+    Path("schemas/types.yaml").unlink()
+    write(Path("schemas"))
+    assert rules("HEAD") == []
+
+
+def test_markdown_for_a_pull_request(repository):
+    write(Path("schemas"), Thin=EDITED.replace("Returns", "Is <script>|"))
+    lines = against("v1", "--format", "markdown").stdout.splitlines()
+    assert lines[0] == "### Breaking: 1 operator of com.acme at v1 beside now: 1 break, no warnings, 1 notice"
+    assert "| | rule | operator | what changed | requires | where |" in lines
+    assert sum(line.startswith("| error | B125 | com.acme.Thin 1 |") for line in lines) == 1
+    assert "<script>" not in "".join(lines)
+
+
+def test_warnings_fail_where_they_are_to(repository):
+    write(Path("schemas"), Thin=THIN.replace("  inputs:", "  formula: Y = X\n  inputs:", 1))
+    assert report("v1")[0] == 0
+    assert rules("v1") == ["B158"]
+    assert report("v1", "--strict")[0] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["Thin", "--against", "v1"], ["Thin", "1", "--against", "v1"], ["Relu", "1", "14", "--strict"],
+        ["Relu", "1", "14", "--format", "markdown"], ["Relu", "1", "14", "--today", "2027-01-01"],
+        ["--against", "v1", "--today", "tomorrow"], ["--against", "v1", "--approved", "none.yaml"],
+        ["Relu"], ["--strict"],
+    ],
+)  # fmt: skip
+def test_a_call_that_is_wrong(repository, arguments):
+    result = run("diff", *arguments, "--schemas", "schemas")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+
+
+def test_approved_breaks(repository):
+    write(Path("schemas"), Thin=EDITED)
+    entry = f"""- rule: B125
+  operator: com.acme.Thin
+  versions: [1]
+  message: "{MESSAGE}"
+  reason: nobody wrote a model with it yet
+  until: 2027-03-31
+"""
+    approved = Path("schemas/approved.yaml")
+    approved.write_text(entry)
+    status, data = report("v1", "--today", "2027-03-31")
+    assert (status, data["clean"], data["counts"]["approved"]) == (0, True, 1)
+    assert data["findings"][0]["approved"] == "nobody wrote a model with it yet (until 2027-03-31)"
+    assert "approved[B125] com.acme.Thin 1" in against("v1", "--today", "2027-03-31").stdout
+    assert rules("v1", "--today", "2027-04-01") == ["B125", "B187"]
+    assert report("v1", "--today", "2027-04-01")[0] == 1
+    # An entry hides nothing but what it names.
+    write(Path("schemas"), Thin=EDITED.replace("default: 2.0", "default: 3.0"))
+    assert rules("v1", "--today", "2027-01-01") == ["B125", "B188"]
+    write(Path("schemas"), Thin=EDITED)
+    for line in entry.splitlines()[1:]:
+        approved.write_text(entry.replace(line + "\n", ""))
+        assert report("v1", "--today", "2027-01-01")[0] == 1, line
+    for wrong in ("rule: B999", "operator: com.acme.*", "until: 2027-02-30", "reason: ''", "versions: [2]"):
+        key = wrong.partition(":")[0]
+        first, *rest = entry.splitlines()
+        lines = [wrong if line.strip().startswith(f"{key}:") else line.strip() for line in (first[2:], *rest)]
+        approved.write_text("- " + "\n  ".join(lines))
+        assert report("v1", "--today", "2027-01-01")[0] == 1, wrong
+    for unread in ("rule: B125\n", "- [\n", "- &a {}\n- *a\n"):
+        approved.write_text(unread)
+        result = against("v1")
+        assert (result.exit_code, result.stdout) == (3, ""), unread
+        assert "error[B194]" in result.stderr
