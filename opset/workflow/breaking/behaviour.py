@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -172,21 +174,35 @@ def replacement(pair: Pair) -> Iterator[Found]:
 
 @rule("B157", "doc", Pair, NONE, CLARIFIED, INFO)
 def doc(pair: Pair) -> Iterator[Found]:
-    """The text of a version, of a parameter or of an attribute was edited: right where it clarifies."""
+    """The text of a version, of a parameter or of an attribute was edited: right where it clarifies.
+
+    Where more than a few words differ, it is a warning: the schema does not say which of both it is.
+    """
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
-    what = ["the version"] if old.doc != new.doc else []
-    keys: tuple[str, ...] = ("doc",)
+    texts = {"the version": (old.doc, new.doc, ("doc",))}
     for part in ("inputs", "outputs", "attributes"):
         before, after = getattr(old, part), getattr(new, part)
-        edited = [name for name in after if name in before and before[name] != after[name]]
-        keys = (part, edited[0]) if edited and not what else keys
-        what += edited
-    if what:
-        yield Found(f"the text of {listing(what)} was edited", keys)
+        texts |= {name: (before[name], text, (part, name)) for name, text in after.items() if name in before}
+    edited = {name: each for name, each in texts.items() if each[0] != each[1]}
+    if edited:
+        reworded = any(_reworded(one, other) for one, other, _ in edited.values())
+        keys = next(iter(edited.values()))[2]
+        message = f"the text of {listing([*edited])} was edited"
+        yield Found(message, keys, WARN if reworded else INFO, help=_CLARIFY if reworded else "")
     if dict(old.counterparts) != dict(new.counterparts):
         yield Found("the equal calls of other libraries changed", ("counterparts",))
+
+
+def _reworded(old: str, new: str) -> bool:
+    """Whether more than two words came or went, or one that a meaning may hang on: a number, a negation."""
+    before, after = (Counter(re.findall(r"[\w.+-]*\w", text.lower())) for text in (old, new))
+    moved = [*(after - before).elements()], [*(before - after).elements()]
+    return max(map(len, moved)) > 2 or any(_DECISIVE.search(each) for words in moved for each in words)
+
+
+_DECISIVE = re.compile(r"\d|^(not?|never|none|only|un\w*|negative|positive|any|all|each|one|zero)$")
 
 
 @rule("B158", "formula", Pair, NONE, BEHAVIOUR, WARN)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Set
+from typing import Any, NamedTuple
 
 from opset.errors import listing
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.ranges import parse_range
+from opset.schemas.signature import DATA_TYPE
 from opset.schemas.types import shortest
 from opset.workflow.breaking.report import INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import (
@@ -139,6 +140,8 @@ def attribute_type(pair: Pair) -> Iterator[Found]:
 def attribute_default(pair: Pair) -> Iterator[Found]:
     """An attribute has another default, got one, or lost it."""
     for name, old, new in _facet(pair, "default"):
+        if "type" in pair.attributes[name] and old == new:  # 2.0 is 2 where the attribute is an int
+            continue
         message = f"the default of the attribute {name!r} changed: {_value(old)} -> {_value(new)}"
         yield Found(message, ("attributes", name, "default"))
 
@@ -163,10 +166,20 @@ def attribute_values(pair: Pair) -> Iterator[Found]:
             continue
         for key in ("choices", "range", "kind"):
             before, after = getattr(old, key), getattr(new, key)
+            if key == "choices" and _same_types(pair, old, new):
+                continue
             if before != after and (key != "choices" or set(map(repr, before)) != set(map(repr, after))):
                 message = f"{key!r} of the attribute {name!r} {_moved(key, old, new)}: "
                 message += f"{_said(before)} -> {_said(after)}"
                 yield Found(message, ("attributes", name, key))
+
+
+def _same_types(pair: Pair, old: Attribute, new: Attribute) -> bool:
+    """Whether the choices of an attribute name type constraints that outputs or inputs went over to: B133 has these."""
+    if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
+        return False
+    moved = {(before.type, after.type) for _, _, before, after in _retyped(pair)}
+    return len(old.choices) == len(new.choices) and moved.issuperset(zip(old.choices, new.choices, strict=True))
 
 
 @rule("B128", "attribute-label", Pair, NONE, CLARIFIED, WARN)
@@ -244,8 +257,15 @@ def type_removed(pair: Pair) -> Iterator[Found]:
 
 def _types(pair: Pair, sign: str, message: str) -> Iterator[Found]:
     for name, tokens in pair.difference.get("types", {}).items():
-        if isinstance(tokens, list) and (types := [each[1:] for each in tokens if each[0] == sign]):
+        types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
+        if types and not _reused(pair, name):
             yield Found(f"the type constraint {name!r} {message.format(_brief(types))}", ("types", name))
+
+
+def _reused(pair: Pair, constraint: str) -> bool:
+    """Whether a type constraint has the name of another one, of other parameters; of those, B133 says what changed."""
+    before, after = ({key for key, each in side.items() if each.type == constraint} for side in _typed(pair))
+    return bool(before) and bool(after) and not before & after
 
 
 @rule("B133", "parameter-type", Pair, NEW_VERSION, TYPES)
@@ -254,24 +274,31 @@ def parameter_type(pair: Pair) -> Iterator[Found]:
     for side, name, old, new in _retyped(pair):
         before, after = set(pair.old.schema.allowed(old)), set(pair.new.schema.allowed(new))
         if before != after:
-            gone = f", no longer {_brief(before - after)}" if before - after else ""
-            came = f", {_brief(after - before)} as well" if after - before else ""
-            yield Found(f"the {side[:-1]} {name!r} is of type {new.type} now, was {old.type}{gone}{came}", (side, name))
+            came = f"; it allows {_brief(after - before)} as well" if after - before else ""
+            gone = f"; it no longer allows {_brief(before - after)}" if before - after else ""
+            yield Found(f"the {side[:-1]} {name!r} is of type {new.type} now, was {old.type}{came}{gone}", (side, name))
 
 
 @rule("B134", "types-tied", Pair, NEW_VERSION, TYPES)
 def types_tied(pair: Pair) -> Iterator[Found]:
     """Inputs and outputs that had to be of one type no longer have to, or the reverse."""
-    before, after = _ties(pair.old.schema), _ties(pair.new.schema)
-    moved = {(side, old): new for side in SIDES for old, new in (pair.part(side, "renamed") or {}).items()}
-    old = {(side, moved.get((side, name), name)): type_ for (side, name), type_ in before.items()}
-    names = [each for each in after if each in old]
-    for index, one in enumerate(names):
-        pairs = [(other, old[one] == old[other], after[one] == after[other]) for other in names[index + 1 :]]
+    old, new = _typed(pair)
+    both = [key for key in new if key in old]
+    shared = {key: old[key].allowed & new[key].allowed for key in both}
+    for index, one in enumerate(both):
+        found: dict[bool, list[str]] = {True: [], False: []}
+        for other in both[index + 1 :]:
+            tied = new[one].type == new[other].type
+            if tied != (old[one].type == old[other].type) and _may_differ(shared[one], shared[other]):
+                found[tied].append(f"{other[0][:-1]} {other[1]!r}")
         for tied, says in ((True, "have to be of one type"), (False, "may be of different types")):
-            others = [f"{other[0][:-1]} {other[1]!r}" for other, was, now in pairs if was != now and now == tied]
-            if others:
-                yield Found(f"the {one[0][:-1]} {one[1]!r} and the {listing(others)} {says} now", one)
+            if found[tied]:
+                yield Found(f"the {one[0][:-1]} {one[1]!r} and the {listing(found[tied])} {says} now", one)
+
+
+def _may_differ(one: Set[str], other: Set[str]) -> bool:
+    """Whether two parameters may be of different types, by what both versions allow of each."""
+    return bool(one) and bool(other) and len(one | other) > 1
 
 
 @rule("B135", "type-constraint-name", Pair, NONE, CLARIFIED, WARN)
@@ -279,8 +306,10 @@ def type_constraint_name(pair: Pair) -> Iterator[Found]:
     """A type constraint has another name, with the same types; or one came or went that nothing is typed by."""
     old, new = pair.old.schema.types, pair.new.schema.types
     used = {each.type for each in _parameters(pair.new.schema)} | {each.type for each in _parameters(pair.old.schema)}
+    before_all, after_all = _typed(pair)
+    kept = {each.type for key, each in before_all.items() if key in after_all and after_all[key].type == each.type}
     for side, name, before, after in _retyped(pair):
-        if set(pair.old.schema.allowed(before)) == set(pair.new.schema.allowed(after)):
+        if before.type not in kept and set(pair.old.schema.allowed(before)) == set(pair.new.schema.allowed(after)):
             yield Found(f"the type constraint of the {side[:-1]} {name!r} is called {after.type!r} now", (side, name))
     for name in sorted((old.keys() ^ new.keys()) - used):
         yield Found(f"the type constraint {name!r} {'came' if name in new else 'went'}, and types nothing", ("types",))
@@ -290,14 +319,21 @@ def _parameters(schema: OpSchema) -> Iterable[Parameter]:
     return (*schema.inputs, *schema.outputs)
 
 
-def _ties(schema: OpSchema) -> dict[tuple[str, str], str]:
-    """Return the type constraint of each input and output; one that allows a single type ties nothing."""
-    found = {}
+class _Typed(NamedTuple):
+    type: str
+    allowed: Set[str]
+
+
+def _typed(pair: Pair) -> tuple[dict[tuple[str, str], _Typed], dict[tuple[str, str], _Typed]]:
+    """Return the types of inputs and outputs of both versions, by their names in the newer one."""
+    found: tuple[dict[tuple[str, str], _Typed], ...] = {}, {}
     for side in SIDES:
-        for each in getattr(schema, side):
-            single = len(schema.allowed(each)) < 2
-            found[side, each.name] = f"{side} {each.name}" if single else each.type
-    return found
+        names = pair.part(side, "renamed") or {}
+        for each in getattr(pair.old.schema, side):
+            found[0][side, names.get(each.name, each.name)] = _Typed(each.type, {*pair.old.schema.allowed(each)})
+        for each in getattr(pair.new.schema, side):
+            found[1][side, each.name] = _Typed(each.type, {*pair.new.schema.allowed(each)})
+    return found[0], found[1]
 
 
 def _retyped(pair: Pair) -> Iterator[tuple[str, str, Parameter, Parameter]]:
