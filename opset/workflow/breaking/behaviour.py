@@ -337,8 +337,9 @@ def _examples(operators: OperatorPair) -> list[tuple[Example, Example | None, li
             if beside == example:
                 continue
             alike = by_content.get(_content(example), [])
-            same = [each for each in alike if each.name == name or _result(each) == _result(example)]
-            match = next(iter(same or alike), None)
+            named = [each for each in alike if each.name == name]
+            same = [each for each in alike if _result(each) == _result(example)]
+            match = next(iter(named or same or alike), None)
             key = name, repr(match)
             found.setdefault(key, (example, match, []))[2].append(since)
     return [*found.values()]

@@ -165,6 +165,15 @@ def _output(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], n
     return allowed[0] if len(allowed) == 1 else None
 
 
+@rule("B185", "withdrawn-raised", Pair, FORBIDDEN, OPSETS)
+def withdrawn_raised(pair: Pair) -> Iterator[Found]:
+    """A withdrawn operator got a new version, and stays withdrawn."""
+    if not pair.in_place and pair.old.schema.deprecated and pair.new.schema.deprecated:
+        help = f"take version {pair.new.since} back: no model of its opset may use the operator"
+        message = f"the operator is withdrawn since version {pair.old.since} and needs no other version"
+        yield Found(message, ("since",), help=help, always=True)
+
+
 @rule("B184", "siblings-differ", Comparison, NONE, TYPES, WARN)
 def siblings_differ(comparison: Comparison) -> Iterator[Found]:
     """Operators of one family that allowed the same types no longer do."""
