@@ -33,6 +33,8 @@ VERBS = {
     "list": "List operators, domains, releases or runtimes.",
     "diff": "Show what changed between two versions of an operator.",
     "docs": "Write the documentation of operators.",
+    "new": "Write the files of a new operator.",
+    "bump": "Add a version to an operator, or say whether one is needed.",
     "lint": "Check operator YAML.",
     "test": "Run the examples of operators.",
     "testgen": "Write the examples of operators as test cases for runtimes.",

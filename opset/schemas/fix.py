@@ -15,6 +15,9 @@ from opset.schemas.printer import dump_document
 from opset.schemas.reader import MAX_SIZE
 from opset.schemas.types import TypeSets
 
+GUIDANCE = "#: "
+"""How a line begins that says what to write; such lines go when nothing is left to fill in."""
+
 
 @dataclass(frozen=True)
 class Fixes:
@@ -35,11 +38,32 @@ def fixes(folder: Path, sets: TypeSets) -> Fixes:
             continue
         if text == now or len(text.encode()) > MAX_SIZE:  # what is written has to be readable
             continue
-        if now.count("#") > repr(operator.root.plain()).count("#"):  # outside of all values
+        kept = now if _is_open(operator) else without_guidance(now)
+        if kept.count("#") > repr(operator.root.plain()).count("#"):  # outside of all values
             found.commented.append(operator.path)
         else:
             found.texts[operator.path] = text
     return found
+
+
+def _is_open(operator: Operator) -> bool:
+    """Whether something is left to fill in: prose, an example, or what the newest version changes."""
+    prose = [
+        text for docs in operator.docs
+        for text in (docs.doc, *docs.inputs.values(), *docs.outputs.values(), *docs.attributes.values())
+    ]  # fmt: skip
+    said = operator.examples and all(map(str.strip, prose))
+    return not said or any(map(says_nothing, operator.transitions))
+
+
+def says_nothing(step: Transition) -> bool:
+    """Whether a version does not say what it changed, and its signature does not show it."""
+    return not step.difference and not step.change.meaning and not step.change.clarified
+
+
+def without_guidance(text: str) -> str:
+    """Return a text without the lines that say what to write."""
+    return "".join(line for line in text.splitlines(keepends=True) if not f"{line.strip()} ".startswith(GUIDANCE))
 
 
 def fixed_text(operator: Operator, sets: TypeSets) -> str:
@@ -48,11 +72,11 @@ def fixed_text(operator: Operator, sets: TypeSets) -> str:
     versions = {version["since"]: version for version in document["versions"]}
     for step in operator.transitions:
         version = versions[step.new.since_version]
-        version["change"] = _change(version["change"], step, sets_for(operator.domain, sets))
+        version["change"] = declared_change(version["change"], step, sets_for(operator.domain, sets))
     return dump_document(document)
 
 
-def _change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
+def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
     """Return a `change:` block with what S201 would report written into it; what only an author knows stays."""
     computed = step.difference
     fixed = dict(change)

@@ -127,6 +127,12 @@ def _change(key: str, value: dict[str, Any]) -> list[str]:
     return [f"  {key}:"] + [line for name, each in value.items() for line in _nested(name, each, "    ")]
 
 
+def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
+    """Return the lines of a key of a version, or with a deeper indent of a key of its `change` block."""
+    lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested(key, value, indent)
+    return [line.replace(_HELD, " ") for line in lines]
+
+
 def _constraints(key: str, value: dict[str, Any]) -> list[str]:
     lines = [f"  {key}:"]
     for label, each in sorted(value.items(), key=lambda entry: (len(entry[0]), entry[0])):

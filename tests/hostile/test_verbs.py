@@ -170,6 +170,30 @@ FORMS = {
         "FOLDERS": {"": ["FOLDER"]},
         "ARGUMENTS": {"": ["IT"]},
     },
+    "new": {
+        "SCHEMAS": {
+            "": ["com.acme.Wide", "--like", "com.acme.Scale", "--schemas", "FOLDER/schemas", "--format", "json"],
+        },
+        "CONFIGURATIONS": {"": ["com.acme.Wide", "-o", "OUT"]},
+        "ARGUMENTS": {
+            "": ["com.acme.IT", "-o", "out"], "domain": ["Wide", "--domain", "IT", "-o", "out"],
+            "like": ["com.acme.Wide", "--like", "IT", "-o", "out"],
+            "family": ["com.acme.Tall", "--family", "IT", "-o", "out"],
+            "shape": ["com.acme.Small", "--shape", "IT", "-o", "out"], "output": ["com.acme.Thin", "-o", "IT/x"],
+        },
+    },
+    "bump": {
+        "SCHEMAS": {
+            "": ["com.acme.Scale", "--check", "--schemas", "FOLDER/schemas", "--format", "json"],
+            "written": ["com.acme.Scale", "--schemas", "FOLDER/schemas"],
+            "again": ["com.acme.Scale", "--schemas", "FOLDER/schemas"],
+        },
+        "CONFIGURATIONS": {"": ["com.acme.Scale", "-o", "OUT"]},
+        "ARGUMENTS": {
+            "": ["com.acme.IT", "-o", "out"], "domain": ["Scale", "--domain", "IT", "-o", "out"],
+            "folder": ["com.acme.Scale", "-o", "IT"],
+        },
+    },
     "explain": {"CONFIGURATIONS": {"": ["C204"]}, "ARGUMENTS": {"": ["IT"]}},
     "completion": {"CONFIGURATIONS": {"": ["bash"]}, "ARGUMENTS": {"": ["IT"]}},
 }  # fmt: skip
@@ -293,6 +317,8 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0  # where none of the operators is in the model, it is left as it is
                 if "--against" in arguments:
                     statuses = 0, 3  # a state that cannot be read is not compared
+                if verb in ("new", "bump"):
+                    statuses = *statuses, 0, 2  # they read no configuration, and of the folder little
                 yield name, Command([verb, *filled], statuses, str(stdin), str(folder))
 
     return of

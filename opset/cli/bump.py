@@ -1,0 +1,95 @@
+"""`opset bump`: a new version of an operator above the others, and whether one is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opset.cli import output
+from opset.cli.new import called, domain_option, folder_option, made_data, made_lines, quoted, since_option
+from opset.errors import printable
+from opset.schemas.names import shown
+from opset.schemas.printer import flow
+from opset.workflow.bumping import State, bump, state_of
+
+
+@click.command(no_args_is_help=True)
+@click.argument("operator", metavar="OP")
+@domain_option
+@click.option("--check", "only_check", is_flag=True, help="Only say whether a new version is needed; exit 1 if it is.")
+@since_option
+@folder_option
+@output.format_option
+def command(
+    operator: str, domain: str | None, only_check: bool, since: int | None, folder: Path | None, form: str
+) -> int:
+    """Add a version to an operator, or complete the one that was added.
+
+    The first call copies the newest version above itself, for you to edit. The next one writes what differs into its
+    'change' block, lets the version below share what is the same, and adds stubs of adapters that are declared written.
+    The rest of the file stays as it is, comments included. No Python file is run.
+    """
+    if only_check:
+        state = state_of(operator, domain, folder)
+        output.write_product(_state_data(state), lambda: _state_lines(state), form)
+        return 1 if state.edited else 0
+    made, done = bump(operator, domain, folder, since)
+    folders = f" {quoted(made.root)}" if made.own else ""
+    again = f"opset bump {called(made)}"
+    steps = {again: "after you edited it: writes what differs"} if done == "added" else {}
+    steps |= {f"opset lint{folders}": "says what is wrong or missing"}
+    if done != "added":
+        steps |= {f"opset lint --fix{folders}": "writes the layout of operator files"}
+        steps |= {f"opset diff {_whole(made.domain, made.operator)} {made.before} {made.since}{_schemas(made)}":
+                  "shows what changed"}  # fmt: skip
+    what = {
+        "added": f"version {made.since} of {made.operator}, a copy of version {made.before} to be edited",
+        "completed": f"version {made.since} of {made.operator} declares what it changes",
+        "unchanged": f"nothing to write: version {made.since} of {made.operator} is not released, and declares what "
+                     "differs",
+    }[done]  # fmt: skip
+    output.write_product(made_data(made, done, steps), lambda: [printable(what), *made_lines(made, steps)], form)
+    return 0
+
+
+def _whole(domain: str, name: str) -> str:
+    return f"{domain}.{name}" if domain else name
+
+
+def _schemas(made: Any) -> str:
+    return f" --schemas {quoted(made.root)}" if made.own else ""
+
+
+def _state_data(state: State) -> dict[str, Any]:
+    operator = state.operator
+    return {
+        "operator": operator.name,
+        "domain": shown(operator.domain),
+        "needed": bool(state.edited),
+        "edited": [
+            {"since": each.since, "place": each.place, "difference": each.difference if each.before else None}
+            for each in state.edited
+        ],
+        "in_development": state.developed,
+        "difference": state.difference,
+        "locked": state.locked,
+    }
+
+
+def _state_lines(state: State) -> list[str]:
+    name = state.operator.name
+    lines = [f"{name}: a new version is {'needed' if state.edited else 'not needed'}"]
+    for each in state.edited:
+        differs = flow(each.difference) if each.before else "more than one part of it was edited"
+        lines += [f"  version {each.since} is released, and its signature was edited: {differs}", f"    {each.place}"]
+    if not state.locked:
+        lines.append("  none of its versions is released: no lock holds one")
+    elif state.developed:
+        versions = ", ".join(map(str, state.developed))
+        what = f": {flow(state.difference)}" if state.difference else ""
+        lines.append(f"  in development: {versions}{what}")
+    if state.edited:
+        lines.append(f"  restore what was released; opset bump {_whole(state.operator.domain, name)} adds a version")
+    return [printable(line) for line in lines]

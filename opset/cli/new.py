@@ -1,0 +1,84 @@
+"""`opset new`: the files of a new operator, with guidance where its author has to write."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opset.cli import output
+from opset.errors import printable
+from opset.schemas.names import shown
+from opset.text import columns
+from opset.workflow.authoring import FUNCTION, Made, new_operator
+
+folder_option = click.option(
+    "-o", "--schemas", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="Folder of operator YAML to write into: 'schemas' by default, or the checkout for operators of the standard.",
+)  # fmt: skip
+domain_option = click.option("-d", "--domain", metavar="DOMAIN", help="Its domain, where OP is a name without one.")
+since_option = click.option(
+    "--since", type=int, metavar="N", help="Version of the operator set that it comes with, if not the next one."
+)
+
+
+@click.command(no_args_is_help=True)
+@click.argument("operator", metavar="OP")
+@domain_option
+@click.option("--like", metavar="OP", help="Begin with its signature, family, shape rule and function bodies.")
+@click.option("--family", metavar="FAMILY", help="Family that it shares files with; by default that of --like.")
+@click.option("--shape", metavar="RULE", help=f"Rule for output shapes, or '{FUNCTION}' where no rule fits.")
+@since_option
+@folder_option
+@output.format_option
+def command(
+    operator: str, domain: str | None, like: str | None, family: str | None, shape: str | None, since: int | None,
+    folder: Path | None, form: str,
+) -> int:  # fmt: skip
+    """Write the YAML of a new operator, and stubs of its kernel and of the function that infers its outputs.
+
+    Lines that begin with #: say what to write. Nothing is overwritten, and no Python file is run. OP is a name such as
+    com.acme.Thin; one without a domain is of the standard.
+    """
+    made = new_operator(operator, domain, like=like, folder=folder, family=family, shape=shape, since=since)
+    folders = f" {quoted(made.root)}" if made.own else ""
+    steps = {
+        f"opset lint{folders}": "names what is left to fill in",
+        f"opset show {called(made)}": "shows it as users see it",
+    }
+    output.write_product(made_data(made, "new", steps), lambda: made_lines(made, steps), form)
+    return 0
+
+
+def quoted(path: Path | str) -> str:
+    """Return a path as a shell reads it."""
+    return shlex.quote(str(path))
+
+
+def called(made: Made) -> str:
+    """Return an operator and its folder as verbs take them."""
+    name = f"{made.domain}.{made.operator}" if made.domain else made.operator
+    return f"{name} --schemas {quoted(made.root)}" if made.own else name
+
+
+def made_data(made: Made, done: str, steps: dict[str, str]) -> dict[str, Any]:
+    """Return what was written, and the commands to go on with, as plain data."""
+    return {
+        "done": done,
+        "operator": made.operator,
+        "domain": shown(made.domain),
+        "since": made.since,
+        "family": made.family,
+        "files": [{"path": path, "functions": [*functions]} for path, functions in made.files.items()],
+        "next": [{"command": each, "why": why} for each, why in steps.items()],
+    }
+
+
+def made_lines(made: Made, steps: dict[str, str]) -> list[str]:
+    """Return what was written, and the commands to go on with, as text."""
+    lines = []
+    for path, functions in made.files.items():
+        lines.append(printable(f"wrote {path}{': ' if functions else ''}{', '.join(functions)}"))
+    return [*lines, "next", *columns([[printable(each), why] for each, why in steps.items()])]

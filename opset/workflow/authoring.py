@@ -1,0 +1,214 @@
+"""`opset new`: the YAML of a new operator with guidance in place, and stubs of the functions that it needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opset.errors import Finding, SchemaError, UsageError
+from opset.inference.registration import LAYER as INFERENCE
+from opset.inference.registration import misnamed
+from opset.model.writing import write_below
+from opset.opsets.hooks import Layer
+from opset.opsets.registry import default_registry
+from opset.reference.registration import LAYER as KERNELS
+from opset.schemas.lint import FAMILIES, SETS_OF_DOMAINS, sets_for
+from opset.schemas.loader import Operator, parse_operator
+from opset.schemas.model import OpSchema
+from opset.schemas.names import near_miss, shown
+from opset.schemas.printer import entry_lines, flow
+from opset.schemas.types import TypeSets, shortest
+from opset.workflow.homes import Home, check_since, home_of, hook_source, named, next_version
+from opset.workflow.stubs import Stub, in_the_way, inference_stub, is_registered, kernel_stub, rendered, with_stubs
+
+FUNCTION = "function"
+"""The shape rule of an operator of which a function infers the outputs."""
+PLAIN: Mapping[str, Any] = {
+    "inputs": [{"name": "X", "type": "T"}],
+    "outputs": [{"name": "Y", "type": "T"}],
+    "types": {"T": "floats"},
+    "shape": "same(X)",
+}
+DOCSTRINGS = {
+    "kernel": "What operators of {} compute.",
+    "function": "Shapes of the outputs of operators of {}.",
+    "adapter": "Adapters between versions of operators of {}.",
+}
+"""Of new files of hooks, by the noun of their layer."""
+_COPIED = ("determinism", "inputs", "outputs", "attributes", "types", "constraints", "shape", "function")
+
+
+class Made(NamedTuple):
+    """What was written for an operator: the files, each with the functions that were added to it.
+
+    `root` is the folder of operator YAML; `own` says that it is none of ours. `before` is the version below, if any.
+    """
+
+    domain: str
+    operator: str
+    since: int
+    family: str
+    root: Path
+    own: bool
+    files: dict[str, tuple[str, ...]]
+    before: int = 0
+
+
+def new_operator(
+    name: str, domain: str | None = None, *, like: str | None = None, folder: Path | None = None,
+    family: str | None = None, shape: str | None = None, since: int | None = None,
+) -> Made:  # fmt: skip
+    """Write the files of a new operator, and return which.
+
+    `like` names an operator whose signature, family, shape rule and function bodies are the beginning; `shape` is a
+    rule, or FUNCTION where none fits. Raises UsageError with all that stands in the way, and then nothing is written.
+    """
+    domain, name = named(name, domain)
+    home = home_of(domain, folder)
+    sets = home.sets()
+    findings: list[Finding] = []
+    model = _model(like, home, sets, findings) if like is not None else None
+    family = _family(home, family, model, findings)
+    if os.path.lexists(home.yaml(name)):
+        help = f"opset bump adds a version to it; opset lint {home.folder} checks it"
+        findings.append(Finding("U102", f"there is an operator {name} already", help=help, file=str(home.yaml(name))))
+    elif default_registry().is_standard(name, domain):
+        findings.append(Finding("U102", f"the standard has an operator {name} already", help="choose another name"))
+    released = home.released(home.lock())
+    fitting = next_version(home.newest(sets), released, 0)
+    if since is not None and (wrong := check_since(since, 0, released, name)):
+        findings.append(wrong)
+    since = since or fitting
+    if findings:
+        raise UsageError(findings)
+    document = _document(model, domain, sets, shape)
+    text = operator_text(name, family, since, document, home.hooks(INFERENCE, family).name)
+    try:
+        operator = parse_operator(text.encode(), home.yaml(name), sets)
+    except SchemaError as error:  # a signature that is no beginning for this domain
+        help = f"--like {like} is no beginning here" if like else "opset explain schemas"
+        raise UsageError(each._replace(place="", help=help) for each in error.findings) from error
+    schema = operator.schemas[-1]
+    if schema.shape and (why := misnamed(schema)):
+        help = f"another rule (opset explain inference), or --shape {FUNCTION} for a function of its own"
+        raise UsageError(Finding("U103", f"--shape {schema.shape} does not fit", why=why, help=help))
+    stubs = {KERNELS: [kernel_stub(schema, home.standard)]}
+    if not schema.shape:
+        stubs[INFERENCE] = [inference_stub(schema, home.standard)]
+    changed, added = with_hooks(home, schema, stubs)
+    write_below(home.root, {home.below(home.yaml(name)): text.encode(), **changed})
+    files: dict[str, tuple[str, ...]] = {str(home.yaml(name)): (), **added}
+    return Made(domain, name, since, family, home.folder, not home.standard, files)
+
+
+def with_hooks(
+    home: Home, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
+) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
+    """Return the new bytes of files of hooks below the root, and by path the functions that they add.
+
+    A function that is registered there already is left alone. Raises UsageError for files that cannot be added to, and
+    U102 where they have a function of the same name.
+    """
+    changed: dict[str, bytes] = {}
+    added: dict[str, tuple[str, ...]] = {}
+    findings: list[Finding] = []
+    for layer, wanted in stubs.items():
+        path = home.hooks(layer, schema.family)
+        try:
+            source = hook_source(path)
+            missing = [stub for stub in wanted if not is_registered(source, stub)]
+            for stub in missing:
+                if there := in_the_way(source, stub):
+                    message = f"there is a function {stub.name} already"
+                    findings.append(Finding("U102", message, why=there, help="rename it", file=str(path)))
+            if missing:
+                text = with_stubs(source, missing, DOCSTRINGS[layer.noun].format(shown(home.domain)))
+                changed[home.below(path)] = text.encode()
+                added[str(path)] = tuple(stub.name for stub in missing)
+        except UsageError as error:
+            findings += error.findings
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            why = f"it is not Python: {error}"
+            findings.append(Finding("U103", "this file cannot be added to", why=why, file=str(path)))
+    if findings:
+        raise UsageError(findings)
+    return changed, added
+
+
+def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference: str) -> str:
+    """Return the text of a new operator's file, of which `document` has the signature, with what to write beside it."""
+    blocks = {key: "".join(f"{line}\n" for line in _lines(key, document)) for key in _COPIED}
+    determinism = blocks.pop("determinism")
+    text = rendered("operator.yaml.jinja", name=name, family=flow(family), since=since, inference=inference, **blocks)
+    return text.replace(f"- since: {since}\n", f"- since: {since}\n{determinism}", 1)
+
+
+def _lines(key: str, document: Mapping[str, Any]) -> list[str]:
+    return entry_lines(key, document[key]) if key in document else []
+
+
+def _document(model: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
+    """Return the signature that a new operator begins with: that of another one, each phrase to be written."""
+    document = dict(PLAIN)
+    if model is not None:
+        newest = max(model.root.value["versions"].value, key=lambda each: each.value["since"].value).plain()
+        document = {key: newest[key] for key in _COPIED if key in newest}
+        allowed = sets_for(domain, sets)
+        for constraint, types in model.schemas[-1].types.items():
+            if not {*_words(document["types"][constraint])} <= allowed.keys() | {*_words(shortest(types, allowed))}:
+                short = shortest(types, allowed)
+                document["types"][constraint] = short[0] if len(short) == 1 else short
+    for side in ("inputs", "outputs"):
+        document[side] = [{**each, "doc": ""} for each in document.get(side, [])]
+    if document.get("attributes"):
+        document["attributes"] = {name: {**each, "doc": ""} for name, each in document["attributes"].items()}
+    if shape is not None:
+        document["shape"] = shape
+    if document.get("shape") == FUNCTION:
+        del document["shape"]
+    return {key: value for key, value in document.items() if value or key in ("inputs", "outputs")}
+
+
+def _words(expression: Any) -> list[str]:
+    """Return the names of type sets of domains that an expression of types, or a list of them, has."""
+    texts = expression if isinstance(expression, list) else [expression]
+    return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
+
+
+def _model(like: str, home: Home, sets: TypeSets, findings: list[Finding]) -> Operator | None:
+    """Return the operator that a new one is like, of the same folder or of the standard; None with a finding."""
+    try:
+        domain, name = named(like, None)
+        registry = default_registry()
+        domains = [home.domain, *registry.domains] if "." not in like else [domain]
+        for each in domains:
+            if not registry.is_standard(name, each):
+                own = Home(home.root, home.folder, each, home.standard)
+                if os.path.lexists(own.yaml(name)):
+                    return own.operator(name, sets)
+            else:
+                return _standard_operator(each, name)
+        names = [name for each in registry.domains for name in registry.operators(each)]
+        findings.append(Finding("U105", f"there is no operator {like} to be like", help=near_miss(name, names)))
+    except (UsageError, SchemaError) as error:
+        findings += error.findings
+    return None
+
+
+def _standard_operator(domain: str, name: str) -> Operator:
+    from opset.schemas.index import FOLDER
+    from opset.schemas.loader import load_operator, standard_sets
+
+    return load_operator(FOLDER / shown(domain) / f"{name}.yaml", standard_sets())
+
+
+def _family(home: Home, family: str | None, model: Operator | None, findings: list[Finding]) -> str:
+    """Return the family of a new operator; for the standard, it is one of FAMILIES."""
+    family = family or (model.family if model is not None else "")
+    if home.standard and family not in FAMILIES:
+        message = f"there is no family {family}" if family else "the family is not given"
+        help = near_miss(family, FAMILIES) or f"--family, or --like; known: {', '.join(FAMILIES)}"
+        findings.append(Finding("S216", message, help=help))
+    return family or shown(home.domain).rpartition(".")[2]

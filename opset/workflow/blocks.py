@@ -1,0 +1,82 @@
+"""Where the versions of an operator file and their keys are written, so that an edit leaves every other byte alone."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import NamedTuple
+
+from opset.errors import Finding, UsageError
+from opset.schemas.reader import YamlNode
+
+_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # what YAML counts as the end of a line
+_ITEM = re.compile(r" *- +")
+
+
+class Written(NamedTuple):
+    """The lines of a version, from `start` up to `end`, those of its keys, and the column at which these begin."""
+
+    since: int
+    node: YamlNode
+    start: int
+    end: int
+    column: int
+    keys: dict[str, tuple[int, int]]
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, with their ends."""
+    ends = [found.end() for found in _BREAK.finditer(text)]
+    return [text[start:end] for start, end in itertools.pairwise([0, *ends, len(text)]) if start < end]
+
+
+def versions_written(path: str, root: YamlNode, lines: list[str]) -> list[Written]:
+    """Return where the versions of a file are, in its order.
+
+    Raises UsageError U103 where they are not written in blocks, a key a line: such a file has no lines to insert.
+    """
+    nodes = root.value["versions"].value
+    after = [key.line - 1 for key in root.keys.values() if key.line > nodes[-1].line]
+    starts = [node.line - 1 for node in nodes]
+    found = []
+    for node, start, end in zip(nodes, starts, [*starts[1:], min(after, default=len(lines))], strict=True):
+        column = node.column - 1
+        keys = [key.line - 1 for key in node.keys.values()]
+        in_block = all(key.column == node.column for key in node.keys.values()) and sorted({*keys}) == keys
+        if not in_block or keys[0] != start or not _ITEM.fullmatch(lines[start][:column]):
+            raise UsageError(
+                Finding(
+                    "U103",
+                    "the versions of this file cannot be edited line by line",
+                    why="a version is not written with each of its keys at the beginning of a line",
+                    help="opset lint --fix DIR writes the layout of operator files",
+                    place=f"{path}:{node.line}:{node.column}",
+                )
+            )
+        while end > start + 1 and _apart(lines[end - 1], column):
+            end -= 1
+        ends = [*keys[1:], end]
+        blocks = dict(zip(node.keys, zip(keys, ends, strict=True), strict=True))
+        found.append(Written(node.value["since"].value, node, start, end, column, blocks))
+    return found
+
+
+def _apart(line: str, column: int) -> bool:
+    """Whether a line behind a version is none of it: it is empty, or a comment further to the left."""
+    text = line.strip()
+    return not text or (text.startswith("#") and len(line) - len(line.lstrip()) < column)
+
+
+def key_lines(version: Written, lines: list[str], key: str) -> list[str]:
+    """Return the lines of a key as they are below another one: without the dash of a list's entry."""
+    start, end = version.keys[key]
+    found = lines[start:end]
+    if start == version.start:
+        found[0] = " " * version.column + found[0][version.column :]
+    return found
+
+
+def line_end(lines: list[str]) -> str:
+    """Return how the lines of a file end."""
+    found = _BREAK.search(lines[0])
+    return found[0] if found else "\n"

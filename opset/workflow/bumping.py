@@ -1,0 +1,331 @@
+"""`opset bump`: a new version of an operator, written above the others, which every other byte of the file outlives.
+
+A bump copies the newest version, and what it says, above it; nothing else changes. The author edits the copy. The next
+bump then writes the difference into the `change:` block of the copy, lets the version below share what both say alike,
+and removes the lines of guidance. Each text is read back before it is written: every other version has to be the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opset.errors import Finding, SchemaError, UsageError
+from opset.model.writing import write_below
+from opset.schemas.diff import Transition, compact, signature_diff
+from opset.schemas.files import file_bytes
+from opset.schemas.fix import GUIDANCE, declared_change, says_nothing, without_guidance
+from opset.schemas.lint import sets_for
+from opset.schemas.loader import CHANGE_KEYS, SHARED_KEYS, Operator, parse_operator
+from opset.schemas.lock import Lock, signature_hash
+from opset.schemas.model import OpSchema
+from opset.schemas.names import shown
+from opset.schemas.printer import entry_lines, flow
+from opset.schemas.reader import MAX_SIZE, YamlNode
+from opset.schemas.types import TypeSets
+from opset.version_converter.registration import LAYER as ADAPTERS
+from opset.workflow.authoring import Made, with_hooks
+from opset.workflow.blocks import Written, key_lines, line_end, lines_of, versions_written
+from opset.workflow.homes import check_since, home_of, named, next_version
+from opset.workflow.stubs import Stub, adapter_stub, rendered
+
+_PROSE = ("doc", "formula", "special_cases", "counterparts", "constraints")
+_LEFT_OUT = ("since", "change", "same_as", "shares")
+
+
+class Edited(NamedTuple):
+    """A released version whose signature is not the one that was released; `before`, if known, is that one."""
+
+    since: int
+    place: str
+    before: OpSchema | None
+    difference: dict[str, Any]
+
+
+class State(NamedTuple):
+    """What is known of an operator beside its lock: what was edited, and which versions are in development."""
+
+    operator: Operator
+    edited: list[Edited]
+    developed: list[int]
+    """Versions that the lock does not hold, oldest first; all of them where nothing is locked."""
+    locked: bool
+    difference: dict[str, Any]
+    """What the newest version, in development, changes of the one before."""
+
+
+def state_of(name: str, domain: str | None = None, folder: Path | None = None) -> State:
+    """Return what of an operator differs from what was released. Raises UsageError U105, SchemaError."""
+    domain, name = named(name, domain)
+    home = home_of(domain, folder)
+    sets = home.sets()
+    return _state(home.operator(name, sets), home.lock(), sets)
+
+
+def _state(operator: Operator, lock: Lock, sets: TypeSets) -> State:
+    versions = lock.get(shown(operator.domain), {}).get(operator.name, {})
+    edited = []
+    for schema in operator.schemas:
+        digest = versions.get(str(schema.since_version))
+        if digest and digest != signature_hash(schema):
+            before = _before(schema, operator, digest, sets)
+            difference = signature_diff(before, schema) if before is not None else {}
+            place = operator.place(schema.since_version)
+            allowed = sets_for(operator.domain, sets)
+            edited.append(Edited(schema.since_version, place, before, compact(difference, allowed)))
+    developed = [each.since_version for each in operator.schemas if str(each.since_version) not in versions]
+    difference = {}
+    if operator.transitions and developed and developed[-1] == operator.schemas[-1].since_version:
+        difference = compact(operator.transitions[-1].difference, sets_for(operator.domain, sets))
+    return State(operator, edited, developed, bool(versions), difference)
+
+
+def _before(schema: OpSchema, operator: Operator, digest: str, sets: TypeSets) -> OpSchema | None:
+    """Return what a schema was when it had this hash: it is looked for among those that differ in one part."""
+    return next((each for each in _nearby(schema, operator, sets) if signature_hash(each) == digest), None)
+
+
+def _nearby(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
+    """Yield schemas that differ from one in its types, one attribute, its inputs or outputs, or a flag."""
+    others = [each for each in operator.schemas if each.since_version != schema.since_version]
+    for name, types in schema.types.items():
+        known = [*sets.values(), *(each.types[name] for each in others if name in each.types)]
+        fewer = [tuple(each for each in types if each != gone) for gone in types]
+        for candidate in (*known, *fewer):
+            yield replace(schema, types={**schema.types, name: candidate})
+    for name in schema.attributes:
+        yield replace(schema, attributes={key: each for key, each in schema.attributes.items() if key != name})
+        for each in others:
+            if name in each.attributes:
+                yield replace(schema, attributes={**schema.attributes, name: each.attributes[name]})
+    for side in ("inputs", "outputs"):
+        parameters = getattr(schema, side)
+        fewer_parameters: dict[str, Any] = {side: parameters[:-1]}
+        yield replace(schema, **fewer_parameters)
+        for each in others:
+            changed: dict[str, Any] = {side: getattr(each, side)}
+            yield replace(schema, **changed)
+    yield replace(schema, deprecated=not schema.deprecated)
+    yield replace(schema, experimental=not schema.experimental)
+
+
+def bump(
+    name: str, domain: str | None = None, folder: Path | None = None, since: int | None = None
+) -> tuple[Made, str]:
+    """Add a version to an operator, or complete the one in development; return what was written, and what was done.
+
+    That is "added"; "completed", where the `change:` block was written; or "unchanged". Raises UsageError U103 where
+    neither is possible, U105 where there is no such operator, SchemaError where its file cannot be read.
+    """
+    domain, name = named(name, domain)
+    home = home_of(domain, folder)
+    sets = home.sets()
+    operator = home.operator(name, sets)
+    path = home.yaml(name)
+    data = file_bytes(path, MAX_SIZE)
+    state = _state(operator, home.lock(), sets)
+    own = operator.schemas[-1].since_version
+    open_ = own in state.developed and (state.locked or _is_open(operator, data))
+    if since is None and open_ and len(operator.schemas) > 1:
+        text = completed(operator, data, sets)
+        done = "completed"
+    else:
+        released = home.released(home.lock())
+        if since is not None and (wrong := check_since(since, own, released if state.locked else 0, name)):
+            raise UsageError(wrong)
+        since = since or next_version(home.newest(sets), released, own)
+        if not since:
+            why = f"version {own} is the first, and not released yet"
+            raise UsageError(Finding("U103", f"{name} needs no new version", why=why, help="edit it", file=str(path)))
+        text = with_version(operator, data, since, f"opset bump {shown(domain)}.{name}", sets)
+        done = "added"
+    files: dict[str, tuple[str, ...]] = {}
+    changed = {home.below(path): text} if text != data else {}
+    files |= {str(path): ()} if changed else {}
+    result = parse_operator(text, path, sets)
+    if done == "completed":
+        more, added = with_hooks(home, result.schemas[-1], {ADAPTERS: _adapters(result, home.standard)})
+        changed |= more
+        files |= added
+    if changed:
+        write_below(home.root, changed)
+    before, newest = (each.since_version for each in result.schemas[-2:])
+    made = Made(domain, name, newest, operator.family, home.folder, not home.standard, files, before)
+    return made, done if changed else "unchanged"
+
+
+def _is_open(operator: Operator, data: bytes) -> bool:
+    """Whether the newest version still has to say what it changes."""
+    guidance = GUIDANCE.encode() in data
+    steps = operator.transitions
+    return bool(steps) and (guidance or bool(steps[-1].undeclared) or says_nothing(steps[-1]))
+
+
+def _adapters(operator: Operator, standard: bool) -> list[Stub]:
+    """Return stubs of the adapters that the newest version declares written."""
+    change = operator.transitions[-1].change
+    declared = {"up": change.up, "down": change.down}
+    return [adapter_stub(operator.schemas[-1], each, standard) for each in declared if declared[each] == "written"]
+
+
+def with_version(operator: Operator, data: bytes, since: int, command: str, sets: TypeSets) -> bytes:
+    """Return an operator's file with a copy of its newest version above that one, which is version `since`.
+
+    Everything else is inserted to, byte for byte. Raises UsageError U103 where the file's layout does not allow that.
+    """
+    text = data.decode()
+    lines = lines_of(text)
+    newest = _newest(operator, lines)
+    pad, end = " " * newest.column, line_end(lines)
+    head = rendered("version.yaml.jinja", since=since, command=command).splitlines()
+    dash = lines[newest.start][: newest.column]
+    made = [dash + head[0][2:] + end, *(pad + line[2:] + end for line in head[1:])]
+    for key in newest.keys:
+        if key not in _LEFT_OUT:
+            made += key_lines(newest, lines, key)
+    if not made[-1].endswith(end):
+        made[-1] += end
+    added = "".join([*lines[: newest.start], *made, *lines[newest.start :]]).encode()
+
+    def same(result: Operator) -> bool:
+        old = operator.schemas[-1]
+        copy = result.schemas[-1]
+        is_copy = replace(copy, since_version=old.since_version, change=old.change) == old
+        others = result.schemas[:-1] == operator.schemas and repr(result.examples) == repr(operator.examples)
+        return is_copy and others and result.docs == (*operator.docs, operator.docs[-1])
+
+    _check(operator, added, sets, same)
+    return added
+
+
+def _newest(operator: Operator, lines: list[str]) -> Written:
+    written = versions_written(operator.path, operator.root, lines)
+    return max(written, key=lambda each: each.since)
+
+
+def _check(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
+    """Raise UsageError U103 unless a text reads back as the operator that it has to be."""
+    try:
+        kept = same(parse_operator(data, operator.path, sets))
+        why = "another version would not be the same afterwards"
+    except SchemaError as error:
+        kept, why = False, error.findings[0].message
+    if not kept:
+        message = "this file cannot be edited line by line"
+        help = "add the version by hand, or let opset lint --fix write the layout first"
+        raise UsageError(Finding("U103", message, why=why, help=help, file=operator.path))
+
+
+def completed(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
+    """Return an operator's file with the difference of its newest version in its `change:` block.
+
+    Where the version says all, the guidance goes, and the version below shares what both say alike. Raises UsageError
+    U103 where comments, or the layout, would be lost.
+    """
+    step = operator.transitions[-1]
+    change = step.change
+    if step.undeclared:
+        data = _with_change(operator, data, step, sets)
+    if says_nothing(step):
+        return data
+    plain = without_guidance(data.decode()).encode()
+    again = parse_operator(data, operator.path, sets)
+    try:
+        guided = parse_operator(plain, operator.path, sets)
+        if repr(guided.root.plain()) == repr(again.root.plain()):
+            data, again = plain, guided
+    except SchemaError:  # what looked like guidance is text
+        pass
+    assert again.transitions[-1].change.meaning == change.meaning
+    return _sharing(again, data, sets)
+
+
+def _with_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
+    lines = lines_of(data.decode())
+    newest = _newest(operator, lines)
+    node = newest.node.value["change"]
+    new = declared_change(node.plain(), step, sets_for(operator.domain, sets))
+    start, stop = newest.keys["change"]
+    pad, end = " " * newest.column, line_end(lines)
+    if node.line == newest.node.keys["change"].line:  # in one mapping of flow style
+        _check_comments(operator, lines[start:stop], node)
+        made = [pad[2:] + line + end for line in entry_lines("change", new)]
+    else:
+        made = [lines[start], *_entries(operator, lines, node, new, (start, stop), end)]
+    result = "".join([*lines[:start], *made, *lines[stop:]]).encode()
+
+    def same(result: Operator) -> bool:
+        top = replace(result.schemas[-1], change=None)
+        steps = result.transitions[-1]
+        others = result.schemas[:-1] == operator.schemas[:-1] and result.docs == operator.docs
+        return others and top == replace(operator.schemas[-1], change=None) and not steps.undeclared
+
+    _check(operator, result, sets, same)
+    return result
+
+
+def _entries(
+    operator: Operator, lines: list[str], node: YamlNode, new: dict[str, Any], span: tuple[int, int], end: str
+) -> list[str]:
+    """Return the lines of a `change:` block below its key, with those entries written again that differ."""
+    old = node.plain()
+    starts = [key.line - 1 for key in node.keys.values()]
+    spans = dict(zip(node.keys, itertools.pairwise([*starts, span[1]]), strict=True))
+    indent = " " * (node.column - 1)
+    made = lines[span[0] + 1 : starts[0]]
+    waiting = [key for key in CHANGE_KEYS if key in new and key not in old]
+    for key, (start, until) in spans.items():
+        while waiting and CHANGE_KEYS.index(waiting[0]) < CHANGE_KEYS.index(key):
+            made += _printed(waiting[0], new.get(waiting.pop(0)), indent, end)
+        if new.get(key) == old[key]:
+            made += lines[start:until]
+            continue
+        _check_comments(operator, lines[start:until], node.value[key])
+        made += [line for line in lines[start:until] if line.lstrip().startswith("#")]
+        made += _printed(key, new[key], indent, end) if key in new else []
+    return made + [line for key in waiting for line in _printed(key, new[key], indent, end)]
+
+
+def _printed(key: str, value: Any, indent: str, end: str) -> list[str]:
+    return [line + end for line in entry_lines(key, value, indent)]
+
+
+def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
+    """Raise UsageError U103 where a comment is on one of these lines, behind something that is written again."""
+    own = [line for line in lines if not line.lstrip().startswith("#")]
+    if "".join(own).count("#") > flow(node.plain()).count("#"):
+        message = "the comments of this change block would be lost"
+        help = "opset lint says what to write; or move them to lines of their own"
+        raise UsageError(Finding("U103", message, help=help, place=f"{operator.path}:{node.line}:{node.column}"))
+
+
+def _sharing(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
+    """Return a file in which the version below the newest shares what both write alike, if it shares nothing yet."""
+    lines = lines_of(data.decode())
+    written = sorted(versions_written(operator.path, operator.root, lines), key=lambda each: -each.since)
+    newest, older = written[:2]
+    if "same_as" in older.keys:
+        return data
+    same = [
+        key for key in (*_PROSE, *SHARED_KEYS)
+        if key in older.keys and key in newest.keys and key_lines(older, lines, key) == key_lines(newest, lines, key)
+    ]  # fmt: skip
+    if "doc" not in same:
+        return data
+    shares = [key for key in SHARED_KEYS if key in same]
+    pad, end = " " * older.column, line_end(lines)
+    made = [f"{pad}same_as: {newest.since}{end}"] + [f"{pad}shares: [{', '.join(shares)}]{end}"] * bool(shares)
+    kept: list[str] = []
+    for key in older.keys:
+        block = key_lines(older, lines, key) if key not in same else []
+        kept += [*block, *made] if key == ("change" if "change" in older.keys else "since") else block
+    kept[0] = lines[older.start][: older.column] + kept[0][older.column :]
+    result = "".join([*lines[: older.start], *kept, *lines[older.end :]]).encode()
+    try:
+        again = parse_operator(result, operator.path, sets)
+    except SchemaError:
+        return data
+    return result if (again.schemas, again.docs) == (operator.schemas, operator.docs) else data

@@ -1,0 +1,175 @@
+"""Where an operator is written: its YAML, and the files of its kernels, inference and adapters."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from opset.errors import Finding, UsageError, quoted
+from opset.opsets.hooks import Layer
+from opset.opsets.registry import default_registry
+from opset.opsets.releases import RELEASES
+from opset.schemas.files import file_bytes
+from opset.schemas.index import FOLDER
+from opset.schemas.loader import (
+    MAX_VERSION,
+    Operator,
+    folder_sets,
+    load_operator,
+    load_operators,
+    operator_files,
+    standard_sets,
+)
+from opset.schemas.lock import Lock, read_lock
+from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.types import TypeSets
+
+OWN_FOLDER = Path("schemas")
+"""The folder of operators of one's own, where none is named."""
+MAX_HOOKS = 1 << 22
+"""Bytes of a file of hooks that is added to."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_DOMAIN = re.compile(r"(?=.{1,100}\Z)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+class Home(NamedTuple):
+    """The folder of operator YAML that a domain's operators are written into; `standard` where that is our own.
+
+    Nothing is written outside of `root`.
+    """
+
+    root: Path
+    folder: Path
+    domain: str
+    standard: bool
+
+    def yaml(self, name: str) -> Path:
+        """Return the path of an operator's file."""
+        return self.folder / shown(self.domain) / f"{name}.yaml"
+
+    def hooks(self, layer: Layer, family: str) -> Path:
+        """Return the path of the file that holds an operator's functions of a layer."""
+        if self.standard:
+            return self.root.joinpath(*layer.package.split(".")[1:], f"{family}.py")
+        return self.folder / shown(self.domain) / layer.file
+
+    def below(self, path: Path) -> str:
+        """Return a path as it is relative to the root."""
+        return os.path.relpath(path, self.root)
+
+    def sets(self) -> TypeSets:
+        """Return the type sets that operators of the folder may name. Raises SchemaError."""
+        return folder_sets(self.folder, None if self.standard else standard_sets())
+
+    def operator(self, name: str, sets: TypeSets) -> Operator:
+        """Return an operator of the folder. Raises UsageError U105 where there is none, SchemaError."""
+        path = self.yaml(name)
+        if not os.path.lexists(path):
+            known = [each.stem for each in self.files()]
+            help = near_miss(name, known) or f"opset new {name} --domain {shown(self.domain)} writes a new one"
+            raise UsageError(Finding("U105", f"there is no operator {name}", help=help, file=str(path)))
+        operator = load_operator(path, sets)
+        if operator.name != name:
+            why = f"it declares the operator {quoted(operator.name)}"
+            help = f"{name} is what it has to declare"
+            raise UsageError(Finding("S215", "this file is badly named", why=why, help=help, file=str(path)))
+        return operator
+
+    def files(self) -> Iterator[Path]:
+        """Yield the operator files of the domain."""
+        if os.path.isdir(self.folder):
+            yield from (each for each in operator_files(self.folder) if each.parent.name == shown(self.domain))
+
+    def newest(self, sets: TypeSets) -> int:
+        """Return the newest version of the domain's operator set as the files have it; 0 where there is none.
+
+        A file that cannot be read is left to `opset lint`.
+        """
+        if self.standard:
+            return default_registry().domains.get(self.domain, 0)
+        if not os.path.isdir(self.folder):  # pathlib fails where a name is too long
+            return 0
+        operators, _ = load_operators(self.folder, sets)
+        return max((each.schemas[-1].since_version for each in operators if each.domain == self.domain), default=0)
+
+    def released(self, lock: Lock) -> int:
+        """Return the newest version of the domain's operator set that is released; 0 where none is."""
+        versions = (int(since) for each in lock.get(shown(self.domain), {}).values() for since in each)
+        table = RELEASES[-1].opset_of(self.domain) if self.standard else 0
+        return max(versions, default=0) if not table else max(table, *versions)
+
+    def lock(self) -> Lock:
+        """Return the lock of the folder. Raises SchemaError."""
+        return read_lock(self.folder)
+
+
+def home_of(domain: str, folder: Path | None) -> Home:
+    """Return where a domain's operators are written: into `folder`, our own, or the folder `schemas` here.
+
+    Raises UsageError U103 where that would be our own and this is no checkout.
+    """
+    domain = normalised(domain)
+    if folder is None and domain not in default_registry().domains:
+        folder = OWN_FOLDER
+    if folder is not None and os.path.realpath(folder) != os.path.realpath(FOLDER):
+        return Home(folder, folder, domain, False)
+    if not (FOLDER.parents[1] / "pyproject.toml").is_file():
+        why = "the operators of the standard are part of this package, and this is no checkout of its sources"
+        help = "name a domain of your own, as com.acme.Thin, or a folder: --schemas DIR"
+        raise UsageError(Finding("U103", f"{shown(domain)} cannot be written to", why=why, help=help))
+    return Home(FOLDER.parent, FOLDER, domain, True)
+
+
+def named(name: str, domain: str | None) -> tuple[str, str]:
+    """Return the domain and the name of an operator, "com.acme.Thin", or "Thin" of a domain that is given.
+
+    Raises UsageError S215 where one of them cannot be a file's or a folder's name.
+    """
+    if domain is None:
+        domain, _, name = name.rpartition(".")
+    findings = []
+    if not _NAME.fullmatch(name):
+        help = "letters, digits and _, at most 100, as in LayerNormalization"
+        findings.append(Finding("S215", f"the operator name {quoted(name)} is no identifier", help=help))
+    if domain and not _DOMAIN.fullmatch(domain):
+        message = f"the domain {quoted(domain)} is not made of words and dots"
+        findings.append(Finding("S215", message, help="as in com.acme, at most 100 characters"))
+    if findings:
+        raise UsageError(findings)
+    return normalised(domain), name
+
+
+def next_version(newest: int, released: int, own: int) -> int:
+    """Return the version of a domain's operator set that an operator whose newest version is `own` goes into.
+
+    It is the one after the newest, or the newest itself as long as that is in development. It is 0 for an operator that
+    has that already.
+    """
+    if newest > released > 0:
+        return newest if own < newest else 0
+    return newest if newest and not own and not released else newest + 1
+
+
+def check_since(since: int, own: int, released: int, name: str) -> Finding | None:
+    """Return what is wrong with a version that the author chose."""
+    least = max(own, released) + 1
+    if least <= since <= MAX_VERSION:
+        return None
+    why = f"the newest version of {name} is {own}" if own >= released else f"version {released} is released"
+    help = f"versions go from {least} to {MAX_VERSION}"
+    return Finding("U103", f"--since {since} is not possible", why=why, help=help)
+
+
+def hook_source(path: Path) -> str:
+    """Return the text of a file of hooks, "" where there is none yet. Raises UsageError U103."""
+    try:
+        return file_bytes(path, MAX_HOOKS).decode()
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        finding = Finding("U103", "this file cannot be added to", why=why or str(error), file=str(path))
+        raise UsageError(finding) from error

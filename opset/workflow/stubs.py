@@ -1,0 +1,191 @@
+"""Functions that an author has still to write: stubs that say so when they are run, added to files of hooks."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from opset.schemas.model import VARIADIC, OpSchema
+
+_KINDS = {"int": "int", "float": "float", "string": "str", "ints": "tuple[int, ...]", "floats": "tuple[float, ...]"}
+WIDTH = 120
+"""Characters of a line."""
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class Stub(NamedTuple):
+    """A function to be added to a file: its name, the decorator that registers it, its text, and what it imports."""
+
+    name: str
+    decorator: str
+    operator: str
+    since: int
+    text: str
+    imports: Mapping[str, tuple[str, ...]]
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    """Return the templates. They put text into its place, and decide nothing."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # slow
+
+    return Environment(
+        loader=PackageLoader("opset.workflow"), undefined=StrictUndefined, keep_trailing_newline=True, auto_reload=False
+    )
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return a template with values in it."""
+    text: str = _environment().get_template(template).render(values)
+    return text
+
+
+def snake(name: str) -> str:
+    """Return an operator's name as that of a function: layer_normalization for LayerNormalization."""
+    return _WORDS.sub("_", name).lower()
+
+
+def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
+    """Return the kernel of a new operator, which raises until it is written."""
+    imports: dict[str, tuple[str, ...]] = {"opset.extend": ("kernel",)}
+    if standard:
+        imports = {"opset.reference.registration": ("kernel",), "opset.reference.numerics.arrays": ("Array",)}
+    signature = _parameters(schema, standard)
+    if "Any" in re.findall(r"\w+", signature):
+        imports |= {"typing": ("Any",)}
+    return _stub("kernel", "kernel.py.jinja", schema, 0, imports, signature=signature)
+
+
+def inference_stub(schema: OpSchema, standard: bool) -> Stub:
+    """Return the function that infers the outputs of a new operator, for which nothing is known until it is written."""
+    imports: dict[str, tuple[str, ...]] = {"opset.extend": ("Call", "Unknown", "infer")}
+    if standard:
+        imports = {
+            "opset.inference.call": ("Call", "Unknown"),
+            "opset.inference.registration": ("infer",),
+            "opset.inference.types": ("Shape",),
+        }
+    returns = "Shape" if standard else "tuple"
+    return _stub("infer", "inference.py.jinja", schema, 0, imports, returns=returns)
+
+
+def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
+    """Return an adapter of a version, `up` to it or `down` from it, which refuses every node until it is written."""
+    names = ("Builder", "Node", "Refusal", "Result")
+    imports: dict[str, tuple[str, ...]] = {"opset.extend": (*names, direction)}
+    if standard:
+        imports = {
+            "opset.version_converter.registration": (direction,),
+            "opset.version_converter.rewrite": names,
+        }
+    return _stub(direction, "adapter.py.jinja", schema, schema.since_version, imports, f"_{direction}")
+
+
+def _stub(
+    decorator: str, template: str, schema: OpSchema, since: int, imports: Mapping[str, tuple[str, ...]],
+    suffix: str = "", **values: str,
+) -> Stub:  # fmt: skip
+    name = f"{snake(schema.name)}_{schema.since_version}{suffix}"
+    arguments = [f'"{schema.name}"'] + ([f"since={since}"] if since else [])
+    arguments += [f'domain="{schema.domain}"'] if schema.domain else []
+    text = rendered(
+        template, decorator=decorator, arguments=", ".join(arguments), function=name, operator=schema.name,
+        since=schema.since_version, **values,
+    )  # fmt: skip
+    return Stub(name, decorator, schema.name, since, text, imports)
+
+
+def _parameters(schema: OpSchema, typed: bool) -> str:
+    """Return the parameters of a kernel: inputs by position, attributes by their names, and what it returns."""
+    taken = {*schema.attributes, "context"}
+    inputs: list[str] = []
+    for number, parameter in enumerate(schema.inputs):
+        name = parameter.name.lower()
+        if not _is_name(name) or name in taken:
+            name = f"input_{number}"
+        taken.add(name)
+        none = " | None" if parameter.option == "optional" else ""
+        inputs.append(f"{'*' * (parameter.option == VARIADIC)}{name}{f': Array{none}' if typed else ''}")
+    named = [each for each in schema.attributes.values() if _is_name(each.name)]
+    attributes = [f"{each.name}: {_kind(each)}" if typed else each.name for each in named]
+    if attributes and not any(each.startswith("*") for each in inputs):
+        attributes.insert(0, "*")
+    if len(named) < len(schema.attributes):
+        attributes.append("**attributes: Any" if typed else "**attributes")
+    returns = (" -> Array" if len(schema.outputs) == 1 else " -> tuple[Array, ...]") if typed else ""
+    together = ", ".join([*inputs, *attributes])
+    if len(schema.name) + len(together) + len(returns) > WIDTH - 20:
+        lines = textwrap.wrap(together, WIDTH - 8, break_long_words=False, break_on_hyphens=False)
+        together = "".join(f"\n    {line}" for line in lines) + "\n"
+    return f"({together}){returns}"
+
+
+def _kind(attribute: Any) -> str:
+    kind = _KINDS.get(attribute.type, "Any")
+    absent = not attribute.required and attribute.default is None and kind != "Any"
+    return f"{kind} | None" if absent else kind
+
+
+def _is_name(text: str) -> bool:
+    return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
+
+
+def with_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
+    """Return the text of a file with stubs at its end, and the imports that they need.
+
+    `docstring` is that of a file that is new. Raises SyntaxError where the file is not Python.
+    """
+    text = source or f'"""{docstring}"""\n'
+    for stub in stubs:
+        text = f"{text.rstrip()}\n\n\n{stub.text}" if text.strip() else stub.text
+        text = _importing(text, stub.imports)
+    return text
+
+
+def _importing(text: str, imports: Mapping[str, tuple[str, ...]]) -> str:
+    """Return Python with imports of the names that it does not import yet, below those that it has."""
+    body = ast.parse(text).body
+    known = {alias.asname or alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    at = 0
+    for node in body:
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node is body[0]
+        if docstring or isinstance(node, ast.Import | ast.ImportFrom):
+            at = node.end_lineno or 0
+    wanted = {module: sorted({*names} - known) for module, names in imports.items()}
+    added = [f"from {module} import {', '.join(names)}\n" for module, names in sorted(wanted.items()) if names]
+    if not added:
+        return text
+    lines = text.splitlines(keepends=True)
+    is_import = at and isinstance(_ending(body, at), ast.Import | ast.ImportFrom)
+    before = "" if is_import or not at else "\n"
+    return "".join([*lines[:at], before, *added, *lines[at:]])
+
+
+def _ending(body: list[ast.stmt], line: int) -> ast.stmt:
+    return next(node for node in body if node.end_lineno == line)
+
+
+def in_the_way(source: str, stub: Stub) -> str:
+    """Return what a file has already where a stub would be added: a function of its name; "" where it has none."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == stub.name:
+            return f"{node.name}, line {node.lineno}"
+    return ""
+
+
+def is_registered(source: str, stub: Stub) -> bool:
+    """Whether a file has a function already that is registered for what a stub is; it is read, and never run."""
+    for node in ast.parse(source).body:
+        for each in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Name) or each.func.id != stub.decorator:
+                continue
+            names = [argument.value for argument in each.args if isinstance(argument, ast.Constant)]
+            values = {one.arg: one.value.value for one in each.keywords if isinstance(one.value, ast.Constant)}
+            if stub.operator in names and (not stub.since or values.get("since") == stub.since):
+                return True
+    return False

@@ -1,0 +1,301 @@
+"""`opset new` and `opset bump`: what they write lints once it is filled in, and every other byte stays as it is."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opset
+from opset.errors import SchemaError, UsageError
+from opset.opsets.registry import Registry, default_registry
+from opset.opsets.releases import RELEASES
+from opset.schemas.index import FOLDER, compile_operators, standard_index
+from opset.schemas.layout import dump_operator
+from opset.schemas.lint import RULES, LintContext, lint
+from opset.schemas.loader import operator_files, parse_operator, standard_sets
+from opset.schemas.lock import read_lock
+from opset.workflow import homes
+from opset.workflow.authoring import _document, _standard_operator, new_operator, operator_text
+from opset.workflow.blocks import lines_of
+from opset.workflow.bumping import bump, completed, state_of, with_version
+from opset.workflow.homes import home_of, named, next_version
+from opset.workflow.stubs import kernel_stub, with_stubs
+from tests.cli.commands import run
+
+SETS = standard_sets()
+FILES = operator_files(FOLDER)
+CONTEXT = LintContext(SETS, read_lock(FOLDER), {("", path.stem) for path in FILES}, None, None, None, True)
+SINCE = 1000
+EXAMPLE = "examples:\n- {name: plain, since: 1, inputs: [{float: [1, 2]}], outputs: [{float: [1, 2]}]}\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "schemas" / "com.acme"
+
+
+def filled(folder, name="Thin"):
+    """Write an operator, and fill in what is left."""
+    new_operator(f"com.acme.{name}")
+    path = folder / f"{name}.yaml"
+    path.write_text(path.read_text().replace('doc: ""', "doc: it") + EXAMPLE)
+    return path
+
+
+def codes(folder):
+    return [finding.code for finding in lint([folder.parent])]
+
+
+# Any operator of the standard
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.sampled_from(FILES))
+def test_a_bump_inserts_a_version_and_leaves_every_other_byte(path):
+    data = path.read_bytes()
+    operator = parse_operator(data, path, SETS)
+    added = with_version(operator, data, SINCE, "opset bump", SETS)
+    result = parse_operator(added, path, SETS)
+    lines, before = lines_of(added.decode()), lines_of(data.decode())
+    first = next(index for index, line in enumerate(lines) if line.startswith(f"- since: {SINCE}"))
+    more = len(lines) - len(before)
+    assert "".join(lines[:first] + lines[first + more :]).encode() == data
+    assert not result.transitions[-1].difference
+    assert [finding.code for rule in RULES for finding in rule(result, CONTEXT)] == ["S205"]
+    assert completed(result, added, SETS) == added  # nothing was edited yet
+    said = added.replace(b"    adapters: {up: derived", b"    clarified: the same\n    adapters: {up: derived", 1)
+    result = parse_operator(said, path, SETS)
+    final = parse_operator(completed(result, said, SETS), path, SETS)
+    assert (final.schemas, final.docs) == (result.schemas, result.docs)
+    assert dump_operator(final) == dump_operator(parse_operator(dump_operator(final).encode(), path, SETS))
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.sampled_from(FILES))
+def test_a_new_operator_like_any_other_loads_with_its_signature(path):
+    like = _standard_operator(path.parent.name.removeprefix("ai.onnx") and path.parent.name, path.stem)
+    theirs = like.schemas[-1]
+    text = operator_text("New", "unary", 1, _document(like, "com.acme", SETS, None), "inference.py")
+    (ours,) = parse_operator(text.encode(), "com.acme/New.yaml", SETS).schemas
+    for part in ("inputs", "outputs", "attributes", "types", "shape", "determinism", "conditions", "function"):
+        assert getattr(ours, part) == getattr(theirs, part), part
+    for standard in (False, True):
+        ast.parse(with_stubs("", [kernel_stub(ours, standard)], "Kernels."))
+
+
+# A domain of one's own
+
+
+def test_what_new_writes_names_what_is_left_and_lints_when_it_is_filled_in(folder):
+    made = new_operator("com.acme.Thin")
+    assert (made.since, made.family) == (1, "acme")
+    assert {Path(path).name: functions for path, functions in made.files.items()} == {
+        "Thin.yaml": (), "kernels.py": ("thin_1",),
+    }  # fmt: skip
+    assert codes(folder) == ["S213", "S212", "S212"]
+    path = folder / "Thin.yaml"
+    path.write_text(path.read_text().replace('doc: ""', "doc: it") + EXAMPLE)
+    assert codes(folder) == []
+    assert run("lint", "--fix", "schemas").stdout == "fixed schemas/com.acme/Thin.yaml\nno findings\n"
+    assert "#" not in path.read_text()
+
+
+def test_a_stub_raises_and_never_computes(folder):
+    filled(folder)
+    model = '<ir_version: 8, opset_import: ["com.acme": 1]> g (float[2] x) => (float[2] y) { y = com.acme.Thin (x) }'
+    evaluator = opset.ReferenceEvaluator(opset.parse_model(model), schemas=["schemas"])
+    with pytest.raises(opset.RunError, match="the kernel of Thin 1 is not written yet"):
+        evaluator.run(None, {"x": [1.0, 2.0]})
+    new_operator("com.acme.Wide", shape="function")
+    wide = model.replace("y = com.acme.Thin (x)", "t = com.acme.Wide (x) y = com.acme.Thin (t)")
+    found = opset.infer(opset.parse_model(wide), schemas=["schemas"])
+    assert "how the outputs of Wide 1 are inferred is not written yet" in str(found.gaps)
+
+
+def test_nothing_is_overwritten_and_all_that_is_in_the_way_is_reported(folder):
+    filled(folder)
+    (folder / "inference.py").write_text("def thin(:\n")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for arguments, expected in (
+        (("com.acme.Thin", "--like", "Convv", "--since", "0"), ["U105", "U102", "U103"]),
+        (("com.acme.Wide", "--shape", "function"), ["U103"]),
+        (("com.acme.9", "--domain", "../up"), ["S215", "S215"]),
+        (("com.acme.Wide", "--shape", "same(Q)"), ["U103"]),
+        (("Relu", "-o", "schemas"), ["U102"]),
+    ):
+        result = run("new", *arguments)
+        assert result.exit_code == 2
+        assert [line[6:10] for line in result.stderr.splitlines() if line.startswith("error[")] == expected
+    assert before == {path: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_function_of_the_same_name_is_in_the_way_and_one_that_is_registered_is_kept(folder):
+    filled(folder)
+    source = (folder / "kernels.py").read_text()
+    (folder / "Thin.yaml").unlink()
+    (folder / "kernels.py").write_text(source.replace('"Thin"', '"Thick"'))
+    with pytest.raises(UsageError) as caught:
+        new_operator("com.acme.Thin")
+    assert caught.value.code == "U102" and "thin_1" in str(caught.value)
+    (folder / "kernels.py").write_text(source)
+    assert [Path(path).name for path in new_operator("com.acme.Thin").files] == ["Thin.yaml"]
+    assert (folder / "kernels.py").read_text() == source
+
+
+def test_nothing_is_written_through_a_link(folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    folder.parent.mkdir()
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert run("new", "com.acme.Thin").exit_code == 2
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
+def test_the_standard_is_written_to_in_a_checkout_alone(monkeypatch, tmp_path):
+    assert home_of("ai.onnx", None).standard
+    monkeypatch.setattr(homes, "FOLDER", tmp_path / "a" / "b" / "c")
+    with pytest.raises(UsageError, match="no checkout of its sources"):
+        home_of("", None)
+
+
+# Versions
+
+
+def test_a_widening_from_the_copy_to_the_declared_change(folder):
+    path = filled(folder)
+    path.write_text("# ours\r\n" + path.read_text().replace("\n", "\r\n"), newline="")
+    text = path.read_bytes()
+    assert run("bump", "com.acme.Thin").stdout.startswith("version 2 of Thin, a copy of version 1 to be edited\nwrote ")
+    assert codes(folder) == ["S205"]
+    added = path.read_bytes()
+    assert added.count(b"\r\n") == added.count(b"\n") and text.startswith(b"# ours\r\n")
+    wider = added.replace(b"T: floats", b"T: [floats, int32]  # as asked for", 1)
+    path.write_bytes(wider.replace(b"up: derived, down: derived", b"up: derived, down: written", 1))
+    result = run("bump", "com.acme.Thin", "--format", "json")
+    data = json.loads(result.stdout)
+    assert (data["done"], data["since"]) == ("completed", 2)
+    assert data["files"][1]["functions"] == ["thin_2_down"]
+    final = path.read_text()
+    assert "    types: {T: [+int32]}\n    adapters: {up: derived, down: written}\n" in final
+    assert "  same_as: 2\n  shares: [inputs, outputs]\n" in final
+    assert "# as asked for" in final and final.startswith("# ours\n") and "#:" not in final
+    assert [each.types["T"] for each in parse_operator(path.read_bytes(), path, SETS).schemas] == [
+        SETS["floats"], tuple(sorted((*SETS["floats"], "tensor(int32)"))),
+    ]  # fmt: skip
+    for step in data["next"]:
+        assert run(*step["command"].split()[1:]).exit_code == 0, step
+    model = '<ir_version: 8, opset_import: ["com.acme": 2]> g (float[2] x) => (float[2] y) { y = com.acme.Thin (x) }'
+    with pytest.raises(opset.ConversionError, match="is not written yet"):
+        opset.convert(opset.parse_model(model), {"com.acme": 1}, schemas=["schemas"])
+
+
+def test_a_change_block_keeps_the_lines_that_do_not_differ(folder):
+    path = filled(folder)
+    bump("com.acme.Thin")
+    text = path.read_text().replace("T: floats", "T: [floats, int32]", 1)
+    said = "    # said by hand\n    meaning: It is wider.\n    types: {T: [+int8]}\n"
+    path.write_text(text.replace("    adapters:", f"{said}    adapters:", 1))
+    bump("com.acme.Thin")
+    change = "    # said by hand\n    meaning: It is wider.\n    types: {T: [+int32]}\n    adapters: {up: derived"
+    assert change in path.read_text()
+    path.write_text(path.read_text().replace("types: {T: [+int32]}", "types: {T: [+int8]}  # why"))
+    with pytest.raises(UsageError, match="comments of this change block would be lost"):
+        bump("com.acme.Thin")
+
+
+@pytest.mark.parametrize("version", ["{since: 1, doc: d, inputs: [], outputs: []}", "{since: 1,\n  doc: d}"])
+def test_a_version_in_flow_style_is_left_alone(folder, version):
+    folder.mkdir(parents=True)
+    (folder / "Thin.yaml").write_text(f"operator: Thin\nfamily: acme\nversions:\n- {version}\n")
+    with pytest.raises(UsageError, match="cannot be edited line by line"):
+        bump("com.acme.Thin")
+
+
+def test_check_compares_with_what_was_released(folder):
+    path = filled(folder)
+    assert run("bump", "com.acme.Thin", "--check").exit_code == 0
+    path.write_text(path.read_text().replace("#:", "#"))
+    assert run("lint", "--lock", "schemas").exit_code == 0
+    assert "not needed" in run("bump", "com.acme.Thin", "--check").stdout
+    path.write_text(path.read_text().replace("T: floats", "T: [floats, int32]", 1))
+    result = run("bump", "com.acme.Thin", "--check")
+    assert result.exit_code == 1 and "types: {T: [+int32]}" in result.stdout
+    path.write_text(path.read_text().replace("T: [floats, int32]", "T: floats", 1))
+    assert bump("com.acme.Thin")[1] == "added"
+    state = state_of("com.acme.Thin")
+    assert (state.edited, state.developed) == ([], [2])
+    assert bump("com.acme.Thin")[1] == "unchanged"  # version 2 is in development, and stays the newest
+    assert new_operator("com.acme.Wide").since == 2
+
+
+def test_which_version_comes_next():
+    assert next_version(28, 28, 13) == 29 and next_version(28, 28, 0) == 29
+    assert next_version(29, 28, 13) == 29 and next_version(29, 28, 29) == 0  # 29 is in development
+    assert next_version(0, 0, 0) == 1 and next_version(3, 0, 0) == 3 and next_version(3, 0, 3) == 4
+
+
+@pytest.mark.parametrize(
+    "name", ["", "9Thin", "Th in", "../Thin", "Thin\0", "x" * 101, "com..acme.Thin", "..Thin", "a/b.Thin"]
+)
+def test_names_are_checked(name):
+    with pytest.raises(UsageError) as caught:
+        named(name, None)
+    assert caught.value.code == "S215"
+
+
+def test_a_file_that_declares_another_operator_is_refused(folder):
+    path = filled(folder)
+    path.write_text(path.read_text().replace("operator: Thin", "operator: Thick"))
+    with pytest.raises(UsageError, match="badly named"):
+        bump("com.acme.Thin")
+    path.write_text("operator: [")
+    with pytest.raises(SchemaError):
+        bump("com.acme.Thin")
+
+
+# A version in development
+
+
+CBRT = """\
+operator: Cbrt
+family: unary
+versions:
+- since: {since}
+  doc: Computes the cube root of each element.
+  inputs: [{{name: X, type: T, doc: values}}]
+  outputs: [{{name: Y, type: T, doc: roots}}]
+  types: {{T: floats_ir4}}
+  shape: same(X)
+"""
+
+
+def test_a_version_in_development_follows_from_the_yaml_alone(tmp_path):
+    newest = default_registry().domains[""] + 1
+    path = FOLDER / "ai.onnx" / "Erf.yaml"
+    erf = parse_operator(path.read_bytes(), path, SETS)
+    copied = with_version(erf, path.read_bytes(), newest, "", SETS)
+    wider = re.sub(rb"    T: .*", b"    T: [floats_ir9, int4]", copied, count=1)
+    wider = completed(parse_operator(wider, path, SETS), wider, SETS)
+    operators = [
+        parse_operator(wider, path, SETS),
+        parse_operator(CBRT.format(since=newest).encode(), "ai.onnx/Cbrt.yaml", SETS),
+    ]
+    registry = Registry([(standard_index(), None, None), compile_operators(operators, SETS)])
+    assert registry.domains == {**default_registry().domains, "": newest}
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Erf (x) }'
+    there = opset.convert(opset.parse_model(text), newest, schemas=registry)
+    assert there.opset_import[0].version == newest and there.ir_version == 8
+    back = opset.convert(there, 13, schemas=registry)
+    assert opset.ReferenceEvaluator(back).run(None, {"x": [0.0, 10.0]})[0].tolist() == [0, 1]
+    text = f'<ir_version: 14, opset_import: ["": {newest}]> g (float8e5m2[N] x) => (float8e5m2[N] y) {{ y = Erf (x) }}'
+    model = opset.parse_model(text)
+    assert opset.infer(model, schemas=registry).findings == ()
+    assert opset.ReferenceEvaluator(model, schemas=registry).run(None, {"x": [0.0]})[0].tolist() == [0]
+    with pytest.raises(opset.ConversionError):
+        opset.convert(model, RELEASES[-1].opset, schemas=registry)
+    text = text.replace("Erf", "Cbrt").replace("float8e5m2", "float")
+    assert str(opset.infer(opset.parse_model(text), schemas=registry).shape("y")) == "(N,)"
