@@ -4,60 +4,83 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
 from opset.cli import output
-from opset.cli.configuration import folders_for, folders_of, hooks_option
-from opset.errors import Collected, ConversionError, SchemaError, printable
+from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
+from opset.errors import Collected, ConversionError, printable
 from opset.inference import registration as inference
 from opset.model.writing import write_below
+from opset.opsets.hooks import Table
 from opset.opsets.registry import files_named
 from opset.reference import registration as kernels
-from opset.schemas import lint
 from opset.schemas.fix import fixes
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import folder_sets, load_folder, standard_sets
+from opset.schemas.lint import Checked, Hooks, check
+from opset.schemas.lint_context import Inferred
+from opset.schemas.loader import domain_of
 from opset.schemas.lock import lock_released
-from opset.schemas.types import TypeSets
+from opset.schemas.names import shown
+from opset.schemas.selection import Selection, Target, select
 from opset.version_converter import registration as adapters
 
 ADAPTERS = adapters.LAYER.file
+SHOWN = 4
+"""Versions that a line names."""
 
 
 @click.command()
-@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR]...")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@schemas_option
 @click.option("--lock", is_flag=True, help="Then lock the versions that are not locked yet, as released.")
+@click.option("--released", is_flag=True, help="Report every version that is not locked.")
 @click.option("--fix", is_flag=True, help="First write what is computed in change blocks, and the layout, into files.")
 @hooks_option
 @output.format_option
-def command(folders: tuple[Path, ...], lock: bool, fix: bool, allow_hooks: bool | None, form: str) -> int:
+def command(
+    paths: tuple[Path, ...], folders: tuple[Path, ...], lock: bool, released: bool, fix: bool, allow_hooks: bool | None,
+    form: str,
+) -> int:  # fmt: skip
     """Check operator YAML: that it can be read and follows every rule.
 
-    DIR holds <domain>/<Operator>.yaml. Without one, the folders of [tool.opset] in ./pyproject.toml and of installed
-    packages are checked, or the standard's operators where there are none.
+    PATH is the file of an operator, the folder of a domain, a folder of domains, or a tree with such folders anywhere.
+    Without one, the folders of [tool.opset] in ./pyproject.toml and of installed packages are checked, or the
+    standard's operators where there are none.
     """
-    known = folders_of(folders, allow_hooks) if folders else folders_for((), allow_hooks)
-    folders = (*known.trusted, *known.data) or (FOLDER,)
-    notes = known.note_left_out(False, ADAPTERS)
-    fixed, commented = _fix(folders) if fix else ([], [])
-    families = list(lint.FAMILIES)
-    inferred = lint.Inferred(inference.written(families), inference.misnamed)
-    findings = Collected()
-    for folder in folders:
-        written = None
-        beside = files_named(folder, ADAPTERS)
-        if not beside or folder not in known.data:
-            try:
-                written = adapters.written(families, adapters.LAYER.of_files(beside))
-            except ConversionError as error:
-                findings += error.collected
-        findings += lint.lint([folder], written, kernels.written(families), inferred)
-    locked = [name for folder in folders for name in _lock(folder)] if lock and not findings else []
+    known = folders_of((*paths, *folders), allow_hooks) if paths or folders else folders_for((), allow_hooks)
+    selection = select(paths, folders if paths or folders else ((*known.trusted, *known.data) or (FOLDER,)))
+    notes = [*known.note_left_out(False, ADAPTERS), *_noted(selection, known, allow_hooks)]
+    fixed, commented = _fix(selection.targets) if fix else ([], [])
+    findings = Collected(selection.findings)
+    checked: list[Checked] = []
+    for target in selection.targets:
+        table, unknown, faults = _adapters(target, known, allow_hooks)
+        findings += faults
+
+        def hooks(families: Collection[str], table: Table = table, unknown: frozenset[str] | None = unknown) -> Hooks:
+            inferred = Inferred(inference.written(families), inference.misnamed)
+            written = None if unknown is None else adapters.written(families, table)
+            return Hooks(written, kernels.written(families), inferred, unknown or frozenset())
+
+        checked.append(check(target, hooks, released))
+        findings += checked[-1].findings
+    hold = [finding for finding in findings if finding.code != "S241"]  # what --lock mends
+    locked: list[str] = []
+    if lock and not hold and not findings.omitted:
+        locked = [name for target, each in zip(selection.targets, checked, strict=True)
+                  for name in lock_released(target.folder, each.operators)]  # fmt: skip
+        findings = Collected(hold)
+    unlocked = [] if locked else [_named(*each) for one in checked for each in one.unlocked]
     found = output.findings_data(findings)
-    data: dict[str, Any] = {"findings": found["errors"], "omitted": found["omitted"], "locked": locked}
+    data: dict[str, Any] = {
+        "findings": found["errors"], "omitted": found["omitted"], "locked": locked, "unlocked": unlocked,
+        "checked": _counts(checked),
+    }  # fmt: skip
     if notes:
         data["notes"] = notes
     if fix:
@@ -66,37 +89,100 @@ def command(folders: tuple[Path, ...], lock: bool, fix: bool, allow_hooks: bool 
     done += [f"left alone, for its comments: {printable(path)}" for path in commented]
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
-    output.write_product(data, lambda: done + _lines(len(findings) + findings.omitted, locked), form)
+    output.write_product(data, lambda: done + _lines(data, len(findings) + findings.omitted), form)
     return 1 if findings else 0
 
 
-def _lines(findings: int, locked: list[str]) -> list[str]:
-    found = f"{findings or 'no'} finding{'' if findings == 1 else 's'}"
-    return [f"locked {printable(name)}" for name in locked] + [found]
+def _named(operator: Any, since: int) -> str:
+    return f"{shown(operator.domain)}.{operator.name}:{since}"
 
 
-def _fix(folders: tuple[Path, ...]) -> tuple[list[str], list[str]]:
-    """Write what can be computed into the files of folders; return the files written, and those with comments."""
+def _counts(checked: Sequence[Checked]) -> dict[str, int]:
+    """Return how much was checked: operators of which something could be read, their domains, and all files."""
+    return {
+        "operators": sum(len(each.operators) for each in checked),
+        "domains": len({operator.domain for each in checked for operator in each.operators}),
+        "files": sum(each.files for each in checked),
+        "unread": sum(each.unread for each in checked),
+    }
+
+
+def _lines(data: dict[str, Any], findings: int) -> list[str]:
+    lines = [f"locked {printable(name)}" for name in data["locked"]]
+    if unlocked := data["unlocked"]:
+        more = f" and {len(unlocked) - SHOWN:,} more" if len(unlocked) > SHOWN else ""
+        lines.append(f"not released, since the lock does not have them: {printable(', '.join(unlocked[:SHOWN]))}{more}")
+    counts = data["checked"]
+    operators = f"{_count(counts['operators'], 'operator')} of {_count(counts['domains'], 'domain')}"
+    unread = f"; {_count(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
+    return [*lines, f"{_count(findings, 'finding')} in {operators}{unread}"]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{f'{number:,}' if number else 'no'} {what}{'' if number == 1 else 's'}"
+
+
+def _adapters(
+    target: Target, known: Folders, allow_hooks: bool | None
+) -> tuple[Table, frozenset[str] | None, Collected]:
+    """Return what the adapter files of a target register, and the domains whose files cannot be run.
+
+    None in place of the domains where files are not run at all.
+    """
+    table: Table = {}
+    unknown: set[str] = set()
+    faults = Collected()
+    files = _adapter_files(target)
+    if files and not _trusts(target, known, allow_hooks):
+        return table, None, faults
+    for file in files:
+        try:
+            table |= adapters.LAYER.of_files([file])
+        except ConversionError as error:
+            faults += error.collected
+            unknown.add(domain_of(file))
+    return table, frozenset(unknown), faults
+
+
+def _adapter_files(target: Target) -> list[Path]:
+    """Return the adapter files beside the operators of a target."""
+    return [
+        file
+        for file in files_named(target.folder, ADAPTERS)
+        if target.whole or any(path.parent == file.parent for path in target.files)
+    ]
+
+
+def _trusts(target: Target, known: Folders, allow_hooks: bool | None) -> bool:
+    """Whether the call names the folder of a target, or allows its code."""
+    return target.folder not in known.data and (not target.found or bool(allow_hooks)) and allow_hooks is not False
+
+
+def _noted(selection: Selection, known: Folders, allow_hooks: bool | None) -> list[str]:
+    """Return what was left out of the check, and write it to stderr."""
+    notes = list(islice(selection.notes, SHOWN))
+    if len(selection.notes) > SHOWN:
+        notes.append(f"{len(selection.notes) - SHOWN:,} more links to folders were not searched")
+    for target in selection.targets if allow_hooks is None else ():
+        if target.found and (files := _adapter_files(target)):
+            names = f"{printable(str(files[0]))}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}"
+            notes.append(
+                f"{names} {'was' if len(files) == 1 else 'were'} not run: the call does not name the folder "
+                f"{printable(target.folder)}. If you trust the code, name it, or allow it: --allow-hooks"
+            )
+    sys.stderr.write("".join(f"note: {printable(note)}\n" for note in notes))
+    return notes
+
+
+def _fix(targets: Sequence[Target]) -> tuple[list[str], list[str]]:
+    """Write what can be computed into the files of targets; return the files written, and those with comments."""
     fixed: list[str] = []
     commented: list[str] = []
-    for folder in folders:
-        try:
-            found = fixes(folder, folder_sets(folder, _base_sets(folder)))
-        except SchemaError:  # lint reports it
-            continue
+    for target in targets:
+        found = fixes(target)
         if found.texts:
+            folder = target.folder
             write_below(folder, {os.path.relpath(path, folder): text.encode() for path, text in found.texts.items()})
         fixed += found.texts
         commented += found.commented
     return fixed, commented
-
-
-def _base_sets(folder: Path) -> TypeSets | None:
-    """Return the type sets that a folder's own are added to; None for the standard's folder."""
-    standard = os.path.realpath(folder) == os.path.realpath(FOLDER)
-    return None if standard else standard_sets()
-
-
-def _lock(folder: Path) -> list[str]:
-    operators, _ = load_folder(folder, _base_sets(folder))
-    return lock_released(folder, operators)

@@ -177,12 +177,7 @@ def bodies_in_a_circle(operators: Collection[Operator]) -> Iterator[Finding]:
     """No operators have bodies that use each other (S238)."""
     places = {(each.domain, each.name): f"{each.path}:1:1" for each in operators}
     graph = {
-        (each.domain, each.name): {
-            (normalised(node.domain), node.op_type)
-            for use in _uses(each)
-            for node in _nodes(use.body)
-            if (normalised(node.domain), node.op_type) in places
-        }
+        (each.domain, each.name): operators_used(each) & places.keys()
         for each in operators
     }
     try:
@@ -191,6 +186,11 @@ def bodies_in_a_circle(operators: Collection[Operator]) -> Iterator[Finding]:
         circle = error.args[1]
         names = " uses ".join(f"{shown(domain)}.{name}" for domain, name in reversed(circle))
         yield Finding("S238", "function bodies expand to each other without end", place=places[circle[0]], why=names)
+
+
+def operators_used(operator: Operator) -> set[tuple[str, str]]:
+    """Return the domains and names of what the bodies of an operator use."""
+    return {(normalised(node.domain), node.op_type) for use in _uses(operator) for node in _nodes(use.body)}
 
 
 def _nodes(body: FunctionBody) -> Iterable[Any]:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from opset.model.elements import NUMBERS
@@ -52,8 +52,12 @@ _COMPLEX = re.compile(r"[-+0-9.einfaj]{1,80}")
 class Examples(Fields):
     """Reads the examples of one operator, whose versions have been read."""
 
-    def __init__(self, findings: Findings, schemas: Sequence[OpSchema], docs: Sequence[Docs]) -> None:
+    def __init__(
+        self, findings: Findings, schemas: Sequence[OpSchema], docs: Sequence[Docs], broken: Collection[int] = ()
+    ) -> None:
+        """Read examples, without comparing them with the `broken` versions, which have faults."""
         super().__init__(findings)
+        self.broken = broken
         self.schemas = {schema.since_version: schema for schema in schemas}
         self.constraints = {schema.since_version: each.constraints for schema, each in zip(schemas, docs, strict=True)}
         self.required = {
@@ -99,7 +103,8 @@ class Examples(Fields):
             error=self.name(fields.get("error")),
             tolerance=self.tolerance(fields["tolerance"]) if "tolerance" in fields else None,
         )
-        versions = [self.schemas[each] for each in example_versions(example, self.schemas)] if since else []
+        known = [each for each in self.schemas if each not in self.broken]
+        versions = [self.schemas[each] for each in example_versions(example, known)] if since else []
         self.findings.charge(len(versions), node)
         attributes = self.attributes_like(fields)
         example = example._replace(attributes=self.attributes(node, attributes, versions))
@@ -294,7 +299,7 @@ class Examples(Fields):
         if element == "string":
             return text
         if not _WHOLE.fullmatch(text):
-            self.wrong(node, f"a key of type {element}, such as \"1\",")
+            self.wrong(node, f'a key of type {element}, such as "1",')
             return 0
         key: int = self.element(YamlNode(int(text), node.line, node.column), element)
         return key

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from opset.errors import SchemaError
 from opset.schemas.diff import Transition, compact
 from opset.schemas.files import file_bytes
+from opset.schemas.index import FOLDER
+from opset.schemas.keys import CHANGE_KEYS, FACETS
 from opset.schemas.layout import canonical_document
 from opset.schemas.lint import sets_for
-from opset.schemas.loader import CHANGE_KEYS, FACETS, Operator, load_operators
+from opset.schemas.loader import Operator, folder_sets, read_operators, standard_sets
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import MAX_SIZE
+from opset.schemas.selection import Target
 from opset.schemas.types import TypeSets
 
 GUIDANCE = "#: "
@@ -27,10 +31,17 @@ class Fixes:
     commented: list[str]
 
 
-def fixes(folder: Path, sets: TypeSets) -> Fixes:
-    """Return what to write into a folder of operators; a file that cannot be loaded is left to `lint`."""
+def fixes(target: Target) -> Fixes:
+    """Return what to write into the files of operators; one that cannot be loaded is left to `lint`."""
     found = Fixes({}, [])
-    for operator in load_operators(folder, sets)[0]:
+    standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)
+    try:
+        sets = folder_sets(target.folder, None if standard else standard_sets())
+    except SchemaError:
+        return found
+    for operator in read_operators(target.files, sets)[0]:
+        if not operator.whole:
+            continue
         text = fixed_text(operator, sets)
         try:
             now = file_bytes(operator.path, MAX_SIZE).decode()

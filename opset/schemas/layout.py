@@ -8,7 +8,7 @@ from typing import Any
 
 from opset.errors import ModelError
 from opset.model.printing import lay_out_graph
-from opset.schemas.loader import (
+from opset.schemas.keys import (
     ATTRIBUTE_KEYS,
     BODY_KEYS,
     NAMED_KEYS,
@@ -16,8 +16,8 @@ from opset.schemas.loader import (
     PARAMETER_KEYS,
     SHARED_KEYS,
     VERSION_KEYS,
-    Operator,
 )
+from opset.schemas.loader import Operator
 from opset.schemas.model import Docs, OpSchema
 from opset.schemas.printer import dump_document, flow
 
@@ -37,9 +37,7 @@ def dump_operator(operator: Operator) -> str:
 def canonical_document(operator: Operator) -> dict[str, Any]:
     """Return an operator's document with its keys in order, in which a version shares what it repeats."""
     document: dict[str, Any] = _ordered(operator.root.plain(), OPERATOR_KEYS)
-    known = {
-        schema.since_version: (schema, docs) for schema, docs in zip(operator.schemas, operator.docs, strict=True)
-    }
+    known = {schema.since_version: (schema, docs) for schema, docs in zip(operator.schemas, operator.docs, strict=True)}
     document["versions"] = [_sharing(_in_order(version), known) for version in document["versions"]]
     if document.get("examples"):
         attributes = [each for schema in operator.schemas for each in schema.attributes.values()]

@@ -6,30 +6,39 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from opset.errors import Collected, Finding, SchemaError
-from opset.schemas.body_rules import BODY_RULES, bodies_in_a_circle
+from opset.schemas.body_rules import BODY_RULES, bodies_in_a_circle, operators_used
 from opset.schemas.diff import Transition, compact
+from opset.schemas.example_rules import EXAMPLE_RULES, attributes_set, changed_attributes
+from opset.schemas.files import file_bytes
 from opset.schemas.index import FOLDER, make_schema, standard_index, versions_of
+from opset.schemas.lint_context import Adapter, Inferred, Kernel, LintContext, Rule
 from opset.schemas.loader import (
     MAX_FOLDER_FINDINGS,
     TYPES_FILE,
     Operator,
     all_constraints,
-    folder_sets,
-    load_operators,
+    domain_of,
     operator_files,
     read_file,
+    read_operator,
+    read_operators,
+    read_sets,
+    siblings,
     standard_sets,
 )
-from opset.schemas.lock import Lock, read_lock, signature_hash
-from opset.schemas.model import AttributeChange, Docs, Example, OpSchema, example_versions
+from opset.schemas.lock import Lock, read_lock
+from opset.schemas.lock_rules import lost_versions, released_signature, released_versions_locked, unlocked_versions
+from opset.schemas.model import AttributeChange, OpSchema
 from opset.schemas.names import near_miss, shown
 from opset.schemas.printer import flow
-from opset.schemas.reader import Findings, YamlNode
+from opset.schemas.reader import MAX_SIZE, Findings, YamlNode
+from opset.schemas.selection import Target, select
 from opset.schemas.types import TypeSets, expand
 
 FAMILIES = (
@@ -38,38 +47,30 @@ FAMILIES = (
     *("reduce", "regions", "reshape", "resize", "sampling", "sequence", "signal", "slicing", "text", "training"),
     "unary",
 )
-Adapter = tuple[str, str, int, str]
-"""Domain, operator, since_version and direction (`up` or `down`) of a written adapter."""
-Kernel = tuple[str, str, int]
-"""Domain, operator and version of a kernel, which serves later ones up to the next kernel; 0 stands for the first."""
-
-
 @dataclass(frozen=True)
-class Inferred:
-    """How outputs are inferred: `functions` by domain, operator and version; `misnamed` says what is wrong with a rule.
+class Hooks:
+    """What is written for operators; rules about what is None are left out.
 
-    It takes a schema whose `shape` is set, and gives "" where nothing is.
+    `unknown` are the domains of which files with adapters could not be run.
     """
 
-    functions: Collection[Kernel]
-    misnamed: Callable[[OpSchema], str]
+    written: Collection[Adapter] | None = None
+    kernels: Collection[Kernel] | None = None
+    inferred: Inferred | None = None
+    unknown: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class LintContext:
-    """What a rule may look at besides one operator."""
+class Checked(NamedTuple):
+    """What came of a target: its operators as far as they can be read, and how many files there are and could not be.
 
-    sets: TypeSets
-    lock: Lock
-    names: Set[tuple[str, str]]
-    written: Collection[Adapter] | None
-    kernels: Collection[Kernel] | None
-    inferred: Inferred | None
-    exemplary: bool
-    """Whether examples are required: in the standard, and in a folder where an operator has them."""
+    `unlocked` are the versions that the lock does not hold.
+    """
 
-
-Rule = Callable[[Operator, LintContext], Iterator[Finding]]
+    findings: Collected
+    operators: list[Operator]
+    files: int
+    unread: int
+    unlocked: list[tuple[Operator, int]]
 
 
 def lint(
@@ -78,46 +79,177 @@ def lint(
     kernels: Collection[Kernel] | None = None,
     inferred: Inferred | None = None,
 ) -> Collected:
-    """Return the findings about folders of operators, of each as many as can be read; those of the loader come first.
+    """Return the findings about folders of domains, of each as many as can be read; those of the loader come first.
 
     `written` names the registered adapters, `kernels` the kernels, `inferred` what infers outputs;
     without them, the rules about them are left out.
     """
-    findings = Collected()
-    for folder in map(Path, folders):
-        findings += _lint_folder(folder, written, kernels, inferred)
+    selection = select((), map(Path, folders))
+    findings = Collected(selection.findings)
+    for target in selection.targets:
+        findings += check(target, lambda families: Hooks(written, kernels, inferred)).findings
     return findings
 
 
-def _lint_folder(
-    folder: Path,
-    written: Collection[Adapter] | None,
-    kernels: Collection[Kernel] | None,
-    inferred: Inferred | None,
-) -> Collected:
+def check(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False) -> Checked:
+    """Return all that is known at once about operators; `hooks_of` gives what is written for these families.
+
+    If `released`, every version has to be in the lock.
+    """
+    folder = target.folder
     standard = os.path.realpath(folder) == os.path.realpath(FOLDER)
+    base = {} if standard else standard_sets()
+    sets, findings = dict(base), list[Finding]()
+    path = folder / TYPES_FILE
+    if os.path.lexists(path):
+        sets, findings = read_sets(path, base)
+    complete = not findings
+    lock: Lock | None = None
     try:
-        base = {} if standard else standard_sets()
-        sets, lock = folder_sets(folder, base), read_lock(folder)
-        operators, findings = load_operators(folder, sets)
+        lock = read_lock(folder)
     except SchemaError as error:
-        return error.collected
-    names = {(operator.domain, operator.name) for operator in operators}
-    if not standard:
-        names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
-    exemplary = standard or any(operator.examples for operator in operators)
-    context = LintContext(sets, lock, names, written, kernels, inferred, exemplary)
-    found = itertools.chain(
-        (each for operator in operators for check in RULES for each in check(operator, context)),
-        _lint_sets(folder / TYPES_FILE, base, sets, operators) if sets.keys() > base.keys() else (),
-        _lost_versions(folder, lock, operators),
-        _undeclared_adapters(folder, operators, written),
-        _lost_kernels(folder, operators, kernels),
-        _lost_functions(folder, operators, inferred),
-        _function_bodies(operators),
-        bodies_in_a_circle(operators),
+        findings += error.findings
+    operators, faults = read_operators(target.files, sets, complete)
+    findings += faults
+    ours = any(of_the_standard(operator) for operator in operators)
+    families = FAMILIES if ours and target.whole else {each.family for each in operators} & {*FAMILIES} if ours else ()
+    checking = _Checking(target, base, sets, complete, lock, operators, hooks_of(families))
+    found = list(itertools.islice(checking.findings({each.place for each in faults}), MAX_FOLDER_FINDINGS + 1))
+    if len(found) > MAX_FOLDER_FINDINGS:
+        message = f"more than {MAX_FOLDER_FINDINGS} findings of rules are about this folder"
+        found[-1] = Finding("S102", message, place=str(folder), help="mend these first: the others are not shown")
+    unlocked = [] if lock is None else unlocked_versions(operators, lock)
+    if lock is not None:
+        found += released_versions_locked(operators, lock, released)
+    return Checked(
+        Collected([*findings, *found]), operators, len(target.files), len(target.files) - len(operators), unlocked
     )
-    return Collected([*findings, *itertools.islice(found, MAX_FOLDER_FINDINGS)])
+
+
+class _Checking:
+    """The rules on one target."""
+
+    def __init__(
+        self,
+        target: Target,
+        base: TypeSets,
+        sets: TypeSets,
+        complete: bool,
+        lock: Lock | None,
+        operators: list[Operator],
+        hooks: Hooks,
+    ) -> None:
+        self.target, self.base, self.sets, self.operators = target, base, sets, operators
+        self.lock: Lock = lock or {}
+        self.complete, self.hooks = complete, hooks
+        listed = target.files if target.whole else [
+            path for holder in {each.parent for each in target.files} for path in siblings(holder)
+        ]  # fmt: skip
+        names = {(domain_of(path), path.stem) for path in listed}
+        whole = {(operator.domain, operator.name) for operator in operators if operator.whole}
+        self.unread = {(domain_of(path), path.stem) for path in target.files} - whole
+        self.siblings = {name: path for path in listed if (name := (domain_of(path), path.stem)) not in whole}
+        standard = not base
+        if not standard:
+            names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
+        exemplary = standard or any(operator.examples for operator in operators)
+        exemplary = exemplary or (bool(operators) and any(map(_has_examples, () if target.whole else listed)))
+        self.context = LintContext(
+            sets, self.lock, names, hooks.written, hooks.kernels, hooks.inferred, exemplary, hooks.unknown
+        )
+
+    def findings(self, faults: Collection[str]) -> Iterator[Finding]:
+        """Yield the findings of all rules, without those that follow from the faults at these places."""
+        for operator in self.operators:
+            found = (each for rule in _rules_for(operator) for each in rule(operator, self.context))
+            yield from found if operator.whole else _independent(operator, found, faults)
+            if damaged := operator.damaged:
+                yield from _independent(damaged, everything_documented(damaged, self.context), faults)
+        folder, hooks = self.target.folder, self.hooks
+        known = [operator for operator in self.operators if operator.whole]
+        if self.target.whole and self.complete and self.sets.keys() > self.base.keys():
+            yield from _lint_sets(folder / TYPES_FILE, self.base, self.sets, self.operators)
+        lost = itertools.chain(
+            lost_versions(folder, self.lock, known, self.unread),
+            _undeclared_adapters(folder, known, hooks.written, hooks.unknown),
+            _lost_kernels(folder, known, hooks.kernels),
+            _lost_functions(folder, known, hooks.inferred),
+        )
+        unread = {folder / shown(domain) / f"{name}.yaml" for domain, name in self.unread}
+        for finding in lost:
+            path = Path(finding.place)
+            if path not in unread and self.target.holds(path):
+                yield finding
+        yield from self._function_bodies()
+
+    def _function_bodies(self) -> Iterator[Finding]:
+        """Function bodies keep the rules of body_rules.py; what they use is of the folder or of the standard."""
+        known = {(operator.domain, operator.name): operator for operator in self.operators if operator.whole}
+        schemas = {name: operator.schemas for name, operator in known.items()}
+        unclear = False
+
+        def versions(domain: str, name: str) -> tuple[OpSchema, ...]:
+            nonlocal unclear
+            key = domain, name
+            if key not in schemas and key in self.siblings:
+                operator, _ = read_operator(self.siblings[key], self.sets)
+                schemas[key] = ()
+                if operator is not None and operator.whole:
+                    known[key], schemas[key] = operator, operator.schemas
+            if key not in schemas:
+                index = standard_index()
+                there = name in index["operators"].get(domain, ())
+                count = len(versions_of(index, domain, name)) if there else 0
+                schemas[key] = tuple(make_schema(index, domain, name, position) for position in range(count))
+            unclear |= not schemas[key] and key in self.siblings
+            return schemas[key]
+
+        for operator in self.operators:
+            if any(schema.function for schema in operator.schemas):
+                for rule in BODY_RULES:
+                    unclear = False
+                    found = list(rule(operator, versions))
+                    yield from found if not unclear else [each for each in found if each.code != "S235"]
+        reached = [*known]
+        for key in reached:  # which grows with what bodies of the files beside use
+            for used in operators_used(known[key]) if not self.target.whole else ():
+                if used not in known and versions(*used) and used in known:
+                    reached.append(used)
+        circle = bodies_in_a_circle([*known.values()])
+        yield from (each for each in circle if self.target.holds(Path(each.place.removesuffix(":1:1"))))
+
+
+def _rules_for(operator: Operator) -> Iterator[Rule]:
+    """Yield the rules that are about what could be read of an operator."""
+    for rule in RULES:
+        about_examples = rule in EXAMPLE_RULES and not operator.examples_read
+        if not about_examples and not (rule is attributes_set and operator.gaps != frozenset()):
+            yield rule
+
+
+def _independent(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
+    """Yield the findings that do not follow from faults: none of these is within the part that a finding is about."""
+    versions = operator.root.value["versions"]
+    within: dict[str, YamlNode] = {}
+    open_nodes = [each for key in versions.value for each in key.value.values()]
+    open_nodes += [each for key, each in operator.root.value.items() if key != "versions"]
+    for node in open_nodes:  # which grows
+        within.setdefault(f"{operator.path}:{node.line}:{node.column}", node)
+        open_nodes += node.value.values() if isinstance(node.value, dict) else ()
+        open_nodes += node.value if isinstance(node.value, list) else ()
+    for finding in found:
+        node = within.get(finding.place)
+        about = {finding.place} if node is None else {f"{operator.path}:{place}" for place in node.places()}
+        if about.isdisjoint(faults):
+            yield finding
+
+
+def _has_examples(path: Path) -> bool:
+    """Whether the file of an operator seems to have examples."""
+    try:
+        return b"\nexamples:" in file_bytes(path, MAX_SIZE)
+    except (OSError, ValueError):
+        return False
 
 
 def declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
@@ -145,20 +277,6 @@ def newest_first(operator: Operator, context: LintContext) -> Iterator[Finding]:
             )
 
 
-def released_signature(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """The signature of a released version stays as it was (S203)."""
-    versions = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
-    for schema in operator.schemas:
-        released = versions.get(str(schema.since_version))
-        if released and released != signature_hash(schema):
-            yield Finding(
-                "S203",
-                f"the signature of {operator.name} {schema.since_version} was edited after its release",
-                place=operator.place(schema.since_version),
-                help="restore it, and put the edit into a new version",
-            )
-
-
 def meaning_of_equal_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A version whose signature is that of the one before says what it changed; one says one thing (S205)."""
     for step in operator.transitions:
@@ -173,7 +291,7 @@ def meaning_of_equal_signatures(operator: Operator, context: LintContext) -> Ite
 
 def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An adapter that is declared written is registered (S206), and only such a one is (S207)."""
-    if context.written is None:
+    if context.written is None or operator.domain in context.unknown:
         return
     for step in operator.transitions:
         since = step.new.since_version
@@ -191,7 +309,7 @@ def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding
 
 def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Where the way up is derived, a removed attribute is ignored, renamed or becomes an input (S208)."""
-    for name, declared, step in _changed_attributes(operator):
+    for name, declared, step in changed_attributes(operator):
         renamed = (each.renamed for each in step.change.attributes.values())
         went = name in step.old.attributes and name not in step.new.attributes and name not in renamed
         if went and step.change.up == "derived" and not declared.ignored and not declared.input:
@@ -205,7 +323,7 @@ def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Fin
 
 def added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Where the way up is derived, the old behaviour is known of an attribute that has to be given (S209)."""
-    for name, declared, step in _changed_attributes(operator):
+    for name, declared, step in changed_attributes(operator):
         came = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
         if came and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
             yield Finding(
@@ -281,13 +399,6 @@ def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Fin
                 yield Finding("S229", message, place=operator.place(since, "change", "emulate", element), why=why)
 
 
-def _changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    for step in operator.transitions:
-        changed = step.difference.get("attributes", {})
-        for name in sorted(changed.keys() | step.change.attributes.keys()):
-            yield name, step.change.attributes.get(name, AttributeChange()), step
-
-
 def constraints_used(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every type constraint is that of a parameter. A released version that breaks this cannot be mended (S211)."""
     released = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
@@ -309,14 +420,14 @@ def everything_documented(operator: Operator, context: LintContext) -> Iterator[
             )
         for part in ("inputs", "outputs", "attributes"):
             for name, phrase in getattr(docs, part).items():
-                if not phrase.strip():
+                if name and not phrase.strip():
                     place = operator.place(since, part, name)
                     yield Finding("S212", f"{name} of {operator.name} {since} has no doc", place=place)
 
 
 def special_cases_named(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A version of a domain of the standard names its special cases, or says that there are none (S239)."""
-    if not _of_the_standard(operator):
+    if not of_the_standard(operator):
         return
     nodes = {node.value["since"].value: node.value for node in operator.root.value["versions"].value}
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
@@ -347,6 +458,8 @@ def replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
 def names_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A file is named after its operator, which is an identifier, and its folder after the domain (S215)."""
     path = Path(operator.path)
+    if not operator.name:  # which is reported
+        return
     if path.stem != operator.name:
         message = f"the file {path.name} declares the operator {operator.name}"
         yield Finding("S215", message, place=f"{path}:1:1", help=f"call it {operator.name}.yaml")
@@ -358,14 +471,15 @@ def names_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 def family_known(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An operator of the standard is of a known family; other domains have families of their own (S216)."""
-    if operator.family not in FAMILIES and _of_the_standard(operator):
+    if operator.family and operator.family not in FAMILIES and of_the_standard(operator):
         node = operator.root.value["family"]
         place = f"{operator.path}:{node.line}:{node.column}"
         help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
         yield Finding("S216", f"there is no family {operator.family}", place=place, help=help)
 
 
-def _of_the_standard(operator: Operator) -> bool:
+def of_the_standard(operator: Operator) -> bool:
+    """Whether the domain of an operator is one of the standard."""
     return shown(operator.domain).split(".")[:2] == ["ai", "onnx"]
 
 
@@ -457,58 +571,6 @@ def _words_of(text: str) -> list[str]:
     return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
 
 
-def has_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every operator has an example, where others have (S220)."""
-    if context.exemplary and not operator.examples:
-        yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
-
-
-def constraints_broken(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every constraint is broken by an example (S221). Where versions say the same, one example does."""
-    broken = {
-        (example.error, docs.constraints[example.error])
-        for example in operator.examples
-        if example.error
-        for docs in _docs_of(operator, example)
-    }
-    for schema, docs in reversed(list(zip(operator.schemas, operator.docs, strict=True))):
-        for constraint in docs.constraints.items() if operator.examples else ():
-            if constraint in broken:
-                continue
-            broken.add(constraint)
-            place = operator.place(schema.since_version, "constraints", constraint[0])
-            message = f"no example breaks {constraint[0]} of {operator.name} {schema.since_version}"
-            yield Finding("S221", message, place=place, help=f"add one with 'error: {constraint[0]}'")
-
-
-def _docs_of(operator: Operator, example: Example) -> list[Docs]:
-    docs = {schema.since_version: each for schema, each in zip(operator.schemas, operator.docs, strict=True)}
-    return [docs[since] for since in example_versions(example, docs)]
-
-
-def attributes_set(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every attribute that has an effect is set by an example (S222)."""
-    done = {name for example in operator.examples for name in example.attributes}
-    done |= {name for name, declared, _ in _changed_attributes(operator) if declared.ignored}
-    for schema in reversed(operator.schemas if operator.examples else ()):
-        for name in sorted(schema.attributes.keys() - done):
-            place = operator.place(schema.since_version, "attributes", name)
-            yield Finding("S222", f"no example sets {name} of {operator.name}", place=place)
-        done |= schema.attributes.keys()
-
-
-def examples_differ(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """No two examples are the same (S223)."""
-    first: dict[str, str] = {}
-    for position, example in enumerate(operator.examples):
-        content = repr(example._replace(name="", doc=""))
-        if content in first:
-            node = operator.root.value["examples"].value[position]
-            place = f"{operator.path}:{node.line}:{node.column}"
-            yield Finding("S223", f"the example {example.name} is the same as {first[content]}", place=place)
-        first.setdefault(content, example.name)
-
-
 def kernels_exist(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every version has a kernel, its own or that of an older one, unless it is deprecated (S224).
 
@@ -558,27 +620,10 @@ RULES: tuple[Rule, ...] = (
     special_cases_named,
     *(replacements, names_fit, family_known, lists_that_are_sets, types_named_once, sets_of_the_domain),
     texts_of_their_own,
-    *(has_examples, constraints_broken, attributes_set, examples_differ, kernels_exist),
+    *EXAMPLE_RULES,
+    kernels_exist,
     outputs_inferred,
 )
-
-
-def _function_bodies(operators: list[Operator]) -> Iterator[Finding]:
-    """Function bodies keep the rules of body_rules.py; what they use is of the folder or of the standard."""
-    known = {(operator.domain, operator.name): operator.schemas for operator in operators}
-
-    def versions(domain: str, name: str) -> tuple[OpSchema, ...]:
-        if (domain, name) not in known:
-            index = standard_index()
-            there = name in index["operators"].get(domain, ())
-            count = len(versions_of(index, domain, name)) if there else 0
-            known[domain, name] = tuple(make_schema(index, domain, name, position) for position in range(count))
-        return known[domain, name]
-
-    for operator in operators:
-        if any(schema.function for schema in operator.schemas):
-            for check in BODY_RULES:
-                yield from check(operator, versions)
 
 
 def _lint_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Operator]) -> Iterator[Finding]:
@@ -609,22 +654,11 @@ def _words(nodes: Iterable[YamlNode]) -> Iterator[str]:
             open_nodes += value.values() if isinstance(value, dict) else value
 
 
-def _lost_versions(folder: Path, lock: Lock, operators: list[Operator]) -> Iterator[Finding]:
-    """Every released version is still there (S204)."""
-    there = {(shown(o.domain), o.name, str(s.since_version)) for o in operators for s in o.schemas}
-    for domain, names in lock.items():
-        for name, versions in names.items():
-            for since in versions:
-                if (domain, name, since) not in there:
-                    place = str(folder / domain / f"{name}.yaml")
-                    yield Finding("S204", f"the released version {since} of {name} is gone", place=place)
-
-
 def _undeclared_adapters(
-    folder: Path, operators: list[Operator], written: Collection[Adapter] | None
+    folder: Path, operators: list[Operator], written: Collection[Adapter] | None, unknown: Collection[str]
 ) -> Iterator[Finding]:
     """Every written adapter belongs to a transition, every lowering to a first version (S207), in these domains."""
-    domains = {operator.domain for operator in operators}
+    domains = {operator.domain for operator in operators}.difference(unknown)
     steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}
     first = {(o.domain, o.name, o.schemas[0].since_version) for o in operators}
     for domain, name, since, direction in sorted(written or ()):

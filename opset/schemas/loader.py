@@ -55,8 +55,7 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -65,19 +64,29 @@ from typing import Any
 from opset.budget import Budget
 from opset.errors import Finding, SchemaError
 from opset.model.elements import NUMBERS
+from opset.schemas.changes import Changes, TypeFields
 from opset.schemas.conditions import LABEL, Conditions, in_order
 from opset.schemas.diff import Transition
 from opset.schemas.examples import Examples
-from opset.schemas.fields import Fields
 from opset.schemas.files import TooLarge, file_bytes
+from opset.schemas.keys import (
+    ATTRIBUTE_KEYS,
+    ATTRIBUTE_TYPES,
+    BODY_KEYS,
+    DETERMINISM,
+    KIND_TYPES,
+    NAMED_KEYS,
+    OPERATOR_KEYS,
+    PARAMETER_KEYS,
+    SHARED_KEYS,
+    VERSION_KEYS,
+)
 from opset.schemas.model import (
     OPTIONAL,
     SINGLE,
     UNBOUNDED,
     VARIADIC,
     Attribute,
-    AttributeChange,
-    Change,
     Docs,
     Example,
     FunctionBody,
@@ -86,51 +95,23 @@ from opset.schemas.model import (
 )
 from opset.schemas.names import normalised
 from opset.schemas.ranges import Comparison, parse_range, ranks_of
-from opset.schemas.reader import MAX_FINDINGS, MAX_SIZE, Findings, YamlNode, read, reading_budget
+from opset.schemas.reader import MAX_FINDINGS, MAX_SIZE, MAX_STEPS, Findings, YamlNode, read, reading_budget
 from opset.schemas.shapes import conditions_text, single_names
 from opset.schemas.signature import ANY_CASE, AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
-from opset.schemas.types import TypeSets, expand, is_type
+from opset.schemas.types import TypeSets, is_type
 
-_SINGLE_TYPES = ("float", "int", "string", "tensor", "graph", "sparse_tensor", "type_proto")
-ATTRIBUTE_TYPES = (*_SINGLE_TYPES, *(f"{each}s" for each in _SINGLE_TYPES))
-DETERMINISM = ("deterministic", "nondeterministic", "unknown")
 TYPES_FILE = "types.yaml"
 MAX_VERSION = 2**31 - 1
-MAX_TYPES = 2**10  # of one list, since a set of sets grows without end
 MAX_FILES = 2**12
 MAX_FOLDER_FINDINGS = 5 * MAX_FINDINGS
-
-# Keys, in the order in which they are printed.
-OPERATOR_KEYS = ("operator", "family", "versions", "examples")
-VERSION_KEYS = (
-    *("since", "deprecated", "replacement", "experimental", "determinism", "change", "same_as", "shares"),
-    *("doc", "formula", "special_cases", "counterparts"),
-    *("inputs", "outputs", "attributes", "types", "constraints", "shape", "function"),
-)
-SHARED_KEYS = ("inputs", "outputs", "attributes", "types", "function")
-NAMED_KEYS = ("attributes", "types")  # those of which a version may share a part
-PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
-BODY_KEYS = ("opset", "where", "types", "emulate", "nodes")
-ATTRIBUTE_KEYS = ("type", "default", "required", "kind", "choices", "range", "constraint", "doc")
-_KIND_TYPES = {
-    BOOL: ("int", "ints"),
-    AXIS: ("int",),
-    AXES: ("ints",),
-    DATA_TYPE: ("int", "ints", "string"),
-    ANY_CASE: ("string", "strings"),
-}
-CHANGE_KEYS = (
-    *("deprecated", "experimental", "determinism", "inputs", "outputs", "attributes", "types"),
-    *("emulate", "renamed", "meaning", "clarified", "adapters"),
-)
-FACETS = ("old", "ignored", "input", "negative", "only_for", "renamed", "values", "undefined")
-_ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", *FACETS)
-_ARITIES = (SINGLE, OPTIONAL, VARIADIC)
 
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator file: its schemas and their prose, oldest first, its examples, and the document as it was read."""
+    """One operator file: its schemas and their prose, oldest first, its examples, and the document as it was read.
+
+    Where the file has faults, it has what could be read without them.
+    """
 
     domain: str
     name: str
@@ -140,11 +121,21 @@ class Operator:
     examples: tuple[Example, ...]
     path: str
     root: YamlNode
+    gaps: frozenset[int] | None = frozenset()
+    """Versions whose older neighbour was not read; None where nobody knows which those are."""
+    whole: bool = True
+    """Whether all of the file was read without a fault."""
+    examples_read: bool = True
+    """Whether the examples were."""
+    damaged: Operator | None = None
+    """The same with the versions that have faults, and with what could be read of these."""
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
         """Each pair of consecutive versions, oldest first."""
-        pairs = itertools.pairwise(self.schemas)
+        if self.gaps is None:
+            return ()
+        pairs = [(old, new) for old, new in itertools.pairwise(self.schemas) if new.since_version not in self.gaps]
         return tuple([Transition(old, new, new.change) for old, new in pairs if new.change is not None])
 
     @cached_property
@@ -157,11 +148,15 @@ class Operator:
         for key in keys:
             inner = at.value
             if isinstance(inner, list):
-                inner = {each.value["name"].value: each for each in inner}
+                inner = {str(each.value["name"].value): each for each in inner if _is_named(each)}
             if not isinstance(inner, dict) or key not in inner:
                 break
             at = inner[key]
         return f"{self.path}:{at.line}:{at.column}"
+
+
+def _is_named(node: YamlNode) -> bool:
+    return isinstance(node.value, dict) and "name" in node.value
 
 
 @dataclass(frozen=True)
@@ -179,42 +174,80 @@ def load_operator(path: Path | str, sets: TypeSets, budget: Budget | None = None
 
     Raises SchemaError with all findings.
     """
-    findings = Findings(str(path), budget)
-    return _operator(Path(path), read_file(path, findings), findings, sets)
-
-
-def parse_operator(data: bytes, path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
-    """Return the operator that the bytes of a file `<domain>/<Operator>.yaml` declare. Raises SchemaError."""
-    findings = Findings(str(path), budget)
-    return _operator(Path(path), read(data, findings), findings, sets)
-
-
-def _operator(path: Path, root: YamlNode, findings: Findings, sets: TypeSets) -> Operator:
-    if not path.parent.name.isprintable():
-        findings.add("S215", "the name of the folder, which is the domain, has control characters")
-    operator = _Reading(findings, sets, normalised(path.parent.name)).operator(root)
-    if findings:
+    operator, findings = read_operator(path, sets, budget)
+    if findings or operator is None:
         raise SchemaError(findings)
     return operator
 
 
-def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[Finding]]:
-    """Return the operators below a folder, by path, and what is wrong with those that cannot be read.
+def parse_operator(data: bytes, path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
+    """Return the operator that the bytes of a file `<domain>/<Operator>.yaml` declare. Raises SchemaError."""
+    operator, findings = read_operator(path, sets, budget, data=data)
+    if findings or operator is None:
+        raise SchemaError(findings)
+    return operator
 
-    After MAX_FOLDER_FINDINGS, or where the budget is used up, no more files are read. Raises SchemaError where the
-    folder cannot be.
+
+def read_operator(
+    path: Path | str, sets: TypeSets, budget: Budget | None = None, complete: bool = True, data: bytes | None = None
+) -> tuple[Operator | None, list[Finding]]:
+    """Return what can be read of an operator's file, None where that is nothing, and all that is wrong with it.
+
+    Unless the type sets are `complete`, versions that name an unknown one are left out without a finding. `data` are
+    the file's bytes, where these are known.
+    """
+    path = Path(path)
+    findings = Findings(str(path), budget)
+    try:
+        root = read_file(path, findings) if data is None else read(data, findings)
+        domain = domain_of(path)
+        if not domain.isprintable():
+            findings.add("S215", "the name of the folder, which is the domain, has control characters")
+        return _Reading(findings, sets, domain, complete).operator(root), findings
+    except SchemaError as error:
+        return None, [*error.findings]
+
+
+def domain_of(path: Path) -> str:
+    """Return the domain of an operator's file, which is the name of its folder."""
+    parent = path.parent
+    return normalised(parent.name if parent.name not in ("", "..") else os.path.basename(os.path.abspath(parent)))
+
+
+def read_operators(
+    files: Sequence[Path], sets: TypeSets, complete: bool = True
+) -> tuple[list[Operator], list[Finding]]:
+    """Return what can be read of operators' files, and what is wrong with them.
+
+    After MAX_FOLDER_FINDINGS, or where the budget is used up, no more files are read; a finding says so.
     """
     operators: list[Operator] = []
     findings: list[Finding] = []
     budget = reading_budget()
-    for path in operator_files(folder):
-        try:
-            operators.append(load_operator(path, sets, budget))
-        except SchemaError as error:
-            findings += error.findings
-            if budget.steps > budget.max_steps or len(findings) >= MAX_FOLDER_FINDINGS:
-                break
+    for position, path in enumerate(files):
+        operator, found = read_operator(path, sets, budget, complete)
+        findings += found
+        if operator is not None:
+            operators.append(operator)
+        left = len(files) - position - 1
+        if left and found and (budget.steps > budget.max_steps or len(findings) >= MAX_FOLDER_FINDINGS):
+            message = f"files of this folder were not read: {left:,}, of which this is the first"
+            why = f"the ones before took more than {MAX_STEPS:,} steps"
+            if budget.steps <= budget.max_steps:
+                why = f"the ones before have more than {MAX_FOLDER_FINDINGS} findings"
+            place = f"{files[position + 1]}:1:1"
+            findings.append(Finding("S102", message, place=place, why=why, help="mend the others first"))
+            break
     return operators, findings
+
+
+def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[Finding]]:
+    """Return the operators below a folder whose files are right, by path, and what is wrong with the others.
+
+    Raises SchemaError where the folder cannot be read.
+    """
+    operators, findings = read_operators(operator_files(folder), sets)
+    return [operator for operator in operators if operator.whole], findings
 
 
 def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[Operator], dict[str, tuple[str, ...]]]:
@@ -245,6 +278,14 @@ def operator_files(folder: Path) -> list[Path]:
             why = "this is not a folder of operator files"
         raise _unread(folder, why) from error
     return sorted(files)
+
+
+def siblings(domain: Path) -> list[Path]:
+    """Return the operator files in the folder of a domain, in order; none where it cannot be read."""
+    try:
+        return sorted(path for path in _listed(domain) if path.suffix == ".yaml")
+    except (OSError, ValueError):
+        return []
 
 
 def _listed(folder: Path) -> list[Path]:
@@ -294,30 +335,50 @@ def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple
 
     Raises SchemaError.
     """
-    findings = Findings(str(path))
-    return _sets(read_file(path, findings), findings, base)
+    sets, findings = read_sets(path, base)
+    if findings:
+        raise SchemaError(findings)
+    return sets
 
 
 def parse_sets(data: bytes, path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
     """Return the named type sets that the bytes of a file declare, added to those of `base`. Raises SchemaError."""
-    findings = Findings(str(path))
-    return _sets(read(data, findings), findings, base)
-
-
-def _sets(root: YamlNode, findings: Findings, base: TypeSets | None) -> dict[str, tuple[str, ...]]:
-    sets = dict(base or {})
-    if not isinstance(root.value, dict):
-        findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
-        raise SchemaError(findings)
-    reading = _Reading(findings, sets)
-    for name, node in reading.names(root, "type sets").items():
-        if name in sets or name in NUMBERS:
-            findings.add("S106", f"{name!r} is the name of a type or of another set", root.keys[name])
-        else:
-            sets[name] = reading.types(node)
+    sets, findings = read_sets(path, base, data)
     if findings:
         raise SchemaError(findings)
     return sets
+
+
+def read_sets(
+    path: Path | str, base: TypeSets | None = None, data: bytes | None = None
+) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
+    """Return the type sets of a file that can be read, added to those of `base`, and what is wrong with the others."""
+    findings = Findings(str(path))
+    sets = dict(base or {})
+    try:
+        root = read_file(path, findings) if data is None else read(data, findings)
+        if not isinstance(root.value, dict):
+            findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
+            return sets, findings
+        reading = TypeFields(findings, sets)
+        for name, node in reading.names(root, "type sets").items():
+            before = len(findings)
+            if name in sets or name in NUMBERS:
+                findings.add("S106", f"{name!r} is the name of a type or of another set", root.keys[name])
+            types = reading.types(node)
+            if len(findings) == before:
+                sets[name] = types
+    except SchemaError as error:
+        return sets, [*error.findings]
+    return sets, findings
+
+
+def _with_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
+    """Return the document of an operator with these of its versions, in the order in which they are there."""
+    known = {id(each.node) for each in versions}
+    listed = root.value["versions"]
+    kept = [each for each in listed.value if id(each) in known]
+    return replace(root, value=root.value | {"versions": replace(listed, value=kept)})
 
 
 def _newest(version: YamlNode) -> int:
@@ -340,45 +401,25 @@ def read_file(path: Path | str, findings: Findings) -> YamlNode:
     raise SchemaError(findings)
 
 
-class _Reading(Fields):
+class _Reading(Changes):
     """Reads one file's operator."""
 
-    def __init__(self, findings: Findings, sets: TypeSets, domain: str = "") -> None:
-        super().__init__(findings)
-        self.sets, self.domain = sets, domain
+    def __init__(self, findings: Findings, sets: TypeSets, domain: str, complete: bool) -> None:
+        super().__init__(findings, sets, complete)
+        self.domain = domain
+        self.broken: set[int] = set()
+        """Versions with a fault beyond their prose, their `change` and their function bodies."""
+        self.unclear: set[int] = set()
+        """Versions with names of types that types.yaml may have, which is broken."""
+        self.unchanged: set[int] = set()
+        """Versions with a fault in `change`."""
         self.constraints: dict[int, YamlNode | None] = {}
         """What each version states, or the newer one that `same_as` names."""
 
-    def types(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the types that one expression, or a list of them, stands for; see `expand`."""
-        if isinstance(node.value, str) and node.value in self.sets:
-            return self.sets[node.value]
-        nodes = node.value if isinstance(node.value, list) else [node]
-        types: set[str] = set()
-        for each in nodes:
-            types |= self.expanded(each, self.name(each))
-        if not nodes:
-            self.wrong(node, "at least one type")
-        if len(types) > MAX_TYPES:
-            self.findings.add("S102", f"a list stands for at most {MAX_TYPES:,} types", node)
-            return ()
-        return tuple(sorted(types))
-
-    def expanded(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types that one expression stands for."""
-        if not expression:
-            return set()
-        try:
-            types = set(expand(expression, self.sets))
-        except KeyError:
-            self.undefined(node, "type or type set", expression, [*self.sets, *NUMBERS])
-            return set()
-        self.findings.charge(len(types), node)
-        return types
-
     # The operator, from the outside in.
 
-    def operator(self, root: YamlNode) -> Operator:
+    def operator(self, root: YamlNode) -> Operator | None:
+        """Return the operator, with those of its versions that have no fault; None where it has none."""
         fields = self.mapping(root, OPERATOR_KEYS, OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
         nodes = self.items(self.few(fields["versions"], "versions")) if "versions" in fields else []
@@ -390,30 +431,84 @@ class _Reading(Fields):
         for before, after in itertools.pairwise(versions):
             if before.schema.since_version == after.schema.since_version:
                 self.findings.add("S106", f"version {after.schema.since_version} is duplicate", after.node)
-        for index, version in enumerate(versions):
+                self.broken.add(after.schema.since_version)
+        dated = len(versions) == len(nodes)
+        for index, version in enumerate(versions if dated else ()):
             if index == 0 and version.schema.change is not None:
                 self.findings.add("S103", "the first version has nothing to change from", version.node.keys["change"])
-            elif index and version.schema.change is None:
+            elif index and "change" not in version.fields:
                 help = "every version but the first has it"
                 self.findings.add("S104", "the key 'change' is missing", version.node, help)
         docs: dict[int, Docs] = {}
         for version in reversed(versions):
             docs[version.schema.since_version] = self.docs(version, docs)
-        schemas = tuple(version.schema for version in versions)
-        prose = tuple(docs[schema.since_version] for schema in schemas)
-        examples = Examples(self.findings, schemas, prose).read(fields["examples"]) if "examples" in fields else ()
-        return Operator(self.domain, name, family, schemas, prose, examples, self.findings.file, root)
+            same = self.number(version.fields["same_as"]) if "same_as" in version.fields else 0
+            if same in self.broken or (same in self.unclear and "shares" in version.fields):
+                (self.broken if same in self.broken else self.unclear).add(version.schema.since_version)
+        self.broken |= self.unclear
+        return self.sound(root, fields, versions, docs, dated)
 
-    def version(
-        self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]
-    ) -> _Version | None:
-        """Return one version; `newer` has the complete keys of the newer ones, and gets those of this one."""
+    def sound(
+        self,
+        root: YamlNode,
+        fields: dict[str, YamlNode],
+        versions: list[_Version],
+        docs: dict[int, Docs],
+        dated: bool,
+    ) -> Operator | None:
+        """Return the operator with its examples; `dated` says whether all of its versions are there."""
+        sinces = [version.schema.since_version for version in versions]
+        schemas, prose = [version.schema for version in versions], [docs[since] for since in sinces]
+        before = self.faults()
+        examples: tuple[Example, ...] = ()
+        if "examples" in fields:
+            examples = Examples(self.findings, schemas, prose, self.broken).read(fields["examples"])
+        found = [version for version in versions if version.schema.since_version not in self.broken]
+        own = [version for version in versions if version not in found and "same_as" not in version.fields]
+        if not found and not own:
+            return None
+        gaps = self.unchanged | {after for each, after in itertools.pairwise(sinces) if each in self.broken}
+        operator = Operator(
+            self.domain,
+            versions[0].schema.name,
+            versions[0].schema.family,
+            tuple(version.schema for version in found),
+            tuple(docs[version.schema.since_version] for version in found),
+            examples,
+            self.findings.file,
+            _with_versions(root, found) if self.broken or not dated else root,
+            frozenset(gaps) if dated else None,
+            not self.findings and not self.broken and not self.unchanged,
+            self.faults() == before,
+        )
+        if not own:
+            return operator
+        damaged = replace(
+            operator,
+            schemas=tuple(version.schema for version in own),
+            docs=tuple(docs[version.schema.since_version] for version in own),
+            root=_with_versions(root, own),
+        )
+        return replace(operator, damaged=damaged)
+
+    def faults(self) -> tuple[int, int]:
+        """Return how many faults there are, and how many names of types that may be right."""
+        return len(self.findings), self.unknown
+
+    def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
+        """Return one version; `newer` has the complete keys of the newer ones, and gets those of this one.
+
+        One that does not say which it is is read for its faults alone, and is None.
+        """
+        before = self.faults()
         fields = self.mapping(node, VERSION_KEYS, ("since",))
         since = self.within(fields.get("since"), 1, MAX_VERSION, 1)
+        dated = "since" in fields and type(fields["since"].value) is int and fields["since"].value == since
         if not isinstance(node.value, dict):
             return None
         fields |= self.shared(fields, newer)
-        newer[since] = fields
+        if dated:
+            newer[since] = fields
         types = {key: self.types(each) for key, each in self.names(fields.get("types"), "types").items()}
         docs: dict[str, dict[str, str]] = {}
         parameters = {
@@ -438,16 +533,26 @@ class _Reading(Fields):
             experimental=self.flag(fields.get("experimental")),
             determinism=self.choice(fields["determinism"], DETERMINISM) if "determinism" in fields else DETERMINISM[0],
             shape=self.name(fields.get("shape")),
-            change=self.change(fields["change"], attributes) if "change" in fields else None,
         )
         stated = fields.get("constraints")
         if stated is None and "same_as" in fields:
             stated = self.constraints.get(self.number(fields["same_as"]))
             stated = stated and self.merged(stated, None, fields["same_as"])
-        self.constraints[since] = stated
+        if dated:
+            self.constraints[since] = stated
         conditions, texts = Conditions(self.findings, schema).read(stated)
+        if dated and self.faults() != before:
+            (self.broken if len(self.findings) > before[0] else self.unclear).add(since)
+        before = self.faults()
+        change = self.change(fields["change"], attributes) if "change" in fields else None
+        if self.faults() != before:
+            self.unchanged.add(since)
+        before = self.faults()
         function = self.bodies(fields["function"], schema) if "function" in fields else ()
-        return _Version(replace(schema, conditions=conditions, function=function), node, fields, docs, texts)
+        if self.faults() != before:
+            function = ()
+        complete = replace(schema, conditions=conditions, function=function, change=change)
+        return _Version(complete, node, fields, docs, texts) if dated else None
 
     def bodies(self, node: YamlNode, schema: OpSchema) -> tuple[FunctionBody, ...]:
         """Return the function bodies of a version."""
@@ -589,7 +694,7 @@ class _Reading(Fields):
     ) -> Attribute:
         """Return an attribute with what its entry declares about its values; the default has to be legal."""
         kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
-        if kind in _KIND_TYPES and attribute.type not in _KIND_TYPES[kind]:
+        if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:
             self.wrong(fields["kind"], f"a kind for the type {attribute.type}")
         choices: tuple[Any, ...] = ()
         if "choices" in fields:
@@ -647,124 +752,3 @@ class _Reading(Fields):
         for name in sorted(ranks_of(comparisons) - names):
             self.undefined(node, "input", name, names)
         return comparisons
-
-    def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
-        fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
-        readers: dict[str, Callable[[YamlNode], Any]] = {
-            "deprecated": self.flag,
-            "experimental": self.flag,
-            "determinism": self.pair(lambda each: self.choice(each, DETERMINISM)),
-            "inputs": self.parameter_change,
-            "outputs": self.parameter_change,
-            "types": lambda each: self.named(each, self.type_change),
-        }
-        diff = {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
-        declared: dict[str, AttributeChange] = {}
-        for name, each in self.mapping(fields["attributes"]).items() if "attributes" in fields else ():
-            if difference := self.attribute_change(name, each, attributes.get(name), declared):
-                diff.setdefault("attributes", {})[name] = difference
-        adapters = self.mapping(fields["adapters"], ("up", "down"), ("up", "down")) if "adapters" in fields else {}
-        return Change(
-            diff,
-            declared,
-            self.emulate(fields["emulate"]) if "emulate" in fields else {},
-            self.flag(fields.get("renamed")),
-            self.text(fields.get("meaning")),
-            self.text(fields.get("clarified")),
-            self.adapter(adapters.get("up")),
-            self.adapter(adapters.get("down")),
-        )
-
-    def adapter(self, node: YamlNode | None) -> str:
-        text = self.text(node)
-        if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
-            self.wrong(node, "derived, written or 'impossible: reason'")
-        return text
-
-    def parameter_change(self, node: YamlNode) -> dict[str, Any]:
-        def names(each: YamlNode) -> list[str]:
-            return [self.name(item) for item in self.items(each)]
-
-        readers: dict[str, Callable[[YamlNode], Any]] = {
-            "added": names,
-            "removed": names,
-            "order": names,
-            "renamed": lambda each: self.named(each, self.name),
-            "retyped": lambda each: self.named(each, self.pair(self.name)),
-            "arity": lambda each: self.named(each, self.pair(lambda item: self.choice(item, _ARITIES))),
-            "homogeneous": lambda each: self.named(each, self.pair(self.flag)),
-            "min_arity": lambda each: self.named(each, self.pair(self.number)),
-        }
-        return {key: readers[key](each) for key, each in self.mapping(node, list(readers)).items()}
-
-    def attribute_change(
-        self, name: str, node: YamlNode, attribute: Attribute | None, declared: dict[str, AttributeChange]
-    ) -> dict[str, Any]:
-        """Return the part that a diff shows, and note in `declared` the part that it does not."""
-        fields = self.mapping(node, _ATTRIBUTE_CHANGE_KEYS)
-        came = "added" in fields
-        readers: dict[str, Callable[[YamlNode], Any]] = {
-            "added": lambda each: self.choice(each, ATTRIBUTE_TYPES),
-            "removed": lambda each: self.choice(each, ATTRIBUTE_TYPES),
-            "type": self.pair(lambda each: self.choice(each, ATTRIBUTE_TYPES)),
-            "default": self.diff_value if came else self.pair(self.diff_value),
-            "required": self.flag if came else self.pair(self.flag),
-        }
-        if came or not fields.keys().isdisjoint(FACETS):
-            old = self.old_value(fields["old"], attribute) if "old" in fields else None
-            if came and "old" not in fields and attribute is not None:
-                old = attribute.default
-            declared[name] = AttributeChange(
-                old,
-                self.flag(fields.get("ignored")),
-                self.text(fields.get("input")),
-                self.flag(fields.get("negative")),
-                self.elements(fields["only_for"]) if "only_for" in fields else (),
-                self.name(fields.get("renamed")),
-                self.named(fields.get("values"), self.text),
-                self.any_value(fields["undefined"]) if "undefined" in fields else None,
-            )
-        return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
-
-    def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
-        """Return a value of an attribute, or the element that all are of one that is a list."""
-        if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
-            return self.any_value(node)
-        if not isinstance(node.value, dict):
-            return self.value(node, attribute.type)
-        entries = self.mapping(node, ("all",), ("all",))
-        if not attribute.type.endswith("s"):
-            self.wrong(node, "one value")
-        return {key: self.value(each, attribute.type.removesuffix("s")) for key, each in entries.items()} or None
-
-    def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return element types with those that stand for them; a key may be the name of a type set."""
-        found: dict[str, str] = {}
-        for key, each in self.mapping(node).items():
-            wider = self.choice(each, sorted(NUMBERS))
-            found |= dict.fromkeys(self.elements(node.keys[key]), wider)
-        return found
-
-    def elements(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the element types of tensors that an expression, or a list of them, stands for."""
-        types = self.types(node)
-        if not all(each.startswith("tensor(") for each in types):
-            self.wrong(node, "element types of tensors")
-        return tuple(each[7:-1] for each in types)
-
-    def diff_value(self, node: YamlNode) -> Any:
-        value = self.any_value(node)
-        return list(value) if isinstance(value, tuple) else value
-
-    def type_change(self, node: YamlNode) -> str | list[str]:
-        """Return `new`, `gone`, or the types that came and went, each with its sign."""
-        if not isinstance(node.value, list):
-            return self.choice(node, ("new", "gone"))
-        signed: dict[str, set[str]] = {"+": set(), "-": set()}
-        for each in node.value:
-            text = self.text(each)
-            if text[:1] not in signed:
-                self.wrong(each, "a type or type set with + or - before it")
-                continue
-            signed[text[0]] |= self.expanded(each, text[1:])
-        return [sign + type_ for sign, types in signed.items() for type_ in sorted(types)]

@@ -69,6 +69,16 @@ class YamlNode:
                 open_nodes += value.values() if isinstance(value, dict) else value
         return count
 
+    def places(self) -> Iterator[str]:
+        """Yield line:column of the values and keys within, and of this one."""
+        open_nodes = [self]
+        while open_nodes:
+            node = open_nodes.pop()
+            yield f"{node.line}:{node.column}"
+            open_nodes += node.keys.values()
+            if isinstance(node.value, (list, dict)):
+                open_nodes += node.value.values() if isinstance(node.value, dict) else node.value
+
     def plain(self) -> Any:
         """Return the value as ordinary lists, dictionaries and scalars. Depth is at most MAX_DEPTH."""
         if isinstance(self.value, dict):

@@ -287,8 +287,17 @@ def own(folder):
 
 def test_lint_of_a_good_folder(own):
     result = run("lint", "schemas")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "no findings\n", "")
-    assert run_json("lint", "schemas") == {"findings": [], "omitted": 0, "locked": []}
+    assert (result.exit_code, result.stdout, result.stderr) == (0, UNLOCKED + CLEAN, "")
+    checked = {"operators": 1, "domains": 1, "files": 1, "unread": 0}
+    expected = {"findings": [], "omitted": 0, "locked": [], "unlocked": ["com.example.Twice:1"], "checked": checked}
+    assert run_json("lint", "schemas") == expected
+    for path in ("schemas/com.example/Twice.yaml", "schemas/com.example", "."):
+        assert run_json("lint", path) == expected
+    assert run_json("lint", "--schemas", "schemas") == expected
+
+
+CLEAN = "no findings in 1 operator of 1 domain\n"
+UNLOCKED = "not released, since the lock does not have them: com.example.Twice:1\n"
 
 
 def test_lint_tells_every_finding(own):
@@ -298,7 +307,7 @@ def test_lint_tells_every_finding(own):
     assert result.exit_code == 1
     assert {"S103", "S215"} <= set(re.findall(r"error\[(S\d+)\]", result.stdout))
     assert "schemas/com.example/Twice.yaml:7:" in result.stdout
-    assert re.search(r"\n\d findings\n$", result.stdout)
+    assert re.search(r"\n\d findings in 2 operators of 1 domain\n$", result.stdout)
     data = run("lint", "schemas", "--format", "json")
     assert data.exit_code == 1
     assert len(json.loads(data.stdout)["findings"]) == result.stdout.count("error[")
@@ -308,9 +317,9 @@ def test_lint_fix_writes_files_and_then_lints(own, folder):
     own.write_text(GOOD.replace("T: [float]", "T:   [ float ]"))
     own.chmod(0o640)
     result = run("lint", "--fix", "schemas")
-    assert (result.exit_code, result.stdout) == (0, "fixed schemas/com.example/Twice.yaml\nno findings\n")
+    assert (result.exit_code, result.stdout) == (0, f"fixed schemas/com.example/Twice.yaml\n{UNLOCKED}{CLEAN}")
     assert (own.read_text(), own.stat().st_mode & 0o777) == (GOOD.replace('"', ""), 0o640)
-    assert run("lint", "--fix", "schemas").stdout == "no findings\n"
+    assert run("lint", "--fix", "schemas").stdout == UNLOCKED + CLEAN
     own.write_text("# mine\n" + GOOD.replace("doc: values", "doc:   ''"))
     result = run("lint", "--fix", "schemas")
     assert result.exit_code == 1 and "left alone, for its comments: schemas/com.example/Twice.yaml\n" in result.stdout
@@ -344,11 +353,32 @@ def test_lock_adds_new_versions_and_finds_their_edits(own, folder):
     own.write_text(GOOD.replace("doc: values", "dok: values"))
     assert run("lint", "--lock", "schemas").exit_code == 1 and not lock.exists()
     own.write_text(GOOD)
-    assert run("lint", "--lock", "schemas").stdout == "locked com.example.Twice:1\nno findings\n"
+    assert run("lint", "--lock", "schemas").stdout == f"locked com.example.Twice:1\n{CLEAN}"
     assert run_json("lint", "--lock", "schemas")["locked"] == []
     own.write_text(GOOD.replace("[float]", "[float, double]"))
     result = run("lint", "schemas")
     assert result.exit_code == 1 and "error[S203]" in result.stdout
+
+
+def test_lint_of_released_operators_finds_what_the_lock_lacks(own, folder):
+    assert "error[S241]" in run("lint", "--released", "schemas").stdout
+    assert run("lint", "--released", "--lock", "schemas").stdout == f"locked com.example.Twice:1\n{CLEAN}"
+    assert run("lint", "--released", "schemas").exit_code == 0
+    (own.parent / "Late.yaml").write_text(GOOD.replace("Twice", "Late"))
+    result = run("lint", "schemas")  # an operator of a released version of the domain that the lock does not have
+    assert result.exit_code == 1 and "error[S241] Late 1" in result.stdout
+    (own.parent / "Late.yaml").write_text(GOOD.replace("Twice", "Late").replace("since: 1", "since: 2"))
+    assert run("lint", "schemas").exit_code == 0
+
+
+def test_lint_runs_no_code_of_a_folder_that_a_search_led_to(own, folder):
+    (own.parent / "adapters.py").write_text("raise SystemExit('this was run')")
+    (folder / "deep").mkdir()
+    (folder / "schemas").rename(folder / "deep" / "schemas")
+    for arguments, runs in ((["."], False), (["deep/schemas"], True), ([".", "--allow-hooks"], True)):
+        result = run("lint", *arguments)
+        assert ("this was run" in result.output) is runs and ("was not run" in result.stderr) is not runs
+    assert "this was run" not in run("lint", "deep/schemas", "--no-hooks").output
 
 
 def test_own_operators_are_known_to_every_verb(own, folder):

@@ -165,6 +165,7 @@ FORMS = {
     "lint": {
         "SCHEMAS": {
             "": ["FOLDER/schemas", "--format", "json"], "fix": ["FOLDER/schemas", "--fix", "--lock"],
+            "tree": ["FOLDER"], "file": ["IT"], "named": ["--schemas", "FOLDER/schemas", "--released"],
         },
         "CONFIGURATIONS": {"": []},
         "FOLDERS": {"": ["FOLDER"]},
@@ -349,7 +350,7 @@ def reads(command):
     names = {name for each in command.params for name in [each.name, *each.opts, each.metavar or ""]}
     tables = {
         "MODELS": {"INPUT...", "model", "OPERATOR|MODEL"}, "STREAMS": {"INPUT...", "model", "OPERATOR|MODEL"},
-        "SCHEMAS": {"--schemas", "[DIR]..."}, "FOLDERS": {"INPUT...", "[DIR]..."}, "VALUES": {"[VALUES]..."},
+        "SCHEMAS": {"--schemas", "[PATH]..."}, "FOLDERS": {"INPUT...", "[PATH]..."}, "VALUES": {"[VALUES]..."},
     }  # fmt: skip
     return {table for table, words in tables.items() if names & words} | {"CONFIGURATIONS", "ARGUMENTS"}
 

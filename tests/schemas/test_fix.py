@@ -3,6 +3,7 @@
 from opset.schemas.fix import fixed_text, fixes
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import load_operator, load_sets
+from opset.schemas.selection import folder_of_domains
 from tests.schemas.texts import SCALE
 
 SETS = load_sets(FOLDER / "types.yaml")
@@ -42,20 +43,20 @@ def write(folder, text):
 def test_the_difference_and_the_layout_are_written(tmp_path):
     path = write(tmp_path, WRONG)
     assert fixed_text(load_operator(path, SETS), SETS) == RIGHT
-    assert fixes(tmp_path, SETS).texts == {str(path): RIGHT}
+    assert fixes(folder_of_domains(tmp_path)).texts == {str(path): RIGHT}
     write(tmp_path, RIGHT)
-    assert fixes(tmp_path, SETS).texts == {}
+    assert fixes(folder_of_domains(tmp_path)).texts == {}
 
 
 def test_files_that_cannot_be_loaded_or_have_comments_are_left_alone(tmp_path):
     path = write(tmp_path, "# mine\n" + WRONG)
-    assert (fixes(tmp_path, SETS).texts, fixes(tmp_path, SETS).commented) == ({}, [str(path)])
+    assert (fixes(folder_of_domains(tmp_path)).texts, fixes(folder_of_domains(tmp_path)).commented) == ({}, [str(path)])
     write(tmp_path, WRONG.replace("operator:", "operators:"))
-    assert (fixes(tmp_path, SETS).texts, fixes(tmp_path, SETS).commented) == ({}, [])
+    assert (fixes(folder_of_domains(tmp_path)).texts, fixes(folder_of_domains(tmp_path)).commented) == ({}, [])
 
 
 def test_nothing_of_the_standard_changes():
-    found = fixes(FOLDER, SETS)
+    found = fixes(folder_of_domains(FOLDER))
     assert (found.texts, found.commented) == ({}, [])
 
 

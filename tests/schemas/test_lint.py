@@ -6,10 +6,12 @@ import pytest
 
 from opset.errors import CODES
 from opset.schemas.index import FOLDER
-from opset.schemas.lint import FAMILIES, Inferred
+from opset.schemas.lint import FAMILIES, Hooks, check
 from opset.schemas.lint import lint as lint_all
+from opset.schemas.lint_context import Inferred
 from opset.schemas.loader import load_folder, load_sets
 from opset.schemas.lock import lock_released
+from opset.schemas.selection import folder_of_domains, select
 from tests.schemas.texts import SCALE as TEXT
 
 ABOUT_EXAMPLES = {"S220", "S221", "S222", "S223"}
@@ -251,6 +253,24 @@ def test_s204_a_released_version_is_gone(tmp_path):
     assert codes(lint([tmp_path])) == ["S204"]
 
 
+def test_s241_a_released_version_is_not_in_the_lock(tmp_path):
+    write(tmp_path)
+    lock_released(tmp_path, load_folder(tmp_path, SETS)[0])
+    lock = json.loads((tmp_path / "lock.json").read_text())
+    del lock["com.acme"]["Scale"]["1"]  # by hand, before its signature is edited
+    (tmp_path / "lock.json").write_text(json.dumps(lock))
+    (finding,) = lint([tmp_path])
+    assert (finding.code, finding.place.rpartition(":")[0]) == ("S241", f"{tmp_path}/com.acme/Scale.yaml:19")
+    assert "version 2 of com.acme is released" in finding.why
+    lock["com.acme"]["Scale"] = {"1": "0" * 64}
+    (tmp_path / "lock.json").write_text(json.dumps(lock))
+    assert codes(lint([tmp_path])) == ["S203"]  # version 2 may be new
+    target = folder_of_domains(tmp_path)
+    checked = check(target, lambda families: Hooks(), released=True)
+    assert [(operator.name, since) for operator, since in checked.unlocked] == [("Scale", 2)]
+    assert codes(checked.findings)[-1] == "S241"
+
+
 def test_s206_and_s207_adapters_and_declarations_agree(tmp_path):
     write(tmp_path, TEXT.replace("{up: derived", "{up: written"))
     up, down = ("com.acme", "Scale", 2, "up"), ("com.acme", "Scale", 2, "down")
@@ -390,9 +410,111 @@ def test_s226_to_s228_versions_say_how_outputs_are_inferred(tmp_path):
 def test_findings_of_the_loader_are_among_them(tmp_path):
     write(tmp_path, TEXT.replace("doc: Scales.", "dok: Scales."))
     write(tmp_path, TEXT.replace(", doc: where", ""), "Scale", "org.acme")
-    assert codes(lint([tmp_path, tmp_path / "not there"])) == ["S103", "S104", "S212", "S101"]
-    (tmp_path / "types.yaml").write_text("a: [b]\n")
-    assert codes(lint([tmp_path])) == ["S107"]
+    assert codes(lint([tmp_path, tmp_path / "not there"])) == ["S101", "S103", "S104", "S212"]
+
+
+WRONG = """\
+operator: Wrong
+family: acme
+versions:
+- since: 4
+  change: {adapters: {up: derived}, meaning: It is more.}
+  doc: Is wrong in its change alone.
+  inputs: [{name: X, type: T, doc: values}, {name: Z, type: T, doc: more}]
+  outputs: [{name: Y, type: T, doc: results}]
+  types: {T: [mine, double]}
+  attributes:
+    a: {type: int, default: 1, doc: factor}
+    b: {type: int, default: 1}
+- since: 3
+  change: {types: {T: [+double]}, adapters: {up: derived, down: derived}}
+  doc: Is right.
+  inputs: [{name: X, type: T, doc: values}, {name: Z, type: T}]
+  outputs: [{name: Y, type: T, doc: results}]
+  types: {T: [mine, double], U: bool}
+- since: 2
+  change: {types: {T: [+float]}, adapters: {up: derived, down: derived}}
+  dok: Has a key that is not known.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T}]
+  types: {T: [float, float16]}
+- since: 1
+  doc: Is right.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T}]
+  types: {T: [float16, float16]}
+  function: 3
+examples:
+- {name: one, since: 1, until: 1, inputs: [{float: 1}], outputs: [{float16: 1}]}
+- {name: one, since: 4, inputs: [{float: 1}, {float: 1}], outputs: [{float: 1}]}
+- {name: two, since: 2, until: 2, inputs: [{float: 1}], outputs: [{float: x}]}
+"""
+
+
+def test_everything_that_can_be_known_is_reported_at_once(tmp_path):
+    write(tmp_path, WRONG, "Wrong")
+    write(tmp_path, TEXT.replace(", doc: where", "").replace("default: 1}", "default: x}"))
+    write(tmp_path, TEXT.replace(", doc: where", "").replace("{axis: {added: int, default: 1}}", "{}"), "Scale", "b.c")
+    write(tmp_path, "operator: [", "Broken")
+    (tmp_path / "types.yaml").write_text("mine: [float, float16]\nbad: [flaot]\n")
+    (tmp_path / "lock.json").write_text("[]")
+    found = [f"{each.code} {each.place.removeprefix(f'{tmp_path}/')}" for each in lint([tmp_path], ())]
+    assert sorted(found) == sorted([
+        "S212 b.c/Scale.yaml:16:11",
+        "S201 b.c/Scale.yaml:6:17",
+        "S101 com.acme/Broken.yaml:2:1",
+        "S212 com.acme/Wrong.yaml:23:13",
+        "S212 com.acme/Wrong.yaml:12:8",
+        "S212 com.acme/Wrong.yaml:16:45",
+        "S219 com.acme/Wrong.yaml:18:14",
+        "S211 com.acme/Wrong.yaml:18:33",
+        "S104 com.acme/Wrong.yaml:19:3",
+        "S103 com.acme/Wrong.yaml:21:3",
+        "S212 com.acme/Wrong.yaml:28:13",
+        "S230 com.acme/Wrong.yaml:29:14",
+        "S105 com.acme/Wrong.yaml:30:13",
+        "S105 com.acme/Wrong.yaml:30:13",
+        "S105 com.acme/Wrong.yaml:32:44",
+        "S106 com.acme/Wrong.yaml:33:10",
+        "S105 com.acme/Wrong.yaml:34:75",
+        "S104 com.acme/Wrong.yaml:5:22",
+        "S219 com.acme/Wrong.yaml:9:14",
+        "S105 com.acme/Scale.yaml:16:32", "S204 lock.json",
+        "S107 types.yaml:2:7",
+    ])  # fmt: skip
+
+
+def test_a_broken_file_of_type_sets_hides_nothing_else(tmp_path):
+    write(tmp_path, TEXT.replace("T: floats_ir4", "T: mine").replace("doc: what is scaled", "dok: x"))
+    (tmp_path / "types.yaml").write_text("mine: [\n")
+    assert codes(lint([tmp_path])) == ["S101", "S103"]
+    (tmp_path / "types.yaml").write_text("mine: [b]\n")
+    assert codes(lint([tmp_path])) == ["S107", "S103"]
+    write(tmp_path, TEXT.replace("T: floats_ir4", "T: mine").replace("T: floats\n", "T: [floats, float]\n"))
+    assert codes(lint([tmp_path])) == ["S107", "S219", "S230"]
+
+
+def test_a_file_has_the_findings_that_it_has_in_its_folder(tmp_path):
+    body = with_body(("opset: 13", "Y = com.acme.Other (X, by)"))
+    write(tmp_path, body.replace(", doc: where", ""))
+    write(tmp_path, body.replace("Scale\n", "Other\n").replace("acme.Other", "acme.Scale"), "Other")
+    write(tmp_path, DEPRECATED.replace("Scale", "Gone").replace("  change", "  replacement: Other\n  change"), "Gone")
+    written = [("com.acme", name, 2, "up") for name in ("Scale", "Lost")]
+    hooks = Hooks(written, [("com.acme", "Scale", 9)], Inferred([("com.acme", "Other", 7)], lambda schema: ""))
+    whole = check(folder_of_domains(tmp_path), lambda families: hooks).findings
+    apart = [
+        each
+        for name in ("Gone", "Other", "Scale")
+        for target in select([tmp_path / "com.acme" / f"{name}.yaml"]).targets
+        for each in check(target, lambda families: hooks).findings
+    ]
+    lost = [each for each in whole if "Lost" in each.place]
+    assert len(lost) == 1 and {"S212", "S207", "S225", "S226", "S238"} <= {*codes(whole)}
+    # A circle is a finding of each of its files, and of a folder once.
+    assert {each for each in apart if each.code != "S238"} | {*lost} == {each for each in whole if each.code != "S238"}
+    assert codes(apart).count("S238") == 2
+    domain = select([tmp_path / "com.acme"]).targets
+    assert check(domain[0], lambda families: hooks).findings == whole
 
 
 SETS = load_sets(FOLDER / "types.yaml")

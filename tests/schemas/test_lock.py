@@ -12,6 +12,7 @@ from opset.schemas.loader import load_folder
 from opset.schemas.lock import lock_released, read_lock, signature_hash
 from opset.schemas.model import Attribute, Change
 
+HASH = "ab" * 32
 TEXT = """\
 operator: A
 family: f
@@ -72,7 +73,10 @@ def test_the_hash_is_that_of_the_signature():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"a": 1}', '{"a": {"B": {"x": "00"}}}', '{"a": {"B": {"1": "xyz"}}}', "[" * 100000]
+    "text",
+    ["", "[]", "{", '{"a": 1}', '{"a": {"B": {"x": "00"}}}', '{"a": {"B": {"1": "xyz"}}}', "[" * 100000]
+    + [f'{{"a": {{"B": {{"{key}": "{text}"}}}}}}' for key, text in (("1", ""), ("01", HASH), ("1", HASH.upper()))]
+    + [f'{{"a": {{"B": {{"1": "{HASH}", "1": "{HASH}"}}}}}}'],
 )
 def test_a_broken_lock_is_told(text, tmp_path):
     (tmp_path / "lock.json").write_text(text)

@@ -29,10 +29,11 @@ from opset.reference.examples import feeds_of, model_of
 from opset.schemas.diff import signature_diff
 from opset.schemas.fix import fixes
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import TYPES_FILE, folder_sets, standard_sets
+from opset.schemas.loader import TYPES_FILE
 from opset.schemas.model import OpSchema, example_versions
 from opset.schemas.names import shown
 from opset.schemas.reader import Findings, YamlNode, read
+from opset.schemas.selection import folder_of_domains
 from opset.schemas.signature import misfits
 from tests.fuzz.mutation.case import Case, command
 
@@ -404,11 +405,11 @@ class _Verbs:
 
     def fix(self, folder: Path) -> object:
         """Mend the copy of the folder; what was mended once is not mended again."""
-        sets = folder_sets(folder / "copy", standard_sets())
-        texts = fixes(folder / "copy", sets).texts
+        target = folder_of_domains(folder / "copy")
+        texts = fixes(target).texts
         for path, text in texts.items():
             Path(path).write_text(text, encoding="utf-8")
-        assert not texts or not fixes(folder / "copy", sets).texts, "a file that is fixed is not as it is printed"
+        assert not texts or not fixes(target).texts, "a file that is fixed is not as it is printed"
         return 0
 
     def load(self, folder: Path) -> object:

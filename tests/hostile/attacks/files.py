@@ -145,13 +145,13 @@ def a_text_of_100_megabytes(folder: Path) -> None:
         file.truncate(100 << 20)
 
 
-@attack(FOLDERS, "", (1, 3), lint=0)
+@attack(FOLDERS, "", (1, 3))
 def a_pipe_among_models(folder: Path) -> None:
     os.mkfifo(folder / "a.onnx")
     (folder / "b.onnx").write_bytes(SAMPLE)
 
 
-@attack(FOLDERS, "", (1, 3), lint=0)
+@attack(FOLDERS, "", (1, 3))
 def links_to_devices_among_models(folder: Path) -> None:
     for name in ("zero", "full", "stdin"):
         (folder / f"{name}.onnx").symlink_to(f"/dev/{name}")
@@ -413,7 +413,7 @@ def three_hundred_files(folder: Path) -> None:
         (folder / f"schemas/com.acme/Scale{number}.yaml").write_text(text)
 
 
-@schema((0, 2), lint=1)
+@schema((0, 2), lint=1, file=(0, 1))
 def type_sets_that_double_30_times(folder: Path) -> str:
     (folder / "schemas").mkdir()
     sets = "s0: [float, double]\n" + "".join(f"s{n}: [s{n - 1}, s{n - 1}]\n" for n in range(1, 30))

@@ -1,0 +1,304 @@
+"""What is to be checked: an operator's file, the folder of a domain, a folder of domains, or a tree with such folders.
+
+Operators are read from files `<domain>/<Operator>.yaml` of a folder of domains. What looks like the YAML of an operator
+and would not be read, because of its folder or its name, is a finding, and so is a folder without any.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from opset.errors import Finding, SchemaError
+from opset.model.source import NO_WAIT, OPEN
+from opset.schemas.loader import MAX_FILES, TYPES_FILE, operator_files
+from opset.schemas.lock import LOCK_FILE
+
+SUFFIX = ".yaml"
+MAX_ENTRIES = 2**18
+"""Files and folders in one search."""
+MAX_PEEKED = 2**12
+"""Files outside of folders of domains that a search opens."""
+_PEEKED = 2**16
+_PASSED_OVER = ("__pycache__", "node_modules")
+_LISTED = 3
+_OPERATOR = re.compile(rb"""^(?:\xef\xbb\xbf)?\{?\s{0,3}["']?operator["']?\s{0,3}:|^versions:\s{0,9}\n- since:""", re.M)
+"""How the YAML of an operator begins, at the start of a line."""
+
+
+class Target(NamedTuple):
+    """Operators to check: `files` of a folder of domains. `found` says that a search led to it: nobody named it."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    whole: bool
+    """Whether these are all files of the folder."""
+    domains: frozenset[Path]
+    """Folders of domains of which all files are checked."""
+    found: bool = False
+
+    def holds(self, path: Path) -> bool:
+        """Whether the file of an operator, which may be gone, is one of those to check."""
+        return self.whole or path.parent in self.domains or path in self.files
+
+
+def folder_of_domains(folder: Path) -> Target:
+    """Return all operators of a folder of domains. Raises SchemaError where it cannot be read."""
+    return Target(folder, tuple(operator_files(folder)), True, frozenset())
+
+
+@dataclass
+class Selection:
+    """What is to be checked, and what is wrong with files and folders that do not belong to it."""
+
+    targets: list[Target] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def report(self, code: str, message: str, path: Path, why: str = "", help: str = "") -> None:
+        """Note a finding about a file or folder."""
+        self.findings.append(Finding(code, message, place=str(path), why=why, help=help))
+
+
+def select(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Selection:
+    """Return the operators of files and folders of any form, and of folders of domains."""
+    selection = Selection()
+    for path in paths:
+        if os.path.isdir(path):  # pathlib fails where a name is too long
+            _search(path, selection)
+        elif os.path.exists(path):
+            _select_file(path, selection)
+        else:
+            selection.report("S101", "this is not a file or folder of operators", path)
+    for folder in folders:
+        _select_folder(folder, selection)
+    selection.targets = _merged(selection.targets)
+    return selection
+
+
+def _merged(targets: Sequence[Target]) -> list[Target]:
+    """Return the targets with those of one folder as one."""
+    merged: dict[str, Target] = {}
+    for target in targets:
+        real = os.path.realpath(target.folder)
+        known = merged.setdefault(real, target)
+        if known is target or known.whole:
+            continue
+        files = (*known.files, *(each for each in target.files if each not in known.files))
+        domains = known.domains | target.domains
+        both = Target(known.folder, files, False, domains, known.found or target.found)
+        merged[real] = target if target.whole else both
+    return [*merged.values()]
+
+
+def _above(folder: Path) -> Path:
+    """Return the folder above a folder, as a path of the same form."""
+    return folder / os.pardir if folder.name in ("", os.pardir) else folder.parent
+
+
+def _domain_folder(folder: Path) -> Path:
+    """Return the folder of a domain as a path that ends in the domain."""
+    named = folder.name not in ("", os.pardir)
+    return folder if named else folder / os.pardir / os.path.basename(os.path.abspath(folder))
+
+
+def _select_file(path: Path, selection: Selection) -> None:
+    """Add the operator of a file; of one that several operators share, all that share it."""
+    if path.name in (TYPES_FILE, LOCK_FILE):
+        _select_folder(path.parent, selection)
+    elif path.suffix == ".py":
+        _search(path.parent, selection)
+    elif path.suffix != SUFFIX:
+        selection.report("S110", *_misnamed(path) if _is_yaml(path) else ("this is no operator file", path))
+    elif _is_misplaced(path.parent):
+        selection.report("S110", *_misplaced(path))
+    else:
+        holder = _domain_folder(path.parent)
+        selection.targets.append(Target(holder.parent, (holder / path.name,), False, frozenset()))
+
+
+def _select_folder(folder: Path, selection: Selection) -> None:
+    """Add all of a folder of domains."""
+    before = len(selection.findings)
+    files = _files(folder, selection)
+    if len(selection.findings) > before:
+        return
+    for holder in _Search(folder, selection).holders:
+        if _above(holder) != folder:
+            for path in filter(_is_operator, _operators_in(holder)):
+                selection.report("S110", *_misplaced(path))
+    if files or (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists():
+        selection.targets.append(Target(folder, tuple(files), True, frozenset()))
+    if not files and len(selection.findings) == before:
+        _report_none(folder, (), selection)
+
+
+def _search(top: Path, selection: Selection) -> None:
+    """Add the operators of a folder of any form: that of a domain, of domains, or a tree with such folders."""
+    before = len(selection.findings)
+    search = _Search(top, selection)
+    holders = set(search.holders)
+    for holder in sorted(holders, key=lambda each: len(each.parts)):
+        inner = [each for each in holders if each.parent == holder and each != holder]
+        if not inner:
+            continue
+        misplaced = [holder] if _is_of_domains(holder) else inner
+        for folder in misplaced:
+            holders.discard(folder)
+            for path in filter(_is_operator, _operators_in(folder)):
+                selection.report("S110", *_misplaced(path))
+    if not holders and (top / TYPES_FILE).exists() | (top / LOCK_FILE).exists():
+        _select_folder(top, selection)
+        return
+    for folder in sorted({_above(holder) for holder in holders}):
+        whole = folder != _above(top)
+        holder = _domain_folder(top)
+        files = _files(folder, selection) if whole else _operators_in(holder)
+        domains = frozenset() if whole else frozenset([holder])
+        named = folder in (top, _above(top))
+        selection.targets.append(Target(folder if whole else holder.parent, tuple(files), whole, domains, not named))
+    if not holders and len(selection.findings) == before:
+        if files := _files(top, selection):  # whatever is there, it was to be operators
+            selection.targets.append(Target(top, tuple(files), True, frozenset()))
+        elif len(selection.findings) == before:
+            _report_none(top, search.others, selection)
+
+
+def _files(folder: Path, selection: Selection) -> list[Path]:
+    """Return the operator files of a folder of domains; where it cannot be read, that is a finding."""
+    try:
+        return operator_files(folder)
+    except SchemaError as error:
+        selection.findings += error.findings
+        return []
+
+
+def _report_none(folder: Path, others: Sequence[Path], selection: Selection) -> None:
+    names = ", ".join(str(each.relative_to(folder)) for each in others[:_LISTED])
+    more = f" and {len(others) - _LISTED:,} more" if len(others) > _LISTED else ""
+    why = f"it has YAML files that are none: {names}{more}" if others else "it has no YAML file of an operator"
+    help = f"operators are read from <domain>/<Operator>{SUFFIX}; opset explain schemas"
+    selection.report("S109", "this folder has no operators", folder, why, help)
+
+
+def _misplaced(path: Path) -> tuple[str, Path, str, str]:
+    why = f"operators are read from <domain>/<Operator>{SUFFIX} of a folder of domains"
+    return "this operator file is at the wrong depth", path, why, "move it into the folder of its domain"
+
+
+def _misnamed(path: Path) -> tuple[str, Path, str, str]:
+    return "this operator file is not read", path, f"its name does not end in {SUFFIX}", f"call it {path.stem}{SUFFIX}"
+
+
+def _is_of_domains(folder: Path) -> bool:
+    """Whether a folder that holds operators, and folders that hold some, is more likely one of domains."""
+    name = os.path.basename(os.path.abspath(folder))
+    return (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists() or "." not in name
+
+
+def _is_misplaced(folder: Path) -> bool:
+    """Whether a folder with an operator is one of domains, or is inside the folder of a domain."""
+    if (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists():
+        return True
+    outer = _above(folder)
+    try:
+        inside = [folder / entry.name for entry in _entries(folder) if _is_folder(entry)]
+    except OSError:
+        return False
+    if _is_of_domains(folder) and any(map(_operators_in, inside)):
+        return True
+    return not _is_of_domains(outer) and bool(_operators_in(outer))
+
+
+def _is_yaml(path: Path) -> bool:
+    return path.suffix.lower() in (SUFFIX, ".yml")
+
+
+def _is_operator(path: Path) -> bool:
+    """Whether a file looks like the YAML of an operator; one that cannot be opened is none."""
+    try:
+        with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
+            return _OPERATOR.search(file.read(_PEEKED)) is not None
+    except OSError:
+        return False
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _is_folder(entry: os.DirEntry[str], links: bool = True) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=links)
+    except OSError:  # a link to itself
+        return False
+
+
+def _operators_in(folder: Path) -> list[Path]:
+    """Return the operator files directly in a folder, of which one at least looks like one."""
+    try:
+        files = [folder / entry.name for entry in _entries(folder) if entry.name.endswith(SUFFIX)]
+    except OSError:
+        return []
+    return files if any(map(_is_operator, files[:MAX_FILES])) else []
+
+
+class _Search:
+    """A walk through a folder: `holders` are the folders that hold operators, `others` the YAML files elsewhere."""
+
+    def __init__(self, top: Path, selection: Selection) -> None:
+        self.selection = selection
+        self.holders: list[Path] = []
+        self.others: list[Path] = []
+        self.left, self.peeks = MAX_ENTRIES, MAX_PEEKED
+        open_folders = [top]
+        while open_folders and self.left > 0:
+            open_folders += reversed([*self._inside(open_folders.pop(), top)])
+        if self.left <= 0:
+            why = f"there are more than {MAX_ENTRIES:,} files and folders"
+            selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
+        if self.peeks < 0:
+            why = f"there are more than {MAX_PEEKED:,} other YAML files"
+            selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
+
+    def _inside(self, folder: Path, top: Path) -> Iterator[Path]:
+        """Yield the folders inside, and note what the files are."""
+        try:
+            entries = _entries(folder)
+        except OSError as error:
+            self.selection.report("S101", "this folder cannot be read", folder, error.strerror or str(error))
+            return
+        self.left -= len(entries)
+        yaml: list[Path] = []
+        for entry in entries:
+            path = folder / entry.name
+            if entry.name.startswith(".") or entry.name in _PASSED_OVER:
+                continue
+            if _is_folder(entry, links=False) or (folder == top and _is_folder(entry)):
+                yield path
+            elif _is_yaml(path):
+                yaml.append(path)
+            elif _is_folder(entry):
+                self.selection.notes.append(f"{path} is a link to a folder, and was not searched")
+        named = [path for path in yaml if path.suffix == SUFFIX]
+        holds = any(map(self._peek, named))
+        if holds:
+            self.holders.append(folder)
+        else:
+            self.others += yaml[:MAX_FILES]
+        for path in yaml:
+            if path.suffix != SUFFIX and (holds or self._peek(path)):
+                self.selection.report("S110", *_misnamed(path))
+
+    def _peek(self, path: Path) -> bool:
+        self.peeks -= 1
+        if self.peeks < 0:
+            return False
+        if not os.access(path, os.R_OK) and not path.is_symlink():
+            self.selection.report("S101", "this file cannot be read", path)
+        return _is_operator(path)

@@ -1,0 +1,115 @@
+"""What `opset lint` is given: files, folders of any depth, and what looks like an operator and is not read."""
+
+from pathlib import Path
+
+import pytest
+
+from opset.schemas.selection import select
+from tests.schemas.texts import SCALE
+
+OTHER = "apiVersion: v1\nspec:\n  tolerations:\n  - operator: Exists\n"
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A project with a folder of domains, and YAML of other kinds."""
+    files = {
+        "k8s/deploy.yaml": OTHER, ".github/workflows/ci.yml": OTHER, "types.md": "",
+        "lib/schemas/types.yaml": "mine: [float]\n",
+        "lib/schemas/com.acme/Scale.yaml": SCALE, "lib/schemas/com.acme/Turn.yaml": SCALE,
+        "lib/schemas/com.acme/adapters.py": "", "lib/schemas/org.acme/Scale.yaml": SCALE,
+    }  # fmt: skip
+    for name, text in files.items():
+        write(tmp_path / name, text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path, text=SCALE):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def selected(path):
+    """Return the files to check, whether they are all of a folder, and whether a search led to it; and the codes."""
+    found = select([Path(path)])
+    return (
+        [(" ".join(map(str, each.files)), each.whole, each.found) for each in found.targets],
+        [f"{each.code} {each.place}" for each in found.findings],
+    )
+
+
+ALL = "lib/schemas/com.acme/Scale.yaml lib/schemas/com.acme/Turn.yaml lib/schemas/org.acme/Scale.yaml"
+ONE = "lib/schemas/com.acme/Scale.yaml lib/schemas/com.acme/Turn.yaml"
+
+
+@pytest.mark.parametrize(
+    ("path", "targets"),
+    [
+        (".", [(ALL, True, True)]),
+        ("lib", [(ALL, True, True)]),
+        ("lib/schemas", [(ALL, True, False)]),
+        ("lib/schemas/types.yaml", [(ALL, True, False)]),
+        ("lib/schemas/com.acme", [(ONE, False, False)]),
+        ("lib/schemas/com.acme/adapters.py", [(ONE, False, False)]),
+        ("lib/schemas/com.acme/Turn.yaml", [("lib/schemas/com.acme/Turn.yaml", False, False)]),
+    ],
+)
+def test_a_file_a_domain_domains_and_a_tree(path, targets, tree):
+    assert selected(path) == (targets, [])
+
+
+def test_inside_of_the_folder_of_a_domain(tree, monkeypatch):
+    monkeypatch.chdir("lib/schemas/com.acme")
+    assert selected("Scale.yaml")[0] == [("../com.acme/Scale.yaml", False, False)]
+    assert selected(".")[0] == [("../com.acme/Scale.yaml ../com.acme/Turn.yaml", False, False)]
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "findings"),
+    [
+        ("empty/com.acme/notes.txt", "empty", ["S109 empty"]),
+        ("", "k8s", ["S109 k8s"]),
+        ("", "types.md", ["S110 types.md"]),
+        ("", "nowhere", ["S101 nowhere"]),
+        ("lib/schemas/com.acme/Turn.yml", "lib", ["S110 lib/schemas/com.acme/Turn.yml"]),
+        ("more/Turn.yml", "more", ["S110 more/Turn.yml"]),
+        ("more/com.acme/Turn.YAML", "more/com.acme/Turn.YAML", ["S110 more/com.acme/Turn.YAML"]),
+        ("lib/schemas/Turn.yaml", "lib", ["S110 lib/schemas/Turn.yaml"]),
+        ("lib/schemas/Turn.yaml", "lib/schemas/Turn.yaml", ["S110 lib/schemas/Turn.yaml"]),
+        ("lib/schemas/com.acme/in/Turn.yaml", ".", ["S110 lib/schemas/com.acme/in/Turn.yaml"]),
+        ("lib/schemas/com.acme/in/Turn.yaml", "lib/schemas/com.acme", ["S110 lib/schemas/com.acme/in/Turn.yaml"]),
+        ("lib/schemas/com.acme/in/T.yaml", "lib/schemas/com.acme/in/T.yaml", ["S110 lib/schemas/com.acme/in/T.yaml"]),
+        ("flat/Scale.yaml", "flat/com.acme", ["S101 flat/com.acme"]),
+    ],
+)
+def test_what_is_not_read_is_a_finding(path, given, findings, tree):
+    if path:
+        write(tree / path)
+    if given == "empty":
+        (tree / path).unlink()
+    assert selected(given)[1] == findings
+
+
+def test_a_folder_of_domains_has_operators_at_one_depth(tree):
+    (tree / "one").mkdir()
+    write(tree / "one" / "Scale.yaml")
+    write(tree / "one" / "a" / "com.acme" / "Scale.yaml")
+    found = select([], [tree / "one", tree / "nowhere", tree / "k8s"])
+    assert [each.code for each in found.findings] == ["S110", "S110", "S101", "S109"]
+    assert found.targets == []
+
+
+def test_yaml_of_another_kind_alone_in_a_domain_is_read_as_an_operator(tree):
+    text = SCALE.replace("operator:", "operater:").replace("- since", "-  since")
+    write(tree / "near" / "com.acme" / "Scale.yaml", text)
+    assert selected("near") == ([("near/com.acme/Scale.yaml", True, False)], [])
+
+
+def test_links_to_folders_are_searched_at_the_top_alone_and_a_note_says_so(tree):
+    (tree / "k8s" / "again").symlink_to(tree)
+    (tree / "top").mkdir()
+    (tree / "top" / "com.acme").symlink_to(tree / "lib/schemas/com.acme")
+    assert selected("top")[0] == [(ONE.replace("lib/schemas", "top"), True, False)]
+    (tree / "top" / "com.acme").unlink()
+    assert select([tree]).notes == [f"{tree}/k8s/again is a link to a folder, and was not searched"]
