@@ -8,7 +8,8 @@
     ├── InferenceError  I…      types or shapes that contradict each other                         (exit 1)
     ├── ConversionError C…      a conversion that would not keep the meaning                       (exit 1)
     ├── RunError        R…      an evaluation that failed; a file of values that cannot be read    (exit 1; 3)
-    └── ComparisonError B19…    two states of schemas that cannot be compared                      (exit 3)
+    ├── ComparisonError B19…    two states of schemas that cannot be compared                      (exit 3)
+    └── CorpusError     T2…     a corpus of test cases that cannot be read, or is not complete     (exit 3)
 
 An exception carries every finding that it was raised for, and the first one's parts as its own attributes, so that a
 caller never parses a message.
@@ -26,6 +27,7 @@ __all__ = [
     "Collected",
     "ComparisonError",
     "ConversionError",
+    "CorpusError",
     "Finding",
     "InferenceError",
     "ModelError",
@@ -134,6 +136,14 @@ CODES: dict[str, str] = {
     "T211": "the kernel contradicts an example",
     "T212": "another implementation contradicts an example",
     "T213": "an example cannot be a test case",
+    "T221": "the manifest of a corpus cannot be used",
+    "T222": "a file of a test case is missing, or another one",
+    "T223": "fewer test cases were judged than required",
+    "T224": "a runtime cannot be started",
+    "T225": "a runtime disagrees with a test case",
+    "T226": "an expected disagreement did not occur",
+    "T227": "a list of expected disagreements cannot be used",
+    "T228": "a result is worse than in an earlier report",
     "I101": "a stated type contradicts what is inferred",
     "I201": "inputs do not fit their operator",
     "I202": "an input has a type that its operator does not take",
@@ -391,5 +401,11 @@ class RunError(OpsetError):
 
 class ComparisonError(OpsetError):
     """Two states of schemas that cannot be compared: one of them cannot be read, or they have nothing in common."""
+
+    exit_status = 3
+
+
+class CorpusError(OpsetError):
+    """A corpus of test cases that cannot be read, or is not complete."""
 
     exit_status = 3

@@ -1,0 +1,177 @@
+"""`opset conformance`: runs a corpus of test cases on a runtime, and reports operator by version by result."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from opset.cli import output
+from opset.cli.limits import size
+from opset.cli.progress import progress
+from opset.errors import Collected, Finding, UsageError, printable
+from opset.model.files import exists
+from opset.model.writing import write_files
+from opset.text import columns
+from opset.workflow import matrix
+from opset.workflow.conformance import BAD, GOOD, MISSING, REFUSED, Corpus, Result, conform, read_corpus
+from opset.workflow.expectations import Expected, expected, read_expectations
+from opset.workflow.runtimes import runtime_named
+
+STEP = 20
+"""Cases between two lines of progress."""
+
+
+@click.command(no_args_is_help=True)
+@click.argument("corpus", required=False, metavar="[CORPUS]")
+@click.option("--runtime", "name", required=True, metavar="onnxruntime|onnx|opset|CMD",
+              help="What to run cases on: a built-in runtime, or a command that takes MODEL INPUTS OUTPUTS.")
+@click.option("-o", "--output", "folder", metavar="DIR", help="Write conformance.json, .md and .html to this folder.")
+@click.option("--force", is_flag=True, help="Overwrite reports that exist.")
+@click.option("--min-cases", type=click.IntRange(min=0), default=1, show_default=True, metavar="N",
+              help="Fail where fewer cases were judged: those that are refused or missing do not count.")
+@click.option("--expect", metavar="FILE", help="List of named disagreements in YAML, which do not fail.")
+@click.option("--strict", is_flag=True, help="Fail also where a case is refused, or --expect names unknown cases.")
+@click.option("--baseline", metavar="FILE", help="An earlier conformance.json: fail where a case is worse than there.")
+@click.option("--python", metavar="PATH", default="", help="The interpreter that has onnxruntime or onnx.")
+@click.option("--provider", "providers", multiple=True, metavar="NAME",
+              help="Execution provider of onnxruntime. Repeatable.")
+@click.option("--name", "label", metavar="NAME", default="", help="Name of the runtime in reports and --expect.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True, max=86400), default=60.0, show_default=True,
+              metavar="SECONDS", help="Greatest time for a case.")
+@click.option("--max-bytes", "memory", callback=size, metavar="SIZE",
+              help="Greatest address space of a process that runs cases; 8G for built-in runtimes without --provider.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1, max=256), default=1, show_default=True, metavar="N",
+              help="Cases that are run at once.")
+@click.option("-q", "--quiet", is_flag=True, help="Write no report to stdout, only errors.")
+@output.format_option
+def command(
+    corpus: str | None, name: str, folder: str | None, force: bool, min_cases: int, expect: str | None, strict: bool,
+    baseline: str | None, python: str, providers: tuple[str, ...], label: str, timeout: float, memory: int | None,
+    jobs: int, quiet: bool, form: str,
+) -> int:  # fmt: skip
+    """Run test cases on a runtime, each in a process that may crash or hang, and report operator by version by result.
+
+    CORPUS is a folder that `opset testgen` wrote; without one, that of the standard's operators is made for this run.
+    CMD is called for each case as `CMD MODEL INPUTS OUTPUTS`: it reads INPUTS/input_0.pb and so on, writes
+    OUTPUTS/output_0.pb and so on, and exits with 0, 77 where it does not support the case, or another status.
+    """
+    runtime = runtime_named(
+        name, _words(name), name=label, python=python, providers=providers, seconds=timeout, memory=memory
+    )
+    if folder is not None and not force:
+        _check_unused(folder)
+    named = read_expectations(expect, runtime.name) if expect is not None else ()
+    before = matrix.read_report(baseline) if baseline is not None else None
+    versions: list[str] = []
+    with _opened(corpus, quiet) as read, progress(quiet, STEP) as show:
+        results = conform(read, runtime, jobs, show, versions.append)
+    known = expected(named, results, expect or "")
+    changed = matrix.changes(results, before) if before is not None else None
+    about = {"name": runtime.name, "version": versions[0] if versions else "", "providers": [*providers]}
+    data = matrix.report(about, results, known.reasons, changed)
+    findings, status = _findings(results, known, strict, min_cases, changed)
+    data |= {"unused": known.unused, **output.findings_data(findings), "exit_status": status}
+    if folder is not None:
+        files = matrix.files_of(data, folder)
+        write_files(files, force=force)
+    if not quiet:
+        output.write_product(data, lambda: _lines(data, [*files] if folder is not None else []), form)
+    if findings and (form == "text" or quiet):
+        output.write_errors(findings)
+    return status
+
+
+def _check_unused(folder: str) -> None:
+    """Raise UsageError U102 where a report is there already: before a run that takes long."""
+    there = [path for path in matrix.paths(folder).values() if os.path.lexists(path)]
+    if there:
+        raise UsageError(finding for path in there for finding in exists(path).findings)
+
+
+def _words(name: str) -> list[str]:
+    try:
+        return shlex.split(name)
+    except ValueError as error:
+        message = "the command of the runtime cannot be split into words"
+        raise UsageError(Finding("U103", message, why=str(error), help="quote it as in a shell")) from error
+
+
+@contextmanager
+def _opened(folder: str | None, quiet: bool) -> Iterator[Corpus]:
+    """Read a corpus, or make that of the standard's operators in a folder that is removed at the end."""
+    if folder is not None:
+        yield read_corpus(folder)
+        return
+    from opset.opsets.registry import registry_with
+    from opset.workflow.corpus import corpus, picked, write_corpus
+
+    registry = registry_with(())
+    operators = [registry.versions(name, domain) for domain in registry.domains for name in registry.operators(domain)]
+    with tempfile.TemporaryDirectory(prefix="opset-corpus-") as made:
+        with progress(quiet, STEP) as show:
+            write_corpus(made, corpus(registry, picked(registry, operators, every_version=False), show))
+        yield read_corpus(made)
+
+
+def _findings(
+    results: list[Result], known: Expected, strict: bool, min_cases: int, changed: matrix.Changes | None
+) -> tuple[Collected, int]:
+    """Return what is wrong with a run, and the exit status."""
+    found = Collected()
+    judged = sum(each.result in (*GOOD, *BAD, "accepted") for each in results)
+    missing = [each for each in results if each.result == MISSING]
+    if judged < max(min_cases, 0):
+        counted = f"{len(results):,} cases are in the corpus, {len(missing):,} of them damaged"
+        why = f"{judged:,} cases were run and judged, and {min_cases:,} are required; {counted}"
+        help = "opset testgen --all -o DIR makes the whole corpus; --min-cases N requires fewer"
+        found.append(Finding("T223", "fewer test cases were judged than required", why=why, help=help))
+    for each in missing:
+        help = "make the corpus again: opset testgen -o DIR"
+        found.append(Finding("T222", f"{each.case.name} is not complete", why=each.why, help=help))
+    status = 3 if found else 0
+    for each in results:
+        if (each.result in BAD or (strict and each.result == REFUSED)) and each.case.name not in known.reasons:
+            found.append(_disagreement(each))
+    found += known.findings
+    if strict:
+        help = "correct the name, or remove it"
+        message = "names no case of the corpus"
+        found += [Finding("T226", f"'{printable(each, 200)}' {message}", help=help) for each in known.unused]
+    for name, old, new in changed.worse if changed is not None else ():
+        found.append(Finding("T228", f"{name} was {old}, and is {new}"))
+    return found, status or (1 if found else 0)
+
+
+def _disagreement(found: Result) -> Finding:
+    case = found.case
+    place = f"{case.operator} {case.version}, example {case.example}"
+    help = "opset run with the case's model and inputs shows the values that the standard determines"
+    return Finding("T225", f"{case.name}: {found.result}", place=place, why=found.why, help=help)
+
+
+def _lines(data: dict[str, Any], written: list[str]) -> list[str]:
+    """Return the totals, and the operators that do not do well, as text."""
+    about, totals = data["runtime"], data["totals"]
+    cases = sum(sum(counts.values()) for counts in totals.values())
+    lines = [printable(f"{about['name']} {about['version']}".strip()) + f": {cases:,} cases"]
+    names = [each for each in matrix.MEANINGS if any(each in counts for counts in totals.values())]
+    rows = [["", *names]]
+    rows += [[kind, *(str(counts.get(each, "")) for each in names)] for kind, counts in totals.items() if counts]
+    lines += columns(rows, right=range(1, len(names) + 1))
+    if expected := sum("expected" in each for each in data["cases"]):
+        lines.append(f"  {expected:,} of them {'is' if expected == 1 else 'are'} named disagreements")
+    lines += _changes(data)
+    return lines + [f"  wrote {printable(path)}" for path in written]
+
+
+def _changes(data: dict[str, Any]) -> list[str]:
+    if "changes" not in data:
+        return []
+    worse, better = (len(data["changes"][key]) for key in ("worse", "better"))
+    return [f"  {worse:,} worse and {better:,} better than before"]

@@ -1,0 +1,261 @@
+"""What a runtime makes of a corpus of test cases: each case is run, and its outputs are compared with the expected.
+
+    pass      the outputs are those of the case          rejected  an invalid case fails, as it should
+    wrong     they are not                               accepted  it does not
+    refused   the runtime lacks what the case needs      crash     the process died
+    error     the runtime fails                          timeout   it did not come to an end
+    missing   a file of the case is not there, or not the one that the manifest names
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from opset.errors import CorpusError, Finding, OpsetError, printable
+from opset.model.arrays import decoded
+from opset.reference.comparison import Difference, differences
+from opset.reference.value_info import ValueInfo, value_info_of
+from opset.reference.values import type_of
+from opset.schemas.files import file_bytes
+from opset.schemas.names import normalised
+from opset.tensor_io.files import read_values
+from opset.workflow.runtimes import Answer, Request, Runtime, answers
+
+__all__ = ["BAD", "GOOD", "RESULTS", "Case", "Corpus", "Result", "conform", "read_corpus"]
+
+RESULTS = ("pass", "rejected", "wrong", "error", "crash", "timeout", "accepted", "refused", "missing")
+GOOD = ("pass", "rejected")
+REFUSED, ACCEPTED, MISSING = "refused", "accepted", "missing"
+BAD = ("wrong", "error", "crash", "timeout")
+KINDS = ("node", "random", "invalid")
+FORMAT = 1
+MANIFEST = "manifest.json"
+DATA = "test_data_set_0"
+MODEL = "model.onnx"
+MOST = 1 << 28
+"""Bytes of the values of a case, and of its model."""
+_MANIFEST_SIZE = 1 << 26
+_READ, _REASON = 8000, 300
+"""Characters of what a runtime says that are read, and those that are kept."""
+_NAME = re.compile(r"\w[\w.+-]{0,254}", re.ASCII)
+_PART = re.compile(r"\w[\w.+-]{0,254}", re.ASCII)
+_FLOATING = re.compile(r"float|double|complex")
+_LOCATION = re.compile(r"(?<![\w.])/(?:[\w.+@-]+/)+(?=[\w.+@-]+)")
+
+
+class Case(NamedTuple):
+    """A case of a corpus: what the manifest says about it.
+
+    `kind` is node, invalid (a constraint is broken) or random: of the latter, `outputs` has types and shapes.
+    """
+
+    name: str
+    kind: str
+    domain: str
+    operator: str
+    version: int
+    example: str
+    shows: str
+    types: tuple[str, ...]
+    tolerance: tuple[float, float]
+    files: Mapping[str, str]
+    outputs: tuple[tuple[str, tuple[int, ...] | None], ...] = ()
+
+
+class Corpus(NamedTuple):
+    """A folder of cases."""
+
+    folder: str
+    cases: tuple[Case, ...]
+
+
+class Result(NamedTuple):
+    """What a runtime made of a case; `difference` is the greatest one of its outputs, with their number."""
+
+    case: Case
+    result: str
+    why: str = ""
+    output: int | None = None
+    difference: Difference | None = None
+
+
+def read_corpus(folder: str) -> Corpus:
+    """Return the cases of a corpus. Raises CorpusError T221 where its manifest cannot be used."""
+    path = os.path.join(folder, MANIFEST)
+    try:
+        data = json.loads(file_bytes(path, _MANIFEST_SIZE))
+        cases = tuple(_cases(data))
+    except (OSError, ValueError, RecursionError) as error:
+        why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        help = "write the corpus with: opset testgen --all -o DIR"
+        finding = Finding("T221", "the manifest of the corpus cannot be used", why=why[:1000], help=help, file=path)
+        raise CorpusError(finding) from error
+    return Corpus(folder, cases)
+
+
+def _cases(data: Any) -> Iterator[Case]:
+    """Yield the cases of a manifest. Raises ValueError."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("cases"), list):
+        raise ValueError(f"it is no list of cases of format {FORMAT}")
+    names: set[str] = set()
+    for number, entry in enumerate(data["cases"]):
+        try:
+            case = _case(entry)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(f"case number {number} is malformed: {type(error).__name__}: {error}") from error
+        if case.name in names:
+            raise ValueError(f"two cases are named {case.name}")
+        names.add(case.name)
+        yield case
+
+
+def _case(entry: Any) -> Case:
+    texts = [entry[key] for key in ("name", "kind", "domain", "operator", "example", "shows")]
+    types, files = tuple(entry["types"]), dict(entry["files"])
+    if not all(isinstance(each, str) for each in (*texts, *types, *files, *files.values())):
+        raise ValueError("what should be text is not")
+    name, kind, domain, operator, example, shows = texts
+    if not _NAME.fullmatch(name) or kind not in KINDS or type(entry["version"]) is not int:
+        raise ValueError("its name, kind or version is no such thing")
+    base = f"{kind}/{name}/"
+    if f"{base}{MODEL}" not in files or not all(
+        each.startswith(base) and all(map(_PART.fullmatch, each.split("/"))) for each in files
+    ):
+        raise ValueError(f"its files are not {base}{MODEL} and others below {base}")
+    tolerance = (0.0, 0.0)
+    if kind == "node":
+        tolerance = float(entry["tolerance"]["rtol"]), float(entry["tolerance"]["atol"])
+        if not all(math.isfinite(each) and each >= 0 for each in tolerance):
+            raise ValueError("its tolerance is no number")
+    outputs = tuple(map(_output, entry["outputs"])) if kind == "random" else ()
+    return Case(
+        name, kind, normalised(domain), operator, entry["version"], example, shows, types, tolerance, files, outputs
+    )
+
+
+def _output(entry: Any) -> tuple[str, tuple[int, ...] | None]:
+    shape = None if entry["shape"] is None else tuple(map(int, entry["shape"]))
+    return str(entry["type"]), shape
+
+
+def conform(
+    corpus: Corpus, runtime: Runtime, jobs: int = 1, progress: Callable[[int, int], None] | None = None,
+    greeted: Callable[[str], None] = lambda version: None,
+) -> list[Result]:  # fmt: skip
+    """Return what a runtime makes of each case of a corpus, in its order.
+
+    `progress` is called with the number of cases that are done, and of all; `greeted` as by `answers`. Raises
+    UsageError T224 where the runtime cannot be started.
+    """
+    results: dict[int, Result] = {}
+    expected: dict[int, dict[str, Any]] = {}
+
+    def requests() -> Iterator[tuple[int, Request]]:
+        for number, case in enumerate(corpus.cases):
+            try:
+                request, expected[number] = _request(corpus.folder, case)
+            except (OpsetError, OSError, ValueError) as error:
+                results[number] = Result(case, MISSING, _why(error))
+            else:
+                yield number, request
+
+    for number, answer in answers(runtime, requests(), jobs, greeted):
+        results[number] = _judged(corpus.cases[number], answer, expected.pop(number))
+        if progress is not None:
+            progress(len(results), len(corpus.cases))
+    return [results[number] for number in range(len(corpus.cases))]
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OpsetError):
+        return error.why or error.message
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
+    """Return a case for a runtime, and its expected outputs by name, in order. Raises OpsetError, OSError, ValueError.
+
+    Every file of the manifest is read, and nothing else; links are not followed out of the corpus.
+    """
+    model = b""
+    root = os.path.join(os.path.realpath(folder), "")
+    for relative, digest in case.files.items():
+        path = os.path.join(folder, *relative.split("/"))
+        if not os.path.realpath(path).startswith(root):
+            raise ValueError(f"{relative} leads out of the corpus")
+        try:
+            data = file_bytes(path, MOST)
+        except OSError as error:
+            raise ValueError(f"{relative}: {error.strerror or error}") from error
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise ValueError(f"{relative} is not the file of the manifest: its checksum is another one")
+        model = data if relative.endswith(f"/{MODEL}") else model
+    graph = decoded("ModelProto", model).graph
+    inputs = [value_info_of(each) for each in graph.input]
+    outputs = [value_info_of(each) for each in graph.output]
+    whole = os.path.join(folder, case.kind, case.name)
+    sets = os.path.join(whole, DATA)
+    given = _values(sets, inputs, case, "input")
+    expected = _values(sets, outputs, case, "output") if case.kind == "node" else {}
+    return Request(model, given, outputs, os.path.join(whole, MODEL), sets), expected
+
+
+def _values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
+    """Return the values of a case's inputs or outputs by name, all that are declared."""
+    listed = {each.rpartition("/")[2] for each in case.files if f"/{DATA}/{role}_" in each}
+    if listed != {f"{role}_{number}.pb" for number in range(len(declared))}:
+        raise ValueError(f"the model has {len(declared)} {role}s, and the manifest lists files for {len(listed)}")
+    found = read_values(folder, declared, MOST, role) if declared else {}
+    return {each.name: found[each.name] for each in declared}
+
+
+def _judged(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
+    """Return the result of a case by what the runtime made of it."""
+    why = reason(answer.why)
+    if answer.kind in ("crash", "timeout", REFUSED):
+        return Result(case, answer.kind, why)
+    if case.kind == "invalid":
+        return Result(case, "rejected", why) if answer.kind == "error" else Result(case, ACCEPTED)
+    if answer.kind == "error":
+        return Result(case, "error", why)
+    if case.kind == "random":
+        return _drawn(case, answer.outputs)
+    if len(answer.outputs) != len(expected):
+        return Result(case, "wrong", f"it has {len(answer.outputs)} outputs, and {len(expected)} are expected")
+    worst: tuple[int, Difference] | None = None
+    for number, (want, have) in enumerate(zip(expected.values(), answer.outputs, strict=True)):
+        for found in _differences(case, want, have):
+            if found.why:
+                why = f"output {number}{found.where}: {found.why}"
+                return Result(case, "wrong", reason(why), number, found)
+            if worst is None or found.absolute > worst[1].absolute:
+                worst = number, found
+    return Result(case, "pass", "", *(worst or (None, None)))
+
+
+def _drawn(case: Case, outputs: Sequence[Any]) -> Result:
+    """Return the result of a case whose outputs are drawn at random, by their types and shapes."""
+    for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
+        found = getattr(have, "shape", None)
+        if type_of(have) != kind or (shape is not None and found != shape):
+            sizes = f"{[*found] if found is not None else ''}, and {kind}{[*shape] if shape is not None else ''}"
+            return Result(case, "wrong", f"output {number}: it is {type_of(have)}{sizes} is expected", number)
+    return Result(case, "pass")
+
+
+def _differences(case: Case, want: Any, have: Any) -> Iterator[Difference]:
+    """Yield how an output differs from the expected one. What is no floating-point number has to be equal."""
+    rtol, atol = case.tolerance if _FLOATING.search(type_of(want)) else (0.0, 0.0)
+    return differences(want, have, rtol, atol)
+
+
+def reason(text: str) -> str:
+    """Return what a runtime says in one line, without the folders of its machine."""
+    return printable(_LOCATION.sub("", " ".join(text[:_READ].split())), _REASON)

@@ -1,0 +1,289 @@
+"""A run of a corpus as a report: operator by version by result, as data, Markdown and HTML."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from opset.errors import Finding, UsageError
+from opset.schemas.files import file_bytes
+from opset.schemas.names import shown
+from opset.workflow.conformance import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
+
+__all__ = ["changes", "counts_text", "html", "markdown", "read_report", "report"]
+
+FORMAT = 1
+LETTERS = {"wrong": "w", "error": "e", "crash": "c", "timeout": "t", "refused": "r", "accepted": "a", "missing": "m"}
+"""What follows the number of cases in a cell of a matrix, for all results but the good ones."""
+MEANINGS = {
+    "pass": "the outputs are those of the case, within its tolerance",
+    "rejected": "a case that breaks a constraint of its operator fails, as it should",
+    "wrong": "an output is not the expected one",
+    "error": "the runtime fails on a valid case",
+    "crash": "the process of the runtime died",
+    "timeout": "the case did not come to an end",
+    "accepted": "a case that breaks a constraint of its operator is computed",
+    "refused": "the runtime says that it lacks the operator, its version or an element type",
+    "missing": "a file of the case is not there, or is not the one of the manifest",
+}
+_REPORT_SIZE = 1 << 27
+_NUMBER = re.compile(r"(?<=\w)\(\d+\)")
+"""The version in what a runtime says of an operator: "no implementation for Abs(1)"."""
+
+
+class Changes(NamedTuple):
+    """The names of cases whose result is worse or better than in an earlier report, each with both results."""
+
+    worse: list[tuple[str, str, str]]
+    better: list[tuple[str, str, str]]
+
+
+def report(
+    runtime: Mapping[str, Any], results: Sequence[Result], reasons: Mapping[str, str], changed: Changes | None = None
+) -> dict[str, Any]:
+    """Return a run as plain data: totals, operators, element types, and every case.
+
+    `runtime` has name and version; `reasons` say why disagreements are expected, by the name of the case.
+    """
+    data: dict[str, Any] = {
+        "format": FORMAT,
+        "runtime": dict(runtime),
+        "totals": {kind: _counted(each for each in results if each.case.kind == kind) for kind in KINDS},
+        "operators": _operators(results),
+        "types": _types(results),
+        "cases": [_case(each, reasons.get(each.case.name, "")) for each in results],
+    }
+    if changed is not None:
+        data["changes"] = {key: [[*each] for each in found] for key, found in changed._asdict().items()}
+    return data
+
+
+def _counted(results: Iterable[Result]) -> dict[str, int]:
+    found = Counter(each.result for each in results)
+    return {name: found[name] for name in RESULTS if found[name]}
+
+
+def _operators(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return for each operator the results of its versions, and those of invalid cases, of all versions together."""
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for each in results:
+        groups.setdefault((each.case.domain, each.case.operator), []).append(each)
+    found = []
+    for (domain, operator), group in sorted(groups.items()):
+        nodes = [each for each in group if each.case.kind != "invalid"]
+        versions = sorted({each.case.version for each in nodes})
+        found.append({
+            "domain": shown(domain),
+            "operator": operator,
+            "versions": {str(v): _counted(each for each in nodes if each.case.version == v) for v in versions},
+            "invalid": _counted(each for each in group if each.case.kind == "invalid"),
+        })  # fmt: skip
+    return found
+
+
+def _types(results: Sequence[Result]) -> dict[str, dict[str, int]]:
+    """Return the results of valid cases by the element types that they have among their inputs and outputs."""
+    groups: dict[str, list[Result]] = {}
+    for each in results:
+        for type_ in each.case.types if each.case.kind != "invalid" else ():
+            groups.setdefault(type_, []).append(each)
+    return {type_: _counted(groups[type_]) for type_ in sorted(groups)}
+
+
+def _case(found: Result, expected: str) -> dict[str, Any]:
+    case = found.case
+    data: dict[str, Any] = {
+        "name": case.name, "kind": case.kind, "domain": shown(case.domain), "operator": case.operator,
+        "version": case.version, "example": case.example, "shows": case.shows, "types": [*case.types],
+        "result": found.result,
+    }  # fmt: skip
+    if found.why:
+        data["why"] = found.why
+    if found.difference is not None:
+        greatest = {"absolute": found.difference.absolute, "relative": found.difference.relative}
+        data["difference"] = {"output": found.output, **{key: _number(each) for key, each in greatest.items()}}
+    if expected:
+        data["expected"] = expected
+    return data
+
+
+def _number(number: float) -> float | str:
+    return number if math.isfinite(number) else str(number)
+
+
+def read_report(path: str) -> dict[str, str]:
+    """Return the result of each case in a report by its name. Raises UsageError U103."""
+    try:
+        data = json.loads(file_bytes(path, _REPORT_SIZE))
+        if data["format"] != FORMAT:
+            raise ValueError(f"its format is not {FORMAT}")
+        found = {each["name"]: each["result"] for each in data["cases"]}
+        if not all(isinstance(name, str) and result in RESULTS for name, result in found.items()):
+            raise ValueError("a case has no result")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or f"{type(error).__name__}: {error}"
+        help = "name the conformance.json of an earlier run"
+        message = "the earlier report cannot be used"
+        raise UsageError(Finding("U103", message, why=why[:1000], help=help, file=path)) from error
+    return found
+
+
+def changes(results: Sequence[Result], before: Mapping[str, str]) -> Changes:
+    """Return which cases of an earlier report are worse or better now: bad is worse than refused, refused than good."""
+    found = Changes([], [])
+    for each in results:
+        old = before.get(each.case.name, each.result)
+        if (rank := _rank(each.result)) != _rank(old):
+            (found.worse if rank > _rank(old) else found.better).append((each.case.name, old, each.result))
+    return found
+
+
+def _rank(result: str) -> int:
+    return 0 if result in GOOD else 1 if result in (REFUSED, ACCEPTED) else 2
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Return the results of a cell: "12" where all are good, "10 2w" where two are wrong."""
+    good = sum(counts.get(each, 0) for each in GOOD)
+    others = [f"{counts[each]}{letter}" for each, letter in LETTERS.items() if counts.get(each)]
+    return " ".join(([str(good)] if good else []) + others)
+
+
+def _title(data: Mapping[str, Any]) -> str:
+    return f"Conformance of {data['runtime']['name']} {data['runtime']['version']}".strip()
+
+
+class Table(NamedTuple):
+    """A table of text: a heading of its own, words before it, heads of columns and rows, and whether it is a matrix."""
+
+    title: str
+    text: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    matrix: bool = False
+
+
+def tables(data: Mapping[str, Any]) -> list[Table]:
+    """Return the tables of a report."""
+    found = [_totals(data)]
+    if "changes" in data:
+        rows = [[key, *each] for key, changed in data["changes"].items() for each in changed]
+        found.append(Table("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
+    cases = data["cases"]
+    bad = [each for each in cases if each["result"] in BAD]
+    rows = [[each["name"], each["result"], each.get("why", "")] for each in bad if "expected" not in each]
+    if rows:
+        found.append(Table("Disagreements", "", ("case", "result", "what happens"), rows))
+    known = [each for each in bad if "expected" in each]
+    found += _listed("Expected disagreements", "Each with its reason.", known, "expected", "reason")
+    letters = ", ".join(f"{letter} {name}" for name, letter in LETTERS.items())
+    for domain in dict.fromkeys(each["domain"] for each in data["operators"]):
+        text = (
+            "The columns are the versions that introduced a definition. A number is that of cases that pass; a letter "
+            f"says what others do: {letters}. The last column has the cases that break a constraint."
+        )
+        found.append(_matrix(f"Operators of {domain}", text, [e for e in data["operators"] if e["domain"] == domain]))
+    names = [each for each in RESULTS if any(each in counts for counts in data["types"].values())]
+    rows = [[type_, *(str(counts.get(name, "")) for name in names)] for type_, counts in data["types"].items()]
+    text = "Cases count for each type that their inputs and outputs have."
+    found.append(Table("Element types", text, ("type", *names), rows, True))
+    refused = [each for each in cases if each["result"] == REFUSED]
+    found += _listed("Refused", "What the runtime says it lacks.", refused, "why", "what it says")
+    text = "Cases that break a constraint of their operator, and are computed all the same."
+    accepted = [each for each in cases if each["result"] == ACCEPTED]
+    found += _listed("Accepted", text, accepted, "shows", "what is broken")
+    return found
+
+
+def _totals(data: Mapping[str, Any]) -> Table:
+    whole: Counter[str] = Counter()
+    for counts in data["totals"].values():
+        whole.update(counts)
+    rows = [[name, f"{whole[name]:,}", MEANINGS[name]] for name in RESULTS if whole[name]]
+    versions = sum(len(each["versions"]) for each in data["operators"])
+    text = (
+        f"{sum(whole.values()):,} cases of {len(data['operators'])} operators in {versions} versions were run on "
+        f"{data['runtime']['name']} {data['runtime']['version']}."
+    )
+    return Table("", text, ("result", "cases", "meaning"), rows)
+
+
+def _matrix(title: str, text: str, operators: Sequence[Mapping[str, Any]]) -> Table:
+    versions = sorted({int(version) for each in operators for version in each["versions"]})
+    rows = []
+    for each in operators:
+        cells = [counts_text(each["versions"].get(str(version), {})) for version in versions]
+        rows.append([each["operator"], *cells, counts_text(each["invalid"])])
+    return Table(title, text, ("operator", *map(str, versions), "invalid"), rows, True)
+
+
+def _listed(title: str, text: str, cases: Sequence[Mapping[str, Any]], key: str, head: str) -> list[Table]:
+    """Return a table with a row for all cases of an operator that have the same result for the same reason, or none."""
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for each in cases:
+        why = _NUMBER.sub("", each.get(key, ""))
+        groups.setdefault((each["operator"], each["result"], why), []).append(each)
+    rows = [
+        [
+            operator,
+            ", ".join(map(str, sorted({each["version"] for each in group}))),
+            ", ".join(sorted({type_ for each in group for type_ in each["types"]})),
+            f"{len(group)}{LETTERS.get(result, '')}",
+            why,
+        ]
+        for (operator, result, why), group in sorted(groups.items())
+    ]
+    return [Table(title, text, ("operator", "versions", "types", "cases", head), rows)] if rows else []
+
+
+def markdown(data: Mapping[str, Any]) -> str:
+    """Return a report as a page of Markdown. What a runtime says is data, and shown as it is."""
+    from opset.docgen.prose import escape
+
+    lines = [f"# {escape(_title(data))}", ""]
+    for table in tables(data):
+        lines += [f"## {escape(table.title)}", ""] if table.title else []
+        lines += [escape(table.text), ""] if table.text else []
+        lines += [_row(map(escape, table.head)), _row("---" for _ in table.head)]
+        lines += [_row(map(escape, row)) for row in table.rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def html(data: Mapping[str, Any]) -> str:
+    """Return a report as a page of HTML that needs no other file and no script."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from opset import __version__
+    from opset.docgen.code import visible
+
+    environment = Environment(
+        loader=PackageLoader("opset.workflow"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["visible"] = visible
+    style = files("opset.docgen").joinpath("assets", "style.css").read_text(encoding="utf-8")
+    template = environment.get_template("conformance.html")
+    return template.render(title=_title(data), tables=tables(data), style=style, opset_version=__version__)
+
+
+def paths(folder: str) -> dict[str, str]:
+    """Return the paths of the files of a report in a folder, by their form."""
+    return {form: os.path.join(folder, f"conformance.{form}") for form in ("json", "md", "html")}
+
+
+def files_of(data: Mapping[str, Any], folder: str) -> dict[str, bytes]:
+    """Return the files of a report, by their paths in a folder."""
+    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+    forms = {"json": text, "md": markdown(data), "html": html(data)}
+    return {path: forms[form].encode() for form, path in paths(folder).items()}

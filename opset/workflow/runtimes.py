@@ -1,0 +1,522 @@
+"""Runtimes in processes of their own: what a runtime makes of a case, also where it crashes, hangs or prints rubbish.
+
+A built-in runtime is served by worker.py, many cases in one process. Any other is a command, which is called for each
+case with the paths of the model, of the folder with its inputs and of a folder for its outputs. No process outlives
+`answers`, and nothing is read from one without an end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from opset.errors import Finding, OpsetError, RunError, UsageError
+from opset.model import proto as pb
+from opset.model.arrays import array_of, tensor_of
+from opset.model.elements import STRING
+from opset.reference.value_info import ValueInfo
+from opset.tensor_io.files import read_values
+
+__all__ = ["BUILT_IN", "Answer", "Request", "Runtime", "answers", "runtime_named"]
+
+BUILT_IN = ("onnxruntime", "onnx", "opset")
+WORKER = Path(__file__).with_name("worker.py")
+ANSWERS = "OPSET_ANSWERS"
+"""The variable that names the descriptor which a worker answers on."""
+NOT_SUPPORTED = 77
+"""Exit status of a command that does not have what a case needs."""
+STARTING = 120.0
+"""Seconds that a worker has to import its runtime."""
+PATIENCE = 10.0
+"""Seconds that a killed process has to be gone."""
+MOST = 1 << 28
+"""Bytes of an answer, or of the outputs of a command."""
+MEMORY = 8 << 30
+"""Bytes of addresses that a worker may have by default; graphics processors need more of them than there is memory."""
+FILE_SIZE = 1 << 30
+"""Bytes of the largest file that a process may write."""
+TAIL = 4000
+"""Bytes at the end of what a process prints that are kept."""
+_DEPTH = 16
+_TICK = 0.02
+_LENGTHS = struct.Struct(">II")
+_INTERRUPTS = {signal.SIGINT, signal.SIGTERM}
+
+
+class Request(NamedTuple):
+    """A case as a runtime takes it: the model, its inputs by name, declared outputs, and the folders for a command."""
+
+    model: bytes
+    inputs: Mapping[str, Any]
+    outputs: Sequence[ValueInfo]
+    path: str
+    folder: str
+
+
+class Answer(NamedTuple):
+    """What a runtime made of a case: `kind` is done, refused, error, crash or timeout.
+
+    `outputs` are values in the order of the model's outputs, None for one that is absent or without a value.
+    """
+
+    kind: str
+    outputs: tuple[Any, ...] = ()
+    why: str = ""
+
+
+class Runtime(NamedTuple):
+    """A runtime: one of BUILT_IN, served by an interpreter, or a command. `seconds` and `memory` are for a case."""
+
+    name: str
+    command: tuple[str, ...]
+    serves: bool
+    seconds: float = 60.0
+    memory: int | None = None
+
+
+def runtime_named(
+    text: str, words: Sequence[str], *, name: str = "", python: str = "", providers: Sequence[str] = (),
+    seconds: float = 60.0, memory: int | None = None,
+) -> Runtime:  # fmt: skip
+    """Return the runtime that is named: one of BUILT_IN, or a command line, whose words are given.
+
+    Raises UsageError T224 where there is no such program, U103 for options that are not those of the runtime.
+    """
+    if text in BUILT_IN:
+        if providers and text != "onnxruntime":
+            raise UsageError(Finding("U103", "--provider is for onnxruntime", help="--runtime onnxruntime"))
+        interpreter = shutil.which(python or sys.executable)
+        if interpreter is None:
+            help = "name the interpreter of an environment: --python PATH"
+            raise _absent(text, f"there is no program {python}", help)
+        options = [str(WORKER.parents[2])] if text == "opset" else [*providers]
+        memory = memory or (None if providers else MEMORY)
+        return Runtime(name or text, (interpreter, str(WORKER), text, *options), True, seconds, memory)
+    if python or providers:
+        help = f"they are for the runtimes {', '.join(BUILT_IN)}"
+        raise UsageError(Finding("U103", "--python and --provider do not fit a command", help=help))
+    if not words or shutil.which(words[0]) is None:
+        help = f"name one of {', '.join(BUILT_IN)}, or a program, which is called with MODEL INPUTS OUTPUTS"
+        raise _absent(text, "there is no such program", help)
+    return Runtime(name or text, tuple(words), False, seconds, memory)
+
+
+def _absent(name: str, why: str, help: str) -> UsageError:
+    return UsageError(Finding("T224", f"the runtime '{name[:200]}' cannot be started", why=why, help=help))
+
+
+def answers(
+    runtime: Runtime, requests: Iterable[tuple[int, Request]], jobs: int = 1,
+    greeted: Callable[[str], None] = lambda version: None,
+) -> Iterator[tuple[int, Answer]]:
+    """Yield the number of each request with its answer, as they come; at most `jobs` are under way.
+
+    Requests are taken when it is their turn. `greeted` is called with the version of a runtime that says which it is;
+    a command does not. Closing the iterator ends all processes. Raises UsageError T224 where the
+    runtime cannot be started at all.
+    """
+    coming = iter(requests)
+    lanes: list[Lane] = []
+    busy: dict[int, tuple[int, Lane]] = {}
+    try:
+        while True:
+            while len(busy) < jobs and (task := next(coming, None)) is not None:
+                index = next((each for each in range(len(lanes)) if each not in busy), len(lanes))
+                if index == len(lanes):
+                    lanes.append(_Served(runtime, greeted) if runtime.serves else _Called(runtime))
+                lanes[index].begin(task[1])
+                busy[index] = task[0], lanes[index]
+            if not busy:
+                return
+            _wait([lane for _, lane in busy.values()])
+            for index, (number, lane) in [*busy.items()]:
+                answer = lane.outcome()
+                if answer is not None:
+                    del busy[index]
+                    yield number, answer
+    finally:
+        for lane in lanes:
+            lane.end()
+
+
+def _wait(lanes: Sequence[Lane]) -> None:
+    """Wait until one of the processes has something for us, or it is time to check on them."""
+    poll = select.poll()
+    for lane in lanes:
+        for descriptor, events in lane.waited_for():
+            poll.register(descriptor, events)
+    poll.poll(_TICK * 1000)
+
+
+class Lane(Protocol):
+    """Cases that are run one after the other."""
+
+    def begin(self, request: Request) -> None:
+        """Start on a case."""
+
+    def outcome(self) -> Answer | None:
+        """Return the answer if there is one, and never wait."""
+
+    def waited_for(self) -> Iterator[tuple[int, int]]:
+        """Yield descriptors, and the events of each that are worth a call of `outcome`."""
+
+    def end(self) -> None:
+        """End all processes, and remove what they left."""
+
+
+class _Process:
+    """A process in a session of its own. It is written to and read from without waiting; what it prints is drained."""
+
+    def __init__(self, command: Sequence[str], memory: int | None, *, serves: bool) -> None:
+        self.printed, self.answered = bytearray(), bytearray()
+        self._unsent = memoryview(b"")
+        printing, prints = os.pipe()
+        answering, answers = os.pipe() if serves else (-1, -1)
+        self._reading = {printing: self.printed} | ({answering: self.answered} if serves else {})
+        # Until the process is known, nothing may interrupt: it would be left alone.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE if serves else subprocess.DEVNULL, stdout=prints, stderr=prints,
+                pass_fds=[answers] if serves else [], start_new_session=True,
+                preexec_fn=lambda: _prepare(mask, memory), env=_environment(answers) if serves else None,
+            )  # fmt: skip
+        except OSError:
+            for descriptor in self._reading:
+                os.close(descriptor)
+            raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            for descriptor in (prints, answers):
+                if descriptor >= 0:
+                    os.close(descriptor)
+        for descriptor in self._reading:
+            os.set_blocking(descriptor, False)
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+
+    def send(self, data: bytes) -> None:
+        self._unsent = memoryview(data)
+        self._write()
+
+    def _write(self) -> None:
+        assert self._process.stdin is not None
+        with suppress(BlockingIOError):
+            while self._unsent:
+                try:
+                    self._unsent = self._unsent[os.write(self._process.stdin.fileno(), self._unsent) :]
+                except BrokenPipeError:
+                    self._unsent = memoryview(b"")  # it died, which its status shows
+
+    def waited_for(self) -> Iterator[tuple[int, int]]:
+        yield from ((descriptor, select.POLLIN) for descriptor in self._reading)
+        if self._unsent and self._process.stdin is not None:
+            yield self._process.stdin.fileno(), select.POLLOUT
+
+    def status(self) -> int | None:
+        """Return the exit status, minus the number of a signal, None of a process that runs; read what there is."""
+        status = self._process.poll()
+        if self._unsent:
+            self._write()
+        for descriptor, found in [*self._reading.items()]:
+            with suppress(BlockingIOError):
+                # Bounded, as a process may print faster than this reads.
+                for _ in range(64):
+                    data = os.read(descriptor, 1 << 16)
+                    if not data:
+                        os.close(descriptor)
+                        del self._reading[descriptor]
+                        break
+                    found += data
+        del self.printed[:-TAIL]
+        return status
+
+    def end(self) -> None:
+        """Kill the process and all that it started in its session."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(PATIENCE)
+        for descriptor in self._reading:
+            os.close(descriptor)
+        self._reading.clear()
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+
+    def words(self) -> str:
+        """Return the end of what the process printed."""
+        return bytes(self.printed).decode("utf-8", "replace").strip()
+
+
+def _prepare(mask: Iterable[int], memory: int | None) -> None:
+    """Set signals and limits of a process that is about to begin."""
+    import resource
+
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, FILE_SIZE)]
+    for limit, most in [*limits, *([(resource.RLIMIT_AS, memory)] if memory else [])]:
+        with suppress(ValueError, OSError):  # there is a lower one already
+            resource.setrlimit(limit, (most, most))
+
+
+def _environment(answers: int) -> dict[str, str]:
+    """Return the environment of a worker: the descriptor of its answers; one thread, as there are several workers."""
+    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return {**os.environ, **dict.fromkeys(threads, "1"), ANSWERS: str(answers)}
+
+
+def _died(status: int, words: str) -> str:
+    """Return how a process died, and what it printed last."""
+    try:
+        how = f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+    except ValueError:
+        how = f"ended by signal {-status}"
+    return f"{how}: {words}" if words else how
+
+
+class _Served:
+    """Cases that a worker answers; one that died or hung is replaced."""
+
+    def __init__(self, runtime: Runtime, greeted: Callable[[str], None]) -> None:
+        self._runtime, self._welcome = runtime, greeted
+        self._process: _Process | None = None
+        self._started = False  # the worker has said that it has its runtime
+        self._once = False  # … or an earlier one has
+        self._served = 0  # cases by this worker
+        self._data = b""
+        self._crash: Answer | None = None  # of the case under way, in a worker that had run others
+        self._deadline = 0.0
+
+    def begin(self, request: Request) -> None:
+        """Send a case to the worker, which is started if there is none."""
+        self._data, self._crash = _message(request), None
+        self._send()
+
+    def _send(self) -> None:
+        if self._process is None:
+            try:
+                self._process = _Process(self._runtime.command, self._runtime.memory, serves=True)
+            except OSError as error:
+                raise _absent(self._runtime.name, error.strerror or str(error), "name another --python") from error
+            self._started, self._served = False, 0
+        self._deadline = time.monotonic() + (self._runtime.seconds if self._started else STARTING)
+        self._served += 1
+        if self._started:
+            self._process.send(self._data)
+
+    def waited_for(self) -> Iterator[tuple[int, int]]:
+        """Yield the descriptors of the worker."""
+        return self._process.waited_for() if self._process is not None else iter(())
+
+    def outcome(self) -> Answer | None:
+        """Return the answer of the worker, or how it failed."""
+        assert self._process is not None
+        status = self._process.status()
+        try:
+            found = _parsed(self._process.answered)
+            if found is not None and self._started:
+                return self._answered(*found)
+            if found is not None:
+                self._greeted(found[0])
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OpsetError) as error:
+            return self._failed(Answer("crash", why=f"its answer cannot be read: {error}"[:TAIL]))
+        if status is not None:
+            return self._failed(Answer("crash", why=_died(status, self._process.words())))
+        if time.monotonic() > self._deadline:
+            limit = self._runtime.seconds if self._started else STARTING
+            return self._failed(Answer("timeout", why=f"no answer in {limit:g} s"))
+        return None
+
+    def _greeted(self, header: Mapping[str, Any]) -> None:
+        if "absent" in header:
+            raise self._not_started(str(header["absent"]))
+        self._started = self._once = True
+        self._welcome(str(header["version"]))
+        self._deadline = time.monotonic() + self._runtime.seconds
+        assert self._process is not None
+        self._process.send(self._data)
+
+    def _not_started(self, why: str) -> UsageError:
+        help = "install it beside this interpreter, or name one that has it: --python PATH"
+        return _absent(self._runtime.name, why, help)
+
+    def _answered(self, header: Mapping[str, Any], data: bytes) -> Answer:
+        for kind in ("refused", "error"):
+            if kind in header:
+                return self._final(Answer(kind, why=str(header[kind])))
+        return self._final(Answer("done", tuple(_value(each, data) for each in header["outputs"])))
+
+    def _failed(self, answer: Answer) -> Answer | None:
+        """End the worker. Of one that crashed after other cases, run this one again in a worker of its own."""
+        assert self._process is not None
+        self._process.end()
+        self._process = None
+        if not self._started and not self._once:
+            raise self._not_started(answer.why)
+        if answer.kind == "crash" and self._served > 1 and self._crash is None:
+            self._crash = answer
+            self._send()
+            return None
+        return self._final(answer)
+
+    def _final(self, answer: Answer) -> Answer:
+        """Return the answer; a crash that does not occur again is one all the same."""
+        if self._crash is None or answer.kind == "crash":
+            return answer
+        why = f"{self._crash.why} (after other cases; by itself, the case does not end so, but is {answer.kind})"
+        return Answer("crash", why=why)
+
+    def end(self) -> None:
+        """End the worker."""
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+
+class _Called:
+    """Cases for each of which a command is called."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._process: _Process | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._outputs: Sequence[ValueInfo] = ()
+        self._deadline = 0.0
+
+    def begin(self, request: Request) -> None:
+        """Call the command."""
+        self._folder = tempfile.TemporaryDirectory(prefix="opset-conformance-", ignore_cleanup_errors=True)
+        self._outputs = request.outputs
+        command = [*self._runtime.command, request.path, request.folder, self._folder.name]
+        try:
+            self._process = _Process(command, self._runtime.memory, serves=False)
+        except OSError as error:
+            self.end()
+            help = "name a program that can be run"
+            raise _absent(self._runtime.name, error.strerror or str(error), help) from error
+        self._deadline = time.monotonic() + self._runtime.seconds
+
+    def waited_for(self) -> Iterator[tuple[int, int]]:
+        """Yield the descriptors of the process."""
+        return self._process.waited_for() if self._process is not None else iter(())
+
+    def outcome(self) -> Answer | None:
+        """Return what the command left behind once it has ended."""
+        assert self._process is not None
+        status = self._process.status()
+        late = time.monotonic() > self._deadline
+        if status is None and not late:
+            return None
+        self._process.end()
+        answer = Answer("timeout", why=f"no end in {self._runtime.seconds:g} s")
+        if status is not None:
+            answer = self._ended(status, self._process.words())
+        self.end()
+        return answer
+
+    def _ended(self, status: int, words: str) -> Answer:
+        if status == NOT_SUPPORTED:
+            return Answer("refused", why=words or "the command says that it does not support this")
+        if status:
+            return Answer("crash" if status < 0 else "error", why=_died(status, words))
+        assert self._folder is not None
+        try:
+            found = read_values(self._folder.name, self._outputs, MOST, "output") if self._outputs else {}
+        except RunError as error:
+            return Answer("error", why=f"its outputs cannot be read: {error.why or error.message}")
+        return Answer("done", tuple(found.get(each.name) for each in self._outputs))
+
+    def end(self) -> None:
+        """End the process, and remove its outputs."""
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def _message(request: Request) -> bytes:
+    """Return a request as worker.py reads it."""
+    data = bytearray(request.model)
+    inputs = [[name, _header(value, data)] for name, value in request.inputs.items()]
+    header = json.dumps({"model": [0, len(request.model)], "inputs": inputs}).encode()
+    return _LENGTHS.pack(len(header), len(data)) + header + bytes(data)
+
+
+def _header(value: Any, data: bytearray) -> dict[str, Any]:
+    """Return a value as worker.py reads it; its elements are added to `data`."""
+    if value is None:
+        return {"nothing": True}
+    if isinstance(value, list):
+        return {"sequence": [_header(each, data) for each in value]}
+    if isinstance(value, dict):
+        return {"map": [[_text(key), _header(each, data)] for key, each in value.items()]}
+    tensor = tensor_of("", value)
+    shape = [*tensor.dims]
+    if tensor.data_type == STRING:
+        return {"tensor": STRING, "shape": shape, "text": [_text(each) for each in tensor.string_data]}
+    start = len(data)
+    data += tensor.raw_data
+    return {"tensor": tensor.data_type, "shape": shape, "at": [start, len(data)]}
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
+
+def _parsed(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
+    """Return header and bytes of a message once it is complete, and take it from what was received."""
+    if len(received) < _LENGTHS.size:
+        return None
+    header, data = _LENGTHS.unpack_from(received)
+    end = _LENGTHS.size + header + data
+    if end > MOST:
+        raise ValueError(f"it has {end:,} bytes, and at most {MOST:,} are read")
+    if len(received) < end:
+        return None
+    found = json.loads(received[_LENGTHS.size : _LENGTHS.size + header])
+    if not isinstance(found, dict) or len(received) > end:
+        raise ValueError("it is no message of a worker")
+    whole = bytes(received[end - data : end])
+    received.clear()
+    return found, whole
+
+
+def _value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
+    """Return a value of an answer. Raises ValueError, and what malformed headers lead to."""
+    if depth > _DEPTH:
+        raise ValueError("it is nested too deeply")
+    if "sequence" in header:
+        return [_value(each, data, depth + 1) for each in header["sequence"]]
+    if "map" in header:
+        return {key: _scalar(_value(each, data, depth + 1)) for key, each in header["map"]}
+    if "number" in header:
+        return float(header["number"]) if isinstance(header["number"], float) else int(header["number"])
+    if "nothing" in header:
+        return None
+    tensor = pb.TensorProto(data_type=header["tensor"], dims=header["shape"])
+    if tensor.data_type == STRING:
+        tensor.string_data.extend(each.encode("utf-8", "surrogateescape") for each in header["text"])
+    else:
+        start, end = header["at"]
+        tensor.raw_data = data[start:end]
+    return array_of(None, tensor, MOST)
+
+
+def _scalar(value: Any) -> Any:
+    return value[()] if getattr(value, "shape", None) == () else value

@@ -1,0 +1,319 @@
+"""Runs models on a runtime, one after the other, in a process of its own: `python worker.py RUNTIME [OPTION]...`.
+
+This file is a program, run by the interpreter that has the runtime, and no module of opset: that interpreter need not
+have opset, nor protobuf. It takes requests from stdin and answers on the descriptor that OPSET_ANSWERS names; what the
+runtime itself prints goes elsewhere. opset.workflow.runtimes is the other end.
+
+A message is the lengths of its two parts, then a header in JSON and the bytes of all tensors. A value in a header is
+
+    {"tensor": element type, "shape": [...], "at": [start, end]}    elements as in a TensorProto's raw_data
+    {"tensor": 8, "shape": [...], "text": [...]}                    strings; bytes beyond UTF-8 are lone surrogates
+    {"number": a number of Python, which has no element type}
+    {"sequence": [...]}   {"map": [[key, value], ...]}   {"nothing": true}, an optional without a value
+
+The first message is {"version"} of the runtime, or {"absent": why}. A request is {"inputs": [[name, value], ...],
+"model": [start, end]}, an answer {"outputs": [...]}, {"refused": why} where the runtime does not have what the model
+needs, or {"error": why}.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+LENGTHS = struct.Struct(">II")
+LONGEST = 4000
+STRING = 8
+NATIVE = {
+    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16",
+    11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128",
+}  # fmt: skip
+"""The dtypes of numpy by the numbers of element types; 8 is text, and numpy lacks all others."""
+NUMBERS = {name: number for number, name in NATIVE.items()}
+BITS = {16: 16, 21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
+"""Bits of an element of the types that numpy lacks, where they are not 8."""
+
+
+class Refused(Exception):
+    """The runtime does not have what a model needs."""
+
+
+class Runtime:
+    """A runtime, and how its values become those of messages. `data` are the bytes of a request, or of its answer."""
+
+    version = ""
+
+    @classmethod
+    def said(cls, error: Exception) -> str:
+        """Return the message of an error."""
+        return f"{type(error).__name__}: {error}"
+
+    def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
+        """Return the outputs of a model for a header, and add their bytes to `found`. Raises Refused."""
+        results = self._run(model, {name: self._fed(value, data) for name, value in inputs})
+        return [self._returned(each, found) for each in results]
+
+    def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def _fed(self, value: dict[str, Any], data: bytes) -> Any:
+        """Return a value of a header as the runtime takes it."""
+        if "sequence" in value:
+            return [self._fed(each, data) for each in value["sequence"]]
+        if "map" in value:
+            return {key: self._fed(each, data)[()] for key, each in value["map"]}
+        if "nothing" in value:
+            return None
+        if value["tensor"] == STRING:
+            texts = np.empty(len(value["text"]), object)
+            texts[:] = value["text"]
+            return texts.reshape(value["shape"])
+        start, end = value["at"]
+        if value["tensor"] in NATIVE:
+            return np.frombuffer(data[start:end], NATIVE[value["tensor"]]).reshape(value["shape"]).copy()
+        return self._foreign(value["tensor"], value["shape"], data[start:end])
+
+    def _returned(self, result: Any, found: bytearray) -> dict[str, Any]:
+        """Return what the runtime returned as a value of a header."""
+        if result is None:
+            return {"nothing": True}
+        if isinstance(result, (list, tuple)):
+            return {"sequence": [self._returned(each, found) for each in result]}
+        if isinstance(result, dict):
+            return {"map": [[_plain(key), self._returned(each, found)] for key, each in result.items()]}
+        if type(result) in (int, float):
+            return {"number": result}
+        array = np.asarray(result)
+        if array.dtype.kind == "O" and not all(isinstance(each, (str, bytes)) for each in array.ravel().tolist()):
+            raise TypeError(f"its interface for Python returns {type(result).__name__}")
+        if array.dtype.kind in "OUS":
+            return {"tensor": STRING, "shape": [*array.shape], "text": [*map(_text, array.ravel().tolist())]}
+        if array.dtype.name in NUMBERS:
+            number, elements = NUMBERS[array.dtype.name], np.ascontiguousarray(array).tobytes()
+        else:
+            number, elements = self._parts(array)
+        return _tensor(number, array.shape, elements, found)
+
+    def _foreign(self, number: int, shape: list[int], elements: bytes) -> Any:
+        """Return a tensor of a type that numpy lacks as the runtime takes it."""
+        raise NotImplementedError
+
+    def _parts(self, array: Any) -> tuple[int, bytes]:
+        """Return element type and bytes of a tensor of a type that numpy lacks."""
+        raise Refused(f"its interface for Python returns the type {array.dtype}")
+
+
+def _plain(key: Any) -> Any:
+    return key.item() if isinstance(key, np.generic) else key
+
+
+def _text(element: Any) -> str:
+    return element.decode("utf-8", "surrogateescape") if isinstance(element, bytes) else str(element)
+
+
+def _tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
+    start = len(found)
+    found += elements
+    return {"tensor": number, "shape": [int(size) for size in shape], "at": [start, len(found)]}
+
+
+class OnnxRuntime(Runtime):
+    """The package onnxruntime. Its options are execution providers.
+
+    Its calls that take arrays lack the types that numpy lacks; those that take its own values lack text and sequences.
+    """
+
+    REFUSALS = (
+        "NOT_IMPLEMENTED", "is under development and support for this is limited", "Unsupported model IR version",
+        "No Op registered for", "is not a registered function/op", "No opset import for domain",
+        "is not currently registered or supported", "Not a valid ONNX Tensor data type",
+    )  # fmt: skip
+    NOISE = (
+        r"\[ONNXRuntimeError\] : \d+ : \w+ : |(?<= )with name ''|Name:'' |Status Message: "
+        r"|(?:/[\w.+-]+)*/?[\w+-]+\.(?:cc|h|cpp|hpp):\d+ (?:[^()]*::[^()]*\([^()]*\)(?: const)?(?: \[with [^]]*\])? )?"
+    )
+    FOREIGN = ("bfloat16", "float8", "float6", "float4", "int4)", "int2)")
+
+    def __init__(self, options: list[str]) -> None:
+        import onnxruntime
+
+        self._module = onnxruntime
+        self._providers = options or ["CPUExecutionProvider"]
+        self.version = onnxruntime.__version__
+        available = onnxruntime.get_available_providers()
+        if lacking := [each for each in self._providers if each not in available]:
+            raise ImportError(f"this onnxruntime has no {lacking[0]}, only {', '.join(available)}")
+        onnxruntime.set_default_logger_severity(4)
+
+    def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
+        options = self._module.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        try:
+            session = self._module.InferenceSession(model, options, providers=self._providers)
+            declared = [each.type for each in session.get_outputs()]
+            own = self._module.OrtValue
+            if not any(isinstance(each, own) for each in feeds.values()) and not any(map(self._is_foreign, declared)):
+                return session.run(None, feeds)
+            return session.run_with_ort_values(None, {name: self._own(value) for name, value in feeds.items()})
+        except Refused:
+            raise
+        except Exception as error:
+            if any(each in str(error) for each in self.REFUSALS):
+                raise Refused(self.said(error)) from error
+            raise
+
+    @classmethod
+    def said(cls, error: Exception) -> str:
+        """Return the message of an error without its number, empty names, and where it is in the source."""
+        return re.sub(cls.NOISE, "", str(error))
+
+    def _is_foreign(self, kind: str) -> bool:
+        return any(each in kind for each in self.FOREIGN)
+
+    def _own(self, value: Any) -> Any:
+        """Return a value as one of the runtime's own."""
+        if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
+            return self._module.OrtValue.ortvalue_from_numpy(value)
+        if not isinstance(value, self._module.OrtValue):
+            raise Refused("its interface for Python takes no such value beside one of a type that numpy lacks")
+        return value
+
+    def _foreign(self, number: int, shape: list[int], elements: bytes) -> Any:
+        make = getattr(self._module.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
+        if make is None:
+            raise Refused("its interface for Python takes no value of a type that numpy lacks")
+        # A buffer is taken as it is, whatever its dtype; elements that are packed are at its start.
+        buffer = np.zeros(shape, np.uint16 if BITS.get(number) == 16 else np.uint8)
+        ctypes.memmove(buffer.ctypes.data, elements, min(len(elements), buffer.nbytes))
+        return make(buffer, number)
+
+    def _returned(self, result: Any, found: bytearray) -> dict[str, Any]:
+        if not isinstance(result, self._module.OrtValue):
+            return super()._returned(result, found)
+        if not result.has_value():
+            return {"nothing": True}
+        if not result.is_tensor():
+            raise Refused(f"its interface for Python returns no {result.data_type()} beside a type that numpy lacks")
+        number, shape = result.element_type(), result.shape()
+        if number == STRING or number in NATIVE:
+            return super()._returned(result.numpy(), found)
+        count = 1
+        for size in shape:
+            count *= size
+        needed = (count * BITS.get(number, 8) + 7) // 8
+        return _tensor(number, shape, ctypes.string_at(result.data_ptr(), needed) if needed else b"", found)
+
+
+class Onnx(Runtime):
+    """The evaluator of the package onnx."""
+
+    def __init__(self, options: list[str]) -> None:
+        import onnx
+        import onnx.reference
+        from onnx.reference.op_run import RuntimeImplementationError
+
+        self._module = onnx
+        self._refusals = (NotImplementedError, RuntimeImplementationError)
+        self.version = onnx.__version__
+
+    def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
+        try:
+            return self._module.reference.ReferenceEvaluator(self._module.load_from_string(model)).run(None, feeds)
+        except self._refusals as error:
+            raise Refused(f"{type(error).__name__}: {error}") from error
+
+    def _foreign(self, number: int, shape: list[int], elements: bytes) -> Any:
+        tensor = self._module.TensorProto(data_type=number, dims=shape, raw_data=elements)
+        return self._module.numpy_helper.to_array(tensor)
+
+    def _parts(self, array: Any) -> tuple[int, bytes]:
+        tensor = self._module.numpy_helper.from_array(array)
+        return tensor.data_type, tensor.raw_data
+
+
+class Opset(Runtime):
+    """The reference kernels of opset itself. Its option is the folder that the package is in."""
+
+    def __init__(self, options: list[str]) -> None:
+        sys.path[:0] = options
+        import opset
+        from opset.model.arrays import array_of, tensor_of
+        from opset.model.proto import TensorProto
+
+        self._module, self._array_of, self._tensor_of, self._message = opset, array_of, tensor_of, TensorProto
+        self.version = opset.__version__
+
+    def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
+        try:
+            return self._module.ReferenceEvaluator(model, seed=0, strict=True).run(None, feeds)
+        except self._module.RunError as error:
+            if error.code in ("R201", "R205"):
+                raise Refused(str(error)) from error
+            raise
+
+    def _foreign(self, number: int, shape: list[int], elements: bytes) -> Any:
+        return self._array_of(None, self._message(data_type=number, dims=shape, raw_data=elements))
+
+    def _parts(self, array: Any) -> tuple[int, bytes]:
+        tensor = self._tensor_of("", array)
+        return tensor.data_type, tensor.raw_data
+
+
+RUNTIMES = {"onnxruntime": OnnxRuntime, "onnx": Onnx, "opset": Opset}
+
+
+def answer(runtime: Runtime, request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return what a runtime makes of a request, as header and bytes."""
+    start, end = request["model"]
+    found = bytearray()
+    try:
+        return {"outputs": runtime.outputs(data[start:end], request["inputs"], data, found)}, bytes(found)
+    except Refused as refusal:
+        return {"refused": str(refusal)[:LONGEST]}, b""
+    except MemoryError:
+        return {"error": "there is not enough memory"}, b""
+    except Exception as error:
+        return {"error": runtime.said(error)[:LONGEST]}, b""
+
+
+def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield header and bytes of each message of a stream."""
+    while len(head := stream.read(LENGTHS.size)) == LENGTHS.size:
+        header, data = LENGTHS.unpack(head)
+        yield json.loads(stream.read(header)), stream.read(data)
+
+
+def send(stream: BinaryIO, header: dict[str, Any], data: bytes = b"") -> None:
+    """Write a message to a stream."""
+    encoded = json.dumps(header).encode()
+    stream.write(LENGTHS.pack(len(encoded), len(data)) + encoded + data)
+    stream.flush()
+
+
+def main(name: str, options: list[str]) -> None:
+    """Answer requests until there are no more."""
+    coming = os.fdopen(os.dup(0), "rb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    answers = os.fdopen(int(os.environ.pop("OPSET_ANSWERS")), "wb")
+    try:
+        runtime = RUNTIMES[name](options)
+    except Exception as error:
+        send(answers, {"absent": f"{type(error).__name__}: {error}"[:LONGEST]})
+        return
+    send(answers, {"version": runtime.version})
+    for request, data in requests(coming):
+        send(answers, *answer(runtime, request, data))
+
+
+if __name__ == "__main__":
+    del sys.path[0]  # the folder of this file, whose modules are none of the runtime's
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,269 @@
+"""`opset conformance`: what counts as which result, what fails a run, and the reports."""
+
+import hashlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import html5lib
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opset.errors import CorpusError, UsageError
+from opset.workflow import matrix
+from opset.workflow.conformance import conform, read_corpus, reason
+from opset.workflow.expectations import expected, read_expectations
+from opset.workflow.runtimes import Runtime
+from tests.cli.commands import run, run_json
+from tests.workflow.corpora import COPY, case, write
+from tests.workflow.test_runtimes import is_gone
+
+IDENTITY = Runtime("copy", (*shlex.split(COPY),), False, 10)
+FAILS = Runtime("fails", ("sh", "-c", "echo no; exit 1"), False, 10)
+F = np.float32
+
+
+def results(folder, *cases, runtime=IDENTITY, jobs=2):
+    return conform(read_corpus(write(folder, *cases)), runtime, jobs)
+
+
+def test_outputs_are_compared_as_the_case_says(tmp_path):
+    table = [
+        ("same", F([1, np.nan, np.inf]), F([1, np.nan, np.inf]), (0, 0), "pass"),
+        ("zeros", F([0.0]), F([-0.0]), (0, 0), "pass"),
+        ("near", F([1.001]), F([1]), (1e-2, 0), "pass"),
+        ("far", F([1, 1.001]), F([1, 1]), (1e-4, 0), "wrong"),
+        ("infinite", F([np.inf]), F([3e38]), (1, 1), "wrong"),
+        ("integers_have_no_tolerance", np.array([101]), np.array([100]), (0.5, 5), "wrong"),
+        ("types", F([1]), np.array([1.0]), (1, 1), "wrong"),
+        ("shapes", F([1]), F([[1]]), (1, 1), "wrong"),
+        ("text", np.array(["a", "b"], object), np.array(["a", "c"], object), (1, 1), "wrong"),
+        ("bfloat16", F([1]).astype(ml_dtypes.bfloat16), F([1.0078125]).astype(ml_dtypes.bfloat16), (2**-6, 0), "pass"),
+        ("int4", np.array([1], ml_dtypes.int4), np.array([2], ml_dtypes.int4), (2, 2), "wrong"),
+    ]  # fmt: skip
+    cases = [case(name, value, want, tolerance=tolerance) for name, value, want, tolerance, _ in table]
+    found = results(tmp_path / "c", *cases)
+    assert [(each.case.name, each.result) for each in found] == [(name, result) for name, *_, result in table]
+    far = found[3]
+    assert far.why == "output 0: 1 of 2 elements differ; the first at [1]: 1.001 instead of 1.0"
+    assert (far.output, round(far.difference.absolute, 6)) == (0, 0.001)
+
+
+def test_cases_that_break_a_constraint_and_those_drawn_at_random(tmp_path):
+    cases = [
+        case("broken", kind="invalid"), case("drawn", F([1, 2]), F([7, 7]), kind="random"),
+        case("drawn_otherwise", F([1, 2]), F([7]), kind="random"),
+    ]  # fmt: skip
+    found = results(tmp_path / "c", *cases)
+    assert [each.result for each in found] == ["accepted", "pass", "wrong"]
+    assert found[2].why == "output 0: it is tensor(float)[2], and tensor(float)[1] is expected"
+    assert [each.result for each in results(tmp_path / "c", *cases, runtime=FAILS)] == ["rejected", "error", "error"]
+
+
+def test_a_case_that_is_not_complete_is_missing_and_the_others_are_run(tmp_path):
+    cases = [case(name) for name in ("changed", "gone", "unlisted", "more", "elsewhere", "fine")]
+    del cases[2][0]["files"]["node/unlisted/test_data_set_0/output_0.pb"]
+    more = cases[3][0]["files"]
+    more["node/more/test_data_set_0/input_1.pb"] = more["node/more/test_data_set_0/input_0.pb"]
+    folder = tmp_path / "c"
+    write(folder, *cases)
+    (folder / "node/changed/test_data_set_0/output_0.pb").write_bytes(b"")
+    (folder / "node/gone/model.onnx").unlink()
+    inputs = folder / "node/elsewhere/test_data_set_0/input_0.pb"
+    inputs.rename(tmp_path / "input_0.pb")
+    inputs.symlink_to(tmp_path / "input_0.pb")
+    found = conform(read_corpus(str(folder)), IDENTITY)
+    assert [each.result for each in found] == ["missing"] * 5 + ["pass"]
+    words = ["its checksum is another", "No such file", "the manifest lists files for 0", "No such file", "leads out"]
+    assert all(word in each.why for word, each in zip(words, found, strict=False))
+
+
+def test_a_damaged_model_is_no_case(tmp_path):
+    entry, files = case("damaged")
+    path = "node/damaged/model.onnx"
+    files[path] = b"\x0a\xff\xff"
+    entry["files"][path] = hashlib.sha256(files[path]).hexdigest()
+    (found,) = results(tmp_path / "c", (entry, files))
+    assert found.result == "missing"
+
+
+def test_a_manifest_that_cannot_be_used_is_an_error(tmp_path):
+    entry, _ = case("one")
+    broken = [
+        b"", b"[]", b"{", b"[" * 100_000, b'{"format": 2, "cases": []}', b'{"format": 1, "cases": [7]}', b"\xff\xfe",
+        *(json.dumps({"format": 1, "cases": [{**entry, key: value}]}).encode() for key, value in [
+            ("name", "../../etc"), ("name", 3), ("kind", "other"), ("version", "1"), ("tolerance", {"rtol": "nan"}),
+            ("tolerance", None), ("files", {}), ("files", {"/etc/passwd": ""}), ("types", 3),
+            ("tolerance", {"rtol": -1, "atol": 0}), ("files", {**entry["files"], "node/one/../../x": ""}),
+        ]),
+        json.dumps({"format": 1, "cases": [entry, entry]}).encode(),
+    ]  # fmt: skip
+    for text in broken:
+        (tmp_path / "manifest.json").write_bytes(text)
+        with pytest.raises(CorpusError, match="T221"):
+            read_corpus(str(tmp_path))
+    with pytest.raises(CorpusError, match="No such file"):
+        read_corpus(str(tmp_path / "nothing"))
+
+
+def test_a_reason_is_one_line_without_the_folders_of_a_machine():
+    assert reason("a\n  b\x1b[31m /home/me/src/op.cc:12: c") == r"a b\x1b[31m op.cc:12: c"
+    assert len(reason("x y " * 10_000)) == 300
+
+
+LIST = """
+copy:
+- {cases: [far], result: wrong, reason: It copies.}
+- {cases: ["other_*"], result: error, reason: It fails.}
+- {cases: [unknown], result: crash, reason: It is not there.}
+"""
+
+
+def test_named_disagreements_are_strict(tmp_path):
+    path = tmp_path / "list.yaml"
+    path.write_text(LIST)
+    cases = [case("far", F([2]), F([1])), case("other_one"), case("other_two", F([2]), F([1])), case("fine")]
+    found = expected(read_expectations(str(path), "copy"), results(tmp_path / "c", *cases), str(path))
+    assert found.reasons == {"far": "It copies.", "other_one": "It fails.", "other_two": "It fails."}
+    assert [each.message for each in found.findings] == [
+        "other_one is expected to be error, and is pass", "other_two is expected to be error, and is wrong",
+    ]  # fmt: skip
+    assert {each.code for each in found.findings} == {"T226"} and found.findings[0].place == f"{path}:4"
+    assert found.unused == ["unknown"]
+
+
+def test_a_list_that_cannot_be_used_is_an_error(tmp_path):
+    path = tmp_path / "list.yaml"
+    entry = "- {cases: [a], result: wrong, reason: why}"
+    for text in (
+        "", "[", "copy: 3", f"other:\n{entry}", f"copy:\n{entry}\n- 3", "copy: [{cases: [a], result: wrong}]",
+        "copy: [{cases: [], result: wrong, reason: why}]", "copy: [{cases: [a], result: pass, reason: why}]",
+        "copy: [{cases: [a], result: wrong, reason: ''}]", "copy: [{cases: a, result: wrong, reason: why}]",
+        f"copy:\n{entry}\ncopy:\n{entry}",
+    ):  # fmt: skip
+        path.write_text(text)
+        with pytest.raises(UsageError, match="T227") as caught:
+            read_expectations(str(path), "copy")
+        assert caught.value.why and caught.value.help
+    with pytest.raises(UsageError, match="No such file"):
+        read_expectations(str(tmp_path / "nothing"), "copy")
+
+
+def test_reports_are_deterministic_and_hold_hostile_text_as_data(tmp_path):
+    nasty = "<script>alert(1)</script> | `x` [a](http://b) {{ 777 * 7 }} \x1b[31m\u202e"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{nasty}\nEND\nexit 1\n")
+    program.chmod(0o755)
+    cases = [case("one", shows=nasty, operator="<b>"), case("two", kind="invalid", shows=nasty), case("three")]
+    first = results(tmp_path / "c", *cases, runtime=Runtime(nasty, (str(program),), False, 10))
+    data = matrix.report({"name": nasty, "version": "<i>"}, first, {"three": nasty})
+    files = matrix.files_of(data, "")
+    again = results(tmp_path / "c", *cases, runtime=Runtime(nasty, (str(program),), False, 10), jobs=1)
+    assert matrix.files_of(matrix.report(data["runtime"], again, {"three": nasty}), "") == files
+    page = files["conformance.html"].decode()
+    assert "<script" not in page and "5439" not in page and "\x1b" not in page and "\u202e" not in page
+    html5lib.HTMLParser(strict=True).parse(page)
+    assert "http" not in page.replace("http://b", "")
+    text = files["conformance.md"].decode()
+    assert "<script" not in text.replace(r"\<script", "") and "\x1b" not in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.replace(r"\|", "").count("|") for line in rows if "what happens" in line or "error" in line}) <= 2
+
+
+def test_the_matrix_counts(tmp_path):
+    cases = [
+        case("a", version=1), case("b", F([2]), F([1]), version=13), case("c", version=13), case("d", kind="invalid"),
+        case("e", operator="Abs", types=["int4", "float"]),
+    ]  # fmt: skip
+    data = matrix.report({"name": "copy", "version": ""}, results(tmp_path / "c", *cases), {})
+    assert data["operators"] == [
+        {"domain": "ai.onnx", "operator": "Abs", "versions": {"16": {"pass": 1}}, "invalid": {}},
+        {
+            "domain": "ai.onnx", "operator": "Identity",
+            "versions": {"1": {"pass": 1}, "13": {"pass": 1, "wrong": 1}}, "invalid": {"accepted": 1},
+        },
+    ]  # fmt: skip
+    assert data["totals"] == {"node": {"pass": 3, "wrong": 1}, "random": {}, "invalid": {"accepted": 1}}
+    assert data["types"] == {"float": {"pass": 3, "wrong": 1}, "int4": {"pass": 1}}
+    text = matrix.markdown(data)
+    assert "| operator | 1 | 13 | 16 | invalid |" in text and "| Identity | 1 | 1 1w |  | 1a |" in text
+
+
+def test_the_exit_status_says_what_kind_of_fault_there_is(tmp_path):
+    good = write(tmp_path / "good", case("a"), case("b", kind="invalid"))
+    bad = write(tmp_path / "bad", case("a"), case("far", F([2]), F([1])), case("worse", F([3]), F([1])))
+    empty = write(tmp_path / "empty")
+    (tmp_path / "list.yaml").write_text("copy: [{cases: [far, worse], result: wrong, reason: It copies.}]")
+    (tmp_path / "wide.yaml").write_text("copy: [{cases: ['*'], result: wrong, reason: It copies.}]")
+    lacks = "sh -c 'echo none; exit 77'"
+    named = ["--name", "copy", "--expect", tmp_path / "list.yaml"]
+    for status, code, words in (
+        (0, "", [good, "--runtime", COPY]), (3, "T223", [good, "--runtime", COPY, "--min-cases", 3]),
+        (1, "T225", [bad, "--runtime", COPY]), (0, "", [bad, "--runtime", COPY, *named]),
+        (1, "T226", [bad, "--runtime", COPY, "--name", "copy", "--expect", tmp_path / "wide.yaml"]),
+        (0, "", [good, "--runtime", COPY, *named]), (1, "T226", [good, "--runtime", COPY, *named, "--strict"]),
+        (3, "T223", [good, "--runtime", lacks]), (0, "", [good, "--runtime", lacks, "--min-cases", 0]),
+        (1, "T225", [good, "--runtime", lacks, "--min-cases", 0, "--strict"]), (3, "T223", [empty, "--runtime", COPY]),
+        (2, "T224", [good, "--runtime", "no-such-program"]), (3, "T221", [tmp_path / "none", "--runtime", COPY]),
+        (2, "U103", [good, "--runtime", "sh 'x"]), (2, "U103", [good, "--runtime", COPY, "--baseline", good]),
+        (2, "T227", [bad, "--runtime", COPY, "--expect", tmp_path / "list.yaml"]),
+    ):  # fmt: skip
+        done = run("conformance", *words)
+        assert done.exit_code == status and f"[{code}]" in (done.stderr or "[]"), (words, done.stderr)
+    os.unlink(tmp_path / "good/node/a/model.onnx")
+    done = run("conformance", good, "--runtime", COPY)
+    assert done.exit_code == 3 and "error[T222] a is not complete" in done.stderr
+
+
+def test_reports_are_written_and_compared_with_earlier_ones(tmp_path):
+    corpus = write(tmp_path / "c", case("a"), case("b", F([2]), F([1])))
+    first = run("conformance", corpus, "--runtime", COPY, "-o", tmp_path / "out")
+    assert first.stdout.splitlines()[:3] == [f"{COPY}: 2 cases", "        pass  wrong", "  node     1      1"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["conformance.html", "conformance.json", "conformance.md"]
+    assert run("conformance", corpus, "--runtime", COPY, "-o", tmp_path / "out").exit_code == 2
+    write(tmp_path / "c", case("a", F([2]), F([1])), case("b"))
+    report = tmp_path / "out/conformance.json"
+    data = run_json("conformance", corpus, "--runtime", COPY, "--baseline", report, "-o", tmp_path / "out", "--force")
+    assert data["changes"] == {"worse": [["a", "pass", "wrong"]], "better": [["b", "wrong", "pass"]]}
+    assert [each["code"] for each in data["errors"]] == ["T225", "T228"] and data["exit_status"] == 1
+    assert data == json.loads(report.read_text())
+    assert "| worse | a | pass | wrong |" in (tmp_path / "out/conformance.md").read_text()
+
+
+def test_the_kernels_of_opset_agree_with_their_corpus(tmp_path):
+    made = run("testgen", "Abs", "Bernoulli", "-o", tmp_path / "c")
+    assert made.exit_code == 0
+    data = run_json("conformance", tmp_path / "c", "--runtime", "opset", "--strict")
+    assert data["exit_status"] == 0 and data["runtime"]["version"]
+    assert {kind: [*counts] for kind, counts in data["totals"].items()} == {
+        "node": ["pass"], "random": ["pass"], "invalid": ["rejected"],
+    }  # fmt: skip
+
+
+def test_an_interrupt_ends_all_processes_and_removes_what_they_left(tmp_path):
+    program = tmp_path / "program"
+    pid = tmp_path / "pid"
+    program.write_text(f"#!/bin/sh\nsleep 60 & echo $! > {pid}.new\nmv {pid}.new {pid}; wait\n")
+    program.chmod(0o755)
+    corpus = write(tmp_path / "c", case("a"))
+    (tmp_path / "temporary").mkdir()
+    where = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    words = [sys.executable, "-m", "opset", "conformance", corpus, "--runtime", str(program)]
+    process = subprocess.Popen(words, env=where, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(500):
+            if pid.exists():
+                break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert (process.returncode, errors) == (130, "interrupted\n")
+    assert is_gone(pid.read_text().strip())
+    assert os.listdir(tmp_path / "temporary") == []

@@ -1,0 +1,218 @@
+"""Runtimes that crash, hang, print rubbish or leave processes behind: each case has its result, and nothing is left."""
+
+import os
+import sys
+import textwrap
+import time
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from opset.errors import UsageError
+from opset.reference.value_info import ValueInfo
+from opset.workflow.runtimes import Request, Runtime, answers, runtime_named
+
+PYTHON = (sys.executable, "-I", "-S")
+OUTPUTS = [ValueInfo("y", "tensor(string)", None)]
+
+# A worker that does what the text in its input says. It answers with the number of cases that it has had.
+WORKER = r"""
+import json, os, signal, struct, subprocess, sys, time
+LENGTHS = struct.Struct(">II")
+descriptor = int(os.environ["OPSET_ANSWERS"])
+answers = os.fdopen(descriptor, "wb")
+
+def send(header, data=b""):
+    text = json.dumps(header).encode()
+    answers.write(LENGTHS.pack(len(text), len(data)) + text + data)
+    answers.flush()
+
+send({"version": "1.2"})
+count = 0
+while head := sys.stdin.buffer.read(8):
+    header, data = LENGTHS.unpack(head)
+    request = json.loads(sys.stdin.buffer.read(header))
+    sys.stdin.buffer.read(data)
+    word = request["inputs"][0][1]["text"][0]
+    count += 1
+    match word.split():
+        case ["crash"]:
+            print("falling over", flush=True)
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case ["crash", "later"] if count > 1:
+            os.abort()
+        case ["leave"]:
+            sys.exit(0)
+        case ["hang"]:
+            time.sleep(60)
+        case ["rubbish"]:
+            answers.write(b"what is this, and why does it not end")
+            answers.flush()
+            time.sleep(60)
+        case ["nonsense"]:
+            send({"outputs": [{"tensor": 1, "shape": [10**12], "at": [0, 8]}]})
+        case ["half"]:
+            answers.write(LENGTHS.pack(100, 100) + b"{")
+            answers.flush()
+            sys.exit(0)
+        case ["chatter"]:
+            for _ in range(200):
+                os.write(1, b"x" * 65536)
+            send({"refused": "too much to say"})
+        case ["child", path]:
+            child = subprocess.Popen(["sleep", "60"], close_fds=False, pass_fds=[descriptor])
+            open(path, "w").write(str(child.pid))
+            os._exit(3)
+        case _:
+            text = {"tensor": 8, "shape": [1], "text": [f"{word} {count}"]}
+            send({"outputs": [text]})
+"""
+
+
+@pytest.fixture
+def worker(tmp_path):
+    path = tmp_path / "worker.py"
+    path.write_text(WORKER)
+    return Runtime("fake", (*PYTHON, str(path)), True, 0.4)
+
+
+def asked(runtime, *words, jobs=1, folder=""):
+    requests = [
+        (number, Request(b"", {"x": np.array([word], object)}, OUTPUTS, word, folder))
+        for number, word in enumerate(words)
+    ]
+    found = dict(answers(runtime, requests, jobs))
+    return [found[number] for number in range(len(words))]
+
+
+def is_gone(pid):
+    for _ in range(100):
+        with suppress(FileNotFoundError), open(f"/proc/{pid}/stat") as file:
+            if file.read().rpartition(")")[2].split()[0] != "Z":
+                time.sleep(0.02)
+                continue
+        return True
+    return False
+
+
+def test_a_worker_that_dies_or_hangs_is_replaced_and_the_run_goes_on(worker):
+    words = ["one", "crash", "leave", "hang", "rubbish", "nonsense", "half", "chatter", "two"]
+    found = asked(worker, *words, jobs=3)
+    kinds = "done crash crash timeout crash crash crash refused done".split()
+    assert [each.kind for each in found] == kinds
+    assert found[1].why.startswith("ended by SIGSEGV: falling over")
+    assert found[2].why.startswith("exit status 0")
+    assert found[3].why == "no answer in 0.4 s"
+    assert found[4].why.startswith("its answer cannot be read: it has")
+    assert found[7].why == "too much to say"
+    assert [each.outputs[0].tolist()[0].split()[0] for each in (found[0], found[-1])] == ["one", "two"]
+
+
+def test_many_cases_are_run_by_one_process(worker):
+    assert [each.outputs[0].tolist() for each in asked(worker, "a", "b", "c")] == [["a 1"], ["b 2"], ["c 3"]]
+
+
+def test_a_crash_after_other_cases_is_one_though_the_case_alone_does_not_crash(worker):
+    found = asked(worker, "one", "crash later", "two")
+    assert [each.kind for each in found] == ["done", "crash", "done"]
+    assert "ended by SIGABRT" in found[1].why and "by itself, the case does not end so, but is done" in found[1].why
+
+
+def test_a_process_that_a_worker_started_does_not_hold_up_the_run_and_is_ended(worker, tmp_path):
+    began = time.monotonic()
+    found = asked(worker, f"child {tmp_path / 'pid'}", "two")
+    assert [each.kind for each in found] == ["crash", "done"] and "exit status 3" in found[0].why
+    assert time.monotonic() - began < 10 and is_gone((tmp_path / "pid").read_text())
+
+
+def test_closing_ends_all_processes(worker, tmp_path):
+    requests = [(0, Request(b"", {"x": np.array(["one"], object)}, OUTPUTS, "", ""))] * 2
+    running = answers(worker, requests)
+    next(running)
+    (pid,) = children()
+    running.close()
+    assert is_gone(pid)
+
+
+def children():
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return file.read().split()
+
+
+SCRIPT = r"""
+import os, signal, subprocess, sys, time
+word, inputs, outputs = sys.argv[1:]
+match word.split():
+    case ["unsupported"]:
+        print("no such operator")
+        sys.exit(77)
+    case ["fails"]:
+        sys.exit("it fails")
+    case ["crash"]:
+        os.abort()
+    case ["hang", path]:
+        child = subprocess.Popen(["sleep", "60"])
+        open(path, "w").write(str(child.pid))
+        time.sleep(60)
+    case ["rubbish"]:
+        open(f"{outputs}/output_0.pb", "wb").write(b"\xff" * 100)
+    case ["chatter"]:
+        for _ in range(200):
+            os.write(2, b"y" * 65536)
+        sys.exit(1)
+    case ["daemon", path]:
+        child = subprocess.Popen(["sleep", "60"])  # holds stdout and stderr
+        open(path, "w").write(str(child.pid))
+"""
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    path = tmp_path / "program.py"
+    path.write_text(SCRIPT)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    yield Runtime("fake", (*PYTHON, str(path)), False, 0.5)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_command_may_do_anything(program, tmp_path):
+    pids = [tmp_path / "hung", tmp_path / "daemon"]
+    words = ["unsupported", "fails", "crash", f"hang {pids[0]}", "rubbish", "chatter", "nothing", f"daemon {pids[1]}"]
+    found = asked(program, *words, jobs=2)
+    kinds = "refused error crash timeout error error error error".split()
+    assert [each.kind for each in found] == kinds
+    assert found[0].why == "no such operator" and found[1].why == "exit status 1: it fails"
+    assert found[2].why == "ended by SIGABRT" and found[3].why == "no end in 0.5 s"
+    assert found[4].why.startswith("its outputs cannot be read: ") and len(found[5].why) < 4100
+    assert "there is no output_0.pb in it" in found[6].why
+    assert all(is_gone(path.read_text()) for path in pids)
+
+
+def test_memory_is_limited(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent("""
+        try:
+            bytearray(1 << 40)
+        except MemoryError:
+            raise SystemExit("there is not enough memory")
+    """))
+    (found,) = asked(Runtime("fake", (*PYTHON, str(program)), False, 5, 1 << 30), "x")
+    assert found.why == "exit status 1: there is not enough memory"
+
+
+def test_a_runtime_that_cannot_be_started_is_an_error():
+    for named in (
+        lambda: runtime_named("no-such-program x", ["no-such-program", "x"]),
+        lambda: runtime_named("", []),
+        lambda: runtime_named("onnx", ["onnx"], python="no-such-python"),
+        lambda: asked(Runtime("true", ("/bin/sh", "-c", "exit 3"), True, 5), "x"),
+        lambda: asked(runtime_named("onnxruntime", [], providers=["NoSuchExecutionProvider"]), "x"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            named()
+        assert caught.value.code == "T224" and caught.value.why and caught.value.help
+    for options in ({"python": "python3"}, {"providers": ["CPUExecutionProvider"]}):
+        with pytest.raises(UsageError, match="U103"):
+            runtime_named("sh", ["sh"], **options)

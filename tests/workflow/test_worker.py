@@ -1,0 +1,107 @@
+"""The program that serves built-in runtimes: values of every type reach each runtime, and come back unchanged."""
+
+import importlib.util
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opset.extend import parse_model
+from opset.reference.comparison import differences
+from opset.workflow import runtimes
+from opset.workflow.runtimes import WORKER, Request, _message, _parsed, _value
+
+SPEC = importlib.util.spec_from_file_location("worker_program", WORKER)
+worker = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(worker)
+NAMES = ("onnxruntime", "onnx", "opset")
+MODEL = """<ir_version: {ir}, opset_import: ["": {opset}, "ai.onnx.ml": 3]>
+    m ({given} x) => ({found} y) {{ y = {node} (x) }}"""
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def runtime(request):
+    pytest.importorskip(request.param)
+    return worker.RUNTIMES[request.param]([])
+
+
+def answered(runtime, model, **inputs):
+    """What a runtime answers, by way of the messages that are sent."""
+    request = Request(parse_model(model).SerializeToString(), inputs, [], "", "")
+    header, data = _parsed(bytearray(_message(request)))
+    header, data = worker.answer(runtime, header, data)
+    return [_value(each, data) for each in header["outputs"]] if "outputs" in header else header
+
+
+def same(expected, found):
+    return not [each.why for each in differences(expected, found) if each.why]
+
+
+VALUES = {
+    "float[2]": np.array([1.5, np.nan], np.float32), "double": np.array(-0.25), "bool[2]": np.array([True, False]),
+    "int64[0, 3]": np.zeros((0, 3), np.int64), "float16[1]": np.array([0.5], np.float16),
+    "uint16[1]": np.array([65535], np.uint16), "string[2, 1]": np.array([["a"], ["ä\u2028"]], object),
+    "bfloat16[3]": np.array([1, -2, 0.5], ml_dtypes.bfloat16), "bfloat16": np.array(3, ml_dtypes.bfloat16),
+    "float8e4m3fn[2]": np.array([1, 448], ml_dtypes.float8_e4m3fn), "seq(string[1])": [np.array(["b"], object)],
+    "seq(float[2])": [np.array([1, 2], np.float32)] * 2,
+}  # fmt: skip
+PACKED = {"int4[3]": [-8, 7, 1], "uint4[2, 2]": [[0, 15], [1, 2]], "int4": -3}
+
+
+def test_values_of_every_type_come_back(runtime):
+    for kind, value in VALUES.items():
+        model = MODEL.format(ir=10, opset=21, given=kind, found=kind, node="Identity")
+        assert same([value], answered(runtime, model, x=value)), kind
+
+
+def test_packed_values_are_passed_in_both_directions(runtime):
+    for kind, value in PACKED.items():
+        element, bracket, shape = kind.partition("[")
+        value = np.array(value).astype(element)
+        node = f"Cast <to = {22 if element == 'int4' else 21}>"
+        model = MODEL.format(ir=10, opset=21, given=f"float{bracket}{shape}", found=kind, node=node)
+        assert same([value], answered(runtime, model, x=value.astype(np.float32))), kind
+        model = MODEL.format(ir=10, opset=21, given=kind, found=f"float{bracket}{shape}", node="Cast <to = 1>")
+        assert same([value.astype(np.float32)], answered(runtime, model, x=value)), kind
+
+
+def test_maps_and_absent_values_are_passed(runtime):
+    def of(node, given, found):
+        return MODEL.format(ir=8, opset=18, given=given, found=found, node=node)
+
+    zipped = of('ai.onnx.ml.ZipMap <classlabels_strings = ["a"]>', "float[1, 1]", "seq(map(string, float))")
+    found = answered(runtime, zipped, x=np.array([[2]], np.float32))
+    assert "refused" in found if type(runtime) is worker.Onnx else same([[{"a": 2.0}]], found)
+    taken = of('ai.onnx.ml.DictVectorizer <string_vocabulary = ["a", "b"]>', "map(string, float)", "float[1, 2]")
+    found = answered(runtime, taken, x={"b": np.float32(2)})
+    assert type(runtime) is worker.Onnx or same([np.array([[0, 2]], np.float32)], found)
+    absent = answered(runtime, of("OptionalGetElement", "optional(float)", "float"), x=None)
+    assert "error" in absent
+    empty = answered(runtime, of("OptionalHasElement", "optional(float)", "bool"), x=None)
+    assert type(runtime) is worker.OnnxRuntime or same([np.array(False)], empty)
+
+
+def test_what_a_runtime_lacks_is_refused_and_what_fails_is_an_error():
+    pytest.importorskip("onnxruntime")
+    ort = worker.RUNTIMES["onnxruntime"]([])
+    new = MODEL.format(ir=10, opset=28, given="float[2]", found="float[2]", node="Relu")
+    lacking = MODEL.format(ir=8, opset=17, given="double[2]", found="double[2]", node="Selu")
+    wrong = MODEL.format(ir=8, opset=17, given="float[2]", found="float[2]", node="Softmax <axis = 7>")
+    x = np.array([1, 2], np.float32)
+    assert "Opset 28 is under development" in answered(ort, new, x=x)["refused"]
+    assert "Could not find an implementation for Selu(6)" in answered(ort, lacking, x=x.astype(float))["refused"]
+    found = answered(ort, wrong, x=x)["error"]
+    assert "[ONNXRuntimeError]" not in found and "/onnxruntime_src" not in found
+    ours = worker.RUNTIMES["opset"]([])
+    assert "R203" in answered(ours, wrong, x=x)["error"]
+
+
+def test_the_program_needs_neither_opset_nor_protobuf_and_answers_on_a_descriptor_of_its_own():
+    code = "import runpy, sys; sys.modules.update(opset=None, google=None); runpy.run_path(sys.argv[1], {}, 'worker')"
+    subprocess.run([sys.executable, "-c", code, str(WORKER)], check=True, timeout=60)
+    assert tuple(worker.RUNTIMES) == runtimes.BUILT_IN
+    where = {"OPSET_ANSWERS": "1"}
+    done = subprocess.run([sys.executable, str(WORKER), "none"], capture_output=True, env=where, check=True, timeout=60)
+    assert b'{"absent": "KeyError' in done.stdout and not done.stderr
