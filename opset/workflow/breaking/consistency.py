@@ -43,20 +43,18 @@ def type_set_edited(comparison: Comparison) -> Iterator[Found]:
         came, went = set(new[name]) - set(old[name]), set(old[name]) - set(new[name])
         if not came and not went:
             continue
-        moved = [
-            f"{pair.operator.title} {pair.new.since}"
-            for pair in comparison.pairs
-            if pair.in_place and _moved(pair, came, went)
-        ]
+        pairs = [pair for pair in comparison.pairs if pair.in_place and _moved(pair, came, went)]
+        moved = [f"{pair.operator.title} {pair.new.since}" for pair in pairs]
+        domain = pairs[0].operator.domain if pairs else next(iter(comparison.new.domains))
         tokens = [*(f"+{each}" for each in sorted(came)), *(f"-{each}" for each in sorted(went))]
         message = f"the type set {name!r} changed: {listing(tokens)}"
         place = f"{comparison.new.sets_path}:1:1" if comparison.new.sets_path else ""
         if not moved:
-            yield Found(f"{message}; no released version changed with it", (), INFO, NONE, place=place)
+            yield Found(f"{message}; no released version changed with it", (), INFO, NONE, "", domain, place=place)
             continue
         count = f"{len(moved)} released version{'' if len(moved) == 1 else 's'}"
         help = f"give the edited set a name of its own, as {name}_2, and use that in new versions"
-        yield Found(f"{message}; with it, {count} changed: {listing(moved, 5)}", help=help, place=place)
+        yield Found(f"{message}; with it, {count} changed: {listing(moved, 5)}", (), "", "", help, domain, place=place)
 
 
 def _moved(pair: Pair, came: set[str], went: set[str]) -> bool:

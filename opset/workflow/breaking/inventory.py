@@ -29,7 +29,7 @@ def domain_removed(comparison: Comparison) -> Iterator[Found]:
             continue
         names = {name for each, name in comparison.old.operators if each == domain}
         again = [each for each in new if names & {name for other, name in comparison.new.operators if other == each}]
-        message = f"the domain, of {len(names)} operators, is gone"
+        message = f"the domain, of {len(names)} operator{'' if len(names) == 1 else 's'}, is gone"
         message += f"; {listing(list(map(shown, again)))} has operators of the same names" if again else ""
         help = "models import a domain by its name: restore the folder, and add the new name beside it"
         yield Found(message, domain=domain, help=help)

@@ -162,8 +162,14 @@ class Rule(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What it finds, in a phrase."""
+        """What it finds, in a sentence."""
         return (self.function.__doc__ or "").partition("\n")[0].rstrip(".")
+
+    @property
+    def title(self) -> str:
+        """What it finds, in a phrase, as the table of codes has it."""
+        phrase = self.summary.partition(":")[0]
+        return phrase[:1].lower() + phrase[1:]
 
 
 RULES: dict[str, Rule] = {}

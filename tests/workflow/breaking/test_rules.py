@@ -1,0 +1,43 @@
+"""Every rule on every pair: the findings are those of findings.txt, and the pages show pairs that their rules find."""
+
+import pytest
+
+from opset.errors import CODES
+from opset.workflow.breaking import RULES
+from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES
+from opset.workflow.breaking.rules import CLAUSES
+from tests.workflow.breaking import golden
+
+
+def test_the_findings_of_every_rule_on_every_pair():
+    # After a change of rules, python -m tests.workflow.breaking.golden writes the file: read the difference.
+    assert golden.findings() == golden.FINDINGS.read_text(encoding="utf-8")
+
+
+def test_every_rule_has_a_pair_and_every_pair_a_rule():
+    assert sorted(path.name for path in golden.FIXTURES.iterdir()) == sorted(RULES)
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_a_rule_finds_its_own_pair(rule):
+    each = RULES[rule]
+    found = [one for one in golden.report(rule, "new").findings if one.rule == rule]
+    assert found
+    assert all(one.place or not one.operator or rule == "B102" for one in found)
+    assert all(one.help for one in found if one.severity == "ERR")
+    assert (each.clause in CLAUSES, each.severity in SEVERITIES, each.requires in REQUIREMENTS) == (True, True, True)
+    if (golden.FIXTURES / rule / "good").is_dir():
+        assert not golden.report(rule, "good").breaks
+    assert CODES[rule] == each.title
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_the_bad_example_of_a_page_is_the_pair_of_its_rule(rule):
+    page = (golden.PAGES / f"{rule}.md").read_text(encoding="utf-8")
+    assert golden.with_difference(rule, page) == page
+
+
+def test_the_guide_has_the_rules_of_the_code():
+    guide = golden.GUIDE.read_text(encoding="utf-8")
+    assert golden.table() in guide
+    assert golden.with_table(guide) == guide
