@@ -237,6 +237,7 @@ CODES: dict[str, str] = {
     "B182": "a named type set was edited, and released versions changed with it",
     "B183": "a function body cannot take a type that its version allows",
     "B184": "operators of one family that allowed the same types no longer do",
+    "B185": "a withdrawn operator got a new version, and stays withdrawn",
     "B186": "an approval is incomplete",
     "B187": "an approval has ended",
     "B188": "an approval matches nothing",
