@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from opset.errors import Finding, UsageError
@@ -86,6 +87,7 @@ def _leading(name: str, parts: list[str]) -> bool:
     return own[: len(parts)] == parts
 
 
+@lru_cache(maxsize=512)
 def ir_version_of_opset(version: int, domain: str = "") -> int:
     """Return the IR version of the first release that has this operator set version.
 

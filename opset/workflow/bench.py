@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from opset.reference import registration as kernels
 from opset.reference.comparison import differences
 from opset.reference.evaluator import ReferenceEvaluator
 from opset.reference.examples import feeds_of, model_of, value_of
+from opset.reference.limits import most_bytes
 from opset.reference.values import outline
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import read_file
@@ -112,7 +113,8 @@ class Bench:
     """What is shared by the tests of operators of one registry; `limits` hold for each evaluation."""
 
     def __init__(self, registry: Registry, limits: Limits | None = None) -> None:
-        self.registry, self.limits = registry, limits or Limits()
+        self.registry, given = registry, limits or Limits()
+        self.limits = replace(given, max_bytes=most_bytes(given))  # what the system allows is read once
         self._kernels, self.rules = Lookup(kernels.LAYER, registry), RuleLookup(registry)
         self._files: dict[tuple[str, str], tuple[str, YamlNode | None]] = {}
         self._values: dict[Any, tuple[Example, list[Any] | RunError]] = {}

@@ -61,10 +61,10 @@ def check_claims(bench: Bench, schema: OpSchema, report: Report) -> None:
         if missing:
             report.skip("claims", missing)
             continue
-        bench.forget()
-        found, place = claim.test(), bench.claim(schema, *claim.keys)
+        found = claim.test()
         if found.against:
             example, why = found.against[0]
+            place = bench.claim(schema, *claim.keys)
             message = f"{named(schema)}: the example '{example.name}' contradicts the claim '{claim.text}'"
             more = len(found.against) - 1
             why += f"; {more} more example{'s' * (more > 1)} contradict{'s' * (more == 1)} it" if more else ""
@@ -75,6 +75,7 @@ def check_claims(bench: Bench, schema: OpSchema, report: Report) -> None:
         else:
             report.skip("claims", "no example shows it")
         if not found.against and (found.open or not found.shown):
+            place = bench.claim(schema, *claim.keys)
             report.notes.append(f"{place}: {named(schema)}: {found.open or 'no example shows'} '{claim.text}'")
 
 

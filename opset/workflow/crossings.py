@@ -29,7 +29,7 @@ def check_conversions(bench: Bench, schema: OpSchema, example: Example, report: 
     if why := _no_values(bench, schema, example):
         report.skip("conversion", why)
         return
-    targets = targets_of(bench, schema)
+    targets = targets_of(bench, schema, example)
     if not targets:
         report.skip("conversion", "the operator has one version, and nothing expresses it by others")
     for target in targets:
@@ -47,18 +47,22 @@ def _no_values(bench: Bench, schema: OpSchema, example: Example) -> str:
     return "the kernel does not compute the example" if wrong else ""
 
 
-def targets_of(bench: Bench, schema: OpSchema) -> list[int]:
-    """Return where examples of a version go: its neighbours, the first and the last version, and below the first.
+def targets_of(bench: Bench, schema: OpSchema, example: Example) -> list[int]:
+    """Return where an example goes from a version: to its neighbours, and the long way to the first and the last one.
 
-    0 stands for the model's own opset without the operator.
+    From versions between those for which the example holds, the long way would be made of the same steps. Where the
+    operator can be expressed by others, the long way leads below its first version; 0 stands for the model's own opset
+    without the operator.
     """
-    versions = bench.registry.versions(schema.name, schema.domain)
-    numbers = [each.since_version for each in versions]
+    numbers = [each.since_version for each in bench.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
-    found = {numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)], numbers[0], numbers[-1]}
-    below = numbers[0] - 1
-    if isinstance(bench.routes.step(schema.domain, schema.name, numbers[0], below), Step):
-        found.add(below)
+    found = {numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]}
+    holds = example_versions(example, numbers)
+    if schema.since_version in (holds[0], holds[-1]):
+        found |= {numbers[0], numbers[-1]}
+        below = numbers[0] - 1
+        if isinstance(bench.routes.step(schema.domain, schema.name, numbers[0], below), Step):
+            found.add(below)
     return sorted(found - {schema.since_version})
 
 

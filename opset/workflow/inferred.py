@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opset.errors import Finding, OpsetError, RunError
@@ -30,19 +30,27 @@ def check_inference(bench: Bench, schema: OpSchema, example: Example, report: Re
         report.skip("inference", why)
         return
     values = {index: value_of(each) for index, each in enumerate(example.inputs) if each is not None}
+    forms: dict[str, Callable[[ExampleValue], bool]]
+    forms = {VALUES: is_dense, SYMBOLIC: _is_whole, OPEN: lambda value: False}
+    if not any(each is not None and _is_whole(each) for each in example.inputs):
+        del forms[OPEN]
     found: list[Finding] = []
-    for form, constant in (
-        (VALUES, is_dense),
-        (SYMBOLIC, _is_whole),
-        (OPEN, lambda value: False),
-    ):
+    for form, constant in forms.items():
         model, sizes = model_with(schema, example, values, constant, symbolic=form != VALUES)
-        problem = _Form(bench, schema, example, form, report).problem(model, sizes)
-        if problem is None:
-            continue
-        found.append(problem)
-        break
-    report.count("inference", found)
+        one = _Form(bench, schema, example, form)
+        found += one.problems(model, sizes)
+        if one.gaps and form == SYMBOLIC and any(each is not None and _is_small(each) for each in example.inputs):
+            # Sizes may follow from numbers that are no integers, such as scales.
+            model, sizes = model_with(schema, example, values, _is_small, symbolic=True)
+            again = _Form(bench, schema, example, form)
+            found += again.problems(model, sizes)
+            one.gaps = again.gaps
+        report.gaps += one.gaps
+        if one.unseen:
+            report.unseen.add((schema.name, example.name))
+        if found:
+            break
+    report.count("inference", found[:1])
 
 
 def is_dense(value: ExampleValue) -> bool:
@@ -61,40 +69,43 @@ def _is_small(value: ExampleValue) -> bool:
 class _Form:
     """One inference of an example: what inference is given, and what is wrong with what it finds."""
 
-    def __init__(self, bench: Bench, schema: OpSchema, example: Example, form: str, report: Report) -> None:
-        self.bench, self.schema, self.example, self.form, self.report = bench, schema, example, form, report
+    def __init__(self, bench: Bench, schema: OpSchema, example: Example, form: str) -> None:
+        self.bench, self.schema, self.example, self.form = bench, schema, example, form
+        self.gaps: list[Gap] = []
+        self.unseen = False
+        """Whether a broken constraint is not reported, although all inputs are known."""
 
-    def problem(self, model: Any, sizes: dict[str, int]) -> Finding | None:
-        """Return what is wrong, None where nothing is."""
+    def problems(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
+        """Yield what is wrong."""
         try:
-            result = infer(model, schemas=self.bench.registry, strict=True, limits=self.bench.limits)
+            result = infer(model, schemas=self.bench.registry, strict=True)
         except OpsetError as error:
-            return self._finding("T105", "cannot be inferred", said(error))
+            yield self._finding("T105", "cannot be inferred", said(error))
+            return
         if self.example.error:
-            return self._constraint(result)
+            yield from self._constraint(result)
+            return
         if result.findings:
-            return self._finding("T105", "is refused by inference", said(result.findings[0]))
+            yield self._finding("T105", "is refused by inference", said(result.findings[0]))
+            return
         for index, value in enumerate(self.example.outputs or ()):
             if value is None:
                 continue
             found = result.type(f"output_{index}")
             if why := self._disagreement(found, value, index, sizes):
-                return self._finding("T104", "is contradicted by inference", why)
-            if self.form != OPEN and not _is_complete(found, sizes):
+                yield self._finding("T104", "is contradicted by inference", why)
+            elif self.form != OPEN and not _is_complete(found, sizes):
                 self._gap(found, value)
-        return None
 
-    def _constraint(self, result: Inference) -> Finding | None:
-        """Return what is wrong with the report of a broken constraint; that there is none is noted."""
+    def _constraint(self, result: Inference) -> Iterator[Finding]:
+        """Yield what is wrong with the report of a broken constraint; that there is none is noted."""
         label = self.example.error
         # What contradicts itself follows from what is broken.
         broken = [each for each in result.findings if each.code != "I101"]
         other = next((each for each in broken if each.code == "I203" or not each.why.startswith(f"{label}: ")), None)
         if other is not None:
-            return self._finding("T105", f"breaks {label}, and inference reports something else", said(other))
-        if not broken and self.form == VALUES and all(each is None or is_dense(each) for each in self.example.inputs):
-            self.report.unseen.add((self.schema.name, self.example.name))
-        return None
+            yield self._finding("T105", f"breaks {label}, and inference reports something else", said(other))
+        self.unseen = not result.findings and self.form == VALUES
 
     def _disagreement(self, found: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]) -> str:
         """Return how an inferred type is not that of an output, "" where it may be; both sides are named."""
@@ -128,9 +139,7 @@ class _Form:
         if found is not None and found.kind != "tensor":
             return
         known = "nothing" if found is None else str(found)
-        self.report.gaps.append(
-            Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, known)
-        )
+        self.gaps.append(Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, known))
 
     def _finding(self, code: str, what: str, why: str) -> Finding:
         message = f"{named(self.schema)}: the example '{self.example.name}' {what}"

@@ -1,6 +1,6 @@
 """Whatever a node looks like, crossing a transition works or is refused: no other exception escapes.
 
-That nodes which are right are not refused is shown by test_examples.py.
+That nodes which are right are not refused is shown by tests/workflow/test_standard.py.
 """
 
 import random

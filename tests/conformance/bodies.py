@@ -21,9 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
-from unittest import mock
 
-import ml_dtypes
 import numpy as np
 
 import opset
@@ -32,20 +30,14 @@ from opset.model import proto as pb
 from opset.model.arrays import dtype_of_element
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
-from opset.opsets.releases import RELEASES
+from opset.reference.comparison import ulps
 from opset.reference.examples import feeds_of, model_of
-from opset.schemas.model import Change, OpSchema, example_versions
-from opset.version_converter import conversion
-from opset.version_converter.bodies import lower_by_body
-from opset.version_converter.derive import derive
-from opset.version_converter.routes import Route, Routes, Step, Verdict
-from opset.version_converter.targets import Target
+from opset.schemas.model import OpSchema, example_versions
+from opset.workflow.crossings import ULP, body_opsets, expressed
 from tests.conformance.judge import RANDOM
 from tests.conformance.matrix import node_cases
 
 REGISTRY = default_registry()
-NEWEST = RELEASES[-1].opset
-ULP = 6
 SINGLE_RULES = ("same", "broadcast", "onto")
 RANDOM_VALUES = 4000
 
@@ -58,33 +50,6 @@ class Use(NamedTuple):
     feeds: Mapping[str, Any]
 
 
-class OneBody(Routes):
-    """Routes on which the nodes of one operator are expressed by its body, and all others stay."""
-
-    def __init__(self, schema: OpSchema, opset: int) -> None:
-        super().__init__(REGISTRY)
-        derived = derive(schema, schema, Change())
-        self.lowering = Step(schema, schema, opset, derived, lower_by_body, "", True, lowers=True)
-
-    def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        schema = self.lowering.source
-        verdict = Verdict.CONVERT if op_type == schema.name else Verdict.KEEP
-        return Route(verdict, (domain, op_type, schema.since_version, 0))
-
-    def step(self, domain: str, op_type: str, version: int, final: int) -> Step | None:
-        return self.lowering if op_type == self.lowering.source.name else None
-
-
-def expressed(model: Any, schema: OpSchema, opset_version: int) -> Any:
-    """Return the conversion of a model in which the operator's nodes are expressed by its body at an opset."""
-    routes = OneBody(schema, opset_version)
-    with (
-        mock.patch.object(conversion, "routes_of", lambda registry: routes),
-        mock.patch.object(conversion, "_is_there", lambda index, target: False),
-    ):
-        return conversion.converted(opset.load(model), Target({"": opset_version}), REGISTRY)
-
-
 def schemas_with_bodies(pattern: str = "") -> list[OpSchema]:
     """Return all versions of operators that have function bodies."""
     return [
@@ -95,15 +60,6 @@ def schemas_with_bodies(pattern: str = "") -> list[OpSchema]:
         for schema in REGISTRY.versions(name, domain)
         if schema.function
     ]
-
-
-def opsets_of(schema: OpSchema) -> list[int]:
-    """Return the opsets at which bodies of a version are run: where each begins and ends, and where a lowering goes."""
-    newer = [each.since_version for each in REGISTRY.versions(schema.name, schema.domain)]
-    last = min((each for each in newer if each > schema.since_version), default=NEWEST + 1) - 1
-    keys = sorted({body.opset for body in schema.function})
-    ends = {key - 1 for key in keys[1:]} | {schema.since_version - 1, last}
-    return sorted({*keys, *(each for each in ends if each >= keys[0])})
 
 
 def uses(schema: OpSchema, kinds: Iterable[str]) -> Iterator[Use]:
@@ -188,30 +144,6 @@ def _model(schema: OpSchema, element: str, attributes: Mapping[str, Any], feeds:
     return model
 
 
-def distance(expected: Any, actual: Any) -> tuple[str, float]:
-    """Return why two values cannot be compared, and how many units of the last digit they are apart at most."""
-    if not isinstance(expected, np.ndarray):
-        return ("", 0.0) if repr(expected) == repr(actual) else ("another value", np.inf)
-    if expected.dtype != actual.dtype or expected.shape != actual.shape:
-        return f"{actual.dtype}{actual.shape} for {expected.dtype}{expected.shape}", np.inf
-    if not expected.size:
-        return "", 0.0
-    floats = expected.dtype.kind == "f" or expected.dtype == ml_dtypes.bfloat16
-    if not floats:
-        return ("", 0.0) if (expected == actual).all() else ("another value", np.inf)
-    with np.errstate(all="ignore"):
-        wide = expected.astype(np.float64), actual.astype(np.float64)
-    if not np.array_equal(np.isnan(wide[0]), np.isnan(wide[1])):
-        return "NaN", np.inf
-    finite = np.isfinite(wide[0]) & np.isfinite(wide[1])
-    if not np.array_equal(wide[0][~finite], wide[1][~finite], equal_nan=True):
-        return "infinity", np.inf
-    with np.errstate(all="ignore"):
-        spacing = np.abs(np.spacing(expected)).astype(np.float64)
-        steps = np.abs(wide[0] - wide[1])[finite] / spacing[finite]
-    return "", float(steps.max(initial=0.0))
-
-
 class Row(NamedTuple):
     """What was found of a version at an opset: cases by outcome, differences by element type, and what is wrong."""
 
@@ -226,7 +158,7 @@ def compared(schema: OpSchema, opset_version: int, kinds: Iterable[str]) -> Row:
     """Return what the bodies of a version give at an opset beside its kernel."""
     row = Row(schema, opset_version, Counter(), {}, [])
     for use in uses(schema, kinds):
-        found = expressed(use.model, schema, opset_version)
+        found = expressed(REGISTRY, use.model, schema, opset_version)
         if found.refusals:
             row.counts["refused"] += 1
             row.counts[f"{found.refusals[0].code}: {found.refusals[0].why}"] += 1
@@ -237,7 +169,7 @@ def compared(schema: OpSchema, opset_version: int, kinds: Iterable[str]) -> Row:
             row.wrong.append(f"{use.name}: {actual}")
             continue
         for want, have in zip(expected, actual, strict=True):
-            why, ulp = distance(want, have)
+            why, ulp = ulps(want, have)
             if schema.name in RANDOM:
                 why, ulp = ("", 0.0) if (want.dtype, want.shape) == (have.dtype, have.shape) else (why, ulp)
             key = str(getattr(want, "dtype", type(want).__name__))
@@ -267,7 +199,7 @@ def main() -> int:
     wrong = 0
     print(f"{'operator':<28}{'since':>6}{'opset':>6}{'cases':>6}{'refused':>8}  greatest difference in ulp")
     for schema in schemas_with_bodies(arguments.k):
-        for version in opsets_of(schema):
+        for version in body_opsets(REGISTRY, schema):
             row = compared(schema, version, arguments.cases.split(","))
             wrong += len(row.wrong)
             ulps = ", ".join(f"{kind} {ulp:.3g}" for kind, ulp in sorted(row.ulps.items()))

@@ -44,10 +44,9 @@ import onnx
 from onnx import numpy_helper, shape_inference
 
 import opset
-from opset.inference.dimensions import Dim, TooComplex, substitute, variables
 from opset.inference.result import Inference, infer
-from opset.inference.types import Type
 from opset.reference.values import type_of
+from opset.workflow.inferred import Seen, disagreement
 from tests.conformance.decided import decided
 from tests.conformance.evaluator import fits, selected
 from tests.conformance.exported import graph_cases
@@ -61,8 +60,6 @@ SECONDS_PER_CASE = 300
 SECONDS_PER_RUN = 20
 MOST_CONSTANT = 1024  # elements of an input that becomes an initializer
 
-Seen = Any
-"""What truth needs of a value: ("tensor", element type, shape), a list of these for a sequence, {} for a map, None."""
 Key = tuple[str, str]
 """A value: the way to its graph, "" for the main one, and its name."""
 
@@ -185,43 +182,6 @@ def run(case: Case) -> dict[Key, list[Seen]]:
     except opset.OpsetError:
         return found  # what it got to counts; that it got so far is what tests.conformance.evaluator asks
     return found
-
-
-def disagreement(type_: Type | None, value: Seen, sizes: dict[str, int], bind: bool) -> str:
-    """Return how a type is not that of a value, "" where it may be.
-
-    `sizes` are the numbers that variables stand for; with `bind`, one that is not yet among them is taken from here.
-    """
-    if type_ is None:
-        return ""
-    if type_.kind == "optional":
-        return "" if value is None else disagreement(type_.inner, value, sizes, bind)
-    kind = "seq" if isinstance(value, list) else "map" if isinstance(value, dict) else "tensor"
-    if value is None or kind != type_.kind.removeprefix("sparse_"):
-        return f"{type_}, and the value is {'left out' if value is None else f'a {kind}'}"
-    if kind == "seq":
-        return next(filter(None, (disagreement(type_.inner, item, sizes, False) for item in value)), "")
-    if kind == "map":
-        return ""
-    _, element, shape = value
-    if type_.element not in (None, element):
-        return f"{type_}, and the value is of {element}"
-    if type_.shape is None:
-        return ""
-    if len(type_.shape) != len(shape):
-        return f"{type_}, and the value's shape is {list(shape)}"
-    for size, actual in zip(type_.shape, shape, strict=True):
-        if bind and isinstance(size, Dim) and variables(size) == {str(size)}:
-            sizes.setdefault(str(size), actual)
-        number = size
-        if isinstance(size, Dim) and variables(size) <= sizes.keys():
-            try:
-                number = substitute(size, sizes)
-            except (TooComplex, ArithmeticError, ValueError) as error:
-                return f"{type_}, which cannot be computed with {sizes}: {error!r}"
-        if isinstance(number, int) and number != actual:
-            return f"{type_}{f' with {sizes}' * isinstance(size, Dim)}, and the value's shape is {list(shape)}"
-    return ""
 
 
 def untruths(found: Inference, case: Case, values: Mapping[Key, Sequence[Seen]]) -> Iterator[tuple[str, str]]:

@@ -23,11 +23,12 @@ import numpy as np
 
 import opset
 from opset.opsets.registry import default_registry
+from opset.reference.comparison import ulps
 from opset.schemas.model import OpSchema
 from opset.version_converter import converted
 from opset.version_converter.routes import Step, routes_of
 from opset.version_converter.targets import Target
-from tests.conformance.bodies import REGISTRY, distance, outputs_of, uses
+from tests.conformance.bodies import REGISTRY, outputs_of, uses
 from tests.conformance.judge import RANDOM
 
 ULP = 6
@@ -117,7 +118,7 @@ def row(versions: Sequence[OpSchema], target: int) -> Row:
             continue
         seen = set()
         for want, have in zip(expected, actual, strict=True):
-            why, ulp = distance(want, have)
+            why, ulp = ulps(want, have)
             mark = ""
             if not why and ulp > ULP and (want.dtype.kind == "f" or want.dtype == ml_dtypes.bfloat16):
                 ulp, mark = relative(want, have), "~"
@@ -152,8 +153,8 @@ def page(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
             others += of_types
             continue
         types = []
-        for _, kind, cases, *ulps in of_types:
-            at = [target for target, ulp in zip(head[3:], ulps, strict=True) if ulp == "0"]
+        for _, kind, cases, *apart in of_types:
+            at = [target for target, ulp in zip(head[3:], apart, strict=True) if ulp == "0"]
             types.append(f"{kind}: {cases} at {at[-1] if len(at) == 1 else f'{at[-1]}-{at[0]}'}")
         exact.append([name, "; ".join(types)])
     return HEAD.format(most=ULP, others=table(head, others), exact=table(["operator", "cases at opsets"], exact))

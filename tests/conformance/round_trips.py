@@ -22,11 +22,11 @@ import numpy as np
 import opset
 from opset import ReferenceEvaluator
 from opset.errors import ConversionError, OpsetError
-from opset.extend import differences
 from opset.opsets.registry import default_registry
-from opset.reference.examples import feeds_of, model_of, value_of
+from opset.reference.examples import feeds_of, model_of
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown
+from opset.workflow.bench import disagreements
 
 REGISTRY = default_registry()
 OPSETS = (7, 13, 21, 28)
@@ -67,14 +67,7 @@ def problem(model: Any, example: Example) -> str:
         outputs = ReferenceEvaluator(model, seed=0).run(None, feeds_of(example))
     except OpsetError as error:
         return " ".join(str(error).split())
-    wanted = [value for value in example.outputs or () if value is not None]
-    return "; ".join(
-        each.why
-        for want, have in zip(wanted, outputs, strict=True)
-        if want.content is not None or want.shape is None  # chance decides the others
-        for each in differences(value_of(want), have, example.tolerance, example.tolerance)
-        if each.why
-    )
+    return "; ".join(disagreements(example, outputs))
 
 
 def result(trip: Trip) -> tuple[str, str]:

@@ -1,0 +1,100 @@
+"""Every example of every operator of the standard, at every version for which it holds, as `opset test` runs it.
+
+Kernels, inference, function bodies, conversion and the claims of change blocks: what is expected is what the YAML says.
+"""
+
+import pytest
+
+from opset.opsets.registry import default_registry
+from opset.schemas.model import example_versions
+from opset.schemas.names import shown
+from opset.workflow.examples import examine
+
+REGISTRY = default_registry()
+VERSIONS = [
+    pytest.param(schema, id=f"{shown(schema.domain)}-{schema.name}-{schema.since_version}")
+    for domain in REGISTRY.domains
+    for name in REGISTRY.operators(domain)
+    for schema in REGISTRY.versions(name, domain)
+]
+# Operators whose outputs have sizes that only data decides, however small and constant it is; or not even a rank.
+DEPENDS_ON_DATA = set(
+    "NonZero Unique Compress NonMaxSuppression StringNormalizer StringSplit TfIdfVectorizer ImageDecoder "
+    "If Loop Scan SequenceMap Gradient SequenceAt OptionalGetElement CastMap ConcatFromSequence".split()
+)
+# Where a size depends on what is a variable here, or on a number that is none, so that it gets a name of its own.
+NAMED = {
+    ("Resize", "size_of_a_region"), ("Resize", "not_larger"), ("Resize", "not_smaller"),
+    ("Squeeze", "all_of_one"), ("Squeeze", "empty"),
+}  # fmt: skip
+# Transitions that some examples do not cross although they hold on both sides: the code of the refusal.
+REFUSED = {
+    ("AveragePool", 19, 22): "C204",  # a last window that holds only padding is left out from version 22 on
+    ("Gather", 11, 1): "C202",  # indices that may be negative need arithmetic, which version 1 has for floats alone
+    ("LpPool", 18, 22): "C204",
+    ("MaxPool", 12, 22): "C204",
+    ("RoiAlign", 16, 10): "C204",  # the default of version 16 means something that version 10 lacks
+}
+# Examples of broken constraints that inference does not report, although all inputs are constants: those of values
+# that it does not follow. An entry that it does report has to be removed.
+SEEN_BY_A_RUN = {
+    "Bernoulli": ["above_one", "no_number"],
+    "Cast": ["infinite_integer", "not_a_numeral"],
+    "CastLike": ["not_a_numeral"],
+    "CastMap": ["key_too_large"],
+    "ConcatFromSequence": ["empty", "other_shapes"],
+    "ConvInteger": ["wrong_number_of_zero_points"],
+    "DictVectorizer": ["unknown_key"],
+    "Div": ["integer_by_zero"],
+    "Gradient": ["of_an_integer"],
+    "Loop": ["stacking_other_shapes"],
+    "MaxRoiPool": ["infinite_corner", "no_such_image"],
+    "MaxUnpool": ["place_outside"],
+    "MelWeightMatrix": ["edges_exchanged"],
+    "Mod": ["integer_by_zero", "integer_by_zero_as_in_c"],
+    "Multinomial": ["impossible"],
+    "NegativeLogLikelihoodLoss": ["class_out_of_range", "negative_class"],
+    "OneHotEncoder": ["unknown_category"],
+    "OptionalGetElement": ["empty"],
+    "Pow": ["integer_zero_to_negative", "integer_zero_to_negative_float"],
+    "QLinearConv": ["zero_points_of_another_shape"],
+    "QLinearMatMul": ["zero_point_of_another_shape"],
+    "RegexFullMatch": ["back_reference"],
+    "RoiAlign": ["infinite_corner", "no_such_image"],
+    "RotaryEmbedding": ["position_out_of_range"],
+    "Scan": ["stacking_other_shapes"],
+    "SequenceAt": ["before_the_first", "nothing_there", "out_of_range"],
+    "SequenceErase": ["empty", "out_of_range"],
+    "SequenceInsert": ["out_of_range"],
+    "SequenceMap": ["different_lengths"],
+    "SoftmaxCrossEntropyLoss": ["class_out_of_range"],
+    "TreeEnsemble": ["branch_to_nowhere", "circle"],
+    "TreeEnsembleClassifier": ["vote_of_no_leaf"],
+    "TreeEnsembleRegressor": ["branch_to_nowhere", "circle"],
+}
+
+
+@pytest.mark.parametrize("schema", VERSIONS)
+def test_the_examples_of_a_version_hold(schema):
+    report = examine(REGISTRY, [schema])
+    examples = {each.name: each for each in REGISTRY.examples(schema.name, schema.domain)}
+    here = [each.name for each in examples.values() if example_versions(each, [schema.since_version])]
+    assert report.findings == []
+    assert report.passed["kernel"] == report.passed["inference"] == len(here)
+    gaps = [each for each in report.gaps if (schema.name, each.example) not in NAMED]
+    assert schema.name in DEPENDS_ON_DATA or gaps == []
+    seen_by_a_run = {*SEEN_BY_A_RUN.get(schema.name, ())}
+    assert {name for _, name in report.unseen} == seen_by_a_run.intersection(here)
+    assert refused_by_a_neighbour(schema, report, examples) <= {*REFUSED.items()}
+
+
+def refused_by_a_neighbour(schema, report, examples):
+    """The conversions of examples that hold on both sides of a transition, and the codes of their refusals."""
+    numbers = [each.since_version for each in REGISTRY.versions(schema.name, schema.domain)]
+    at = numbers.index(schema.since_version)
+    beside = {*numbers[max(at - 1, 0) : at + 2]}
+    return {
+        ((each.operator, each.since, each.target), each.codes)
+        for each in report.refused
+        if each.target in beside and example_versions(examples[each.example], [each.target])
+    }
