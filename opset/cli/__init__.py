@@ -37,6 +37,7 @@ VERBS = {
     "bump": "Add a version to an operator, or say whether one is needed.",
     "lint": "Check operator YAML.",
     "test": "Run the examples of operators.",
+    "check-contribution": "Check what the standard asks of an operator, point by point.",
     "testgen": "Write the examples of operators as test cases for runtimes.",
     "conformance": "Run test cases on a runtime, and report what it gets right.",
     "explain": "Explain an error code, or show a guide.",
@@ -56,7 +57,7 @@ class Verbs(click.Group):
         """Return a verb's command."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = import_module(f"opset.cli.{cmd_name}").command
+        command: click.Command = import_module(f"opset.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def make_context(

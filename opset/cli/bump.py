@@ -42,6 +42,7 @@ def command(
     steps |= {f"opset lint{folders}": "says what is wrong or missing"}
     if done != "added":
         steps |= {f"opset lint --fix{folders}": "writes the layout of operator files"}
+        steps |= {f"opset test {called(made)}": "runs its examples at every version, and to other versions and back"}
         steps |= {f"opset diff {_whole(made.domain, made.operator)} {made.before} {made.since}{_schemas(made)}":
                   "shows what changed"}  # fmt: skip
     what = {

@@ -46,6 +46,7 @@ def command(
     folders = f" {quoted(made.root)}" if made.own else ""
     steps = {
         f"opset lint{folders}": "names what is left to fill in",
+        f"opset test {called(made)}": "runs its examples",
         f"opset show {called(made)}": "shows it as users see it",
     }
     output.write_product(made_data(made, "new", steps), lambda: made_lines(made, steps), form)

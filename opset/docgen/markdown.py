@@ -68,7 +68,7 @@ def pages(
     for each in found:
         lines = _head(registry, each)
         for operator in registry.operators(each.name):
-            lines += _operator(registry, each.name, operator)
+            lines += operator_section(registry, each.name, operator)
             done += 1
             if progress is not None:
                 progress(done, total)
@@ -149,7 +149,7 @@ def _head(registry: Registry, domain: _Domain) -> list[str]:
     return lines
 
 
-def _operator(registry: Registry, domain: str, name: str) -> list[str]:
+def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     """Return an operator: its newest version in full, and what changed in each version."""
     versions = registry.versions(name, domain)
     newest = versions[-1]

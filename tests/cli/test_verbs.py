@@ -23,7 +23,7 @@ PAGES = Path(opset.__file__).parent / "explain"
 def test_help_shows_every_verb():
     result = run("--help")
     assert result.exit_code == 0
-    assert re.findall(r"^  (\w+) {2,}\w", result.stdout.split("Verbs:")[1], re.MULTILINE) == list(VERBS)
+    assert re.findall(r"^  ([\w-]+) {2,}\w", result.stdout.split("Verbs:")[1], re.MULTILINE) == list(VERBS)
     assert run("--version").stdout == f"opset {opset.__version__}\n"
 
 
@@ -403,7 +403,7 @@ def test_a_page_has_its_parts(code):
     parts = re.split(r"^#.*\n", text, flags=re.MULTILINE)
     assert all(part.strip() for part in parts[1:])
     assert max(map(len, text.splitlines())) <= 120
-    for verb in re.findall(r"(?:^    (?:\$ )?|`|&& )opset (\w+)", text, re.MULTILINE):
+    for verb in re.findall(r"(?:^    (?:\$ )?|`|&& )opset (\w[\w-]*)", text, re.MULTILINE):
         assert verb in VERBS
 
 

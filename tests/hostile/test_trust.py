@@ -110,6 +110,7 @@ VERBS = [
     ("diff", "com.example.Twice", "1", "2"),
     ("docs", "--domain", "com.example", "-o", "site"),
     ("test", "com.example.Twice"),
+    ("check-contribution", "com.example.Twice"),
     ("testgen", "com.example.Twice", "-o", "corpus"),
     ("new", "com.example.Thrice", "--like", "com.example.Twice"),
     ("bump", "com.example.Twice"),

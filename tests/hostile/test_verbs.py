@@ -151,6 +151,17 @@ FORMS = {
             "": ["IT"], "path": ["IT/x.yaml"], "only": ["Relu@14", "--only", "IT"], "k": ["Relu@14", "-k", "IT"],
         },
     },
+    "check-contribution": {
+        "SCHEMAS": {
+            "": ["com.acme.Scale", "--schemas", "FOLDER/schemas"],
+            "json": ["com.acme.Scale", "--format=json", "--schemas", "FOLDER/schemas"],
+        },
+        "CONFIGURATIONS": {"": ["Relu", "--format=markdown"]},
+        "ARGUMENTS": {
+            "": ["IT"], "version": ["Relu@IT"], "state": ["Relu", "--state", "IT"],
+            "text": ["Relu", "--state", "model=IT"],
+        },
+    },
     "testgen": {
         "SCHEMAS": {
             "": ["-o", "OUT", "--all", "--domain", "com.acme", "--schemas", "FOLDER/schemas"],
@@ -330,6 +341,8 @@ def commands(built, tmp_path):
                     statuses = 0, 3  # a state that cannot be read is not compared
                 if verb in ("new", "bump"):
                     statuses = *statuses, 0, 2  # they read no configuration, and of the folder little
+                if verb == "check-contribution":
+                    statuses = *statuses, 1  # what can be read lacks points of the checklist
                 yield name, Command([verb, *filled], statuses, str(stdin), str(folder))
 
     return of

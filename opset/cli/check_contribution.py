@@ -1,0 +1,106 @@
+"""`opset check-contribution`: the checklist of an operator that is added or changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opset.cli import output
+from opset.cli.configuration import folders_for, hooks_option, schemas_option
+from opset.cli.operators import version_at, versions_of
+from opset.docgen.facts import finite
+from opset.errors import Finding, UsageError, escaped, printable
+from opset.opsets.registry import Registry
+from opset.schemas.model import OpSchema
+from opset.text import styled
+from opset.workflow.candidate import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
+from opset.workflow.contribution import Candidate, Point, checklist, markdown, point_data, relative, state_counts
+
+HOOKS = ("adapters.py", "inference.py", "kernels.py")
+_STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}
+
+
+@click.command("check-contribution", no_args_is_help=True)
+@click.argument("operators", nargs=-1, required=True, metavar="OP[@V]...")
+@click.option("--domain", metavar="DOMAIN", help="Domain of the operators.")
+@click.option("--state", "stated", multiple=True, metavar="POINT=TEXT",
+              help="What you state on a point that no machine can judge. Repeatable.")
+@schemas_option
+@hooks_option
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
+              help="Form of the output.")
+def command(
+    operators: tuple[str, ...], domain: str | None, stated: tuple[str, ...], folders: tuple[Path, ...],
+    allow_hooks: bool | None, form: str,
+) -> int:  # fmt: skip
+    """Check what the standard asks of an operator that is added or changed, point by point.
+
+    OP is Softmax or com.example.Scale, @V the operator at version V of its operator set, by default the newest. Each
+    point is passed, missing, not applicable, or for you to state, as with --state model='…'. The exit status is 1 where
+    a point is missing. --format markdown is for a pull request.
+    """
+    known = folders_for(folders, allow_hooks)
+    registry = known.registry()
+    statements = dict(_statement(each) for each in stated)
+    schemas = [_schema(registry, each, domain) for each in operators]
+    notes = known.note_left_out(form != "text", *HOOKS)
+    found = []
+    for schema in schemas:
+        candidate = Candidate(registry, schema)
+        found.append((candidate, checklist(candidate, statements)))
+    data: dict[str, Any] = {"operators": [point_data(*each) for each in found], **({"notes": notes} if notes else {})}
+
+    def lines() -> Sequence[str]:
+        listed = [markdown(*each) if form == "markdown" else _lines(*each) for each in found]
+        return [line for index, each in enumerate(listed) for line in (*[""] * (index > 0), *each)]
+
+    output.write_product(finite(data), lines, "json" if form == "json" else "text")
+    return 1 if any(point.state == MISSING for _, points in found for point in points) else 0
+
+
+def _statement(text: str) -> tuple[str, str]:
+    """Return the point and the text of `--state POINT=TEXT`. Raises UsageError U103."""
+    name, equals, said = text.partition("=")
+    if not equals or not said.strip():
+        help = "write the name of a point and what you state: --state model='a speech model that is public'"
+        raise UsageError(Finding("U103", f"--state {printable(text)} states nothing", help=help))
+    return name, said.strip()
+
+
+def _schema(registry: Registry, text: str, domain: str | None) -> OpSchema:
+    """Return the version of an operator that OP[@V] names. Raises UsageError U105."""
+    name, at, version = text.partition("@")
+    versions = versions_of(registry, name, domain)
+    if not at:
+        return versions[-1]
+    if not (version.isascii() and version.isdigit() and len(version) < 10):
+        message = f"'{version}' is no version of an operator set"
+        raise UsageError(Finding("U105", message, help="write a number: Softmax@13"))
+    return version_at(registry, versions, int(version))
+
+
+def _lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
+    """Yield a checklist as text: each point with what was found and where, and in the end how many there are."""
+    yield styled(escaped(f"{candidate.title} {candidate.since}"), "bold", sys.stdout)
+    section = ""
+    for point in points:
+        if point.state == NOT_APPLICABLE:
+            continue
+        if point.section != section:
+            section = point.section
+            yield section
+        for item in point.items:
+            state = styled(f"{item.state:9}", _STYLES.get(item.state, "dim"), sys.stdout)
+            where = printable(relative(item.place))
+            yield f"  {state}  {point.name:17}  {printable(item.why)}  ({where})"
+            if item.help and item.state in (MISSING, OPEN):
+                yield f"  {'':9}  {'':17}  {printable(item.help)}"
+    left_out = [point.name for point in points if point.state == NOT_APPLICABLE]
+    if left_out:
+        yield f"not applicable: {', '.join(left_out)}"
+    counts = state_counts(points)
+    yield ", ".join(f"{counts[state]} {state}" for state in (PASSED, STATED, MISSING, OPEN) if counts[state])

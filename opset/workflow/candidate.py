@@ -1,0 +1,215 @@
+"""One version of an operator as it is checked for a contribution, and the points of the checklist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from opset.errors import Finding
+from opset.inference import registration as inference
+from opset.opsets.hooks import TRUST, Layer, Lookup
+from opset.opsets.registry import Registry, files_named
+from opset.reference import registration as kernels
+from opset.schemas import lint
+from opset.schemas.diff import Transition
+from opset.schemas.index import FOLDER
+from opset.schemas.lint_context import Inferred
+from opset.schemas.loader import Operator, folder_sets, load_operator, standard_sets
+from opset.schemas.lock import Lock, read_lock
+from opset.schemas.model import Docs, Example, ExampleValue, OpSchema, Parameter, example_versions
+from opset.schemas.names import normalised
+from opset.schemas.selection import select
+from opset.version_converter import registration as adapters
+from opset.workflow.bench import Bench
+from opset.workflow.examples import Report, examine
+
+PASSED, STATED, OPEN, MISSING, NOT_APPLICABLE = "passed", "stated", "to state", "missing", "not applicable"
+PROPOSAL, DESCRIPTION, REFERENCE, VERSION = "proposal", "description", "reference implementation", "version"
+TESTS, CONVERSION, DOCUMENTATION = "tests", "upgrade and downgrade", "documentation and test data"
+INFERENCE, WITHDRAWAL = "shape inference", "withdrawal"
+SECTIONS = (PROPOSAL, DESCRIPTION, REFERENCE, VERSION, TESTS, CONVERSION, DOCUMENTATION, INFERENCE, WITHDRAWAL)
+
+
+class Item(NamedTuple):
+    """One thing that was found for a point: `why` it is passed or missing, where, and what to do."""
+
+    state: str
+    why: str
+    place: str = ""
+    help: str = ""
+
+
+class Check(NamedTuple):
+    """A point of the checklist: its name, what it asks for, and the function that yields what it finds.
+
+    `withdrawn` is whether it is for versions that are withdrawn, None for all. What is `statable` may be stated by the
+    author where it is missing; what no machine can judge always may.
+    """
+
+    name: str
+    section: str
+    required: str
+    function: Callable[[Candidate], Iterator[Item]]
+    withdrawn: bool | None = False
+    statable: bool = False
+
+
+CHECKS: dict[str, Check] = {}
+"""The points by name: functions of points.py and example_points.py, whose docstrings say what they ask for."""
+_Function = Callable[["Candidate"], Iterator[Item]]
+
+
+def point(section: str, withdrawn: bool | None = False, statable: bool = False) -> Callable[[_Function], _Function]:
+    """Register a point of the checklist, named as the function is; the docstring says what it asks for."""
+
+    def register(function: _Function) -> _Function:
+        required = (function.__doc__ or "").strip().rstrip(".")
+        CHECKS[function.__name__] = Check(function.__name__, section, required, function, withdrawn, statable)
+        return function
+
+    return register
+
+
+class Candidate:
+    """One version of an operator, and what is known of it: its file, its functions, and what its examples show."""
+
+    def __init__(self, registry: Registry, schema: OpSchema) -> None:
+        """Read the operator's file. Raises SchemaError where it cannot be read any more."""
+        self.registry, self.schema = registry, schema
+        files = [(folder, path) for folder in map(Path, (FOLDER, *registry.folders)) for path in _files(folder, schema)]
+        self.folder, path = files[0]
+        self.sets = folder_sets(self.folder, {} if self.folder == FOLDER else standard_sets())
+        self.operator: Operator = load_operator(path, self.sets)
+        self.lock: Lock = read_lock(self.folder)
+        self.bench = Bench(registry)
+        self._tested: dict[str, Report] = {}
+
+    @property
+    def since(self) -> int:
+        """The version of the operator."""
+        return self.schema.since_version
+
+    @property
+    def title(self) -> str:
+        """The operator as commands name it: Softmax, com.acme.Thin."""
+        return f"{self.schema.domain}.{self.schema.name}" if self.schema.domain else self.schema.name
+
+    @cached_property
+    def docs(self) -> Docs:
+        """The prose of the version."""
+        return self.operator.docs[self._position]
+
+    @cached_property
+    def _position(self) -> int:
+        return [each.since_version for each in self.operator.schemas].index(self.since)
+
+    @cached_property
+    def transition(self) -> Transition | None:
+        """The step from the version before; None for a first version."""
+        return next((each for each in self.operator.transitions if each.new.since_version == self.since), None)
+
+    @cached_property
+    def examples(self) -> list[Example]:
+        """The examples that hold at the version."""
+        return [each for each in self.operator.examples if example_versions(each, [self.since])]
+
+    @property
+    def results(self) -> Iterator[Example]:
+        """The examples that have outputs."""
+        return (each for each in self.examples if not each.error)
+
+    @cached_property
+    def linted(self) -> list[Finding]:
+        """What lint rules find in the operator's file."""
+        domain = self.schema.domain
+
+        def hooks(families: Collection[str]) -> lint.Hooks:
+            written = None
+            if not self.registry.files_left_out(domain, adapters.LAYER.file):
+                table = adapters.LAYER.of_files(self.registry.files(domain, adapters.LAYER.file))
+                written = adapters.written(families, table)
+            inferred = Inferred(inference.written(families), inference.misnamed)
+            return lint.Hooks(written, kernels.written(families), inferred)
+
+        (target,) = select((Path(self.operator.path),), ()).targets
+        return list(lint.check(target, hooks).findings)
+
+    def holds(self, place: str) -> bool:
+        """Whether path:line:column is a line of the version."""
+        lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
+        line, own = int(place.split(":")[-2]), int(self.place().split(":")[-2])
+        return next((each for each in lines if each <= line), 0) == own
+
+    def place(self, *keys: str) -> str:
+        """Return path:line:column of a key of the version, or of the innermost one that is there."""
+        return self.operator.place(self.since, *keys)
+
+    def example_place(self, example: Example) -> str:
+        """Return path:line:column of an example."""
+        position = [each.name for each in self.operator.examples].index(example.name)
+        node = self.operator.root.value["examples"].value[position]
+        return f"{self.operator.path}:{node.line}:{node.column}"
+
+    @property
+    def end(self) -> str:
+        """Where a further example goes: the path and line of the list."""
+        root = self.operator.root
+        node = root.keys["examples"] if "examples" in root.value else root
+        return f"{self.operator.path}:{node.line}:{node.column}"
+
+    def origin(self, layer: Layer, kind: str) -> str:
+        """Return file:line of the function of a kind that serves the version, "" where there is none."""
+        schema = self.schema
+        found = self._lookup(layer).find(kind, schema.domain, schema.name, self.since, schema.family)
+        return found.origin if found is not None else ""
+
+    def lacks(self, layer: Layer, why: str, place: str, help: str) -> Item:
+        """Return the item of a function that is not there, or in a file that was not run."""
+        left_out = self._lookup(layer).left_out(self.schema.domain)
+        return Item(MISSING, left_out or why, place, TRUST if left_out else help)
+
+    def _lookup(self, layer: Layer) -> Lookup:
+        return Lookup(layer, self.registry)
+
+    def written(self, key: str) -> bool:
+        """Whether the version, or the one whose prose it shares, has a key."""
+        fields = {node.value["since"].value: node.value for node in self.operator.root.value["versions"].value}
+        at = fields[self.since]
+        while key not in at and "same_as" in at:
+            at = fields[at["same_as"].value]
+        return key in at
+
+    def tested(self, part: str) -> Report:
+        """Return what the examples show of a part of PARTS."""
+        if part not in self._tested:
+            self._tested[part] = examine(self.registry, [self.schema], parts=(part,))
+        return self._tested[part]
+
+    @cached_property
+    def first(self) -> Parameter | None:
+        """The first input that may be a tensor."""
+        allowed = ((each, self.schema.allowed(each)) for each in self.schema.inputs)
+        return next((each for each, types in allowed if any(type_.startswith("tensor(") for type_ in types)), None)
+
+
+def _files(folder: Path, schema: OpSchema) -> list[Path]:
+    """Return the files of a folder that declare an operator: one, or none."""
+    found = files_named(folder, f"{schema.name}.yaml")
+    return [each for each in found if normalised(each.parent.name) == schema.domain]
+
+
+def tensors(example: Example) -> Iterator[ExampleValue]:
+    """Yield the tensors among an example's inputs."""
+    return (each for each in example.inputs if each is not None and each.type.startswith("tensor("))
+
+
+def given(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
+    """Return what an example gives for an input: one value, or for a variadic one all from it on."""
+    return example.inputs[index:] if variadic else example.inputs[index : index + 1]
+
+
+def counted(count: int) -> str:
+    """Return a number of examples in words."""
+    return f"{count} example{'' if count == 1 else 's'}"

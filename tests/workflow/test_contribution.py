@@ -1,0 +1,222 @@
+"""The checklist of a contribution: each point on the worked domain, passed, and missing after an edit, by line."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from opset.errors import UsageError
+from opset.opsets.registry import default_registry, registry_with
+from opset.workflow.candidate import MISSING, NOT_APPLICABLE, OPEN
+from opset.workflow.contribution import STATES, Candidate, checklist, checks
+from tests.cli.commands import run, run_json
+from tests.test_docs import ROOT
+
+EXAMPLES = ROOT / "examples"
+MIX = """operator: Mix
+family: signals
+versions:
+- since: 1
+  doc: Adds `B` to `A`.
+  inputs: [{name: A, type: T, doc: values}, {name: B, type: T, doc: values}, {name: n, type: tensor(int64), optional: true, doc: it}]
+  outputs: [{name: Y, type: T, doc: sums}]
+  attributes: {axis: {type: int, default: 0, kind: axis, doc: it}, mode: {type: string, default: a, choices: [a, b], doc: it}}
+  types: {T: [float]}
+  special_cases: [NaN stays NaN.]
+  shape: broadcast(A, B)
+examples:
+- {name: plain, since: 1, inputs: [{float: [1]}, {float: [2]}], outputs: [{float: [3]}]}
+"""  # noqa: E501
+THIN, SOFTCAP, KERNELS = "Thin.yaml", "Softcap.yaml", "kernels.py"
+INFERENCE, ADAPTERS, LOCK = "inference.py", "adapters.py", "../lock.json"
+
+
+def example(name):
+    """What an example is in an operator's file."""
+    return rf"- \{{name: {name},.*?(?=\n- |\Z)"
+
+
+WITHDRAWN = r"""versions:
+- since: 3
+  deprecated: true
+  replacement: REPLACEMENT
+  change: {deprecated: true, meaning: It is withdrawn., adapters: {up: "impossible: no", down: derived}}
+  doc: It was replaced.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  types: {T: acme_floats}
+  attributes:
+    cap: {type: float, required: true, range: "> 0", constraint: C1, doc: the bound}
+    scale: {type: float, default: 1.0, doc: a factor}
+"""
+# Point, operator, file, what is replaced (a pattern) by what; then the state, the line in its YAML, and a part of why.
+EDITS = [
+    ("function", "Softcap", SOFTCAP, r"  function:.*?(?=- since: 1)", "", OPEN, "4", "no function body"),
+    ("model", "Thin", THIN, "", "", OPEN, "4", "which model"),
+    ("framework", "Thin", THIN, "", "", OPEN, "18", "counterparts in torch"),
+    ("numpy", "Thin", THIN, r"    numpy: .*?\n", "", OPEN, "18", "no counterpart in numpy"),
+    ("general", "Thin", THIN, "", "", OPEN, "4", "no machine"),
+    ("doc", "Thin", THIN, r"doc: values of rank 1 at least", 'doc: ""', MISSING, "21", "X has no doc"),
+    ("doc", "Thin", THIN, r"doc: Keeps every.*?\n", 'doc: ""\n', MISSING, "10", "nothing about itself"),
+    ("doc", "Thin", THIN, r"  special_cases:.*?(?=  counterparts)", "", MISSING, "4", "no special cases"),
+    ("page", "Softcap", SOFTCAP, r"examples:.*", "", MISSING, "1", "no example"),
+    ("counterparts", "Thin", THIN, r"  counterparts:\n(    [^\n]*\n)*", "", OPEN, "4", "no counterparts"),
+    ("formula", "Softcap", SOFTCAP, r"  formula: .*?\n.*?\n|  function:.*?(?=- since: 1)", "", OPEN, "10",
+     "neither a formula"),
+    ("kernel", "Softcap", KERNELS, r'@kernel\("Softcap".*', "", MISSING, "4", "no kernel"),
+    ("computed", "Thin", THIN, r"\[0, 2, 4\]\}\]\}\n- \{name: noth", "[0, 2, 5]}]}\n- {name: noth", MISSING, "79",
+     "instead of 5"),
+    ("since", "Thin", LOCK, r',\s*"2": "b46c[^"]*"', "", MISSING, "4", "2 is the newest released"),
+    ("change", "Thin", THIN, r"    types: \{T: \[\+float16\]\}\n", "", MISSING, "6", "what differs in types"),
+    ("rules", "Thin", THIN, r"    types: \{T: \[\+float16\]\}\n", "", MISSING, "6", "S201"),
+    ("constraints", "Thin", THIN, example("step_zero"), "", MISSING, "25", "breaks C2: step >= 1"),
+    ("uses", "Softcap", SOFTCAP, example("scaled"), "", MISSING, "31", "no example sets scale"),
+    ("empty", "Softcap", SOFTCAP, example("empty"), "", MISSING, "74", "no example has an empty tensor"),
+    ("scalar", "Softcap", SOFTCAP, example("scalar"), "", MISSING, "74", "a scalar as X"),
+    ("scalar", "Thin", THIN, example("scalar"), "", NOT_APPLICABLE, "21", "C1: rank(X) >= 1"),
+    ("not_numbers", "Thin", THIN, example("not_numbers"), "", MISSING, "69", "NaN or an infinity"),
+    ("attributes", "Mix", THIN, "", "", OPEN, "6", "the input n holds integers"),
+    ("uses", "Mix", THIN, "", "", MISSING, "8", "no example has the choice 'b' of mode"),
+    ("uses", "Mix", THIN, "", "", MISSING, "6", "no example gives the optional input n"),
+    ("negative_axis", "Mix", THIN, "", "", MISSING, "12", "a negative axis"),
+    ("broadcast", "Mix", THIN, "", "", MISSING, "12", "inputs of different shapes"),
+    ("adapters", "Thin", ADAPTERS, r"@down.*", "", MISSING, "9", "down: written, and there is none"),
+    ("upgrade", "Thin", ADAPTERS, r"\+ 1\)", "+ 2)", MISSING, "70", "1 -> 2: every_second computes something else"),
+    ("downgrade", "Thin", ADAPTERS, r"- 1\)", "+ 1)", MISSING, "73", "2 -> 1: all computes something"),
+    ("downgrade", "Thin", ADAPTERS, r'if node.attr\("start"\)', "if True", MISSING, "69", "no example is converted"),
+    ("test_data", "Softcap", SOFTCAP, r"examples:.*", "", MISSING, "1", "no example holds"),
+    ("inference", "Thin", INFERENCE, r"@infer.*", "", MISSING, "4", "nothing says how"),
+    ("inferred", "Thin", INFERENCE, r"maximum\(0, ceil", "maximum(1, ceil", MISSING, "80", "no_elements"),
+    ("rank", "Thin", INFERENCE, r"    return \(\*others, maximum.*", "    return None\n", OPEN, "73", "rank"),
+    ("replacement", "Softcap", SOFTCAP, "versions:\n", WITHDRAWN, MISSING, "6", "no operator REPLACEMENT"),
+    ("replacement_named", "Softcap", SOFTCAP, "versions:\n", WITHDRAWN, MISSING, "8", "does not name"),
+    ("announced", "Softcap", SOFTCAP, "versions:\n", WITHDRAWN, OPEN, "5", "release notes"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of the worked domain, with an operator that lacks much."""
+    for name in ("types.yaml", "lock.json"):
+        shutil.copy(EXAMPLES / name, tmp_path)
+    shutil.copytree(EXAMPLES / "com.acme", tmp_path / "com.acme", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "com.acme" / "Mix.yaml").write_text(MIX)
+    return tmp_path
+
+
+def candidate(folder, name):
+    registry = registry_with([folder])
+    return Candidate(registry, registry.versions(name, "com.acme")[-1])
+
+
+def found(candidate, name):
+    """What is found for one point, without the others."""
+    check = next(each for each in checks() if each.name == name)
+    return [*check.function(candidate)]
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: f"{edit[0]}-{edit[1]}")
+def test_what_is_missing_is_found_with_its_line(edit, folder):
+    point, operator, file, pattern, text, state, place, why = edit
+    path = (folder / "com.acme" / file).resolve()
+    if pattern:
+        before = path.read_text()
+        path.write_text(re.sub(pattern, lambda match: text, before, flags=re.DOTALL))
+        assert path.read_text() != before
+    items = [each for each in found(candidate(folder, operator), point) if each.state == state]
+    assert items, found(candidate(folder, operator), point)
+    places = [each.place.removeprefix(f"{folder}/com.acme/{operator}.yaml:").partition(":")[0] for each in items]
+    assert place in places, items
+    assert any(why in each.why for each in items), items
+    assert all(each.help for each in items if state == MISSING), items
+
+
+def test_what_is_there_is_passed_with_its_line():
+    registry = registry_with([EXAMPLES])
+    points = checklist(Candidate(registry, registry.versions("Thin", "com.acme")[-1]))
+    states = {point.name: point.state for point in points}
+    assert {name for name, state in states.items() if state == "to state"} == {"model", "framework", "general"}
+    assert {name for name, state in states.items() if state == "not applicable"} == {
+        *("negative_axis", "broadcast", "replacement", "replacement_named", "announced"),
+    }
+    assert sorted({*states.values()}) == ["not applicable", "passed", "to state"]
+    places = {point.name: [each.place.rpartition("/com.acme/")[2] for each in point.items] for point in points}
+    assert places["kernel"] == ["kernels.py:11"] and places["inference"] == ["inference.py:10"]
+    assert places["adapters"] == ["adapters.py:4", "adapters.py:9"]
+    assert places["function"] == ["Thin.yaml:32:3"] and places["formula"] == ["Thin.yaml:11:12"]
+    assert places["constraints"] == ["Thin.yaml:81:3", "Thin.yaml:83:3", "Thin.yaml:84:3"]
+    whys = {point.name: point.items[0].why for point in points}
+    assert whys["upgrade"] == "1 -> 2: 4 examples computed alike"
+    assert whys["downgrade"] == "2 -> 1: 3 examples computed alike; 1 refused (C202); 2 refused (C204)"
+    assert whys["all_types"] == "3 types in examples, 0 with examples cast to them"
+    assert whys["test_data"] == "cases of opset testgen: 3 invalid, 6 node"
+
+
+def test_every_point_is_missed_by_an_edit_or_cannot_be():
+    names = {each.name for each in checks()}
+    # A page is made of whatever can be read; a type that the kernel does not compute takes two edits, below.
+    assert names - {edit[0] for edit in EDITS} == {"documentation", "all_types"}
+
+
+def test_a_withdrawn_operator_of_the_standard_leads_to_what_replaces_it():
+    registry = default_registry()
+    for name, domain in (("Upsample", ""), ("Scatter", ""), ("TreeEnsembleRegressor", "ai.onnx.ml")):
+        one = Candidate(registry, registry.versions(name, domain)[-1])
+        items = found(one, "replacement") + found(one, "replacement_named")
+        assert [each.state for each in items] == ["passed", "passed"]
+
+
+def test_a_type_that_the_kernel_does_not_compute_is_missing(folder):
+    refusing = "start::step] + (x.dtype == 'f2')[0]"
+    for name, old, new in ((THIN, example("half"), ""), (KERNELS, r"start::step\]", refusing)):
+        path = folder / "com.acme" / name
+        path.write_text(re.sub(old, new, path.read_text(), flags=re.DOTALL))
+    missing, passed = found(candidate(folder, "Thin"), "all_types")
+    assert missing.state == "missing" and missing.place.endswith("Thin.yaml:28:8")
+    assert missing.why.startswith("the kernel does not compute tensor(float16): ")
+    assert passed.why == "2 types in examples, 0 with examples cast to them"
+
+
+def test_types_of_no_example_are_tried_by_casting_one():
+    (item,) = found(Candidate(default_registry(), default_registry().schema("Softmax", 13)), "all_types")
+    assert item.why == "3 types in examples, 1 with examples cast to them"
+
+
+def test_statements(folder):
+    one = candidate(folder, "Mix")
+    stated = {each.name: each for each in checklist(one, {"model": "a public one", "broadcast": "never"})}
+    assert [each.why for each in stated["model"].items] == ["a public one"] and stated["model"].state == "stated"
+    assert stated["broadcast"].state == "stated" and stated["empty"].state == "missing"
+    assert [point.state for point in stated.values() if point.state not in STATES] == []
+    for name, message in (("modle", "there is no point 'modle'"), ("kernel", "the point kernel cannot be stated")):
+        with pytest.raises(UsageError) as caught:
+            checklist(one, {name: "it"})
+        assert caught.value.message == message and caught.value.code == "U103"
+    assert caught.value.help == "write one: opset explain evaluating"
+
+
+def test_the_verb(folder):
+    done = run("check-contribution", "com.acme.Thin", "Softcap@1", "--schemas", EXAMPLES, "--state", "model=one")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "com.acme.Thin 2" and "com.acme.Softcap 1" in lines
+    assert any(re.match(r"  stated +model +one  \(.*Thin\.yaml:4:3\)$", line) for line in lines)
+    assert "27 passed, 1 stated, 2 to state" in lines or "26 passed, 1 stated, 2 to state" in lines
+    assert run("check-contribution", "com.acme.Mix", "--schemas", folder).exit_code == 1
+    for wrong in (["Thin@x"], ["Nothing"], ["Thin@1", "--state", "model"], ["Thin", "--state", "x=1"]):
+        assert run("check-contribution", *wrong, "--schemas", EXAMPLES).exit_code == 2
+
+
+def test_forms(folder):
+    data = run_json("check-contribution", "com.acme.Mix", "--schemas", folder)
+    (operator,) = data["operators"]
+    assert (operator["domain"], operator["operator"], operator["since"]) == ("com.acme", "Mix", 1)
+    assert len(operator["points"]) == len(checks()) == sum(operator["counts"].values())
+    (kernel,) = (each for each in operator["points"] if each["name"] == "kernel")
+    assert kernel["state"] == "missing" and kernel["found"][0]["place"].endswith("com.acme/Mix.yaml:4:3")
+    text = run("check-contribution", "com.acme.Mix", "--schemas", folder, "--format", "markdown").stdout
+    assert text.startswith("## `com.acme.Mix` 1\n\n### Proposal\n\n- [ ] A function body, where other operators")
+    assert "\n- [x] A description that leaves nothing open (`doc`): passed\n  - it, its parameters" in text
+    assert re.search(r"- \[ \] A reference implementation \(`kernel`\): missing\n  - no kernel .*To do: write", text)
+    json.dumps(data)
