@@ -15,6 +15,7 @@ from opset.schemas.model import VARIADIC, OpSchema
 _KINDS = {"int": "int", "float": "float", "string": "str", "ints": "tuple[int, ...]", "floats": "tuple[float, ...]"}
 WIDTH = 120
 """Characters of a line."""
+_HELD = "\0"  # a space at which no line ends
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -120,8 +121,9 @@ def _parameters(schema: OpSchema, typed: bool) -> str:
     returns = (" -> Array" if len(schema.outputs) == 1 else " -> tuple[Array, ...]") if typed else ""
     together = ", ".join([*inputs, *attributes])
     if len(schema.name) + len(together) + len(returns) > WIDTH - 20:
-        lines = textwrap.wrap(together, WIDTH - 8, break_long_words=False, break_on_hyphens=False)
-        together = "".join(f"\n    {line}" for line in lines) + "\n"
+        parts = (each.replace(" ", _HELD) for each in [*inputs, *attributes])
+        lines = textwrap.wrap(", ".join(parts), WIDTH - 8, break_long_words=False, break_on_hyphens=False)
+        together = "".join(f"\n    {line}" for line in lines).replace(_HELD, " ") + ",\n"
     return f"({together}){returns}"
 
 
@@ -148,26 +150,42 @@ def with_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
 
 
 def _importing(text: str, imports: Mapping[str, tuple[str, ...]]) -> str:
-    """Return Python with imports of the names that it does not import yet, below those that it has."""
-    body = ast.parse(text).body
-    known = {alias.asname or alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    at = 0
-    for node in body:
-        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node is body[0]
-        if docstring or isinstance(node, ast.Import | ast.ImportFrom):
-            at = node.end_lineno or 0
-    wanted = {module: sorted({*names} - known) for module, names in imports.items()}
-    added = [f"from {module} import {', '.join(names)}\n" for module, names in sorted(wanted.items()) if names]
-    if not added:
-        return text
-    lines = text.splitlines(keepends=True)
-    is_import = at and isinstance(_ending(body, at), ast.Import | ast.ImportFrom)
-    before = "" if is_import or not at else "\n"
-    return "".join([*lines[:at], before, *added, *lines[at:]])
+    """Return Python with imports of the names that it does not import yet, in the order of the modules."""
+    for module, names in imports.items():
+        body = ast.parse(text).body
+        froms = [node for node in body if isinstance(node, ast.ImportFrom) and node.module]
+        known = {alias.asname or alias.name for node in froms for alias in node.names}
+        if not (missing := {*names} - known):
+            continue
+        lines = text.splitlines(keepends=True)
+        mine = next((node for node in froms if node.module == module), None)
+        line = mine and lines[mine.lineno - 1]
+        if mine is not None and line == _import_line(module, [ast.unparse(each) for each in mine.names]):
+            lines[mine.lineno - 1] = _import_line(module, [*missing, *(ast.unparse(each) for each in mine.names)])
+        else:
+            at, apart = _place(body, module)
+            lines[at:at] = [*apart, _import_line(module, missing)]
+        text = "".join(lines)
+    return text
 
 
-def _ending(body: list[ast.stmt], line: int) -> ast.stmt:
-    return next(node for node in body if node.end_lineno == line)
+def _import_line(module: str, names: Iterable[str]) -> str:
+    return f"from {module} import {', '.join(sorted(names))}\n"
+
+
+def _place(body: list[ast.stmt], module: str) -> tuple[int, list[str]]:
+    """Return the line that an import goes before, counted from 0, and the lines between it and what is above."""
+    top = module.partition(".")[0]
+    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {node.lineno: getattr(node, "module", None) or "" for node in imports}
+    beside = [node for node in imports if names[node.lineno].partition(".")[0] == top]
+    for node in beside:
+        if names[node.lineno] > module:
+            return node.lineno - 1, []
+    for node in reversed(beside or imports):
+        return node.end_lineno or 0, [] if beside else ["\n"]
+    docstring = body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    return (body[0].end_lineno or 0, ["\n"]) if docstring else (0, [])
 
 
 def in_the_way(source: str, stub: Stub) -> str:

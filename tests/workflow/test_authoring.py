@@ -162,6 +162,18 @@ def test_the_standard_is_written_to_in_a_checkout_alone(monkeypatch, tmp_path):
         home_of("", None)
 
 
+def test_imports_are_added_where_they_belong():
+    stub = kernel_stub(_standard_operator("", "If").schemas[-1], True)
+    text = with_stubs('"""Kernels."""\n\nimport ast\n\nfrom opset.zip import a\n', [stub], "")
+    assert text.startswith(
+        '"""Kernels."""\n\nimport ast\n\nfrom opset.reference.numerics.arrays import Array\n'
+        "from opset.reference.registration import kernel\nfrom opset.zip import a\n"
+    )
+    more = with_stubs("from opset.reference.registration import Graph\n\nx = 1\n", [stub], "")
+    assert "from opset.reference.registration import Graph, kernel\n" in more
+    assert with_stubs(text, [], "") == text
+
+
 # Versions
 
 
