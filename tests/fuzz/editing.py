@@ -707,7 +707,8 @@ def raise_version(draft: Draft) -> str:
     """Put a new version on top, at the first opset that no release has; what is edited then is that one."""
     newest = draft.versions[0]
     draft.versions.insert(0, _copy_of(newest, draft.opset + 1))
-    draft.versions[0].pop("function", None)  # it has no opset that takes more
+    for key in ("function", "deprecated", "replacement"):  # a body may not take more; what is withdrawn gets no version
+        draft.versions[0].pop(key, None)
     draft.raised = True
     return f"{draft.opset + 1}: version on top of {newest['since']}"
 

@@ -13,7 +13,7 @@ import copy
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +25,7 @@ import yaml
 from opset.errors import ComparisonError, SchemaError
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import Operator, folder_sets, load_folder, load_operator, operator_files, standard_sets
+from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
 from opset.schemas.printer import dump_document
 from opset.workflow.breaking import Report, compare
@@ -52,12 +53,17 @@ class Case:
     edits: list[str]
     report: Report | None = None
     texts: dict[str, str] = field(default_factory=dict)
+    pairs: list[tuple[OpSchema, OpSchema]] = field(default_factory=list)
+    disputed: str = ""
+    """A node that onnx takes before the edit or after it, not both: `--onnx` looks for one."""
 
     @property
     def missed(self) -> bool:
         """Whether the report is wrong."""
         if self.report is None:
             return self.verdict in (HARMLESS, RAISED)
+        if self.disputed and not self.report.breaks:
+            return True
         if self.verdict == USELESS:
             return not self.report.breaks and not self.report.warnings
         return bool(self.report.breaks) != (self.verdict == BREAKS)
@@ -66,7 +72,8 @@ class Case:
         """Return the case on one line."""
         found = () if self.report is None else self.report.findings[:4]
         said = "; ".join(f"{each.rule} {each.severity} {each.message}" for each in found) or "nothing found"
-        return f"{self.name} {self.operator} {self.verdict}: {'; '.join(self.edits)} | {said}"
+        disputed = f" | onnx: {self.disputed}" if self.disputed else ""
+        return f"{self.name} {self.operator} {self.verdict}: {'; '.join(self.edits)} | {said}{disputed}"
 
     def first_rule(self) -> str:
         """Return the rule of the gravest finding that is more than a notice."""
@@ -153,12 +160,28 @@ def _compare(case: Case, before: Draft, after: Draft, original: str) -> bool:
             new = _state("after", after, "", left_out, case.texts)
         except SchemaError:
             continue
+        case.pairs = [*_pairs(old, new)]
         try:
             case.report = compare(old, new)
         except ComparisonError:
             case.report = None
         return True
     return False
+
+
+def _pairs(old: State, new: State) -> Iterator[tuple[OpSchema, OpSchema]]:
+    """Yield versions of both states."""
+    for key in old.operators.keys() & new.operators.keys():
+        before, after = old.operators[key].versions, new.operators[key].versions
+        yield from ((before[since].schema, after[since].schema) for since in before.keys() & after.keys())
+
+
+def _ask_onnx(cases: Sequence[Case]) -> None:
+    from tests.fuzz.judged_by_onnx import disputed
+
+    for case in cases:
+        found = (disputed(old, new) for old, new in case.pairs if old != new)
+        case.disputed = str(next((node for node in found if node is not None), ""))
 
 
 def _state(name: str, draft: Draft, original: str, left_out: Sequence[str], texts: dict[str, str]) -> State:
@@ -204,6 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.schema_edits", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--onnx", action="store_true", help="also ask onnx for nodes that are legal in one state alone")
     parser.add_argument("--case", help="show one case, such as 1/7, with both states")
     given = parser.parse_args(arguments)
     if given.case:
@@ -211,6 +235,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(case.line(), *(f"--- {name}\n{text}" for name, text in case.texts.items()), sep="\n")
         return int(case.missed)
     cases = [run(given.seed, number) for number in range(given.count)]
+    if given.onnx:
+        _ask_onnx(cases)
+        print(f"{sum(bool(case.disputed) for case in cases)} in which onnx takes a node in one state alone")
     _print(cases)
     return int(any(case.missed for case in cases))
 
