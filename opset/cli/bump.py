@@ -38,9 +38,10 @@ def command(
     made, done = bump(operator, domain, folder, since)
     folders = f" {quoted(made.root)}" if made.own else ""
     again = f"opset bump {called(made)}"
-    steps = {again: "after you edited it: writes what differs"} if done == "added" else {}
+    edited = done in ("completed", "unchanged")
+    steps = {} if edited else {again: "after you edited it: writes what differs"}
     steps |= {f"opset lint{folders}": "says what is wrong or missing"}
-    if done != "added":
+    if edited:
         steps |= {f"opset lint --fix{folders}": "writes the layout of operator files"}
         steps |= {f"opset test {called(made)}": "runs its examples at every version, and to other versions and back"}
         steps |= {f"opset diff {_whole(made.domain, made.operator)} {made.before} {made.since}{_schemas(made)}":
@@ -48,6 +49,8 @@ def command(
     what = {
         "added": f"version {made.since} of {made.operator}, a copy of version {made.before} to be edited",
         "completed": f"version {made.since} of {made.operator} declares what it changes",
+        "unedited": f"nothing to write: version {made.since} of {made.operator} does not differ from version "
+                    f"{made.before} yet, and does not say what it clarifies",
         "unchanged": f"nothing to write: version {made.since} of {made.operator} is not released, and declares what "
                      "differs",
     }[done]  # fmt: skip

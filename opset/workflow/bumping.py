@@ -118,8 +118,9 @@ def bump(
 ) -> tuple[Made, str]:
     """Add a version to an operator, or complete the one in development; return what was written, and what was done.
 
-    That is "added"; "completed", where the `change:` block was written; or "unchanged". Raises UsageError U103 where
-    neither is possible, U105 where there is no such operator, SchemaError where its file cannot be read.
+    That is "added"; "completed", where the `change:` block was written; "unchanged", where it is right; or "unedited",
+    where the version does not say what it changes. Raises UsageError U103 where none of this is possible, U105 where
+    there is no such operator, SchemaError where its file cannot be read.
     """
     domain, name = named(name, domain)
     home = home_of(domain, folder)
@@ -155,7 +156,9 @@ def bump(
         write_below(home.root, changed)
     before, newest = (each.since_version for each in result.schemas[-2:])
     made = Made(domain, name, newest, operator.family, home.folder, not home.standard, files, before)
-    return made, done if changed else "unchanged"
+    if done == "completed" and not changed:
+        done = "unedited" if says_nothing(result.transitions[-1]) else "unchanged"
+    return made, done
 
 
 def _is_open(operator: Operator, data: bytes) -> bool:

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("opset", "tests", "docs", "examples", "benchmarks")
+COPIED = (".ci", "opset", "tests", "docs", "examples", "benchmarks")
 COMPILED = ("index.json", "prose.json", "examples.json")
 GROUPS = (
     *("opsets", "schemas", "inference", "reference", "version_converter", "adapters", "corpus", "cli", "workflow"),
@@ -54,7 +54,7 @@ class Scratch:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in COPIED:
+        for name in filter(lambda each: (ROOT / each).is_dir(), COPIED):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", *COMPILED))
         for path in ROOT.iterdir():
             if path.is_file():

@@ -241,7 +241,9 @@ def test_check_compares_with_what_was_released(folder):
     assert bump("com.acme.Thin")[1] == "added"
     state = state_of("com.acme.Thin")
     assert (state.edited, state.developed) == ([], [2])
-    assert bump("com.acme.Thin")[1] == "unchanged"  # version 2 is in development, and stays the newest
+    assert bump("com.acme.Thin")[1] == "unedited"  # version 2 is in development, and stays the newest
+    path.write_text(path.read_text().replace("  change:\n", "  change:\n    clarified: all of it\n", 1))
+    assert [bump("com.acme.Thin")[1] for _ in range(2)] == ["completed", "unchanged"]
     assert new_operator("com.acme.Wide").since == 2
 
 
