@@ -65,7 +65,7 @@ EDITS = [
     ("formula", "Softcap", SOFTCAP, r"  formula: .*?\n.*?\n|  function:.*?(?=- since: 1)", "", OPEN, "10",
      "neither a formula"),
     ("kernel", "Softcap", KERNELS, r'@kernel\("Softcap".*', "", MISSING, "4", "no kernel"),
-    ("computed", "Thin", THIN, r"\[0, 2, 4\]\}\]\}\n- \{name: noth", "[0, 2, 5]}]}\n- {name: noth", MISSING, "79",
+    ("computed", "Thin", THIN, r"\[0, 2, 4\]\}\]\}\n- \{name: noth", "[0, 2, 5]}]}\n- {name: noth", MISSING, "82",
      "instead of 5"),
     ("since", "Thin", LOCK, r',\s*"2": "b46c[^"]*"', "", MISSING, "4", "2 is the newest released"),
     ("change", "Thin", THIN, r"    types: \{T: \[\+float16\]\}\n", "", MISSING, "6", "what differs in types"),
@@ -75,20 +75,20 @@ EDITS = [
     ("empty", "Softcap", SOFTCAP, example("empty"), "", MISSING, "74", "no example has an empty tensor"),
     ("scalar", "Softcap", SOFTCAP, example("scalar"), "", MISSING, "74", "a scalar as X"),
     ("scalar", "Thin", THIN, example("scalar"), "", NOT_APPLICABLE, "21", "C1: rank(X) >= 1"),
-    ("not_numbers", "Thin", THIN, example("not_numbers"), "", MISSING, "69", "NaN or an infinity"),
+    ("not_numbers", "Thin", THIN, example("not_numbers"), "", MISSING, "72", "NaN or an infinity"),
     ("attributes", "Mix", THIN, "", "", OPEN, "6", "the input n holds integers"),
     ("uses", "Mix", THIN, "", "", MISSING, "8", "no example has the choice 'b' of mode"),
     ("uses", "Mix", THIN, "", "", MISSING, "6", "no example gives the optional input n"),
     ("negative_axis", "Mix", THIN, "", "", MISSING, "12", "a negative axis"),
     ("broadcast", "Mix", THIN, "", "", MISSING, "12", "inputs of different shapes"),
     ("adapters", "Thin", ADAPTERS, r"@down.*", "", MISSING, "9", "down: written, and there is none"),
-    ("upgrade", "Thin", ADAPTERS, r"\+ 1\)", "+ 2)", MISSING, "70", "1 -> 2: every_second computes something else"),
-    ("downgrade", "Thin", ADAPTERS, r"- 1\)", "+ 1)", MISSING, "73", "2 -> 1: all computes something"),
-    ("downgrade", "Thin", ADAPTERS, r'if node.attr\("start"\)', "if True", MISSING, "69", "no example is converted"),
+    ("upgrade", "Thin", ADAPTERS, r"\+ 1\)", "+ 2)", MISSING, "73", "1 -> 2: every_second computes something else"),
+    ("downgrade", "Thin", ADAPTERS, r"- 1\)", "+ 1)", MISSING, "76", "2 -> 1: all computes something"),
+    ("downgrade", "Thin", ADAPTERS, r'if node.attr\("start"\)', "if True", MISSING, "72", "no example is converted"),
     ("test_data", "Softcap", SOFTCAP, r"examples:.*", "", MISSING, "1", "no example holds"),
     ("inference", "Thin", INFERENCE, r"@infer.*", "", MISSING, "4", "nothing says how"),
-    ("inferred", "Thin", INFERENCE, r"maximum\(0, ceil", "maximum(1, ceil", MISSING, "80", "no_elements"),
-    ("rank", "Thin", INFERENCE, r"    return \(\*others, maximum.*", "    return None\n", OPEN, "73", "rank"),
+    ("inferred", "Thin", INFERENCE, r"maximum\(0, ceil", "maximum(1, ceil", MISSING, "83", "no_elements"),
+    ("rank", "Thin", INFERENCE, r"    return \(\*others, maximum.*", "    return None\n", OPEN, "76", "rank"),
     ("replacement", "Softcap", SOFTCAP, "versions:\n", WITHDRAWN, MISSING, "6", "no operator REPLACEMENT"),
     ("replacement_named", "Softcap", SOFTCAP, "versions:\n", WITHDRAWN, MISSING, "8", "does not name"),
     ("announced", "Softcap", SOFTCAP, "versions:\n", WITHDRAWN, OPEN, "5", "release notes"),
@@ -145,7 +145,7 @@ def test_what_is_there_is_passed_with_its_line():
     assert places["kernel"] == ["kernels.py:11"] and places["inference"] == ["inference.py:10"]
     assert places["adapters"] == ["adapters.py:4", "adapters.py:9"]
     assert places["function"] == ["Thin.yaml:32:3"] and places["formula"] == ["Thin.yaml:11:12"]
-    assert places["constraints"] == ["Thin.yaml:81:3", "Thin.yaml:83:3", "Thin.yaml:84:3"]
+    assert places["constraints"] == ["Thin.yaml:84:3", "Thin.yaml:86:3", "Thin.yaml:87:3"]
     whys = {point.name: point.items[0].why for point in points}
     assert whys["upgrade"] == "1 -> 2: 4 examples computed alike"
     assert whys["downgrade"] == "2 -> 1: 3 examples computed alike; 1 refused (C202); 2 refused (C204)"
