@@ -138,7 +138,7 @@ def test_the_site_has_its_pages(tmp_path):
 
 
 def test_the_guide_makes_these_files():
-    """The commands of the guide, which tests/test_docs.py runs, compare the YAML that they make with the repository's."""
+    """The guide compares the YAML that its commands make, which tests/test_docs.py runs, with the repository's."""
     text = (ROOT / "docs" / "own-domain.md").read_text(encoding="utf-8")
     assert "\n$ cmp schemas/com.acme/Thin.yaml examples/com.acme/Thin.yaml && echo as in the repository\nas in" in text
     shown = {language.partition(" schemas/")[2]: body for language, body in BLOCK.findall(text)}
