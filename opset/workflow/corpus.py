@@ -25,6 +25,7 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import knows
 from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions
 from opset.schemas.names import shown
+from opset.workflow.judgements import Judgements
 from opset.workflow.judging import Judge, is_random, tolerance_of
 
 AUTHOR = Author("opset testgen", ".opset-corpus", parts=True)
@@ -60,7 +61,8 @@ def picked(
 ) -> list[Pick]:
     """Return the examples of operators, each given as all its versions, at the first version for which each holds.
 
-    With `every_version`, at each. `since` has for some operators, by domain and name, the only version that is wanted.
+    With `every_version`, at each; but never where the operator is withdrawn, as no model may use it then. `since` has
+    for some operators, by domain and name, the only version that is wanted.
     """
     found = []
     labels = _labels(registry)
@@ -69,7 +71,7 @@ def picked(
         domain, name = versions[0].domain, versions[0].name
         only = since.get((domain, name))
         for example in registry.examples(name, domain):
-            held = example_versions(example, schemas)
+            held = [each for each in example_versions(example, schemas) if not schemas[each].deprecated]
             at = [each for each in held if each == only] if only else held if every_version else held[:1]
             for version in at:
                 title = f"test_{labels[domain]}{name.lower()}_v{version}_{example.name}"
@@ -89,14 +91,14 @@ def _labels(registry: Registry) -> dict[str, str]:
 def corpus(registry: Registry, picks: Sequence[Pick], progress: Progress | None = None) -> Corpus:
     """Return the cases of examples, judged, and the manifest."""
     made = Corpus({}, [], Collected())
-    judge = Judge(registry)
+    judge, outside = Judge(registry), Judgements(registry)
     names: set[str] = set()
     for done, pick in enumerate(picks, 1):
         try:
             if pick.name.lower() in names:
                 message = "two examples would be one case"
                 raise OpsetError(Finding("T213", message, help="give one of them another name"))
-            _add(made, registry, judge, pick)
+            _add(made, registry, judge, outside, pick)
             names.add(pick.name.lower())
         except OpsetError as error:
             schema = pick.schema
@@ -114,7 +116,7 @@ def write_corpus(folder: str, made: Corpus) -> Written:
     return write_folder(folder, AUTHOR, "corpus", made.files)
 
 
-def _add(made: Corpus, registry: Registry, judge: Judge, pick: Pick) -> None:
+def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
     """Add a case to a corpus. Raises OpsetError where its example cannot be one."""
     from opset.reference.examples import model_of, value_of  # which import numpy
 
@@ -134,6 +136,7 @@ def _add(made: Corpus, registry: Registry, judge: Judge, pick: Pick) -> None:
         why = error.why or error.message if isinstance(error, ModelError) else str(error)
         raise OpsetError(Finding("T213", "the example cannot be written as a case", why=why)) from error
     judged_by = judge.judged(schema, example, model, feeds, expected)
+    judged_by += outside.of(schema, example) if pick.kind == NODE else []
     tolerance, reason = tolerance_of(example, expected) if pick.kind == NODE else (None, "")
     if tolerance is not None:
         files["data.json"] = f"{json.dumps(tolerance)}\n".encode()

@@ -1,0 +1,105 @@
+"""How other implementations judged the cases of the standard's operators, when all of them were run on these last.
+
+`python -m tests.conformance.corpus --write` runs them, and writes judgements.json: the judges with their versions, and
+by operator a digest of its examples and, by judge, the examples and versions with which the judge does not agree. What
+was found is of examples as they were: where the digest is another one by now, nothing is known of an operator.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from opset.opsets.registry import Registry
+from opset.schemas.model import Example, OpSchema, example_versions
+from opset.schemas.names import shown
+
+FILE = Path(__file__).with_name("judgements.json")
+ALL = "*"
+Case = tuple[str, str, int, str]
+"""Domain, operator, version and name of an example."""
+
+
+def judged(registry: Registry, judges: Mapping[str, str], agreed: Mapping[str, set[Case]]) -> dict[str, Any]:
+    """Return what judgements.json holds: `judges` are full names, and `agreed` the cases with which each agrees."""
+    operators = {}
+    for domain in registry.domains:
+        for name in registry.operators(domain):
+            versions, examples = registry.versions(name, domain), _with_outputs(registry, name, domain)
+            found: dict[str, Any] = {"digest": digest(examples, versions)}
+            for judge, cases in agreed.items():
+                others = _others({each[2:] for each in cases if each[:2] == (domain, name)}, examples, versions)
+                found |= {judge: others} if others else {}
+            operators[f"{shown(domain)}.{name}"] = found
+    return {"judges": dict(judges), "operators": operators}
+
+
+def _others(
+    agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
+) -> dict[str, list[int] | str]:
+    """Return the versions by example that are not among those agreed, "*" for all; {"*": "*"} for all of all."""
+    found: dict[str, list[int] | str] = {}
+    known = [each.since_version for each in versions]
+    whole = True
+    for example in examples:
+        held = example_versions(example, known)
+        others = [since for since in held if (since, example.name) not in agreed]
+        whole = whole and others == held
+        found |= {example.name: ALL if others == held else others} if others else {}
+    return {ALL: ALL} if found and whole else found
+
+
+def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
+    """Return what tells examples, and the versions that they hold for, from others; their prose does not count."""
+    content = [[*each._replace(doc="")] for each in examples], [each.since_version for each in versions]
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
+
+
+def _with_outputs(registry: Registry, name: str, domain: str) -> list[Example]:
+    return [each for each in registry.examples(name, domain) if each.outputs is not None]
+
+
+@lru_cache(maxsize=1)
+def _stored() -> Mapping[str, Any]:
+    data: Mapping[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return data
+
+
+class Judgements:
+    """What is known of the operators of a registry."""
+
+    def __init__(self, registry: Registry, stored: Mapping[str, Any] | None = None) -> None:
+        self._registry, self._stored = registry, _stored() if stored is None else stored
+        self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
+
+    def of(self, schema: OpSchema, example: Example) -> list[str]:
+        """Return the judges that agree with an example at a version of an operator."""
+        found = self._operator(schema.domain, schema.name)
+        if found is None or example.outputs is None:
+            return []
+        return [
+            title for judge, title in self._stored["judges"].items()
+            if not _is_among(found.get(judge, {}), example.name, schema.since_version)
+        ]  # fmt: skip
+
+    def _operator(self, domain: str, name: str) -> Mapping[str, Any] | None:
+        """Return what is stored of an operator, None where it is of other examples."""
+        key = domain, name
+        if key not in self._known:
+            entry = self._stored["operators"].get(f"{shown(domain)}.{name}")
+            if entry is not None and self._registry.is_standard(name, domain):
+                now = digest(_with_outputs(self._registry, name, domain), self._registry.versions(name, domain))
+                entry = entry if entry["digest"] == now else None
+            else:
+                entry = None
+            self._known[key] = entry
+        return self._known[key]
+
+
+def _is_among(others: Mapping[str, Any], example: str, since: int) -> bool:
+    versions = others.get(ALL, others.get(example, ()))
+    return versions == ALL or since in versions
