@@ -117,7 +117,7 @@ def loaded(folder: Path) -> list[Any]:
     return [dataclasses.replace(case, model_dir=str(folder / NODE / case.name)) for case in cases]
 
 
-def tests_of(cases: Sequence[Any], backend: type[Backend]) -> type[unittest.TestCase]:
+def runner_tests(cases: Sequence[Any], backend: type[Backend]) -> type[unittest.TestCase]:
     """Return the tests that onnx's runner makes of cases; each method is a case's name and `_cpu`."""
     with mock.patch.object(runners, "load_model_tests", lambda kind: cases if kind == "simple" else []):
         return runners.Runner(backend).test_cases["OnnxBackendSimpleModelTest"]
@@ -164,7 +164,7 @@ def job(tests: Mapping[str, type[unittest.TestCase]], each: tuple[str, str]) -> 
 def outcomes(folder: Path, judges: Sequence[str], processes: int) -> Iterator[Judged]:
     """Yield judge, case and outcome."""
     cases = loaded(folder)
-    tests = {judge: tests_of(cases, BACKENDS[judge]) for judge in judges}
+    tests = {judge: runner_tests(cases, BACKENDS[judge]) for judge in judges}
     jobs = [(judge, case.name) for judge in judges for case in cases]
     for (judge, name), found in each(functools.partial(job, tests), jobs, processes, SECONDS_PER_CASE):
         yield judge, name, Outcome(FAILED, f"process: {found.why}") if isinstance(found, Died) else found

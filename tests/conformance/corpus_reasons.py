@@ -141,6 +141,7 @@ FAULTS: tuple[tuple[str, str, str], ...] = (
     ("onnxruntime", "attention .*", "takes no such scale, mask or left-out output"),
     ("onnxruntime", "bernoulli .*", "the function body that it runs draws 1 with the probability of 0"),
     ("onnxruntime", r"(blackman|hamming)window double", "computes double in float"),
+    ("onnxruntime", r"clip min_above_max\w*", "refuses a least value above the greatest"),
     ("onnxruntime", "cast float_to_uint4", "rounds to the nearest; a fraction is dropped"),
     ("onnxruntime", "constant sparse", "gives a sparse tensor"),
     ("onnxruntime", "dropout left_to_the_runtime", "the standard leaves the mask of inference open"),

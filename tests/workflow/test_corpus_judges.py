@@ -1,0 +1,69 @@
+"""A sample of the corpus in onnx's loader and runner, and what is stored of the judges that ran all of it."""
+
+import json
+
+import pytest
+
+from opset.opsets.registry import default_registry
+from opset.workflow.corpus import NODE, corpus, picked, write_corpus
+from opset.workflow.judgements import FILE, Judgements, judged
+from tests.conformance.corpus import BACKENDS, PASSED, last, loaded, outcome, runner_tests
+from tests.conformance.corpus_reasons import reason_for
+
+REGISTRY = default_registry()
+# All kinds of values: text, small floats and integers, sequences, optionals, graphs, complex numbers, nothing, scalars.
+SAMPLE = (
+    "BitShift Cast ConcatFromSequence DequantizeLinear If OptionalHasElement QuantizeLinear SequenceAt SequenceLength "
+    "Shape StringConcat Trilu Unique"
+).split()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    picks = picked(REGISTRY, [REGISTRY.versions(name) for name in SAMPLE], False)
+    write_corpus(folder, corpus(REGISTRY, [pick for pick in picks if pick.kind == NODE][::2]))
+    return folder
+
+
+@pytest.mark.parametrize("judge", BACKENDS)
+def test_the_sample_passes_in_the_runner_of_onnx(judge, folder):
+    cases = loaded(folder)
+    tests = runner_tests(cases, BACKENDS[judge])
+    found = {case.name: outcome(tests, case.name) for case in cases}
+    unexplained = {name: each.why for name, each in found.items() if each.kind != PASSED}
+    assert not {name: why for name, why in unexplained.items() if not reason_for(judge, name, why)}
+    assert sum(each.kind == PASSED for each in found.values()) > 0.7 * len(cases) > 25
+
+
+def test_tolerances_are_those_of_the_case(folder):
+    case = next(case for case in loaded(folder) if "dequantizelinear" in case.name)
+    assert case.atol == pytest.approx(case.rtol / 1000)
+
+
+def test_judges_are_named_where_they_agree_and_examples_are_the_same():
+    schema = REGISTRY.versions("Relu")[0]
+    examples = [each for each in REGISTRY.examples("Relu") if not each.error]
+    agreed = {("", "Relu", schema.since_version, example.name) for example in examples[1:]}
+    stored = json.loads(json.dumps(judged(REGISTRY, {"a": "A 1.0"}, {"a": agreed})))
+    known = Judgements(REGISTRY, stored)
+    assert known.of(schema, examples[0]) == [] and known.of(schema, examples[1]) == ["A 1.0"]
+    assert known.of(REGISTRY.versions("Abs")[0], REGISTRY.examples("Abs")[0]) == []
+    assert stored["operators"]["ai.onnx.Abs"]["a"] == {"*": "*"}
+    stored["operators"]["ai.onnx.Relu"]["digest"] = "of other examples"
+    assert Judgements(REGISTRY, stored).of(schema, examples[1]) == []
+
+
+def test_what_is_stored_names_two_judges_and_every_operator():
+    stored = json.loads(FILE.read_text(encoding="utf-8"))
+    assert sorted(stored["judges"]) == sorted(BACKENDS) and FILE.stat().st_size < 60_000
+    assert len(stored["operators"]) > 200
+
+
+def test_the_error_of_a_traceback_is_found():
+    try:
+        raise ValueError("first\n  second")
+    except ValueError:
+        import traceback
+
+        assert last(traceback.format_exc()) == "ValueError: first second"
