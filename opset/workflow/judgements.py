@@ -54,7 +54,7 @@ def _others(
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
-    """Return what tells examples, and the versions that they hold for, from others; their prose does not count."""
+    """Return a hash of examples and the versions of their operator, without prose."""
     content = [[*each._replace(doc="")] for each in examples], [each.since_version for each in versions]
     return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
 

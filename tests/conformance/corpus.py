@@ -54,8 +54,7 @@ HEAD = """# What judges say of the corpus
 
 The [conformance corpus](corpus.md) in onnx's backend runner, each example at every version that it holds for: {total}
 cases of the standard's operators with outputs. Where a judge does not agree, the reason was decided by reading the
-operator's text. `python -m tests.conformance.corpus --write` makes this page, and the data from which `judged_by` in
-the manifest names these judges.
+operator's text. The manifest names a judge in `judged_by` where it agrees.
 
 """
 

@@ -50,7 +50,7 @@ FAULTS: tuple[tuple[str, str, str], ...] = (
     ("onnx|onnxruntime", r"groupnormalization (own_type|wide_stash)",
      "computes double in float, where the variance is lost"),
     ("onnx|onnxruntime", "(maxpool|globalmaxpool|reducemax|reducemin) (nan|not_a_number)",
-     "skips NaN, of which the text of the operator says nothing"),
+     "skips NaN, which the text of the operator leaves open"),
     ("onnx|onnxruntime", "onehot negative_before", "counts negative indices from the end, which came with version 11"),
     ("onnx|onnxruntime", "resize size_of_a_region",
      "leaves the region out of the size, which is floor(size * (end - start) * scale)"),
