@@ -441,7 +441,7 @@ def test_a_node_that_does_not_fit_its_operator_is_refused_with_the_reason(node, 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"to": 29}, {"to": 0}, {"to": "x"}, {"to": {"com.acme": 1}}, {"to": 21, "release": "1.15"},
+    [{}, {"to": 1000}, {"to": 0}, {"to": "x"}, {"to": {"com.acme": 1}}, {"to": 21, "release": "1.15"},
      {"release": "9.9"}, {"runtime": "onnxruntime==0.1"}, {"runtime": "nothing"}, {"to": 21, "ir_version": 99}],
 )
 def test_a_target_that_is_not_known_is_a_usage_error(options):
