@@ -18,6 +18,7 @@ from opset.schemas.layout import dump_operator
 from opset.schemas.lint import RULES, LintContext, lint
 from opset.schemas.loader import operator_files, parse_operator, standard_sets
 from opset.schemas.lock import read_lock
+from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.workflow import homes
 from opset.workflow.authoring import _document, _standard_operator, new_operator, operator_text
 from opset.workflow.blocks import lines_of
@@ -172,6 +173,19 @@ def test_imports_are_added_where_they_belong():
     more = with_stubs("from opset.reference.registration import Graph\n\nx = 1\n", [stub], "")
     assert "from opset.reference.registration import Graph, kernel\n" in more
     assert with_stubs(text, [], "") == text
+
+
+def test_names_of_a_strangers_operator_never_become_code():
+    names = ("x):\n    import os", "def", "Y", "y", "context")
+    schema = OpSchema(
+        "com.acme", "Thin", 1, "acme", tuple(Parameter(name, "T") for name in names),
+        attributes={name: Attribute(name, "int") for name in ("a): pass", "y", "alpha")},
+    )  # fmt: skip
+    for standard in (False, True):
+        (function,) = (node for node in ast.parse(kernel_stub(schema, standard).text).body)
+        arguments = function.args
+        assert [each.arg for each in arguments.args] == [f"input_{number}" for number in range(5)]
+        assert [each.arg for each in arguments.kwonlyargs] == ["y", "alpha"] and arguments.kwarg.arg == "attributes"
 
 
 # Versions
