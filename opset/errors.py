@@ -238,6 +238,7 @@ CODES: dict[str, str] = {
     "B183": "a function body cannot take a type that its version allows",
     "B184": "operators of one family that allowed the same types no longer do",
     "B185": "a withdrawn operator got a new version, and stays withdrawn",
+    "B189": "schema, inference, function body and kernel of an operator that changed disagree on an example",
     "B186": "an approval is incomplete",
     "B187": "an approval has ended",
     "B188": "an approval matches nothing",

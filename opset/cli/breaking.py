@@ -8,10 +8,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from opset.cli import output
-from opset.cli.configuration import folders_for
-from opset.errors import Finding, UsageError, printable
+from opset.cli.configuration import Folders, folders_for, folders_of
+from opset.errors import Finding, SchemaError, UsageError, printable
+from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES, Release, release
 from opset.schemas.index import FOLDER
 from opset.text import styled
@@ -23,17 +25,29 @@ from opset.workflow.breaking.revisions import revision_state
 from opset.workflow.breaking.states import State, folder_state, merged, release_state
 
 COLOURS = {ERR: "red", WARN: "yellow", INFO: "dim", "approved": "green"}
+HOOKS = ("kernels.py", "inference.py")
+"""What the examples of operators that changed may run."""
 KINDS = ("folder", "file", "release", "rev")
 """What `--against` may be, in the order in which it is tried; each is also a prefix that says which: `rev:v1.2`."""
 
 
-def against_command(
-    against: str, folders: tuple[Path, ...], approved: Path | None, today: str | None, strict: bool, form: str
-) -> int:
+class Choices(NamedTuple):
+    """The options of `opset diff --against`."""
+
+    folders: tuple[Path, ...]
+    hooks: bool | None
+    approved: Path | None
+    today: str | None
+    locked: bool
+    examples: bool
+    strict: bool
+
+
+def against_command(against: str, choices: Choices, form: str) -> int:
     """Compare the schemas of folders with an older state of them, write the report, and return the exit status."""
-    day = _day(today)
-    found = folders_for(())
-    named = list(folders) or [*found.trusted, *found.data] or [FOLDER]
+    day, approved = _day(choices.today), choices.approved
+    known = folders_of(choices.folders, choices.hooks) if choices.folders else folders_for((), choices.hooks)
+    named = [*known.trusted, *known.data] or [FOLDER]
     new = merged([folder_state(folder, "now") for folder in named])
     old, partial = _older(against, named, new)
     if partial:
@@ -42,13 +56,29 @@ def against_command(
         raise UsageError(Finding("U103", f"there is no file '{printable(approved)}'", help="--approved takes a file"))
     files = [approved] if approved is not None else [folder / APPROVED_FILE for folder in named]
     read = [read_approvals(file) for file in files]
-    report = compare(old, new, partial=partial)
+    wanted = choices.examples and not old.released
+    registry = _registry(known, named) if wanted else None
+    notes = known.note_left_out(True, *HOOKS) if wanted else []
+    if wanted and registry is None:
+        notes.append("no examples were run, since the folders declare operators of the standard once more")
+    report = compare(old, new, partial=partial, locked=choices.locked, registry=registry)
+    report = replace(report, notes=(*report.notes, *notes))
     report = approve(report, [each for one, _ in read for each in one], [each for _, one in read for each in one], day)
     if form == "markdown":
-        sys.stdout.writelines(f"{line}\n" for line in markdown_lines(report, strict))
+        sys.stdout.writelines(f"{line}\n" for line in markdown_lines(report, choices.strict))
     else:
-        output.write_product(report.data(strict), lambda: text_lines(report, _style), form)
-    return report.status(strict)
+        output.write_product(report.data(choices.strict), lambda: text_lines(report, _style), form)
+    return report.status(choices.strict)
+
+
+def _registry(known: Folders, named: Sequence[Path]) -> Registry | None:
+    """Return the operators by which examples are run; None for a copy of the standard's, which declares them again."""
+    if any(os.path.realpath(folder) == os.path.realpath(FOLDER) for folder in named):
+        return default_registry()
+    try:
+        return known.registry()
+    except SchemaError:
+        return None
 
 
 def _style(text: str, kind: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from opset.cli import output
-from opset.cli.configuration import registry_for, schemas_option
+from opset.cli.configuration import hooks_option, registry_for, schemas_option
 from opset.cli.operator_sets import known_versions, opsets_difference_lines
 from opset.cli.operators import change_lines, version_at, versions_of
 from opset.docgen.facts import changes, difference_words, finite, opsets_difference, worst
@@ -29,6 +29,8 @@ from opset.text import prose, styled
     help="Report what breaks in the schemas since a git revision, in comparison with a folder, the file of an operator "
     "or the JSON of opset docs, or since a release of ONNX. rev:, folder:, file: and release: say which it is.",
 )
+@click.option("--locked", is_flag=True, help="With --against: versions that its lock.json does not hold may change.")
+@click.option("--no-examples", is_flag=True, help="With --against: do not run the examples of what changed.")
 @click.option("--strict", is_flag=True, help="With --against: warnings fail, too.")
 @click.option(
     "--approved", type=click.Path(path_type=Path), metavar="FILE",
@@ -36,6 +38,7 @@ from opset.text import prose, styled
 )
 @click.option("--today", metavar="DATE", help="With --against: the day on which approvals may have ended.")
 @schemas_option
+@hooks_option
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
     help="Form of the output; markdown, for a pull request, with --against.",
@@ -43,7 +46,8 @@ from opset.text import prose, styled
 @click.pass_context
 def command(
     context: click.Context, what: str | None, before: int | None, after: int | None, domain: str | None,
-    against: str | None, strict: bool, approved: Path | None, today: str | None, folders: tuple[Path, ...], form: str,
+    against: str | None, locked: bool, no_examples: bool, strict: bool, approved: Path | None, today: str | None,
+    folders: tuple[Path, ...], allow_hooks: bool | None, form: str,
 ) -> int:
     """Show what changed in an operator, or in an operator set, from version A to version B.
 
@@ -55,12 +59,14 @@ def command(
     mend it. The exit status is 1 where something breaks, and 3 where the states could not be compared.
     """
     if against is not None:
-        from opset.cli.breaking import against_command
+        from opset.cli.breaking import Choices, against_command
 
         _refuse(context, "takes no", "it compares all operators of --schemas", "what", "before", "after", "domain")
-        return against_command(against, folders, approved, today, strict, form)
+        choices = Choices(folders, allow_hooks, approved, today, locked, not no_examples, strict)
+        return against_command(against, choices, form)
     markdown = "form" if form == "markdown" else ""
-    _refuse(context, "is missing beside", "opset diff --against REV", "strict", "approved", "today", markdown)
+    alone = ("strict", "approved", "today", "locked", "no_examples", "allow_hooks", markdown)
+    _refuse(context, "is missing beside", "opset diff --against REV", *alone)
     if what is None or before is None:
         raise click.UsageError("name an operator and two versions, two versions of an operator set, or --against")
     registry = registry_for(folders)
@@ -93,7 +99,7 @@ def _refuse(context: click.Context, why: str, help: str, *names: str) -> None:
     given = [name for name in names if context.params.get(name) not in (None, False)]
     if given:
         said = {"what": "OPERATOR", "before": "version", "after": "version", "form": "--format markdown"}
-        shown_as = said.get(given[0], f"--{given[0]}")
+        shown_as = said.get(given[0], f"--{given[0].replace('_', '-')}")
         raise UsageError(Finding("U103", f"--against {why} {shown_as}", help=help))
 
 

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 from opset.errors import ComparisonError, Finding, listing
 from opset.opsets.registry import Registry
 from opset.schemas.names import shown
-from opset.workflow.breaking import behaviour, consistency, inventory, signature
-from opset.workflow.breaking.report import Break, Report, ordered
+from opset.workflow.breaking import behaviour, consistency, examples, inventory, signature
+from opset.workflow.breaking.examples import MOST, changed_versions
+from opset.workflow.breaking.report import INFO, NONE, Break, Report, ordered
 from opset.workflow.breaking.rules import RULES, Comparison, apply
 from opset.workflow.breaking.states import State, loaded_state, registry_state
 
 if TYPE_CHECKING:
     from opset.schemas.loader import Operator
 
-DECLARING = (inventory, signature, behaviour, consistency)
+DECLARING = (inventory, signature, behaviour, consistency, examples)
 """The modules that declare rules."""
+LASTING = ("B181", "B183", "B184", "B185", "B189")
+"""Rules about what has to agree in the newer state, whether it is released or not."""
 
 
 def compare(
@@ -25,20 +28,45 @@ def compare(
     new: State | Registry | Iterable[Operator],
     *,
     partial: bool = False,
+    locked: bool = False,
+    registry: Registry | None = None,
     rules: Collection[str] | None = None,
 ) -> Report:
     """Return what every rule, or those named, finds in two states.
 
     A state is a registry, operators that were read from YAML, or made by `opset.workflow.breaking.states`. With
-    `partial`, operators that the old state lacks are left out. Raises ComparisonError where nothing can be compared.
+    `partial`, operators that the old state lacks are left out; with `locked`, versions that the lock of the old state
+    does not hold may change. With a `registry` of the newer state, examples of what changed are run (B189). Raises
+    ComparisonError where nothing can be compared.
     """
-    comparison = Comparison(_state(old, "the older state"), _state(new, "the newer state"), partial)
+    old_state, new_state = _state(old, "the older state"), _state(new, "the newer state")
+    comparison = Comparison(old_state, new_state, partial, registry, locked)
     _check_common(comparison)
+    if locked and old_state.lock is None:
+        help = "opset lint --lock writes it when versions are released"
+        raise ComparisonError(Finding("B193", f"{old_state.name} has no lock.json beside its schemas", help=help))
     findings: list[Break] = []
     for each in sorted(RULES.values()):
         if rules is None or each.id in rules:
-            findings += apply(each, comparison)
-    return Report(_compared(comparison), len(comparison.new.operators), _versions(comparison), ordered(findings))
+            findings += [_in_development(comparison, found) for found in apply(each, comparison)]
+    versions = sum(len(each.versions) for each in new_state.operators.values())
+    notes = _notes(comparison)
+    return Report(_compared(comparison), len(new_state.operators), versions, ordered(findings), notes)
+
+
+def _in_development(comparison: Comparison, found: Break) -> Break:
+    """Return a finding as a notice where it is about what is not released, unless it is a fault there, too."""
+    if found.severity == INFO or found.rule in LASTING or not comparison.may_change(found):
+        return found
+    message = f"{found.message} (not released yet)"
+    return found._replace(severity=INFO, requires=NONE, message=message, help="")
+
+
+def _notes(comparison: Comparison) -> tuple[str, ...]:
+    count = len(changed_versions(comparison)) if comparison.registry is not None else 0
+    if count <= MOST:
+        return ()
+    return (f"the examples of {count} operators that changed were not run, which is what opset test does",)
 
 
 def _state(given: State | Registry | Iterable[Operator], name: str) -> State:
@@ -58,10 +86,6 @@ def _check_common(comparison: Comparison) -> None:
     has = [f"{each.name} has {listing(list(map(shown, each.domains)))}" for each in (comparison.old, comparison.new)]
     help = "name the folder that both are states of: --schemas DIR"
     raise ComparisonError(Finding("B193", "the two states have nothing in common", why="; ".join(has), help=help))
-
-
-def _versions(comparison: Comparison) -> int:
-    return sum(len(each.versions) for each in comparison.new.operators.values())
 
 
 def _compared(comparison: Comparison) -> str:

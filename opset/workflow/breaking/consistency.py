@@ -43,7 +43,11 @@ def type_set_edited(comparison: Comparison) -> Iterator[Found]:
         came, went = set(new[name]) - set(old[name]), set(old[name]) - set(new[name])
         if not came and not went:
             continue
-        pairs = [pair for pair in comparison.pairs if pair.in_place and _moved(pair, came, went)]
+        released = [
+            pair for pair in comparison.pairs
+            if pair.in_place and comparison.is_released(pair.operator.key, pair.new.since)
+        ]  # fmt: skip
+        pairs = [pair for pair in released if _moved(pair, came, went)]
         moved = [f"{pair.operator.title} {pair.new.since}" for pair in pairs]
         domain = pairs[0].operator.domain if pairs else next(iter(comparison.new.domains))
         tokens = [*(f"+{each}" for each in sorted(came)), *(f"-{each}" for each in sorted(went))]
@@ -58,10 +62,11 @@ def type_set_edited(comparison: Comparison) -> Iterator[Found]:
 
 
 def _moved(pair: Pair, came: set[str], went: set[str]) -> bool:
-    signed = {sign + each for sign, some in (("+", came), ("-", went)) for each in some}
+    """Whether a type constraint of the version got or lost such a type, also as what a sequence holds."""
     return any(
-        isinstance(tokens, list) and signed <= {f"{each[0]}{each[1:]}" for each in tokens}
+        any(each in token[1:] for each in (came if token[0] == "+" else went))
         for tokens in pair.difference.get("types", {}).values()
+        for token in (tokens if isinstance(tokens, list) else ())
     )
 
 

@@ -136,7 +136,7 @@ def _came(comparison: Comparison, operator: OperatorState, since: int, message: 
 def opset_gap(comparison: Comparison) -> Iterator[Found]:
     """The version of an operator set was raised by more than one."""
     for domain, opsets in _new_opsets(comparison).items():
-        newest = comparison.old.domains[domain]
+        newest = comparison.before((domain, ""))
         if opsets and opsets[0] > newest + 1:
             message = f"the opset was raised from {newest} to {opsets[0]}"
             yield Found(message, domain=domain, version=opsets[0], help=f"use {newest + 1} as the since_version")

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
+from opset.schemas.names import shown
 from opset.workflow.breaking.report import ERR, INFO, Break
 from opset.workflow.breaking.states import Key, OperatorState, State, Version
 
@@ -98,11 +100,17 @@ class OperatorPair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two states; `partial` where the older one is of some operators alone, and says nothing about the others."""
+    """Two states; `partial` where the older one is of some operators alone, and says nothing about the others.
+
+    `registry` has the operators of the newer state, with the kernels by which their examples are run; None where they
+    are not. With `locked`, versions that the lock of the older state does not hold are in development: not released.
+    """
 
     old: State
     new: State
     partial: bool = False
+    registry: Registry | None = None
+    locked: bool = False
 
     @cached_property
     def common(self) -> tuple[OperatorPair, ...]:
@@ -133,8 +141,38 @@ class Comparison:
         )
 
     def before(self, key: Key) -> int:
-        """Return the newest version that the old state has of an operator's domain; of the operator, if partial."""
-        return self.old.operators[key].newest.since if self.partial else self.old.domains[key[0]]
+        """Return the newest released version of an operator's domain in the old state; 0 where none is.
+
+        Of a partial one, that of the operator.
+        """
+        if self.partial:
+            return self.old.operators[key].newest.since
+        return self._newest.get(key[0], 0)
+
+    @cached_property
+    def _newest(self) -> dict[str, int]:
+        """The newest released version of each domain's operator set."""
+        newest: dict[str, int] = {}
+        for key, operator in self.old.operators.items():
+            released = [since for since in operator.versions if self.is_released(key, since)]
+            newest[key[0]] = max(newest.get(key[0], 0), *released, 0)
+        return newest
+
+    def is_released(self, key: Key, since: int) -> bool:
+        """Whether a version of the old state counts as released."""
+        if not self.locked or self.old.lock is None:
+            return True
+        return str(since) in self.old.lock.get(shown(key[0]), {}).get(key[1], {})
+
+    def may_change(self, each: Break) -> bool:
+        """Whether what a finding is about is in development, so that it may be edited, renumbered or removed."""
+        key = each.domain, each.operator
+        old = self.old.operators.get(key)
+        if not self.locked or old is None:
+            return False
+        if not each.version:
+            return not any(self.is_released(key, since) for since in old.versions)
+        return each.version in old.versions and not self.is_released(key, each.version)
 
 
 def _pairs(operators: OperatorPair) -> Iterator[Pair]:

@@ -88,7 +88,7 @@ class State:
     name: str
     operators: Mapping[Key, OperatorState]
     sets: TypeSets = field(default_factory=dict)
-    locked: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None
+    lock: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None
     """The lock of released versions beside the schemas, where there is one."""
     released: bool = False
     """Whether this is a release of the standard: versions up to its opsets, whatever their files say today."""
@@ -237,7 +237,9 @@ def merged(states: Sequence[State]) -> State:
         return states[0]
     operators = {key: each for state in states for key, each in state.operators.items()}
     sets = {name: types for state in states[::-1] for name, types in state.sets.items()}
-    return State(states[0].name, dict(sorted(operators.items())), sets)
+    locks = [state.lock for state in states if state.lock is not None]
+    lock = {domain: each for one in locks for domain, each in one.items()} if len(locks) == len(states) else None
+    return State(states[0].name, dict(sorted(operators.items())), sets, lock)
 
 
 def base_sets(complete: bool) -> TypeSets | None:

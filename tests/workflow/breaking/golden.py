@@ -11,6 +11,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from opset.opsets.registry import registry_with
 from opset.workflow.breaking import RULES, compare
 from opset.workflow.breaking.states import folder_state
 
@@ -23,7 +24,7 @@ PAGES = HERE.parents[2] / "opset" / "explain"
 def report(rule, side):
     """The comparison of a rule's old state with its new one, or with the good one."""
     states = [folder_state(FIXTURES / rule / name, name) for name in ("old", side)]
-    return compare(*states)
+    return compare(*states, registry=registry_with([], data=[FIXTURES / rule / side]))
 
 
 def pairs():

@@ -227,3 +227,60 @@ def test_approved_breaks(repository):
         result = against("v1")
         assert (result.exit_code, result.stdout) == (3, ""), unread
         assert "error[B194]" in result.stderr
+
+
+def locked_repository(repository):
+    """The tag v2 has the versions 1, which is locked, and 2, which is in development."""
+    assert run("lint", "--lock", "schemas").exit_code == 0, run("lint", "schemas").stdout
+    top = THIN.partition("versions:\n")[2].partition("examples:")[0].replace("since: 1", "since: 2")
+    change = "  change: {meaning: Rounds to even., adapters: {up: derived, down: derived}}\n"
+    text = THIN.replace("versions:\n", f"versions:\n{top.replace('  doc:', f'{change}  doc:', 1)}")
+    write(Path("schemas"), Thin=text)
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "two")
+    git(repository, "tag", "v2")
+    return text
+
+
+def test_versions_in_development_may_change(repository):
+    text = locked_repository(repository)
+    newest, older = text.split("- since: 1")
+    write(Path("schemas"), Thin=newest.replace("default: 1.0", "default: 2.0") + "- since: 1" + older)
+    assert report("v2")[0] == 1
+    status, data = report("v2", "--locked")
+    found = data["findings"][0]
+    assert (status, found["severity"], found["requires"]) == (0, "INFO", "none")
+    assert found["message"] == f"{MESSAGE} (not released yet)"
+    write(Path("schemas"), Thin=newest + "- since: 1" + older.replace("default: 1.0", "default: 2.0"))
+    assert report("v2", "--locked")[0] == 1
+    # Other operators may come into the operator set that is in development, and none into a released one.
+    thick = THIN.replace("Thin", "Thick")
+    write(Path("schemas"), Thin=text, Thick=thick.replace("since: 1", "since: 2"))
+    assert [report("v2", *more)[0] for more in ([], ["--locked"])] == [1, 0]
+    write(Path("schemas"), Thin=text, Thick=thick)
+    assert report("v2", "--locked")[0] == 1
+    Path("schemas/com.acme/Thick.yaml").unlink()
+    write(Path("schemas"), Thin=THIN)
+    assert [report("v2", *more)[0] for more in ([], ["--locked"])] == [1, 0]
+
+
+def test_a_lock_is_needed_to_know_what_is_in_development(repository):
+    assert against("v1", "--locked").exit_code == 3
+
+
+def test_examples_of_what_changed_are_run_where_code_is_trusted(repository):
+    kernel = """from opset.extend import kernel
+
+@kernel("Thin", since=1, domain="com.acme")
+def thin_1(X, *, alpha):
+    return X * alpha + 1
+"""
+    Path("schemas/com.acme/kernels.py").write_text(kernel)
+    assert rules("v1") == []  # nothing changed
+    write(Path("schemas"), Thin=THIN.replace("Returns", "Is"))
+    assert rules("v1") == ["B157"]
+    write(Path("schemas"), Thin=THIN.replace("{name: plain,", "{name: plain, doc: twice,"))
+    assert rules("v1") == ["B189"]
+    assert "T101: " in against("v1").stdout
+    for without in ("--no-examples", "--no-hooks"):
+        assert rules("v1", without) == []

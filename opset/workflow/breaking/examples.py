@@ -1,0 +1,50 @@
+"""The rule that what an operator declares, its inference and its kernel agree: the examples of what changed are run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opset.budget import Limits
+from opset.schemas.model import OpSchema
+from opset.schemas.names import shown
+from opset.workflow.breaking.report import NONE
+from opset.workflow.breaking.rules import BEHAVIOUR, Comparison, Found, rule
+from opset.workflow.breaking.states import Key
+
+MOST = 40
+"""Operators of which examples are run at once; with more, `opset test` does it in several processes."""
+SECONDS = 20.0
+"""What an evaluation may take."""
+PARTS = ("kernel", "inference", "function")
+
+
+@rule("B189", "examples-fail", Comparison, NONE, BEHAVIOUR)
+def examples_fail(comparison: Comparison) -> Iterator[Found]:
+    """Schema, inference, function body and kernel of an operator that changed disagree on an example."""
+    registry = comparison.registry
+    chosen = changed_versions(comparison)
+    if registry is None or len(chosen) > MOST:
+        return
+    from opset.workflow.examples import examine  # kernels need numpy, which takes long to import
+
+    for key, schemas in chosen.items():
+        found = examine(registry, schemas, parts=PARTS, limits=Limits(timeout=SECONDS)).findings
+        for each in found:
+            message = f"{each.code}: {each.message}{f': {each.why}' if each.why else ''}"
+            help = f"opset test {shown(key[0])}.{key[1]} runs its examples; opset explain {each.code}"
+            domain, name = key
+            yield Found(message, help=help, domain=domain, operator=name, place=each.place)
+
+
+def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
+    """Return the versions of each operator that are new, or of which more than prose was edited."""
+    found: dict[Key, list[OpSchema]] = {}
+    for key, operator in comparison.new.operators.items() if not comparison.old.released else ():
+        old = comparison.old.operators.get(key)
+        if old is operator:
+            continue
+        for since, version in operator.versions.items():
+            before = old.versions.get(since) if old is not None else None
+            if before is None or before.schema != version.schema or before.examples != version.examples:
+                found.setdefault(key, []).append(version.schema)
+    return found
