@@ -21,9 +21,10 @@ from opset.cli.progress import progress
 from opset.errors import Collected, Finding, SchemaError, UsageError, listing, printable
 from opset.opsets.registry import Registry
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import operator_files
+from opset.schemas.loader import domain_of
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
+from opset.schemas.selection import Target, folder_of_domains, select
 from opset.text import columns
 from opset.workflow.examples import PARTS, Bench, Report, Subject, examined, subjects
 
@@ -43,7 +44,7 @@ def _parts(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="[DIR|FILE|OP[@V]]...")
+@click.argument("targets", nargs=-1, metavar="[PATH|OP[@V]]...")
 @click.option("--only", "parts", callback=_parts, metavar="PART,...", help=f"Parts to run: {', '.join(PARTS)}.")
 @click.option("-k", "pattern", default="", metavar="TEXT", help="Run only examples with this in their names.")
 @schemas_option
@@ -57,15 +58,19 @@ def command(
 ) -> int:  # fmt: skip
     """Run the examples of operators: kernels, inference, function bodies, conversion, and claims of change blocks.
 
-    DIR holds <domain>/<Operator>.yaml, FILE is one of these, OP an operator as Softmax or com.acme.Thin@2. Without any,
-    the operators in folders of [tool.opset] in ./pyproject.toml and of installed packages are tested, or the standard's
-    where there are none. Each example may take 60 seconds, or --timeout.
+    PATH is the file of an operator, the folder of a domain, a folder of domains, or a tree with such folders; OP is an
+    operator as Softmax or com.acme.Thin@2. Without any, the operators in folders of [tool.opset] in ./pyproject.toml
+    and of installed packages are tested, or the standard's where there are none. Each example may take 60 seconds, or
+    --timeout.
     """
-    named = [Path(each) for each in targets if _is_path(each)]
+    selection = select([Path(each) for each in targets if _is_path(each)])
     try:
-        known = folders_for((*folders, *dict.fromkeys(filter(None, map(_folder, named)))), allow_hooks)
+        if selection.findings:
+            raise SchemaError(selection.findings)
+        known = _folders(selection.targets, folders, allow_hooks)
         registry = known.registry()
-        schemas = _chosen(targets, registry, known)
+        names = [each for each in targets if not _is_path(each)]
+        schemas = _chosen(names, selection.targets, registry, known)
     except SchemaError as error:
         output.write_errors(error)
         return 3
@@ -133,33 +138,34 @@ def _lost(registry: Registry, seconds: float, subject: Subject, late: bool) -> R
 
 
 def _is_path(target: str) -> bool:
-    return target.endswith(".yaml") or os.sep in target or os.path.isdir(target)
+    return target.endswith((".yaml", ".yml")) or os.sep in target or os.path.exists(target)
 
 
-def _folder(path: Path) -> Path | None:
-    """Return the folder of domains that a path names or is in; None for the standard's."""
-    if os.path.realpath(path).startswith(os.path.realpath(FOLDER)):
-        return None
-    if path.suffix == ".yaml":
-        return Path(os.path.abspath(path)).parent.parent
-    return path.absolute().parent if _is_domain(path) else path
+def _folders(
+    targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None
+) -> Folders:
+    """Return the folders of a call with those of its paths: a folder to which a search led is data, nobody named it."""
+    own = [each for each in targets if not _is_standard(each)]
+    known = folders_for((*folders, *(each.folder for each in own if allow_hooks or not each.found)), allow_hooks)
+    found = tuple(each.folder for each in own if each.found and not allow_hooks)
+    return known._replace(data=(*known.data, *found), noted=(*known.noted, *(found if allow_hooks is None else ())))
 
 
-def _is_domain(path: Path) -> bool:
-    """Whether a folder holds operators itself."""
-    return any(each.suffix == ".yaml" and each.stem != "types" for each in path.iterdir()) if path.is_dir() else False
+def _is_standard(target: Target) -> bool:
+    return os.path.realpath(target.folder) == os.path.realpath(FOLDER)
 
 
-def _chosen(targets: Sequence[str], registry: Registry, known: Folders) -> list[OpSchema]:
-    """Return the versions of operators that targets name. Raises UsageError U105 where there are none."""
-    if not targets:
-        own = [*known.trusted, *known.data]
-        return [schema for folder in own or (FOLDER,) for schema in _of_path(folder, registry)]
-    found: dict[tuple[str, str, int], OpSchema] = {}
-    for target in targets:
-        for schema in _of_path(Path(target), registry) if _is_path(target) else _of_name(target, registry):
-            found[schema.domain, schema.name, schema.since_version] = schema
-    return [*found.values()]
+def _chosen(
+    names: Sequence[str], targets: Sequence[Target], registry: Registry, known: Folders
+) -> list[OpSchema]:
+    """Return the versions of operators that a call names by paths and names, by default all of its folders."""
+    if not names and not targets:
+        own = (*known.trusted, *known.data) or (FOLDER,)
+        targets = [folder_of_domains(each) for each in own]
+    files = [file for target in targets for file in target.files]
+    found = [schema for file in files for schema in registry.versions(file.stem, domain_of(file))]
+    found += [schema for name in names for schema in _of_name(name, registry)]
+    return [*{(each.domain, each.name, each.since_version): each for each in found}.values()]
 
 
 def _of_name(target: str, registry: Registry) -> Iterator[OpSchema]:
@@ -171,24 +177,6 @@ def _of_name(target: str, registry: Registry) -> Iterator[OpSchema]:
     if not version.isascii() or not version.isdigit() or len(version) > 6:
         raise UsageError(Finding("U105", f"'{printable(version, 60)}' is no version", help="write Softmax@13"))
     yield version_at(registry, versions, int(version))
-
-
-def _of_path(path: Path, registry: Registry) -> Iterator[OpSchema]:
-    """Yield the versions of the operators in a file or below a folder."""
-    if path.suffix == ".yaml":
-        files = [path]
-    elif _is_domain(path):
-        files = sorted(each for each in path.iterdir() if each.suffix == ".yaml")
-    else:
-        files = operator_files(path)
-    count = 0
-    for file in files:
-        for schema in registry.versions(file.stem, Path(os.path.abspath(file)).parent.name):
-            count += 1
-            yield schema
-    if not count:
-        raise UsageError(Finding("U105", "there are no operators", help="a folder holds <domain>/<Operator>.yaml",
-                                 file=str(path)))  # fmt: skip
 
 
 def _write(report: Report, parts: Sequence[str], form: str) -> None:
@@ -220,7 +208,7 @@ def _lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, in
     for part in parts:
         reasons = sorted(skipped[part].items(), key=lambda each: -each[1])
         if reasons:
-            texts = [f"{printable(why, 120)} ({count:,})" for why, count in reasons]
+            texts = [f"{printable(why)} ({count:,})" for why, count in reasons]
             yield f"{part}, not run: {listing(texts, REASONS, str)}"
     count = len(report.findings)
     yield f"{count or 'no'} finding{'' if count == 1 else 's'}"

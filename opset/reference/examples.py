@@ -96,7 +96,10 @@ def _array(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
 
 def _numbers(content: list[Any], dtype: np.dtype[Any]) -> Any:
     """Return numbers of a type; integers of 64 bits are not converted by way of a float."""
-    return np.array(content, dtype) if dtype.kind in "iub" else np.array(content, np.float64).astype(dtype)
+    if dtype.kind in "iub":
+        return np.array(content, dtype)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, as in a model
+        return np.array(content, np.float64).astype(dtype)
 
 
 def type_proto(text: str, shape: tuple[int, ...] | None = None) -> Any:

@@ -8,7 +8,7 @@ are computed through others are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from opset.model.elements import NUMBERS, element_name
 from opset.reference.comparison import ulps
 from opset.reference.examples import attribute_of, model_of, value_of
 from opset.reference.values import type_of
-from opset.schemas.model import Attribute, AttributeChange, Example, ExampleValue, OpSchema, Parameter
+from opset.schemas.model import Attribute, AttributeChange, Example, ExampleValue, OpSchema, Parameter, example_versions
 from opset.schemas.names import normalised
 from opset.schemas.signature import BOOL, DATA_TYPE, value_misfits
 from opset.workflow.bench import LIMITS, Bench, Report, disagreements, is_random, named
@@ -109,7 +109,7 @@ class _Transition:
         if facet.ignored and name in self.older.attributes:
             yield "ignored", "true", partial(self.ignored, name)
         stated = self.change.up == "derived" or self.bench.states(self.newer, "change", "attributes", name, "old")
-        if facet.old is not None and name in self.newer.attributes and stated:
+        if facet.old is not None and name in self.newer.attributes and stated and not facet.renamed:
             yield "old", printable(facet.old), partial(self.old, name, facet.old)
         if facet.input:
             yield "input", facet.input, partial(self.input, name, facet.input)
@@ -120,7 +120,7 @@ class _Transition:
         if facet.renamed:
             yield "renamed", facet.renamed, partial(self.renamed, name, facet.renamed, facet.values)
         elif facet.values:
-            yield "values", printable(dict(facet.values)), partial(self.values, name, facet.values)
+            yield "values", printable(dict(facet.values)), partial(self.renamed, name, name, facet.values)
         if facet.undefined is not None:
             yield "undefined", printable(facet.undefined), partial(self.undefined, name, facet.undefined)
 
@@ -166,6 +166,9 @@ class _Transition:
         shown = False
         for here, there in ((self.older, self.newer), (self.newer, self.older)):
             for example, values in self.examples(here):
+                if example_versions(example, (there.since_version,)):  # its kernel has to compute it anyway
+                    shown = True
+                    continue
                 if not example.attributes.keys() <= there.attributes.keys() or not self._same_defaults(example):
                     continue
                 other = self._outputs(there, example)
@@ -227,42 +230,47 @@ class _Transition:
             if results is None:
                 continue
             tried = True
-            if why := disagreements(example, results):
-                against.append((example, f"with {name} = {printable(stated)}, {'; '.join(why)}"))
-            for other in () if distinct else _others(self.newer, attribute, stated):
-                varied = self._with_attribute(made, example, name, other)
-                distinct |= varied is not None and bool(_first(values, varied))
+            others = [*_others(self.newer, attribute, stated)]
+            varied = [self._with_attribute(made, example, name, each) for each in others]
+            if why := self._contradicted(example, made, results, varied):
+                against.append((example, f"with {name} = {printable(stated)}, {why}"))
+            distinct = distinct or any(each is not None and _first(values, each) for each in varied)
         unclear = tried and not distinct and not self.change.attributes[name].only_for
         return Found(tried, against, "the examples give the same with other values than" if unclear else "")
 
     def renamed(self, name: str, before: str, values: Mapping[Any, Any]) -> Found:
-        """The attribute is the older one under another name."""
-        return self._carried(name, before, lambda value: values.get(value, value) if values else value)
-
-    def values(self, name: str, values: Mapping[Any, Any]) -> Found:
-        """Values of the older version are written in another way."""
-        missing = {*values}
-
-        def carried(value: Any) -> Any:
-            missing.discard(value)
-            return values.get(value)
-
-        found = self._carried(name, name, carried)
-        return found._replace(open=f"no example has {printable(sorted(missing))} for" if missing else "")
-
-    def _carried(self, name: str, before: str, value_of: Callable[[Any], Any]) -> Found:
-        shown, against = False, []
+        """The attribute is the older one under another name, its values perhaps written in another way."""
+        shown, against, missing = False, [], {*values}
         for example, _ in self.examples(self.older):
-            if before not in example.attributes or (value := value_of(example.attributes[before])) is None:
+            if before not in example.attributes:
                 continue
+            given = example.attributes[before]
+            value = values.get(given, given) if isinstance(given, str | int | float) else given
             made = self.converted(example)
             results = self._with_attribute(made, example, name, value) if made is not None else None
             if results is None:
                 continue
             shown = True
-            if why := disagreements(example, results):
-                against.append((example, f"with {name} = {printable(value)}, {'; '.join(why)}"))
-        return Found(shown, against)
+            missing.discard(given) if isinstance(given, str | int | float) else None
+            others = _others(self.newer, self.newer.attributes[name], value)
+            varied = (self._with_attribute(made, example, name, each) for each in others)
+            if why := self._contradicted(example, made, results, varied):
+                against.append((example, f"with {name} = {printable(value)}, {why}"))
+        return Found(shown, against, f"no example has {printable(sorted(missing))} for" if missing and shown else "")
+
+    def _contradicted(
+        self, example: Example, made: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
+    ) -> str:
+        """Return how the results of a claim contradict an example, "" where they do not, or something else is to blame.
+
+        `made` is the converted example as the converter made it; `others` are results with other values.
+        """
+        why = "; ".join(disagreements(example, results))
+        if not why:
+            return ""
+        usual = self._run(made, example)
+        right = usual is not None and not disagreements(example, usual)
+        return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
     def undefined(self, name: str, value: Any) -> Found:
         """No example of the older version shows what the value means."""
@@ -294,8 +302,10 @@ class _Transition:
             if results is None:
                 continue
             shown = True
-            if why := disagreements(example, results):
-                against.append((example, f"with the input {input_name} = {printable(value)}, {'; '.join(why)}"))
+            others = [value + 1, value - 1] if isinstance(value, int | float) else []
+            varied = (self._with_input(made, example, index, each) for each in others)
+            if why := self._contradicted(example, made, results, varied):
+                against.append((example, f"with the input {input_name} = {printable(value)}, {why}"))
         return Found(shown, against)
 
     def _with_input(self, made: Any, example: Example, index: int, value: Any) -> list[Any] | None:

@@ -68,6 +68,10 @@ def targets_of(bench: Bench, schema: OpSchema, example: Example) -> list[int]:
 
 def _cross(bench: Bench, schema: OpSchema, example: Example, target: int, report: Report) -> None:
     """Add to a report whether an example keeps its values at one other version and back."""
+    other = bench.registry.schema(schema.name, target, schema.domain)
+    if other is not None and example_versions(example, (other.since_version,)) and _no_values(bench, other, example):
+        report.skip("conversion", f"the kernel of version {other.since_version} does not compute the example")
+        return
     model = model_of(schema, example)
     there = conversion(bench, model, schema, target)
     if there.model is None:

@@ -1,0 +1,334 @@
+"""`opset test` on a domain in which all is right, and on one that is changed in one place: what it finds, and where."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from opset.cli import cli
+from opset.opsets.registry import registry_with
+from opset.workflow.examples import PARTS, examine
+
+SCALE = """\
+operator: Scale
+family: test
+versions:
+- since: 2
+  change:
+    attributes: {bias: {added: float, default: 0.0}, hint: {removed: int, ignored: true}}
+    types: {T: [+float16]}
+    clarified: What happens to NaN.
+    emulate: {float16: float}
+    adapters: {up: derived, down: derived}
+  doc: Returns `factor * X + bias`.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  attributes:
+    factor: {type: float, default: 2.0, doc: what values are multiplied by}
+    bias: {type: float, default: 0.0, doc: what is added}
+  types: {T: [float, float16]}
+  constraints: {C1: {rank: {X: ">= 1"}}}
+  function:
+  - opset: 13
+    emulate: {float16: float}
+    nodes: |
+      factor = Constant <value_float: float = @factor> ()
+      bias = Constant <value_float: float = @bias> ()
+      product = Mul (X, factor)
+      Y = Add (product, bias)
+- since: 1
+  same_as: 2
+  shares: [inputs, outputs]
+  doc: Returns `factor * X`.
+  attributes:
+    factor: {type: float, default: 2.0}
+    hint: {type: int, default: 0, doc: nothing}
+  types: {T: [float]}
+examples:
+- {name: plain, since: 1, inputs: [{float: [1, 2]}], outputs: [{float: [2, 4]}]}
+- {name: hinted, since: 1, until: 1, attributes: {hint: 1}, inputs: [{float: [1.25]}], outputs: [{float: [2.5]}]}
+- {name: biased, since: 2, attributes: {bias: 0.25},
+   inputs: [{float16: [1.5, 0.1]}], outputs: [{float16: [3.25, 0.45]}]}
+- {name: scalar, since: 1, inputs: [{float: 1}], error: C1}
+"""
+PICK = """\
+operator: Pick
+family: test
+versions:
+- since: 2
+  change:
+    inputs: {added: [scale]}
+    attributes:
+      axis: {negative: true}
+      exact: {added: int, default: 1, only_for: [float16]}
+      kind: {removed: string}
+      mode: {added: string, default: min, renamed: kind, values: {small: min, large: max}}
+      scale: {removed: int, input: scale}
+    types: {T: [+float16]}
+    adapters: {up: derived, down: derived}
+  doc: Returns the least or the greatest value along an axis, times `scale`.
+  inputs:
+  - {name: X, type: T, doc: values}
+  - {name: scale, type: tensor(int64), optional: true, doc: 1 without it}
+  outputs: [{name: Y, type: T, doc: results}]
+  attributes:
+    axis: {type: int, default: 0, kind: axis, constraint: C1, doc: the axis}
+    exact: {type: int, default: 1, kind: bool, doc: whether float16 is computed in float}
+    mode: {type: string, default: min, choices: [min, max], doc: which one}
+  types: {T: [float, float16]}
+- since: 1
+  same_as: 2
+  inputs: [{name: X, type: T}]
+  shares: [outputs]
+  attributes:
+    axis: {type: int, default: 0, range: 0 <= x < rank, constraint: C1, doc: the axis}
+    kind: {type: string, default: small, choices: [small, large], doc: which one}
+    scale: {type: int, default: 1, doc: the factor}
+  types: {T: [float]}
+examples:
+- {name: plain, since: 1, inputs: [{float: [[3, 1], [2, 4]]}], outputs: [{float: [2, 1]}]}
+- {name: rows, since: 1, attributes: {axis: 1}, inputs: [{float: [[3, 1], [2, 4]]}], outputs: [{float: [1, 2]}]}
+- {name: old, since: 1, until: 1, attributes: {kind: large, scale: 3}, inputs: [{float: [1, 2]}], outputs: [{float: 6}]}
+- {name: small, since: 1, until: 1, attributes: {kind: small}, inputs: [{float: [1, 2]}], outputs: [{float: 1}]}
+- {name: new, since: 2, attributes: {mode: max}, inputs: [{float16: [1, 2]}, {int64: 3}], outputs: [{float16: 6}]}
+- {name: axis_out_of_range, since: 1, attributes: {axis: 2}, inputs: [{float: [[1]]}], error: C1}
+"""
+KERNELS = """\
+import numpy as np
+from opset.extend import kernel
+
+@kernel("Scale", domain="com.test")
+def scale_1(x, *, factor, hint):
+    return x * x.dtype.type(factor)
+
+@kernel("Scale", since=2, domain="com.test")
+def scale_2(x, *, factor, bias):
+    return (x.astype(np.float32) * np.float32(factor) + np.float32(bias)).astype(x.dtype)
+
+@kernel("Pick", domain="com.test")
+def pick_1(x, *, axis, kind, scale):
+    return {"small": np.min, "large": np.max}[kind](x, axis % x.ndim) * x.dtype.type(scale)
+
+@kernel("Pick", since=2, domain="com.test")
+def pick_2(x, scale=None, *, axis, exact, mode):
+    return {"min": np.min, "max": np.max}[mode](x, axis % x.ndim) * x.dtype.type(1 if scale is None else scale)
+"""
+INFERENCE = """\
+from opset.extend import infer
+
+@infer("Scale", domain="com.test")
+def scale_1(call):
+    return call.require_shape(0)
+
+@infer("Pick", domain="com.test")
+def pick_1(call):
+    shape = call.require_shape(0)
+    axis = call.attribute("axis") % len(shape)
+    return (*shape[:axis], *shape[axis + 1 :])
+"""
+FILES = {"Scale.yaml": SCALE, "Pick.yaml": PICK, "kernels.py": KERNELS, "inference.py": INFERENCE}
+
+
+def domain(folder: Path, *changes: tuple[str, str, str]) -> Path:
+    """Write the domain into a folder, with texts of its files replaced."""
+    texts = dict(FILES)
+    for file, before, after in changes:
+        assert before in texts[file], (file, before)
+        texts[file] = texts[file].replace(before, after)
+    (folder / "com.test").mkdir()
+    for name, text in texts.items():
+        (folder / "com.test" / name).write_text(text)
+    return folder
+
+
+def report_on(folder, **options):
+    registry = registry_with([folder])
+    versions = [each for name in registry.operators("com.test") for each in registry.versions(name, "com.test")]
+    return examine(registry, versions, **options)
+
+
+def test_nothing_is_found_where_all_is_right(tmp_path):
+    report = report_on(domain(tmp_path))
+    assert report.findings == []
+    assert report.notes == []
+    assert all(report.passed[part] for part in PARTS)
+    assert not report.failed
+
+
+# By failure: what is changed, and for each code of a finding, what it says and where.
+FAILURES = {
+    "kernel gives another value": (
+        [("kernels.py", "return x * x.dtype.type(factor)", "return x + x.dtype.type(factor)")],
+        {"T101": "Scale 1: the example 'plain' is not what the kernel computes|Scale.yaml:36|3.0 instead of 2.0"},
+    ),
+    "kernel gives another type": (
+        [("kernels.py", "* x.dtype.type(scale)", "* np.float64(scale)")],
+        {"T102": "Pick 1: the example 'plain' cannot be computed|double"},
+    ),
+    "kernel gives another shape": (
+        [("kernels.py", "axis % x.ndim) * x.dtype.type(scale)", "axis % x.ndim)[None] * x.dtype.type(scale)")],
+        {"T101": "its shape is [1, 2], and [2] is expected"},
+    ),
+    "kernel raises": (
+        [("kernels.py", "return x * x.dtype.type(factor)", "return x.no")],
+        {"T102": "'plain' cannot be computed|has no attribute 'no'"},
+    ),
+    "constraint is not declared": (
+        [("Scale.yaml", 'C1: {rank: {X: ">= 1"}}', "C1: X is no scalar")],
+        {"T103": "'scalar' should break C1|the kernel computes it"},
+    ),
+    "kernel is given another constraint": (
+        [("Scale.yaml", "error: C1", "error: C2"), ("Scale.yaml", '">= 1"}}', '">= 1"}}, C2: nothing')],
+        {"T103": "'scalar' should break C2|C1:", "T105": "breaks C2, and inference reports something else|C1:"},
+    ),
+    "inference gives another shape": (
+        [("inference.py", "(*shape[:axis], *shape[axis + 1 :])", "shape")],
+        {"T104": "Pick 1: the example 'plain' is contradicted by inference|float[2, 2]|the kernel have tensor(float)"},
+    ),
+    "inference is wrong with dim_params alone": (
+        [("inference.py", "return call.require_shape(0)",
+          "return tuple(each if isinstance(each, int) else 1 for each in call.shape(0))")],
+        {"T104": "Scale 1: the example 'plain' is contradicted by inference|float[1]|with s0_0 = 2"},
+    ),
+    "schema, inference and kernel disagree on a type": (
+        [("inference.py", "return call.require_shape(0)", "return ('int64', call.shape(0))"),
+         ("inference.py", "import infer", "import infer, tensor"), ("inference.py", "('int64', ", "tensor('int64', ")],
+        {"T104": "inference gives int64[2]|tensor(float)"},
+    ),
+    "inference refuses what is right": (
+        [("inference.py", "return call.require_shape(0)", "raise Violation('C7', 'so it is')"),
+         ("inference.py", "import infer", "import Violation, infer")],
+        {"T105": "Scale 1: the example 'plain' is refused by inference|C7"},
+    ),
+    "body computes something else": (
+        [("Scale.yaml", "product = Mul (X, factor)", "product = Add (X, factor)")],
+        {"T106": "Scale 2: the function body at opset 13 does not compute the example 'plain'|Scale.yaml:2"},
+    ),
+    "derived adapter where the meaning changed": (
+        [("kernels.py", "return x * x.dtype.type(factor)", "return np.floor(x * x.dtype.type(factor))"),
+         ("Scale.yaml", "outputs: [{float: [2.5]}]", "outputs: [{float: [2]}]")],
+        {"T107": "Scale 1: the example 'hinted' changes its values on the way 1 -> 2|Scale.yaml:10 says 'up: derived'"},
+    ),
+    "an ignored attribute has an effect": (
+        [("kernels.py", "return x * x.dtype.type(factor)", "return x * x.dtype.type(factor + hint)"),
+         ("Scale.yaml", "outputs: [{float: [2.5]}]", "outputs: [{float: [3.75]}]")],
+        {"T108": "contradicts the claim 'hint: {ignored: true}'|with hint = 1|Scale.yaml:6|Scale.yaml:3",
+         "T107": "hinted"},
+    ),
+    "another value is the old behaviour": (
+        [("Scale.yaml", "bias: {added: float, default: 0.0}", "bias: {added: float, default: 0.0, old: 1.0}")],
+        {"T108": "contradicts the claim 'bias: {old: 1.0}'|with bias = 1.0|Scale.yaml:6", "T107": "1 -> 2"},
+    ),
+    "emulated types are rounded elsewhere": (
+        [("kernels.py", "x.astype(np.float32) * np.float32(factor) + np.float32(bias)",
+          "x * x.dtype.type(factor / 0.77) * x.dtype.type(0.77) + x.dtype.type(bias)"),
+         ("Scale.yaml", "outputs: [{float16: [3.25, 0.45]}]", "outputs: [{float16: [3.25, 0.45]}], tolerance: 0.01"),
+         ("Scale.yaml", "    emulate: {float16: float}\n    nodes", "    types: {T: [float]}\n    nodes")],
+        {"T108": "contradicts the claim 'emulate: {float16: float}'|through float, output 0: it differs by"},
+    ),
+    "an attribute has an effect for other types": (
+        [("kernels.py", "(1 if scale is None else scale)", "((1 if scale is None else scale) + 1 - exact)")],
+        {"T108": "contradicts the claim 'exact: {only_for: ['float16']}'|with exact = 0"},
+    ),
+    "negative axes mean something else": (
+        [("kernels.py", "[mode](x, axis % x.ndim)", "[mode](x, max(axis, 0))")],
+        {"T108": "contradicts the claim 'axis: {negative: true}'|with axis = -1 in place of 1"},
+    ),
+    "an attribute was not renamed": (
+        [("Pick.yaml", "{small: min, large: max}", "{small: max, large: min}")],
+        {"T108": "contradicts the claim 'mode: {renamed: kind}'|with mode = min", "T107": "'old' changes its values"},
+    ),
+    "an input does not carry the value": (
+        [("kernels.py", "1 if scale is None else scale)", "1 if scale is None else scale + 1)"),
+         ("Pick.yaml", "outputs: [{float16: 6}]", "outputs: [{float16: 8}]")],
+        {"T108": "contradicts the claim 'scale: {input: scale}'", "T107": "Pick"},
+    ),
+    "an undefined value has a meaning": (
+        [("Pick.yaml", "scale: {removed: int, input: scale}", "scale: {removed: int, input: scale, undefined: 3}")],
+        {"T108": "contradicts the claim 'scale: {undefined: 3}'|it shows what scale = 3 means"},
+    ),
+    "only wording was to change": (
+        [("kernels.py", "* np.float32(factor) +", "* np.float32(factor) + np.float32(0.5) +"),
+         ("Scale.yaml", "{name: plain, since: 1,", "{name: plain, since: 1, until: 1,"),
+         ("Scale.yaml", "outputs: [{float16: [3.25, 0.45]}]", "outputs: [{float16: [3.75, 0.95]}]"),
+         ("Scale.yaml", "Y = Add (product, bias)", "half = Constant <value_float = 0.5> ()\n"
+          "      more = Add (product, half)\n      Y = Add (more, bias)")],
+        {"T108": "contradicts the claim 'clarified'|version 2 computes something else|", "T107": "up: derived"},
+    ),
+    "hooks cannot be loaded": (
+        [("kernels.py", "import numpy as np", "import numpy as np, no_such_module")],
+        {"R201": "kernels.py:1"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_change_is_found(tmp_path, failure):
+    changes, wanted = FAILURES[failure]
+    report = report_on(domain(tmp_path, *changes))
+    said = {}
+    for finding in report.findings:
+        said.setdefault(finding.code, []).append(str(finding))
+    assert said.keys() == wanted.keys(), said
+    for code, words in wanted.items():
+        assert any(all(word in text for word in words.split("|")) for text in said[code]), said[code]
+    assert sum(report.failed.values()) >= len(report.findings)
+
+
+def test_what_was_not_run_is_no_success(tmp_path):
+    folder = domain(tmp_path)
+    (folder / "com.test" / "kernels.py").unlink()
+    (folder / "com.test" / "inference.py").unlink()
+    report = report_on(folder)
+    assert report.findings == []
+    assert {part for part in PARTS if report.passed[part]} == {"function"}  # bodies are compared with the examples
+    assert report.skipped["kernel", "there is no kernel"] == 15
+    assert report.skipped["inference", "there is no rule for its outputs"] == 15
+    assert report.skipped["conversion", "there is no kernel"] == 11
+    assert report.skipped["claims", "there is no kernel"] > 5
+
+
+def test_a_claim_that_no_example_shows_is_noted(tmp_path):
+    changes = [("Pick.yaml", line, "") for line in PICK.splitlines(True) if "{name: old," in line]
+    report = report_on(domain(tmp_path, *changes), parts=["claims"])
+    assert report.findings == []
+    assert any("Pick.yaml:11: com.test.Pick 2: no example has ['large'] for 'mode" in each for each in report.notes)
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["test", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_the_verb_reports_counts_and_findings(tmp_path):
+    folder = domain(tmp_path, ("kernels.py", "return x * x.dtype.type(factor)", "return x + x.dtype.type(factor)"))
+    found = run(folder)
+    assert found.exit_code == 1
+    assert "error[T101] com.test.Scale 1: the example 'plain' is not what the kernel computes" in found.output
+    assert "kernel          13       2        0\n" in found.output
+    chosen = ("com.test.Scale@1", "--schemas", folder, "--only", "kernel", "-j", "2")
+    data = json.loads(run(*chosen, "--format", "json").stdout)
+    assert data["parts"] == [{"part": "kernel", "passed": 1, "failed": 2, "not_run": {}}]
+    assert [each["code"] for each in data["findings"]] == ["T101", "T101"]
+    assert run(folder / "com.test" / "Pick.yaml").exit_code == 0
+    assert run("com.test.Scale", "--schemas", folder, "-k", "scalar").exit_code == 0
+    assert run("com.test.Scale", "--schemas", folder, "-k", "nothing").exit_code == 2
+
+
+def test_without_trust_nothing_is_run(tmp_path):
+    mark = tmp_path / "mark"
+    domain(tmp_path / "s" if (tmp_path / "s").mkdir() is None else tmp_path,
+           ("kernels.py", "import numpy", f"open({str(mark)!r}, 'w')\nimport numpy"))  # fmt: skip
+    found = run(tmp_path / "s", "--no-hooks", "--only", "kernel")
+    assert not mark.exists() and found.exit_code == 0
+    assert "kernel       0       0       15\n" in found.output
+    assert "was not run, since nobody trusts its folder (15)" in found.output
+
+
+@pytest.mark.parametrize("end", ["while hint: pass", "if hint: import os; os._exit(7)"])
+def test_an_example_that_does_not_end_is_ended(tmp_path, end):
+    folder = domain(tmp_path, ("kernels.py", "    return x * x", f"    {end}\n    return x * x"))
+    found = run(folder, "--only", "kernel", "--timeout", "0.3")
+    assert found.exit_code == 1
+    assert "error[T109] com.test.Scale: the example 'hinted' takes more than it may" in found.output
+    assert "kernel      14       1        0\n" in found.output
