@@ -4,6 +4,7 @@ The guide docs/own-domain.md makes these files step by step; what it shows of th
 """
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from opset import ReferenceEvaluator, convert, infer, lower
 from opset.errors import ConversionError
 from opset.extend import differences, example_versions, feeds_of, model_of, registry_with, value_of
 from opset.model.syntax import parse_model
+from opset.workflow.examples import examine
 from tests.cli.commands import run, run_json
 from tests.test_docs import BLOCK, ROOT
 
@@ -19,6 +21,10 @@ DOMAIN = "com.acme"
 EXAMPLES = ROOT / "examples"
 OWN = ("--schemas", EXAMPLES)
 MODEL = EXAMPLES / DOMAIN / "model.onnxtxt"
+REFUSED = {
+    ("Softcap", "scaled"): "C204", ("Thin", "half"): "C202", ("Thin", "nothing_left"): "C204", ("Thin", "rows"): "C204",
+}  # fmt: skip
+"""The examples that are not converted to the version before, with the code of the refusal."""
 X = np.arange(7, dtype=np.float32) - 3
 
 
@@ -91,10 +97,7 @@ def test_conversions_compute_the_same_or_are_refused(cases, registry):
             refused[schema.name, example.name] = error.code
         else:
             assert wrong(model, example, registry) == [], (schema, example.name)
-    assert refused == {
-        ("Softcap", "scaled"): "C204", ("Thin", "half"): "C202", ("Thin", "nothing_left"): "C204",
-        ("Thin", "rows"): "C204",
-    }  # fmt: skip
+    assert refused == REFUSED
 
 
 def test_function_bodies_compute_what_kernels_do(cases, registry):
@@ -128,6 +131,42 @@ def test_the_longest_distances_are_converted(registry):
         other = convert(model, {DOMAIN: 3 - version}, schemas=registry)
         for each in (model, other, lower(other, ["com.acme.Thin"], schemas=registry)):
             assert ReferenceEvaluator(each, schemas=registry).run(None, {"x": X})[0].tolist() == [-3]
+
+
+def test_its_examples_hold_everywhere(registry):
+    """What `opset test examples` runs, without its processes."""
+    schemas = [each for name in registry.operators(DOMAIN) for each in registry.versions(name, DOMAIN)]
+    report = examine(registry, schemas)
+    assert report.findings == [] and report.notes == [] and report.gaps == []
+    assert dict(report.passed) == {"kernel": 27, "inference": 27, "function": 20, "conversion": 36, "claims": 4}
+    assert {(each.operator, each.example) for each in report.refused} == REFUSED.keys()
+
+
+def test_it_is_a_complete_contribution():
+    data = run_json("check-contribution", "com.acme.Softcap", "com.acme.Thin", *OWN)
+    states = {(point["name"], point["state"]) for each in data["operators"] for point in each["points"]}
+    left = {name for name, state in states if state not in ("passed", "not applicable")}
+    assert left == {"model", "framework", "general"}
+
+
+def test_it_gives_test_cases(tmp_path):
+    done = run("testgen", "--all", "--domain", DOMAIN, "--every-version", *OWN, "-o", tmp_path / "cases")
+    assert done.exit_code == 0, done.output
+    cases = json.loads((tmp_path / "cases" / "manifest.json").read_text())["cases"]
+    assert len(cases) == 27 and {case["domain"] for case in cases} == {DOMAIN}
+    judged = {case["name"]: case["judged_by"] for case in cases if case["kind"] == "node"}
+    assert all("kernel" in each for each in judged.values()) and len(judged["test_acme_thin_v2_rows"]) == 2
+
+
+def test_its_second_versions_break_nothing(tmp_path):
+    for name in ("types.yaml", "lock.json"):
+        shutil.copy(EXAMPLES / name, tmp_path)
+    shutil.copytree(EXAMPLES / DOMAIN, tmp_path / DOMAIN)
+    assert run("diff", "--against", EXAMPLES, "--schemas", tmp_path).exit_code == 0
+    path = tmp_path / DOMAIN / "Softcap.yaml"
+    path.write_text(path.read_text().replace("default: 1.0, doc", "default: 2.0, doc"))
+    broken = run_json("diff", "--against", EXAMPLES, "--schemas", tmp_path)
+    assert "B125" in json.dumps(broken)
 
 
 def test_the_site_has_its_pages(tmp_path):

@@ -77,7 +77,8 @@ class ResolvedKernel:
                     unknown.discard(misfit.name)
                     yield Finding("R202", misfit.what, location, misfit.why)
         for name in sorted(unknown):
-            yield Finding("R202", f"the kernel takes no attribute '{printable(name)}'", location, help="leave it out")
+            help = "leave it out" if self.schema is None else f"let the kernel take it by keyword: (x, *, {name})"
+            yield Finding("R202", f"the kernel takes no attribute '{printable(name)}'", location, help=printable(help))
 
 
 class Resolver:

@@ -378,3 +378,17 @@ def test_a_script_needs_no_yaml(tmp_path):
         [sys.executable, script.name], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout == "[3.0, 6.0]\n"
+
+
+def test_a_kernel_without_an_attribute_of_its_operator(tmp_path):
+    source = """
+        from opset.extend import kernel
+
+        @kernel("Scale", domain="com.example")
+        def scale(x, factor):
+            return x * factor
+    """
+    with pytest.raises(RunError) as caught:
+        result([folder_of(tmp_path, source)], "y = com.example.Scale <factor = 3.0> (x)")
+    assert (caught.value.code, caught.value.message) == ("R202", "the kernel takes no attribute 'factor'")
+    assert caught.value.help == "let the kernel take it by keyword: (x, *, factor)"
