@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-import opset.cli.docs as docs_module
+from opset.cli.progress import progress as progress_of
 from opset.docgen.folder import MANIFEST
 from tests.cli.commands import run
 from tests.docgen import domains
@@ -38,12 +38,12 @@ def test_the_report_and_the_files(acme, folder):
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
-    with docs_module._progress(quiet=False) as progress:
+    with progress_of(False, 10) as progress:
         assert progress is None
     shown.isatty = lambda: True
-    with docs_module._progress(quiet=True) as progress:
+    with progress_of(True, 10) as progress:
         assert progress is None
-    with docs_module._progress(quiet=False) as progress:
+    with progress_of(False, 10) as progress:
         for done in range(1, 13):
             progress(done, 12)
     assert shown.getvalue() == "\r[10/12]\r[12/12]\r\x1b[K"

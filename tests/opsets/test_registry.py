@@ -151,9 +151,10 @@ def test_every_version_is_documented():
 
 
 def test_get_schema():
-    assert get_schema("Softmax").since_version == 13
+    assert get_schema("Softmax") is default_registry().versions("Softmax")[-1]
+    assert get_schema("Softmax", 28).since_version == 13
     assert get_schema("Softmax", 12).since_version == 11
-    assert get_schema("Scaler", domain="ai.onnx.ml").since_version == 1
+    assert get_schema("Scaler", 5, "ai.onnx.ml").since_version == 1
 
 
 @pytest.mark.parametrize(
