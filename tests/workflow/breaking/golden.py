@@ -21,10 +21,15 @@ PAGES = HERE.parents[2] / "opset" / "explain"
 
 
 @cache
+def state(rule, side):
+    return folder_state(FIXTURES / rule / side, side)
+
+
+@cache
 def report(rule, side):
     """The comparison of a rule's old state with its new one, or with the good one."""
-    states = [folder_state(FIXTURES / rule / name, name) for name in ("old", side)]
-    return compare(*states, registry=registry_with([], data=[FIXTURES / rule / side]))
+    registry = registry_with([], data=[FIXTURES / rule / side])
+    return compare(state(rule, "old"), state(rule, side), registry=registry)
 
 
 def pairs():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -192,7 +193,9 @@ def test_a_call_that_is_wrong(repository, arguments):
     assert result.stdout == ""
 
 
-def test_approved_breaks(repository):
+def test_approved_breaks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(Path("older"))
     write(Path("schemas"), Thin=EDITED)
     entry = f"""- rule: B125
   operator: com.acme.Thin
@@ -203,28 +206,28 @@ def test_approved_breaks(repository):
 """
     approved = Path("schemas/approved.yaml")
     approved.write_text(entry)
-    status, data = report("v1", "--today", "2027-03-31")
+    status, data = report("older", "--no-examples", "--today", "2027-03-31")
     assert (status, data["clean"], data["counts"]["approved"]) == (0, True, 1)
     assert data["findings"][0]["approved"] == "nobody wrote a model with it yet (until 2027-03-31)"
-    assert "approved[B125] com.acme.Thin 1" in against("v1", "--today", "2027-03-31").stdout
-    assert rules("v1", "--today", "2027-04-01") == ["B125", "B187"]
-    assert report("v1", "--today", "2027-04-01")[0] == 1
+    assert "approved[B125] com.acme.Thin 1" in against("older", "--today", "2027-03-31").stdout
+    assert rules("older", "--no-examples", "--today", "2027-04-01") == ["B125", "B187"]
+    assert report("older", "--no-examples", "--today", "2027-04-01")[0] == 1
     # An entry hides nothing but what it names.
     write(Path("schemas"), Thin=EDITED.replace("default: 2.0", "default: 3.0"))
-    assert rules("v1", "--today", "2027-01-01") == ["B125", "B188"]
+    assert rules("older", "--no-examples", "--today", "2027-01-01") == ["B125", "B188"]
     write(Path("schemas"), Thin=EDITED)
     for line in entry.splitlines()[1:]:
         approved.write_text(entry.replace(line + "\n", ""))
-        assert report("v1", "--today", "2027-01-01")[0] == 1, line
+        assert report("older", "--no-examples", "--today", "2027-01-01")[0] == 1, line
     for wrong in ("rule: B999", "operator: com.acme.*", "until: 2027-02-30", "reason: ''", "versions: [2]"):
         key = wrong.partition(":")[0]
         first, *rest = entry.splitlines()
         lines = [wrong if line.strip().startswith(f"{key}:") else line.strip() for line in (first[2:], *rest)]
         approved.write_text("- " + "\n  ".join(lines))
-        assert report("v1", "--today", "2027-01-01")[0] == 1, wrong
+        assert report("older", "--no-examples", "--today", "2027-01-01")[0] == 1, wrong
     for unread in ("rule: B125\n", "- [\n", "- &a {}\n- *a\n"):
         approved.write_text(unread)
-        result = against("v1")
+        result = against("older")
         assert (result.exit_code, result.stdout) == (3, ""), unread
         assert "error[B194]" in result.stderr
 
@@ -284,3 +287,27 @@ def thin_1(X, *, alpha):
     assert "T101: " in against("v1").stdout
     for without in ("--no-examples", "--no-hooks"):
         assert rules("v1", without) == []
+
+
+def test_a_repository_makes_git_run_nothing(repository):
+    blob = git(repository, "rev-parse", "HEAD:schemas/com.acme/Thin.yaml").strip()
+    write(Path("schemas"), Thin=EDITED)
+    (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    for key, value in {
+        "remote.origin.url": "ext::sh -c 'touch pwned'", "remote.origin.promisor": "true", "protocol.allow": "always",
+        "protocol.ext.allow": "always", "extensions.partialClone": "origin", "core.fsmonitor": "touch pwned",
+        "core.pager": "touch pwned", "core.repositoryFormatVersion": "1", "alias.cat-file": "!touch pwned",
+    }.items():  # fmt: skip
+        git(repository, "config", key, value)
+    result = against("v1")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "error[B191]" in result.stderr
+    assert not list(repository.rglob("pwned"))
+
+
+def test_the_hook_of_pre_commit_compares_with_the_last_commit(repository):
+    hooks = (Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    entry = re.search(r"id: opset-diff\n(?:  .*\n)*?  entry: opset (.*)\n", hooks)[1].split()
+    assert run(*entry, "--schemas", "schemas").exit_code == 0
+    write(Path("schemas"), Thin=EDITED)
+    assert run(*entry, "--schemas", "schemas").exit_code == 1
