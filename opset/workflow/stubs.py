@@ -142,14 +142,20 @@ def with_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
 
     `docstring` is that of a file that is new. Raises SyntaxError where the file is not Python.
     """
-    text = source or f'"""{docstring}"""\n'
+    text = source if source.strip() else f'"""{docstring}"""\n'
+    end = "\r\n" if "\r\n" in text else "\n"
     for stub in stubs:
-        text = f"{text.rstrip()}\n\n\n{stub.text}" if text.strip() else stub.text
-        text = _importing(text, stub.imports)
+        text += "" if text.endswith(("\n", "\r")) else end
+        text = _importing(text + f"\n\n{stub.text}".replace("\n", end), stub.imports, end)
     return text
 
 
-def _importing(text: str, imports: Mapping[str, tuple[str, ...]]) -> str:
+def _lines(text: str) -> list[str]:
+    """Return the lines of Python, with their ends: a form feed is none."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
+
+
+def _importing(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
     """Return Python with imports of the names that it does not import yet, in the order of the modules."""
     for module, names in imports.items():
         body = ast.parse(text).body
@@ -157,35 +163,35 @@ def _importing(text: str, imports: Mapping[str, tuple[str, ...]]) -> str:
         known = {alias.asname or alias.name for node in froms for alias in node.names}
         if not (missing := {*names} - known):
             continue
-        lines = text.splitlines(keepends=True)
+        lines = _lines(text)
         mine = next((node for node in froms if node.module == module), None)
-        line = mine and lines[mine.lineno - 1]
-        if mine is not None and line == _import_line(module, [ast.unparse(each) for each in mine.names]):
-            lines[mine.lineno - 1] = _import_line(module, [*missing, *(ast.unparse(each) for each in mine.names)])
+        there = [ast.unparse(each) for each in mine.names] if mine is not None else []
+        if mine is not None and lines[mine.lineno - 1] == _import_line(module, there) + end:
+            lines[mine.lineno - 1] = _import_line(module, [*missing, *there]) + end
         else:
             at, apart = _place(body, module)
-            lines[at:at] = [*apart, _import_line(module, missing)]
+            lines[at:at] = [end] * apart + [_import_line(module, missing) + end]
         text = "".join(lines)
     return text
 
 
 def _import_line(module: str, names: Iterable[str]) -> str:
-    return f"from {module} import {', '.join(sorted(names))}\n"
+    return f"from {module} import {', '.join(sorted(names))}"
 
 
-def _place(body: list[ast.stmt], module: str) -> tuple[int, list[str]]:
-    """Return the line that an import goes before, counted from 0, and the lines between it and what is above."""
+def _place(body: list[ast.stmt], module: str) -> tuple[int, bool]:
+    """Return the line that an import goes before, counted from 0, and whether it is set apart from what is above."""
     top = module.partition(".")[0]
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {node.lineno: getattr(node, "module", None) or "" for node in imports}
     beside = [node for node in imports if names[node.lineno].partition(".")[0] == top]
     for node in beside:
         if names[node.lineno] > module:
-            return node.lineno - 1, []
+            return node.lineno - 1, False
     for node in reversed(beside or imports):
-        return node.end_lineno or 0, [] if beside else ["\n"]
+        return node.end_lineno or 0, not beside
     docstring = body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-    return (body[0].end_lineno or 0, ["\n"]) if docstring else (0, [])
+    return (body[0].end_lineno or 0, True) if docstring else (0, False)
 
 
 def in_the_way(source: str, stub: Stub) -> str:

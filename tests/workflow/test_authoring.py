@@ -173,6 +173,10 @@ def test_imports_are_added_where_they_belong():
     more = with_stubs("from opset.reference.registration import Graph\n\nx = 1\n", [stub], "")
     assert "from opset.reference.registration import Graph, kernel\n" in more
     assert with_stubs(text, [], "") == text
+    windows = "from opset.reference.registration import kernel\r\n\x0c\r\nx = 1  \r\n\r\n"
+    text = with_stubs(windows, [stub], "")
+    assert "\r\n\x0c\r\nx = 1  \r\n\r\n" in text and text.startswith("from opset.reference.numerics")
+    assert text.count("\n") == text.count("\r\n")
 
 
 def test_names_of_a_strangers_operator_never_become_code():
