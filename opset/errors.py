@@ -239,6 +239,7 @@ CODES: dict[str, str] = {
     "B184": "operators of one family that allowed the same types no longer do",
     "B185": "a withdrawn operator got a new version, and stays withdrawn",
     "B189": "schema, inference, function body and kernel of an operator that changed disagree on an example",
+    "B190": "a released version is not what the lock holds",
     "B186": "an approval is incomplete",
     "B187": "an approval has ended",
     "B188": "an approval matches nothing",

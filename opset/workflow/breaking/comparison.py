@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DECLARING = (inventory, signature, behaviour, consistency, examples)
 """The modules that declare rules."""
-LASTING = ("B181", "B183", "B184", "B185", "B189")
+LASTING = ("B181", "B183", "B184", "B185", "B189", "B190")
 """Rules about what has to agree in the newer state, whether it is released or not."""
 
 
@@ -63,10 +63,13 @@ def _in_development(comparison: Comparison, found: Break) -> Break:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
+    notes = []
+    if comparison.old.released:
+        notes.append("of a release, the lock has signatures alone: other edits show beside a revision, --against rev:…")
     count = len(changed_versions(comparison)) if comparison.registry is not None else 0
-    if count <= MOST:
-        return ()
-    return (f"the examples of {count} operators that changed were not run, which is what opset test does",)
+    if count > MOST:
+        notes.append(f"the examples of {count} operators that changed were not run, which is what opset test does")
+    return tuple(notes)
 
 
 def _state(given: State | Registry | Iterable[Operator], name: str) -> State:

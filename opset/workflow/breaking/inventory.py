@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from opset.errors import listing
 from opset.schemas.diff import signature_diff
-from opset.schemas.names import shown
+from opset.schemas.lock import signature_hash
+from opset.schemas.names import normalised, shown
 from opset.workflow.breaking.report import FORBIDDEN, INFO, NEW_OPSET, NONE, WARN
 from opset.workflow.breaking.rules import (
     CLARIFIED,
@@ -17,7 +18,7 @@ from opset.workflow.breaking.rules import (
     OperatorPair,
     rule,
 )
-from opset.workflow.breaking.states import OperatorState, Version, released_opsets
+from opset.workflow.breaking.states import Key, OperatorState, Version, released_opsets
 
 
 @rule("B101", "domain-removed", Comparison, FORBIDDEN, IMMUTABLE)
@@ -90,6 +91,36 @@ def _renumbered(operators: OperatorPair) -> dict[int, int]:
                 found[since] = other
                 break
     return found
+
+
+@rule("B190", "lock-contradicted", Comparison, FORBIDDEN, IMMUTABLE)
+def lock_contradicted(comparison: Comparison) -> Iterator[Found]:
+    """A released version is not what the lock holds: in both states, so that beside each other they show nothing."""
+    for lock in (comparison.new.lock, comparison.old.lock):
+        for domain, operators in (lock or {}).items():
+            for name, versions in operators.items():
+                key = normalised(domain), name
+                operator, before = (state.operators.get(key) for state in (comparison.new, comparison.old))
+                if operator is None and (before is not None or lock is not comparison.new.lock):
+                    continue  # B102 has it, or the folder never had the operator
+                for since, digest in versions.items():
+                    yield from _contradicted(key, int(since), digest, operator, before)
+
+
+def _contradicted(
+    key: Key, since: int, digest: str, operator: OperatorState | None, before: OperatorState | None
+) -> Iterator[Found]:
+    now = operator.versions.get(since) if operator is not None else None
+    then = before.versions.get(since) if before is not None else None
+    if now is None:
+        if then is None:
+            message = f"version {since} is in the lock of released versions, and in neither state"
+            yield Found(message, (), "", "", "restore it", *key, since, operator.place() if operator else "")
+    elif signature_hash(now.schema) != digest and (then is None or not signature_diff(then.schema, now.schema)):
+        assert operator is not None
+        help = f"restore it, and put the edit into a new version: opset bump {operator.title}"
+        message = "the signature is not the one in the lock of released versions"
+        yield Found(message, (), "", "", help, *key, since, operator.place(since, "since"))
 
 
 @rule("B105", "operator-added", Comparison, NEW_OPSET, OPSETS)

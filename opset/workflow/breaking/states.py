@@ -192,6 +192,8 @@ def release_state(release: Release, present: State) -> State:
 
     Raises ComparisonError B193 where the present operators are none of the standard.
     """
+    from opset.schemas.lock import read_lock
+
     operators: dict[Key, OperatorState] = {}
     for key, operator in present.operators.items():
         last = release.opset_of(key[0])
@@ -205,7 +207,7 @@ def release_state(release: Release, present: State) -> State:
         why = f"the releases of ONNX have no operator set of {known}"
         help = f"for a tag of this name: --against rev:{release.name}"
         raise ComparisonError(Finding("B193", f"nothing to compare with in ONNX {release.name}", why=why, help=help))
-    return State(f"ONNX {release.name}", operators, present.sets, released=True)
+    return State(f"ONNX {release.name}", operators, present.sets, read_lock(FOLDER), released=True)
 
 
 def folder_state(folder: Path, name: str) -> State:

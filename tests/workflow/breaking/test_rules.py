@@ -1,11 +1,15 @@
 """Every rule on every pair: the findings are those of findings.txt, and the pages show pairs that their rules find."""
 
+from dataclasses import replace
+
 import pytest
 
 from opset.errors import CODES
-from opset.workflow.breaking import RULES
+from opset.opsets.releases import release
+from opset.workflow.breaking import RULES, compare
 from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES
 from opset.workflow.breaking.rules import CLAUSES
+from opset.workflow.breaking.states import release_state, standard_state
 from tests.workflow.breaking import golden
 
 
@@ -41,3 +45,17 @@ def test_the_guide_has_the_rules_of_the_code():
     guide = golden.GUIDE.read_text(encoding="utf-8")
     assert golden.table() in guide
     assert golden.with_table(guide) == guide
+
+
+def test_beside_a_release_the_lock_shows_edits_of_released_versions():
+    """A release has the versions that the files have today, so that both states have the edit."""
+    present = standard_state()
+    relu = present.operators["", "Relu"]
+    widened = replace(relu.versions[14].schema, types={"T": (*relu.versions[14].schema.types["T"], "tensor(bool)")})
+    edited = replace(relu, versions={**relu.versions, 14: replace(relu.versions[14], schema=widened)})
+    lost = replace(relu, versions={since: each for since, each in relu.versions.items() if since != 13})
+    for operator, version in ((relu, 0), (edited, 14), (lost, 13)):
+        state = replace(present, operators={**present.operators, relu.key: operator})
+        report = compare(release_state(release("1.17.0"), state), state, rules=["B190"])
+        assert [each.version for each in report.breaks] == [version] * bool(version)
+        assert "signatures alone" in report.notes[0]
