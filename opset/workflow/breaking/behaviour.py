@@ -319,6 +319,10 @@ def _about(operators: OperatorPair, message: str, versions: list[int], help: str
     return Found(message + held, version=versions[-1], help=mend(operators.old) if help is None else help)
 
 
+COMPARED = 20
+"""Examples with the same inputs and attributes of which the results are compared."""
+
+
 def _examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
     """Return each old example, the one of the new state on the same inputs, and the versions for which they differ.
 
@@ -337,8 +341,8 @@ def _examples(operators: OperatorPair) -> list[tuple[Example, Example | None, li
             if beside == example:
                 continue
             alike = by_content.get(_content(example), [])
-            named = [each for each in alike if each.name == name]
-            same = [each for each in alike if _result(each) == _result(example)]
+            named = [beside] if beside in alike else []
+            same = [each for each in alike[:COMPARED] if not named and _result(each) == _result(example)]
             match = next(iter(named or same or alike), None)
             key = name, repr(match)
             found.setdefault(key, (example, match, []))[2].append(since)

@@ -17,6 +17,7 @@ from opset.workflow.breaking.rules import (
     Found,
     OperatorPair,
     rule,
+    signature_key,
 )
 from opset.workflow.breaking.states import Key, OperatorState, Version, released_opsets
 
@@ -51,19 +52,16 @@ def operator_removed(comparison: Comparison) -> Iterator[Found]:
 
 def _renamed(operator: OperatorState, comparison: Comparison) -> str:
     """Return the new operator of the domain that has the signature of one that is gone."""
-    for key, other in comparison.new.operators.items():
-        if key[0] == operator.domain and key not in comparison.old.operators:
-            newest = [each.newest.schema for each in (operator, other)]
-            if newest[0].since_version == newest[1].since_version and not signature_diff(*newest):
-                return other.name
-    return ""
+    newest = operator.newest.schema
+    same = comparison.came.get((operator.domain, newest.since_version, signature_key(newest)), [])
+    return same[0] if same else ""
 
 
 @rule("B103", "version-removed", OperatorPair, FORBIDDEN, IMMUTABLE)
 def version_removed(operators: OperatorPair) -> Iterator[Found]:
     """A version was removed."""
     for since, _ in _gone(operators):
-        if since not in _renumbered(operators):
+        if since not in operators.renumbered:
             restore = operators.old.restore or "restore it"
             yield Found(f"version {since} is gone", version=since, help=restore, place=operators.new.place())
 
@@ -71,7 +69,7 @@ def version_removed(operators: OperatorPair) -> Iterator[Found]:
 @rule("B104", "version-renumbered", OperatorPair, FORBIDDEN, IMMUTABLE)
 def version_renumbered(operators: OperatorPair) -> Iterator[Found]:
     """A version has another since_version."""
-    for old, new in _renumbered(operators).items():
+    for old, new in operators.renumbered.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
         yield Found(f"version {old} is version {new} now", version=old, help=restore, place=place)
@@ -79,18 +77,6 @@ def version_renumbered(operators: OperatorPair) -> Iterator[Found]:
 
 def _gone(operators: OperatorPair) -> list[tuple[int, Version]]:
     return [(since, each) for since, each in operators.old.versions.items() if since not in operators.new.versions]
-
-
-def _renumbered(operators: OperatorPair) -> dict[int, int]:
-    """Return versions that are gone with new ones of the same signature, each once."""
-    came = {since: each for since, each in operators.new.versions.items() if since not in operators.old.versions}
-    found: dict[int, int] = {}
-    for since, version in _gone(operators):
-        for other, candidate in came.items():
-            if other not in found.values() and not signature_diff(version.schema, candidate.schema):
-                found[since] = other
-                break
-    return found
 
 
 @rule("B190", "lock-contradicted", Comparison, FORBIDDEN, IMMUTABLE)
@@ -137,10 +123,8 @@ def version_added(comparison: Comparison) -> Iterator[Found]:
     """A version was added: in a new opset, or (a break) in one that there is already, or below a released version."""
     for (key, since), operator in _added(comparison):
         first = key not in comparison.old.operators and since == min(operator.versions)
-        renumbered = key in comparison.old.operators and since in _renumbered(
-            OperatorPair(comparison.old.operators[key], operator)
-        ).values()  # fmt: skip
-        if not first and not renumbered:
+        pair = comparison.by_key.get(key)
+        if not first and not (pair is not None and since in pair.renumbered.values()):
             yield _came(comparison, operator, since, f"version {since} was added")
 
 

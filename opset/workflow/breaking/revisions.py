@@ -122,8 +122,7 @@ def _restore(found: Revision, key: Key) -> str:
 
 
 def _is_operator(path: str) -> bool:
-    domain, _, name = path.partition("/")
-    return bool(domain) and name.endswith(".yaml") and "/" not in name and not name.startswith(".")
+    return path.count("/") == 1 and Path(path).suffix == ".yaml"
 
 
 def _same_sets(found: Revision, texts: Mapping[str, Blob]) -> bool:
@@ -174,11 +173,16 @@ def find_revision(folder: Path, revision: str) -> Revision:
         facts, _, raw = entry.partition(b"\t")
         mode, kind, name = facts.decode("ascii").split(" ")
         path = raw.decode("utf-8", "surrogateescape")
-        if kind != "blob" or not (_is_operator(path) or path in ("types.yaml", "lock.json")):
-            continue
-        if not path.isprintable() or mode == "120000":
-            raise _failed(revision, f"{quoted(path)} is {'a link' if mode == '120000' else 'badly named'} there")
-        blobs.append(Blob(path, name))
+        is_ours = _is_operator(path) or path in ("types.yaml", "lock.json")
+        # A folder of operators may be a link or a submodule: what it held is not in this tree.
+        if mode == "120000" and (is_ours or "/" not in path):
+            raise _failed(revision, f"{quoted(path)} is a link there", "compare with a copy of it: --against DIR")
+        if kind == "commit":
+            raise _failed(revision, f"{quoted(path)} is a submodule there", "compare with a copy of it: --against DIR")
+        if is_ours and not path.isprintable():
+            raise _failed(revision, f"{quoted(path)} is badly named there")
+        if is_ours:
+            blobs.append(Blob(path, name))
     return Revision(folder, prefix, revision, commit, tuple(blobs))
 
 

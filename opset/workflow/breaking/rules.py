@@ -8,13 +8,14 @@ the break requires, and the finding is a notice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
+from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
 from opset.workflow.breaking.report import ERR, INFO, Break
 from opset.workflow.breaking.states import Key, OperatorState, State, Version
@@ -97,6 +98,27 @@ class OperatorPair:
     old: OperatorState
     new: OperatorState
 
+    @cached_property
+    def renumbered(self) -> dict[int, int]:
+        """Versions that are gone, with new ones of the same signature, each once."""
+        came: dict[str, list[int]] = {}
+        for since, version in self.new.versions.items():
+            if since not in self.old.versions:
+                came.setdefault(signature_key(version.schema), []).append(since)
+        found: dict[int, int] = {}
+        for since, version in self.old.versions.items():
+            if since not in self.new.versions and (same := came.get(signature_key(version.schema))):
+                found[since] = same.pop(0)
+        return found
+
+
+def signature_key(schema: OpSchema) -> str:
+    """Return what is the same for versions of the same signature, whatever their names and numbers."""
+    sides = [[each[:5] for each in side] for side in (schema.inputs, schema.outputs)]
+    attributes = sorted((name, repr(each[1:4])) for name, each in schema.attributes.items())
+    flags = schema.deprecated, schema.experimental, schema.determinism
+    return repr((sides, attributes, sorted(schema.types.items()), flags))
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -117,6 +139,21 @@ class Comparison:
         """The operators of both states."""
         keys = sorted(self.old.operators.keys() & self.new.operators.keys())
         return tuple([OperatorPair(self.old.operators[key], self.new.operators[key]) for key in keys])
+
+    @cached_property
+    def by_key(self) -> Mapping[Key, OperatorPair]:
+        """The operators of both states, by domain and name."""
+        return {each.new.key: each for each in self.common}
+
+    @cached_property
+    def came(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
+        """Names of new operators, by domain, newest version and its signature."""
+        found: dict[tuple[str, int, str], list[str]] = {}
+        for key, operator in self.new.operators.items():
+            if key not in self.old.operators:
+                newest = operator.newest.schema
+                found.setdefault((key[0], newest.since_version, signature_key(newest)), []).append(key[1])
+        return found
 
     @cached_property
     def changed(self) -> tuple[OperatorPair, ...]:

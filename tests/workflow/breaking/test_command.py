@@ -125,12 +125,22 @@ def test_an_older_state_of_which_one_file_cannot_be_read(repository):
     assert "HEAD:schemas/com.acme/Thick.yaml" in result.stderr
 
 
-def test_a_link_in_a_revision_is_not_followed(repository):
-    os.symlink("Thin.yaml", "schemas/com.acme/Thick.yaml")
+@pytest.mark.parametrize(("link", "to"), [("com.acme/Thick.yaml", "Thin.yaml"), ("com.example", "com.acme")])
+def test_a_link_in_a_revision_is_not_followed(repository, link, to):
+    os.symlink(to, f"schemas/{link}")
     git(repository, "add", ".")
     git(repository, "commit", "-q", "-m", "two")
-    os.unlink("schemas/com.acme/Thick.yaml")
-    assert "is a link there" in against("HEAD").stderr
+    os.unlink(f"schemas/{link}")
+    result = against("HEAD")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "is a link there" in result.stderr
+
+
+def test_a_submodule_of_a_revision_is_not_passed_over(repository):
+    commit = git(repository, "rev-parse", "HEAD").strip()
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{commit},schemas/com.example")
+    git(repository, "commit", "-q", "-m", "two")
+    assert "is a submodule there" in against("HEAD").stderr
 
 
 def test_a_shallow_clone_says_what_to_fetch(repository, tmp_path, monkeypatch):
