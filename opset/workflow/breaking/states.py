@@ -234,14 +234,23 @@ def folder_state(folder: Path, name: str) -> State:
 
 
 def merged(states: Sequence[State]) -> State:
-    """Return the operators of several folders as one state."""
+    """Return the operators of several folders as one state. Raises ComparisonError B192 where two have the same one."""
     if len(states) == 1:
         return states[0]
-    operators = {key: each for state in states for key, each in state.operators.items()}
+    operators: dict[Key, OperatorState] = {}
+    for key, each in (item for state in states for item in state.operators.items()):
+        if key in operators:
+            help = "name one of the folders; nothing was compared"
+            message = f"two folders have the operator {each.title}"
+            raise ComparisonError(Finding("B192", message, file=each.path, why=operators[key].path, help=help))
+        operators[key] = each
     sets = {name: types for state in states[::-1] for name, types in state.sets.items()}
     locks = [state.lock for state in states if state.lock is not None]
-    lock = {domain: each for one in locks for domain, each in one.items()} if len(locks) == len(states) else None
-    return State(states[0].name, dict(sorted(operators.items())), sets, lock)
+    lock: dict[str, dict[str, Mapping[str, str]]] = {}
+    for domain, released in (item for each in locks for item in each.items()):
+        lock.setdefault(domain, {}).update(released)
+    complete = len(locks) == len(states)
+    return State(states[0].name, dict(sorted(operators.items())), sets, lock if complete else None)
 
 
 def base_sets(complete: bool) -> TypeSets | None:

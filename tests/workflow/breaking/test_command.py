@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from opset.schemas.model import Docs, OpSchema
+from opset.workflow.breaking.states import State, merged, operator_state
 from tests.cli.commands import run
 from tests.workflow.breaking.conftest import THIN, git, write
 
@@ -253,6 +255,21 @@ def locked_repository(repository):
     git(repository, "commit", "-q", "-m", "two")
     git(repository, "tag", "v2")
     return text
+
+
+def test_of_two_folders_with_one_operator_neither_hides_the_other(repository):
+    shutil.copytree("schemas", "more")
+    write(Path("schemas"), Thin=EDITED)
+    result = run("diff", "--against", "v1", "--schemas", "schemas", "--schemas", "more")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "two folders have the operator com.acme.Thin" in result.stderr
+
+
+def test_locks_of_several_folders_hold_the_operators_of_all():
+    thin, thick = (operator_state([OpSchema("com.acme", name, 1, "x")], [Docs("")], ()) for name in ("Thin", "Thick"))
+    locks = {"com.acme": {"Thin": {"1": "00"}}}, {"com.acme": {"Thick": {"1": "11"}}}
+    states = [State("now", {each.key: each}, lock=lock) for each, lock in zip((thin, thick), locks, strict=True)]
+    assert merged(states).lock == {"com.acme": {"Thin": {"1": "00"}, "Thick": {"1": "11"}}}
 
 
 def test_versions_in_development_may_change(repository):
