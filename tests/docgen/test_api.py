@@ -56,7 +56,7 @@ def test_docstrings_are_markdown(entries, sections):
     assert '<a href="errors/U105.html">U105</a>' in text.html(entries["opset.get_schema"].doc)
     assert '<a href="#opset.extend.infer"><code>infer</code></a>' in text.html(entries["opset.extend.data"].doc)
     assert "`data`" in entries["opset.extend.registry_with"].doc  # a parameter, not the function
-    assert "└── RunError" in next(section.doc for section in sections if section.title == "Errors")
+    assert "├── RunError" in next(section.doc for section in sections if section.title == "Errors")
 
 
 def test_links_lead_to_what_is_there(entries, sections):

@@ -183,9 +183,9 @@ def test_defaults_are_right(training):
 
 def test_types_are_grouped_and_graphs_keep_their_lines():
     registry = default_registry()
-    page = "\n".join(markdown._operator(registry, "", "Loop"))
+    page = "\n".join(markdown.operator_section(registry, "", "Loop"))
     assert "`string`, `uint16`" in page and "; `seq(tensor(…))` of `bfloat16`" in page and "`tensor(" not in page
     assert "\nbody = body (int64 i, bool go" in page and "\n  y = Add (x, x)\n" in page
     assert "cond: bool[] true\n" in page
     assert markdown._types(["tensor(int8)", "seq(map(string, float))"]) == "`int8`, `seq(map(string, float))`"
-    assert "one of `T2`; C3" in "\n".join(markdown._operator(registry, "", "Cast"))
+    assert "one of `T2`; C3" in "\n".join(markdown.operator_section(registry, "", "Cast"))

@@ -80,7 +80,7 @@ def test_a_body_says_what_it_computes():
     ]  # fmt: skip
     assert [box.href for box in graph.boxes if box.href] == ["Exp.html"]
     assert [graph.boxes[edge.start].label for edge in graph.edges if edge.label == "exp"] == ["Exp", "Exp"]
-    assert graph.title == "Softmax 13 as a graph: ReduceMax, Sub, Exp, ReduceSum, Div"
+    assert graph.title == f"Softmax {schema.since_version} as a graph: ReduceMax, Sub, Exp, ReduceSum, Div"
 
 
 def made(nodes, **fields):
