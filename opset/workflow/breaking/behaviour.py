@@ -320,7 +320,7 @@ def _about(operators: OperatorPair, message: str, versions: list[int], help: str
 
 
 COMPARED = 20
-"""Examples with the same inputs and attributes of which the results are compared."""
+"""Examples with the same inputs and attributes whose results are compared."""
 
 
 def _examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
