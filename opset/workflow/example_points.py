@@ -10,6 +10,7 @@ from typing import Any
 from opset.docgen.facts import brief_type
 from opset.errors import RunError, listing
 from opset.reference.registration import LAYER as KERNELS
+from opset.reference.values import type_of
 from opset.schemas.constraints import Violation
 from opset.schemas.model import OPTIONAL, VARIADIC, Attribute, Example, ExampleValue, Parameter, example_versions
 from opset.schemas.shapes import BROADCAST, Match, plan_of
@@ -83,11 +84,16 @@ def _why_not_computed(it: Candidate, takers: Iterable[int], type_: str) -> str |
         if cast is None:
             continue
         try:
-            it.bench.outputs(it.schema, cast)
+            outputs = it.bench.outputs(it.schema, cast)
         except RunError as error:
             if error.code in ("R201", "R202", "R204"):
                 why = why or f"{error.message}: {error.why}"
             continue
+        wanted = [each.type for each in cast.outputs or () if each is not None]
+        found = [type_of(each) if hasattr(each, "dtype") else "" for each in outputs]
+        for want, have in zip(wanted, found, strict=False):
+            if want == type_ != have:  # other types may depend on more than this one
+                return f"it gives {have}"
         return None
     return why
 

@@ -178,6 +178,14 @@ def test_a_type_that_the_kernel_does_not_compute_is_missing(folder):
     assert passed.why == "2 types in examples, 0 with examples cast to them"
 
 
+def test_a_kernel_that_gives_another_type_does_not_compute_it(folder):
+    for name, old, new in ((THIN, example("half"), ""), (KERNELS, r"start::step\]", "start::step] * np.float32(1)")):
+        path = folder / "com.acme" / name
+        path.write_text(re.sub(old, new, path.read_text(), flags=re.DOTALL))
+    missing, _ = found(candidate(folder, "Thin"), "all_types")
+    assert missing.why == "the kernel does not compute tensor(float16): it gives tensor(float)"
+
+
 def test_types_of_no_example_are_tried_by_casting_one():
     (item,) = found(Candidate(default_registry(), default_registry().schema("Softmax", 13)), "all_types")
     assert item.why == "3 types in examples, 1 with examples cast to them"
