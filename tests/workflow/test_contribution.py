@@ -159,6 +159,12 @@ def test_every_point_is_missed_by_an_edit_or_cannot_be():
     assert names - {edit[0] for edit in EDITS} == {"documentation", "all_types"}
 
 
+def test_the_guide_has_every_point():
+    text = (ROOT / "docs" / "contribution.md").read_text()
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(each.name for each in checks())
+
+
 def test_a_withdrawn_operator_of_the_standard_leads_to_what_replaces_it():
     registry = default_registry()
     for name, domain in (("Upsample", ""), ("Scatter", ""), ("TreeEnsembleRegressor", "ai.onnx.ml")):
