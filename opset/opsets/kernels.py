@@ -13,8 +13,9 @@ are releases that do not accept the opset at all (runtimes.py).
 
 Operators in "functions" are defined by a function of the standard from these versions on: a release without a kernel
 for a node may run it by that function, or not. A node of float16 without a kernel is run by one of float, between casts
-that the release inserts (seen in 1.31). Other providers, other releases, and what a kernel does with attributes
-that it does not implement, are not known here.
+that the release inserts (seen in 1.31; below opset 6, whose Cast is another one, such a model does not load). A
+Constant needs no kernel. Other providers, other releases, and what a kernel does with attributes that it does not
+implement, are not known here.
 """
 
 from __future__ import annotations

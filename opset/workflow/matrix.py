@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from opset.errors import Finding, UsageError
+from opset.errors import Finding, UsageError, listing
 from opset.schemas.files import file_bytes
 from opset.schemas.names import shown
 from opset.workflow.conformance import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
@@ -33,6 +33,8 @@ MEANINGS = {
     "missing": "a file of the case is not there, or is not the one of the manifest",
 }
 _REPORT_SIZE = 1 << 27
+_EXAMPLES = 3
+"""Examples that a row for several cases names."""
 _NUMBER = re.compile(r"(?<=\w)\(\d+\)")
 """The version in what a runtime says of an operator: "no implementation for Abs(1)"."""
 
@@ -108,7 +110,7 @@ def _case(found: Result, expected: str) -> dict[str, Any]:
     if found.difference is not None:
         greatest = {"absolute": found.difference.absolute, "relative": found.difference.relative}
         data["difference"] = {"output": found.output, **{key: _number(each) for key, each in greatest.items()}}
-    if expected:
+    if expected and found.result in (*BAD, ACCEPTED):
         data["expected"] = expected
     return data
 
@@ -235,11 +237,12 @@ def _listed(title: str, text: str, cases: Sequence[Mapping[str, Any]], key: str,
             ", ".join(map(str, sorted({each["version"] for each in group}))),
             ", ".join(sorted({type_ for each in group for type_ in each["types"]})),
             f"{len(group)}{LETTERS.get(result, '')}",
+            listing(sorted({each["example"] for each in group}), _EXAMPLES),
             why,
         ]
         for (operator, result, why), group in sorted(groups.items())
     ]
-    return [Table(title, text, ("operator", "versions", "types", "cases", head), rows)] if rows else []
+    return [Table(title, text, ("operator", "versions", "types", "cases", "examples", head), rows)] if rows else []
 
 
 def markdown(data: Mapping[str, Any]) -> str:

@@ -135,6 +135,7 @@ class OnnxRuntime(Runtime):
         "NOT_IMPLEMENTED", "is under development and support for this is limited", "Unsupported model IR version",
         "No Op registered for", "is not a registered function/op", "No opset import for domain",
         "is not currently registered or supported", "Not a valid ONNX Tensor data type",
+        "it cannot be linked to C type", "Unexpected input data type. Actual: ((map(",  # maps that Python cannot pass
     )  # fmt: skip
     NOISE = (
         r"\[ONNXRuntimeError\] : \d+ : \w+ : |(?<= )with name ''|Name:'' |Status Message: "
@@ -153,23 +154,25 @@ class OnnxRuntime(Runtime):
             raise ImportError(f"this onnxruntime has no {lacking[0]}, only {', '.join(available)}")
         onnxruntime.set_default_logger_severity(4)
 
+    def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
+        """Return the outputs of a model for a header, and add their bytes to `found`. Raises Refused."""
+        try:
+            return super().outputs(model, inputs, data, found)
+        except Exception as error:
+            if not isinstance(error, Refused) and any(each in str(error) for each in self.REFUSALS):
+                raise Refused(self.said(error)) from error
+            raise
+
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
         options = self._module.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        try:
-            session = self._module.InferenceSession(model, options, providers=self._providers)
-            declared = [each.type for each in session.get_outputs()]
-            own = self._module.OrtValue
-            if not any(isinstance(each, own) for each in feeds.values()) and not any(map(self._is_foreign, declared)):
-                return session.run(None, feeds)
-            return session.run_with_ort_values(None, {name: self._own(value) for name, value in feeds.items()})
-        except Refused:
-            raise
-        except Exception as error:
-            if any(each in str(error) for each in self.REFUSALS):
-                raise Refused(self.said(error)) from error
-            raise
+        session = self._module.InferenceSession(model, options, providers=self._providers)
+        declared = [each.type for each in session.get_outputs()]
+        own = self._module.OrtValue
+        if not any(isinstance(each, own) for each in feeds.values()) and not any(map(self._is_foreign, declared)):
+            return session.run(None, feeds)
+        return session.run_with_ort_values(None, {name: self._own(value) for name, value in feeds.items()})
 
     @classmethod
     def said(cls, error: Exception) -> str:

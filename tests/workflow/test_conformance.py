@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import html5lib
 import ml_dtypes
@@ -121,6 +122,7 @@ copy:
 - {cases: [far], result: wrong, reason: It copies.}
 - {cases: ["other_*"], result: error, reason: It fails.}
 - {cases: [unknown], result: crash, reason: It is not there.}
+- {cases: ["any_*"], result: varies, reason: It reads memory that nothing set.}
 """
 
 
@@ -128,13 +130,21 @@ def test_named_disagreements_are_strict(tmp_path):
     path = tmp_path / "list.yaml"
     path.write_text(LIST)
     cases = [case("far", F([2]), F([1])), case("other_one"), case("other_two", F([2]), F([1])), case("fine")]
+    cases += [case("any_one"), case("any_two", F([2]), F([1]))]
     found = expected(read_expectations(str(path), "copy"), results(tmp_path / "c", *cases), str(path))
-    assert found.reasons == {"far": "It copies.", "other_one": "It fails.", "other_two": "It fails."}
+    varies = dict.fromkeys(["any_one", "any_two"], "It reads memory that nothing set.")
+    assert found.reasons == {"far": "It copies.", "other_one": "It fails.", "other_two": "It fails.", **varies}
     assert [each.message for each in found.findings] == [
         "other_one is expected to be error, and is pass", "other_two is expected to be error, and is wrong",
     ]  # fmt: skip
     assert {each.code for each in found.findings} == {"T226"} and found.findings[0].place == f"{path}:4"
     assert found.unused == ["unknown"]
+
+
+def test_the_list_for_onnxruntime_names_each_case_once():
+    path = Path(__file__).parents[1] / "conformance" / "disagreements.yaml"
+    names = [name for entry in read_expectations(str(path), "onnxruntime") for name in entry.cases]
+    assert len(names) > 100 and len({*names}) == len(names)
 
 
 def test_a_list_that_cannot_be_used_is_an_error(tmp_path):

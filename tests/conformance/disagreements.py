@@ -1,0 +1,67 @@
+"""Writes the list of named disagreements with onnxruntime from a report, with the reasons of corpus_reasons.
+
+    opset testgen --all --every-version -o corpus
+    opset conformance corpus --runtime onnxruntime -j 2 -o report
+    python -m tests.conformance.disagreements report/conformance.json
+
+Reasons are decided there alone. A disagreement without one is printed, and the exit status is then 1.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from opset.workflow.conformance import BAD
+from opset.workflow.expectations import VARIES
+from tests.conformance.corpus_reasons import reason_for
+
+FILE = Path(__file__).with_name("disagreements.yaml")
+HEAD = """# Cases of the conformance corpus with which runtimes are known to disagree, for `opset conformance --expect`.
+# Made by: python -m tests.conformance.disagreements report/conformance.json
+"""
+
+
+def named(cases: Iterable[Mapping[str, Any]], runtime: str) -> tuple[dict[tuple[str, str], list[str]], list[str]]:
+    """Return the names of cases by result and reason, and those for which no reason is known."""
+    found: dict[tuple[str, str], list[str]] = {}
+    unknown = []
+    for case in cases:
+        if case["result"] not in BAD:
+            continue
+        reason = reason_for(runtime, case["name"], case.get("why", ""))
+        if reason:
+            result = VARIES if "unset" in reason else case["result"]  # what is read from such memory may be right
+            found.setdefault((reason, result), []).append(case["name"])
+        else:
+            unknown.append(f"{case['name']} {case['result']}: {case.get('why', '')}")
+    return found, unknown
+
+
+def text_of(runtime: str, found: Mapping[tuple[str, str], Sequence[str]]) -> str:
+    """Return the list of a runtime as YAML."""
+    lines = [f"{runtime}:"]
+    for (reason, result), names in sorted(found.items()):
+        lines += ["- cases:", *(f"  - {name}" for name in sorted(names)), f"  result: {result}"]
+        lines += textwrap.wrap(f"reason: {json.dumps(reason, ensure_ascii=False)}", 116, initial_indent="  ",
+                               subsequent_indent="    ")  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def main(report: str) -> int:
+    """Write the list; return the exit status."""
+    data = json.loads(Path(report).read_text(encoding="utf-8"))
+    runtime = data["runtime"]["name"]
+    found, unknown = named(data["cases"], runtime)
+    FILE.write_text(HEAD + text_of(runtime, found), encoding="utf-8")
+    print(f"{sum(map(len, found.values())):,} cases in {len(found)} entries; {len(unknown):,} without a reason")
+    print(*unknown, sep="\n")
+    return 1 if unknown else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
