@@ -254,6 +254,11 @@ def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
     return [each for each in versions if example.since <= each and (example.until is None or each <= example.until)]
 
 
+def is_random(example: Example) -> bool:
+    """Whether chance decides an output of an example."""
+    return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
+
+
 def _arity(parameters: tuple[Parameter, ...]) -> tuple[int, int]:
     least = most = 0
     for position, parameter in enumerate(parameters, 1):

@@ -271,11 +271,6 @@ def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
     return "; ".join(f"{each.where} {each.why}".strip() for each in found if each.why)
 
 
-def is_random(example: Example) -> bool:
-    """Whether chance decides an output of an example."""
-    return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
-
-
 def stopped(schema: OpSchema, example: Example, place: str, error: RunError) -> Finding:
     """Return the finding of an example whose evaluation was stopped."""
     message = f"{named(schema)}: the example '{example.name}' takes more than it may"

@@ -19,10 +19,19 @@ from opset.model.elements import NUMBERS, element_name
 from opset.reference.comparison import ulps
 from opset.reference.examples import attribute_of, model_of, value_of
 from opset.reference.values import type_of
-from opset.schemas.model import Attribute, AttributeChange, Example, ExampleValue, OpSchema, Parameter, example_versions
+from opset.schemas.model import (
+    Attribute,
+    AttributeChange,
+    Example,
+    ExampleValue,
+    OpSchema,
+    Parameter,
+    example_versions,
+    is_random,
+)
 from opset.schemas.names import normalised
 from opset.schemas.signature import BOOL, DATA_TYPE, value_misfits
-from opset.workflow.bench import LIMITS, Bench, Report, disagreements, is_random, named
+from opset.workflow.bench import LIMITS, Bench, Report, disagreements, named
 from opset.workflow.crossings import conversion, with_standard
 
 MOST = 3

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.docgen.folder import Author, Written, write_folder
 from opset.docgen.paths import slug
@@ -23,10 +23,12 @@ from opset.model.attributes import attribute_value
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import Registry
 from opset.opsets.releases import knows
-from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions
+from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions, is_random
 from opset.schemas.names import shown
 from opset.workflow.judgements import Judgements
-from opset.workflow.judging import Judge, is_random, tolerance_of
+
+if TYPE_CHECKING:
+    from opset.workflow.judging import Judge
 
 AUTHOR = Author("opset testgen", ".opset-corpus", parts=True)
 FORMAT = 1
@@ -90,6 +92,8 @@ def _labels(registry: Registry) -> dict[str, str]:
 
 def corpus(registry: Registry, picks: Sequence[Pick], progress: Progress | None = None) -> Corpus:
     """Return the cases of examples, judged, and the manifest."""
+    from opset.workflow.judging import Judge  # which imports numpy
+
     made = Corpus({}, [], Collected())
     judge, outside = Judge(registry), Judgements(registry)
     names: set[str] = set()
@@ -118,7 +122,8 @@ def write_corpus(folder: str, made: Corpus) -> Written:
 
 def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
     """Add a case to a corpus. Raises OpsetError where its example cannot be one."""
-    from opset.reference.examples import model_of, value_of  # which import numpy
+    from opset.reference.examples import model_of, value_of
+    from opset.workflow.judging import tolerance
 
     schema, example = pick.schema, pick.example
     try:
@@ -135,11 +140,11 @@ def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pi
     except (ModelError, ValueError, OverflowError) as error:
         why = error.why or error.message if isinstance(error, ModelError) else str(error)
         raise OpsetError(Finding("T213", "the example cannot be written as a case", why=why)) from error
-    judged_by = judge.judged(schema, example, model, feeds, expected)
+    judged_by = judge.judged(schema, example)
     judged_by += outside.of(schema, example) if pick.kind == NODE else []
-    tolerance, reason = tolerance_of(example, expected) if pick.kind == NODE else (None, "")
-    if tolerance is not None:
-        files["data.json"] = f"{json.dumps(tolerance)}\n".encode()
+    rtol_atol, reason = tolerance(example, expected) if pick.kind == NODE else (None, "")
+    if rtol_atol is not None:
+        files["data.json"] = f"{json.dumps(rtol_atol)}\n".encode()
     values = [each for each in (*example.inputs, *(example.outputs or ())) if each is not None]
     shapes = [{"type": each.type, "shape": each.shape} for each in example.outputs or () if each is not None]
     paths = {f"{pick.kind}/{pick.name}/{path}": data for path, data in sorted(files.items())}
@@ -151,7 +156,7 @@ def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pi
         **({"error": example.error} if example.error else {}),
         "types": sorted({element for value in values for element in _elements(value)}),
         **({"outputs": shapes} if pick.kind == RANDOM else {}),
-        "tolerance": tolerance, "tolerance_reason": reason, "judged_by": judged_by,
+        "tolerance": rtol_atol, "tolerance_reason": reason, "judged_by": judged_by,
         "files": {path: hashlib.sha256(data).hexdigest() for path, data in paths.items()},
     })  # fmt: skip
 

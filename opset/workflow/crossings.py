@@ -11,14 +11,14 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.reference.comparison import ulps
 from opset.reference.examples import model_of
-from opset.schemas.model import Change, Example, OpSchema, example_versions
+from opset.schemas.model import Change, Example, OpSchema, example_versions, is_random
 from opset.version_converter.bodies import lower_by_body
 from opset.version_converter.conversion import converted
 from opset.version_converter.derive import derive
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Route, Routes, Step, Verdict
 from opset.version_converter.targets import Target
-from opset.workflow.bench import LIMITS, Bench, Refused, Report, disagreements, is_random, named, said, stopped
+from opset.workflow.bench import LIMITS, Bench, Refused, Report, disagreements, named, said, stopped
 
 ULP = 6
 """Units of the last digit that a function body may be apart from the kernel."""
