@@ -341,6 +341,8 @@ def commands(built, tmp_path):
                     statuses = 0, 3  # a state that cannot be read is not compared
                 if verb in ("new", "bump"):
                     statuses = *statuses, 0, 2  # they read no configuration, and of the folder little
+                if verb == "conformance":
+                    statuses = (3,)  # it reads no configuration, and the folder is no corpus
                 if verb == "check-contribution":
                     statuses = *statuses, 1  # what can be read lacks points of the checklist
                 yield name, Command([verb, *filled], statuses, str(stdin), str(folder))
