@@ -22,7 +22,7 @@ from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.documents import file_state
 from opset.workflow.breaking.report import ERR, INFO, WARN, markdown_lines, text_lines
 from opset.workflow.breaking.revisions import revision_state
-from opset.workflow.breaking.states import State, folder_state, merged, release_state
+from opset.workflow.breaking.states import State, folder_state, merged, release_state, standard_state
 
 COLOURS = {ERR: "red", WARN: "yellow", INFO: "dim", "approved": "green"}
 HOOKS = ("kernels.py", "inference.py")
@@ -96,7 +96,10 @@ def _older(against: str, folders: Sequence[Path], new: State) -> tuple[State, bo
     """Return the state to compare with, and whether it is of one operator alone."""
     kind, text = _kind(against, new)
     if kind == "release":
-        return release_state(release(text), new), False
+        # A copy of the standard's schemas is compared with this package's, since it may have been edited.
+        standard = standard_state()
+        keys = [key for key in standard.operators if key[0] in new.domains]
+        return release_state(release(text), standard.within(keys) if keys else new), False
     if kind == "rev":
         return replace(merged([revision_state(folder, text, new) for folder in folders]), name=text), False
     if len(folders) > 1:

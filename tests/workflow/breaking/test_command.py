@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opset.schemas.index import FOLDER
 from opset.schemas.model import Docs, OpSchema
 from opset.workflow.breaking.states import State, merged, operator_state
 from tests.cli.commands import run
@@ -85,6 +86,16 @@ def test_a_release():
     assert (result.exit_code, data["clean"]) == (0, True)
     assert data["compared"].endswith("at ONNX 1.22.0 beside now")
     assert {each["severity"] for each in data["findings"] if each["rule"] in ("B105", "B106")} == {"INFO"}
+
+
+def test_a_release_beside_a_copy_of_the_standard(tmp_path):
+    folder = tmp_path / "ai.onnx.preview.training"
+    shutil.copytree(FOLDER / folder.name, folder)
+    adam = folder / "Adam.yaml"
+    assert run("diff", "--against", "1.22", "--schemas", tmp_path).exit_code == 0
+    adam.write_text(adam.read_text().replace("default: 0.0", "default: 1.0", 1))
+    result = run("diff", "--against", "1.22", "--schemas", tmp_path)
+    assert result.exit_code == 1 and "error[B125]" in result.stdout
 
 
 @pytest.mark.parametrize(
