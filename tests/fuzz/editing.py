@@ -497,7 +497,7 @@ def _drop(draft: Draft, version: Document) -> None:
 @edit(BREAKS)
 def version_deleted(draft: Draft) -> str | None:
     version = draft.released()
-    if draft.raised or len(draft.versions) < 2:
+    if draft.raised or sum(each["since"] in draft.schemas for each in draft.versions) < 2:
         return None
     _drop(draft, version)
     return f"{version['since']}: version deleted"
@@ -602,8 +602,8 @@ def _number(content: Any) -> Any:
 
 def _example(draft: Draft, key: str) -> Document | None:
     """Return an example that was there before, and has a key."""
-    able = [each for each in draft.document.get("examples", ()) if each.get(key) and each["name"] not in draft.new]
-    return None if draft.raised or not able else draft.random.choice(able)
+    able = {each["name"]: each for each in draft.document.get("examples", ()) if each.get(key)}
+    return able.get(draft.take({"since": 0}, "examples", [*able])) if not draft.raised else None
 
 
 @edit(BREAKS)
