@@ -132,6 +132,7 @@ CODES: dict[str, str] = {
     "S237": "function bodies are not ordered, or one hides another",
     "S238": "function bodies expand to each other without end",
     "S239": "a version names no special cases",
+    "S240": "no example has a type that is new",
     "S241": "a released version is not in the lock",
     "T211": "the kernel contradicts an example",
     "T212": "another implementation contradicts an example",

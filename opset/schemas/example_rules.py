@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from opset.errors import Finding
 from opset.schemas.diff import Transition
 from opset.schemas.lint_context import LintContext, Rule
 from opset.schemas.loader import Operator
-from opset.schemas.model import AttributeChange, Docs, Example, example_versions
+from opset.schemas.model import AttributeChange, Docs, Example, OpSchema, example_versions
 
 
 def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
@@ -71,4 +72,75 @@ def examples_differ(operator: Operator, context: LintContext) -> Iterator[Findin
         first.setdefault(content, example.name)
 
 
-EXAMPLE_RULES: tuple[Rule, ...] = (has_examples, constraints_broken, attributes_set, examples_differ)
+def types_shown(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Of each kind of types that a version adds, or a first version takes, an example has a value (S240).
+
+    An operator with a graph hands values to it and back: one type shows that for all.
+    """
+    before: dict[int, OpSchema | None] = {step.new.since_version: step.old for step in operator.transitions}
+    for schema in operator.schemas if operator.examples and operator.gaps is not None else ():
+        since = schema.since_version
+        first = schema is operator.schemas[0] and schema.change is None
+        graphs = any(attribute.type.startswith("graph") for attribute in schema.attributes.values())
+        if schema.deprecated or graphs or not (first or since in before):
+            continue
+        missing = missing_types(operator, schema, before.get(since))
+        for kind, types in sorted(missing.items()):
+            names = [_TENSOR.sub(r"\1", each) for each in types]
+            constraint = next(name for name, known in schema.types.items() if types[0] in known)
+            message = f"no example of {operator.name} {since} has a value of {kind}, which the version adds"
+            help = f"add one from version {since} on, with {' or '.join(names[:MOST_NAMED])}"
+            if first:
+                message = f"no example of {operator.name} {since} has a value of {kind}"
+            yield Finding("S240", message, place=operator.place(since, "types", constraint), help=help)
+
+
+def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
+    """Return the kinds of types that a version adds and that no example of it has, each with its types.
+
+    A type that is computed as another one (`emulate`) is shown by that one, and one that breaks a constraint by that.
+    """
+    used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
+    added = {each for name, types in schema.types.items() if name in used for each in types}
+    added -= {each for types in older.types.values() for each in types} if older is not None else set()
+    if schema.change is not None:
+        added -= {f"tensor({element})" for element in schema.change.emulate}
+    holding = [each for each in operator.examples if example_versions(each, [schema.since_version])]
+    shown = {
+        value.type for example in holding for value in (*example.inputs, *(example.outputs or ())) if value is not None
+    }
+    kinds: dict[str, list[str]] = {}
+    for each in sorted(added):
+        kinds.setdefault(kind_of(each), []).append(each)
+    return {kind: types for kind, types in kinds.items() if shown.isdisjoint(types)}
+
+
+def kind_of(type_: str) -> str:
+    """Return which kind of type this is: an example of one type stands for those that are computed alike."""
+    for wrapper, kind in _WRAPPERS.items():
+        if type_.startswith(wrapper):
+            return kind
+    element = type_.removeprefix("tensor(").removesuffix(")")
+    return next((kind for kind, elements in _KINDS.items() if element in elements), element)
+
+
+MOST_NAMED = 4
+_TENSOR = re.compile(r"\btensor\((\w+)\)")
+_WRAPPERS = {
+    "optional(seq(": "an optional sequence", "optional(": "an optional type", "seq(": "a sequence", "map(": "a map",
+    "sparse_tensor(": "a sparse tensor",
+}  # fmt: skip
+_KINDS = {
+    "float": ("float16", "float", "double"),
+    "a signed integer": ("int8", "int16", "int32", "int64"),
+    "an unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "an integer of 2 or 4 bits": ("int2", "int4", "uint2", "uint4"),
+    "a float of 8 bits": ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"),
+    "a float of a microscaling format": ("float4e2m1", "float6e2m3", "float6e3m2", "float8e8m0"),
+    "a complex number": ("complex64", "complex128"),
+}
+
+EXAMPLE_RULES: tuple[Rule, ...] = (
+    *(has_examples, constraints_broken, attributes_set, examples_differ),
+    types_shown,
+)

@@ -333,9 +333,11 @@ CONSTRAINED = edited(
     ("    T: floats_ir4\n", "    T: floats_ir4\n  constraints:\n    C1: by is a scalar\n    C2: axis is here\n"),
     (GONE, GONE + "  constraints:\n    C1: by is a scalar\n"),
 )
-BOTH = CONSTRAINED + EXAMPLES
-REWORDED = BOTH.replace("C1: by is a scalar\n    C2", "C1: by is one number\n    C2")
+BFLOAT16 = "- {name: b, since: 2, inputs: [{bfloat16: 1}, {bfloat16: 2}], outputs: [{bfloat16: 2}]}\n"
+BOTH = CONSTRAINED + EXAMPLES + BFLOAT16
 AXIS = "- {name: axis_wrong, since: 2, attributes: {axis: 9}, inputs: [{float: [1]}, {float: 2}], error: C2}\n"
+FULL = BOTH + AXIS
+REWORDED = BOTH.replace("C1: by is a scalar\n    C2", "C1: by is one number\n    C2")
 
 
 @pytest.mark.parametrize(
@@ -345,12 +347,12 @@ AXIS = "- {name: axis_wrong, since: 2, attributes: {axis: 9}, inputs: [{float: [
         (CONSTRAINED, []),
         (BOTH, ["S221 21:9"]),
         (REWORDED + AXIS, []),
-        (REWORDED.replace("since: 1, inp", "since: 2, inp") + AXIS, ["S221 32:9"]),
+        (REWORDED.replace("since: 1, inp", "since: 2, inp") + AXIS, ["S221 32:9", "S240 30:8"]),
         (
             BOTH.replace("attributes: {axis: 0}, ", "") + AXIS.replace("attributes: {axis: 9}, ", ""),
             ["S222 16:11"],
         ),
-        (BOTH + AXIS + AXIS.replace("axis_wrong", "again").replace("error", "doc: it, error"), ["S223 38:3"]),
+        (BOTH + AXIS + AXIS.replace("axis_wrong", "again").replace("error", "doc: it, error"), ["S223 39:3"]),
     ],
 )
 def test_s220_to_s223_examples(text, found, tmp_path):
@@ -364,8 +366,47 @@ def test_s220_asks_for_examples_where_others_have_them(tmp_path):
     assert codes(lint_all([tmp_path])) == ["S220"]
 
 
+TYPED = [
+    ("", ["S240 7:12"]),
+    ("- {name: b, since: 2, inputs: [{bfloat16: 1}, {bfloat16: 2}], outputs: [{bfloat16: 2}]}\n", []),
+    ("- {name: b, since: 1, inputs: [{double: 1}, {double: 2}], outputs: [{double: 2}]}\n", ["S240 7:12"]),
+    ("- {name: b, since: 2, inputs: [{bfloat16: [1]}, {bfloat16: [2, 3]}], error: C1}\n", []),
+]
+
+
+@pytest.mark.parametrize(("more", "found"), TYPED)
+def test_s240_asks_for_a_type_that_a_version_adds(more, found, tmp_path):
+    path = write(tmp_path, FULL.replace(BFLOAT16, more)) / "com.acme" / "Scale.yaml"
+    place = path.read_text().split("\n").index("    T: floats_ir4") + 1
+    assert [f"{each.code} {each.place.removeprefix(f'{path}:')}" for each in lint_all([tmp_path])] == [
+        each.replace("7:12", f"{place}:8") for each in found
+    ]
+
+
+KINDS = """\
+operator: Scale
+family: acme
+versions:
+- since: 1
+  doc: It is.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: U, doc: results}]
+  attributes: {a: {type: %s, doc: it}}
+  types: {T: [floats, int8, uint8, int4, seq(float), optional(int8), string], U: [float, int8]}
+examples:
+- {name: a, since: 1, attributes: {a: "y () => () {}"}, inputs: [{float16: 1}], outputs: [{int8: 1}]}
+"""
+
+
+def test_s240_asks_for_each_kind_of_type_of_a_first_version(tmp_path):
+    messages = [each.message.partition(" has a value of ")[2] for each in lint_all([write(tmp_path, KINDS % "string")])]
+    kinds = ["a sequence", "an integer of 2 or 4 bits", "an optional type", "an unsigned integer", "string"]
+    assert messages == kinds
+    assert lint_all([write(tmp_path, KINDS % "graph")]) == []  # which takes and gives what its graph does
+
+
 def test_s222_does_not_ask_for_an_attribute_without_effect(tmp_path):
-    text = REMOVED + EXAMPLES.replace("error: C1", "outputs: [null]")
+    text = REMOVED + (EXAMPLES + BFLOAT16).replace("error: C1", "outputs: [null]")
     write(tmp_path, text.replace("{removed: int}", "{removed: int, ignored: true}"))
     assert lint_all([tmp_path]) == []
     write(tmp_path, text.replace("{removed: int}", "{removed: int, input: by}"))
