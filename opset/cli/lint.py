@@ -40,11 +40,13 @@ SHOWN = 4
 @click.option("--lock", is_flag=True, help="Then lock the versions that are not locked yet, as released.")
 @click.option("--released", is_flag=True, help="Report every version that is not locked.")
 @click.option("--fix", is_flag=True, help="First write what is computed in change blocks, and the layout, into files.")
+@click.option("--json-schema", type=click.Choice(["operator", "types"]),
+              help="Only print the JSON Schema of operator files, or of types.yaml, for editors.")
 @hooks_option
 @output.format_option
 def command(
-    paths: tuple[Path, ...], folders: tuple[Path, ...], lock: bool, released: bool, fix: bool, allow_hooks: bool | None,
-    form: str,
+    paths: tuple[Path, ...], folders: tuple[Path, ...], lock: bool, released: bool, fix: bool, json_schema: str | None,
+    allow_hooks: bool | None, form: str,
 ) -> int:  # fmt: skip
     """Check operator YAML: that it can be read and follows every rule.
 
@@ -52,6 +54,9 @@ def command(
     Without one, the folders of [tool.opset] in ./pyproject.toml and of installed packages are checked, or the
     standard's operators where there are none.
     """
+    if json_schema is not None:
+        sys.stdout.write((FOLDER / f"{json_schema}.schema.json").read_text("utf-8"))
+        return 0
     known = folders_of((*paths, *folders), allow_hooks) if paths or folders else folders_for((), allow_hooks)
     selection = select(paths, folders if paths or folders else ((*known.trusted, *known.data) or (FOLDER,)))
     notes = [*known.note_left_out(False, ADAPTERS), *_noted(selection, known, allow_hooks)]

@@ -217,7 +217,8 @@ def test_a_widening_from_the_copy_to_the_declared_change(folder):
         SETS["floats"], tuple(sorted((*SETS["floats"], "tensor(int32)"))),
     ]  # fmt: skip
     for step in data["next"]:
-        unwritten = step["command"].startswith("opset test")  # the kernel is a stub
+        # The kernel is a stub, and an example of int32 is left to write.
+        unwritten = step["command"].startswith(("opset test", "opset lint schemas"))
         assert run(*step["command"].split()[1:]).exit_code == unwritten, step
     model = '<ir_version: 8, opset_import: ["com.acme": 2]> g (float[2] x) => (float[2] y) { y = com.acme.Thin (x) }'
     with pytest.raises(opset.ConversionError, match="is not written yet"):
