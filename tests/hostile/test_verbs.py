@@ -190,7 +190,7 @@ FORMS = {
         },
         "CONFIGURATIONS": {"": []},
         "FOLDERS": {"": ["FOLDER"]},
-        "ARGUMENTS": {"": ["IT"]},
+        "ARGUMENTS": {"": ["IT"], "json": ["--json-schema", "IT"]},
     },
     "new": {
         "SCHEMAS": {
