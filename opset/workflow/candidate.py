@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from opset.errors import Finding
+from opset.errors import Finding, SchemaError
 from opset.inference import registration as inference
 from opset.opsets.hooks import TRUST, Layer, Lookup
 from opset.opsets.registry import Registry, files_named
@@ -19,7 +19,7 @@ from opset.schemas.lint_context import Inferred
 from opset.schemas.loader import Operator, folder_sets, load_operator, standard_sets
 from opset.schemas.lock import Lock, read_lock
 from opset.schemas.model import Docs, Example, ExampleValue, OpSchema, Parameter, example_versions
-from opset.schemas.names import normalised
+from opset.schemas.names import normalised, shown
 from opset.schemas.selection import select
 from opset.version_converter import registration as adapters
 from opset.workflow.bench import Bench
@@ -76,12 +76,20 @@ class Candidate:
     """One version of an operator, and what is known of it: its file, its functions, and what its examples show."""
 
     def __init__(self, registry: Registry, schema: OpSchema) -> None:
-        """Read the operator's file. Raises SchemaError where it cannot be read any more."""
+        """Read the operator's file. Raises SchemaError where it has another name or cannot be read any more."""
         self.registry, self.schema = registry, schema
         files = [(folder, path) for folder in map(Path, (FOLDER, *registry.folders)) for path in _files(folder, schema)]
+        missing = Finding(
+            "S215", f"no file {schema.name}.yaml of {shown(schema.domain)} declares {schema.name}",
+            help="name the file after its operator: opset lint",
+        )  # fmt: skip
+        if not files:
+            raise SchemaError(missing)
         self.folder, path = files[0]
         self.sets = folder_sets(self.folder, {} if self.folder == FOLDER else standard_sets())
         self.operator: Operator = load_operator(path, self.sets)
+        if self.operator.name != schema.name:
+            raise SchemaError(missing)
         self.lock: Lock = read_lock(self.folder)
         self.bench = Bench(registry)
         self._tested: dict[str, Report] = {}

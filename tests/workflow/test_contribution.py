@@ -222,6 +222,14 @@ def test_the_verb(folder):
         assert run("check-contribution", *wrong, "--schemas", EXAMPLES).exit_code == 2
 
 
+def test_a_file_that_is_not_named_after_its_operator(folder):
+    (folder / "com.acme" / "Mix.yaml").rename(folder / "com.acme" / "Other.yaml")
+    done = run("check-contribution", "com.acme.Mix", "--schemas", folder)
+    assert done.exit_code == 2 and "error[S215] no file Mix.yaml of com.acme declares Mix\n" in done.stderr
+    (folder / "com.acme" / "Mix.yaml").write_text(MIX.replace("Mix", "Another"))
+    assert "error[S215] no file Mix.yaml" in run("check-contribution", "com.acme.Mix", "--schemas", folder).stderr
+
+
 def test_forms(folder):
     data = run_json("check-contribution", "com.acme.Mix", "--schemas", folder)
     (operator,) = data["operators"]
