@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -49,6 +50,7 @@ FILE_SIZE = 1 << 30
 """Bytes of the largest file that a process may write."""
 TAIL = 4000
 """Bytes at the end of what a process prints that are kept."""
+_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _DEPTH = 16
 _TICK = 0.02
 _LENGTHS = struct.Struct(">II")
@@ -185,6 +187,7 @@ class _Process:
         printing, prints = os.pipe()
         answering, answers = os.pipe() if serves else (-1, -1)
         self._reading = {printing: self.printed} | ({answering: self.answered} if serves else {})
+        system = _system()
         # Until the process is known, nothing may interrupt: it would be left alone.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
         try:
@@ -192,7 +195,7 @@ class _Process:
                 command,
                 stdin=subprocess.PIPE if serves else subprocess.DEVNULL, stdout=prints, stderr=prints,
                 pass_fds=[answers] if serves else [], start_new_session=True,
-                preexec_fn=lambda: _prepare(mask, memory), env=_environment(answers) if serves else None,
+                preexec_fn=lambda: _prepare(mask, memory, system), env=_environment(answers) if serves else None,
             )  # fmt: skip
         except OSError:
             for descriptor in self._reading:
@@ -262,10 +265,22 @@ class _Process:
         return bytes(self.printed).decode("utf-8", "replace").strip()
 
 
-def _prepare(mask: Iterable[int], memory: int | None) -> None:
-    """Set signals and limits of a process that is about to begin."""
+@lru_cache(maxsize=1)
+def _system() -> Any:
+    """Return the C library of Linux, None elsewhere."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    return ctypes.CDLL(None)
+
+
+def _prepare(mask: Iterable[int], memory: int | None, system: Any) -> None:
+    """Set signals and limits of a process that is about to begin; on Linux, it ends where this one is killed."""
     import resource
 
+    if system is not None:
+        system.prctl(_END_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, FILE_SIZE)]
     for limit, most in [*limits, *([(resource.RLIMIT_AS, memory)] if memory else [])]:

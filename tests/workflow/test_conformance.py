@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from opset.errors import CorpusError, UsageError
-from opset.workflow import matrix
+from opset.workflow import corpus, matrix
 from opset.workflow.conformance import conform, read_corpus, reason
 from opset.workflow.expectations import expected, read_expectations
 from opset.workflow.runtimes import Runtime
@@ -277,3 +277,11 @@ def test_an_interrupt_ends_all_processes_and_removes_what_they_left(tmp_path):
     assert (process.returncode, errors) == (130, "interrupted\n")
     assert is_gone(pid.read_text().strip())
     assert os.listdir(tmp_path / "temporary") == []
+
+
+def test_without_a_corpus_that_of_the_standard_is_made_and_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    picked = corpus.picked
+    monkeypatch.setattr(corpus, "picked", lambda *some, **more: picked(*some, **more)[:3])
+    done = run("conformance", "--runtime", "sh -c 'exit 77'", "--min-cases", 0)
+    assert done.exit_code == 0 and "3 cases" in done.stdout and os.listdir(tmp_path) == []

@@ -1,6 +1,7 @@
 """Runtimes that crash, hang, print rubbish or leave processes behind: each case has its result, and nothing is left."""
 
 import os
+import subprocess
 import sys
 import textwrap
 import time
@@ -133,6 +134,18 @@ def test_closing_ends_all_processes(worker, tmp_path):
     (pid,) = children()
     running.close()
     assert is_gone(pid)
+
+
+def test_a_process_ends_where_this_one_is_killed(tmp_path):
+    code = """if True:
+        import os, signal, sys
+        from opset.workflow.runtimes import _Process
+        process = _Process(["sleep", "60"], None, serves=False)
+        print(process._process.pid, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == -9 and is_gone(done.stdout.strip())
 
 
 def children():
