@@ -24,6 +24,7 @@ from opset.schemas.model import (
     Parameter,
 )
 from opset.schemas.names import normalised, shown
+from opset.schemas.ranges import parse_range
 from opset.workflow.breaking.states import (
     OperatorState,
     State,
@@ -91,7 +92,7 @@ def _document_state(path: Path, data: bytes, new: State) -> State:
             for domain in document["domains"]
             for each in domain["operators"]
         ]  # fmt: skip
-        sets = {name: tuple(types) for name, types in document["type_sets"].items()}
+        sets = {name: tuple(map(_text, types)) for name, types in document["type_sets"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         why = f"it is no document of operators: {type(error).__name__} {str(error)[:200]}"
         raise _unreadable(path, why) from None
@@ -137,7 +138,7 @@ def _schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
         domain, name, int(data["since"]), _text(data["family"]),
         tuple(map(_parameter, data["inputs"])), tuple(map(_parameter, data["outputs"])),
         {each["name"]: _attribute(each) for each in sorted(data["attributes"], key=lambda each: str(each["name"]))},
-        {_text(key): tuple(types) for key, types in data["types"].items()},
+        {_text(key): tuple(map(_text, types)) for key, types in data["types"].items()},
         bool(data["deprecated"]), _text(data["replacement"]), bool(data["experimental"]), _text(data["determinism"]),
         _text(data["shape"]), _change(data["change"]), tuple(map(_condition, data["conditions"])),
         tuple(map(_body, data["function"])),
@@ -156,9 +157,15 @@ def _attribute(data: Mapping[str, Any]) -> Attribute:
     kind = _text(data["type"])
     return Attribute(
         _text(data["name"]), kind, _number(data["default"], kind), bool(data["required"]),
-        tuple(_number(each, kind.removesuffix("s")) for each in data["choices"]), _text(data["range"]),
+        tuple(_number(each, kind.removesuffix("s")) for each in data["choices"]), _range(data["range"]),
         _text(data["kind"]), _text(data["constraint"]),
     )  # fmt: skip
+
+
+def _range(data: Any) -> str:
+    if text := _text(data):
+        parse_range(text)
+    return text
 
 
 _UNFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
@@ -214,7 +221,7 @@ def _example(data: Mapping[str, Any]) -> Example:
         _text(data["name"]), int(data["since"]), None if data["until"] is None else int(data["until"]),
         _text(data["doc"]), {name: _value(each) for name, each in data["attributes"].items()},
         tuple(map(_value, data["inputs"])), None if outputs is None else tuple(map(_value, outputs)),
-        _text(data["error"]), data["tolerance"],
+        _text(data["error"]), None if data["tolerance"] is None else float(data["tolerance"]),
     )  # fmt: skip
 
 
