@@ -22,6 +22,7 @@ QUICK = {
     "schemas": "diff examples lock signature",
     "tensor_io": "files random_inputs",
     "version_converter": "convert",
+    "workflow": "examples",
 }
 MODULES = {FOLDER / folder / f"test_{name}.py" for folder, names in QUICK.items() for name in names.split()}
 

@@ -63,7 +63,8 @@ def command(
     and of installed packages are tested, or the standard's where there are none. Each example may take 60 seconds, or
     --timeout.
     """
-    selection = select([Path(each) for each in targets if _is_path(each)])
+    paths = [Path(each) for each in targets if _is_path(each)]
+    selection = select(paths)
     try:
         if selection.findings:
             raise SchemaError(selection.findings)
@@ -72,6 +73,8 @@ def command(
         names = [each for each in targets if not _is_path(each)]
         schemas = _chosen(names, selection.targets, registry, known)
     except SchemaError as error:
+        if not paths:
+            raise  # then the YAML is configuration, as everywhere
         output.write_errors(error)
         return 3
     known.note_left_out(False, *HOOKS)
