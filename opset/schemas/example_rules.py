@@ -7,9 +7,12 @@ from collections.abc import Iterator
 
 from opset.errors import Finding
 from opset.schemas.diff import Transition
+from opset.schemas.files import file_bytes
+from opset.schemas.keys import GUIDANCE
 from opset.schemas.lint_context import LintContext, Rule
 from opset.schemas.loader import Operator
 from opset.schemas.model import AttributeChange, Docs, Example, OpSchema, example_versions
+from opset.schemas.reader import MAX_SIZE
 
 
 def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
@@ -21,9 +24,18 @@ def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChang
 
 
 def has_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every operator has an example, where others have (S220)."""
-    if context.exemplary and not operator.examples:
+    """Every operator has an example, where others have, and one that is still to be filled in (S220)."""
+    if not operator.examples and (context.exemplary or _has_guidance(operator.path)):
         yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
+
+
+def _has_guidance(path: str) -> bool:
+    """Whether the file of an operator has lines that say what to write, as `opset new` makes them."""
+    try:
+        lines = file_bytes(path, MAX_SIZE).decode().splitlines()
+    except (OSError, ValueError):
+        return False
+    return any(line.lstrip().startswith(GUIDANCE) for line in lines)
 
 
 def constraints_broken(operator: Operator, context: LintContext) -> Iterator[Finding]:

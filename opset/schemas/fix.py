@@ -10,7 +10,7 @@ from opset.errors import SchemaError
 from opset.schemas.diff import Transition, compact
 from opset.schemas.files import file_bytes
 from opset.schemas.index import FOLDER
-from opset.schemas.keys import CHANGE_KEYS, FACETS
+from opset.schemas.keys import CHANGE_KEYS, FACETS, GUIDANCE
 from opset.schemas.layout import canonical_document
 from opset.schemas.lint import sets_for
 from opset.schemas.loader import Operator, folder_sets, read_operators, standard_sets
@@ -18,9 +18,6 @@ from opset.schemas.printer import dump_document
 from opset.schemas.reader import MAX_SIZE
 from opset.schemas.selection import Target
 from opset.schemas.types import TypeSets
-
-GUIDANCE = "#: "
-"""How a line begins that says what to write; such lines go when nothing is left to fill in."""
 
 
 @dataclass(frozen=True)

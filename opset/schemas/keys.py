@@ -37,3 +37,6 @@ PARAMETER_CHANGE_KEYS = ("added", "removed", "order", "renamed", "retyped", "ari
 FACETS = ("old", "ignored", "input", "negative", "only_for", "renamed", "values", "undefined")
 ATTRIBUTE_CHANGE_KEYS = ("added", "removed", "type", "default", "required", *FACETS)
 ADAPTERS_KEYS = ("up", "down")
+
+GUIDANCE = "#: "
+"""How a line begins that says what to write; such lines go when nothing is left to fill in."""

@@ -17,8 +17,8 @@ from opset.errors import Finding, SchemaError, UsageError
 from opset.model.writing import write_below
 from opset.schemas.diff import Transition, compact, signature_diff
 from opset.schemas.files import file_bytes
-from opset.schemas.fix import GUIDANCE, declared_change, says_nothing, without_guidance
-from opset.schemas.keys import CHANGE_KEYS, SHARED_KEYS
+from opset.schemas.fix import declared_change, says_nothing, without_guidance
+from opset.schemas.keys import CHANGE_KEYS, GUIDANCE, SHARED_KEYS
 from opset.schemas.lint import sets_for
 from opset.schemas.loader import Operator, parse_operator
 from opset.schemas.lock import Lock, signature_hash

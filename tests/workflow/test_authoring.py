@@ -98,7 +98,7 @@ def test_what_new_writes_names_what_is_left_and_lints_when_it_is_filled_in(folde
     assert {Path(path).name: functions for path, functions in made.files.items()} == {
         "Thin.yaml": (), "kernels.py": ("thin_1",),
     }  # fmt: skip
-    assert codes(folder) == ["S213", "S212", "S212"]
+    assert codes(folder) == ["S213", "S212", "S212", "S220"]
     path = folder / "Thin.yaml"
     path.write_text(path.read_text().replace('doc: ""', "doc: it") + EXAMPLE)
     assert codes(folder) == []
