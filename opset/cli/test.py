@@ -99,7 +99,7 @@ def command(
     if failure:
         sys.stderr.write(f"{failure}\n")
         return INTERNAL
-    return 1 if report.findings else 0
+    return 1 if report.findings or not report.tested else 0
 
 
 def _results(
@@ -214,4 +214,4 @@ def _lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, in
             texts = [f"{printable(why)} ({count:,})" for why, count in reasons]
             yield f"{part}, not run: {listing(texts, REASONS, str)}"
     count = len(report.findings)
-    yield f"{count or 'no'} finding{'' if count == 1 else 's'}"
+    yield f"{count or 'no'} finding{'' if count == 1 else 's'}" if report.tested else "nothing was tested"

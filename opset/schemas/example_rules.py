@@ -85,7 +85,7 @@ def examples_differ(operator: Operator, context: LintContext) -> Iterator[Findin
 
 
 def types_shown(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Of each kind of types that a version adds, or a first version takes, an example has a value (S240).
+    """An example has a value of each kind of types that a version adds, or a first version takes (S240).
 
     An operator with a graph hands values to it and back: one type shows that for all.
     """

@@ -74,6 +74,11 @@ class Report:
         self.refused += other.refused
         return self
 
+    @property
+    def tested(self) -> bool:
+        """Whether anything was run."""
+        return bool(sum(self.passed.values()) + sum(self.failed.values()))
+
     def count(self, part: str, findings: Sequence[Finding]) -> None:
         """Count one test of a part, which found these."""
         (self.failed if findings else self.passed)[part] += 1

@@ -340,7 +340,7 @@ def commands(built, tmp_path):
                 if "--against" in arguments:
                     statuses = 0, 3  # a state that cannot be read is not compared
                 if verb == "test":
-                    statuses = *statuses, 3  # what a path leads to is what it reads
+                    statuses = *statuses, 1, 3  # nothing may be left to test; what a path leads to is what it reads
                 if verb in ("new", "bump"):
                     statuses = *statuses, 0, 2  # they read no configuration, and of the folder little
                 if verb == "conformance":
