@@ -432,9 +432,14 @@ def special_cases_named(operator: Operator, context: LintContext) -> Iterator[Fi
     nodes = {node.value["since"].value: node.value for node in operator.root.value["versions"].value}
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
-        fields = nodes[since]
+        at, fields = since, nodes[since]
         while "special_cases" not in fields and "same_as" in fields:
-            fields = nodes[fields["same_as"].value]
+            newer = fields["same_as"].value
+            if type(newer) is not int or newer <= at or newer not in nodes:
+                break  # which the loader reports
+            at, fields = newer, nodes[newer]
+        if "special_cases" not in fields and "same_as" in fields:
+            continue
         if not docs.special_cases and "special_cases" not in fields:
             message = f"{operator.name} {since} names no special cases"
             help = "add 'special_cases', a list, which is empty where there are none"

@@ -374,6 +374,13 @@ TYPED = [
 ]
 
 
+@pytest.mark.parametrize("same", ["1", "9", "[]", "2"])
+def test_a_version_that_shares_the_prose_of_none_is_a_finding(same, tmp_path):
+    text = TEXT.replace("family: acme", "family: pool").replace("same_as: 2", f"same_as: {same}")
+    found = codes(lint([write(tmp_path, text, domain="ai.onnx")]))
+    assert found.count("S239") == (2 if same == "2" else 1)
+
+
 @pytest.mark.parametrize(("more", "found"), TYPED)
 def test_s240_asks_for_a_type_that_a_version_adds(more, found, tmp_path):
     path = write(tmp_path, FULL.replace(BFLOAT16, more)) / "com.acme" / "Scale.yaml"
