@@ -24,8 +24,9 @@ ORDER = (
     "errors text budget model schemas opsets inference reference tensor_io checker version_converter adapters extend "
     "docgen workflow cli __main__"
 ).split()
+# A program that another process runs, with the runtimes that are tested: no module of the package.
+WORKER = "opset.workflow.conformance.worker"
 # Which modules may import a package that is not part of Python; none may import onnx or onnxruntime but WORKER.
-WORKER = "opset.workflow.worker"  # a program that another process runs, with the runtimes that are tested: no module
 ALLOWED = {
     "onnx": (WORKER,),
     "onnxruntime": (WORKER,),

@@ -12,7 +12,7 @@ from opset.cli.new import called, domain_option, folder_option, made_data, made_
 from opset.errors import printable
 from opset.schemas.names import shown
 from opset.schemas.printer import flow
-from opset.workflow.bumping import State, bump, state_of
+from opset.workflow.authoring.bump import State, bump, state_of
 
 
 @click.command(no_args_is_help=True)

@@ -17,8 +17,16 @@ from opset.errors import Finding, UsageError, escaped, printable
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
 from opset.text import styled
-from opset.workflow.candidate import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
-from opset.workflow.contribution import Candidate, Point, checklist, markdown, point_data, relative, state_counts
+from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
+from opset.workflow.contribution.checklist import (
+    Candidate,
+    Point,
+    checklist,
+    markdown,
+    point_data,
+    relative,
+    state_counts,
+)
 
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
 _STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}

@@ -18,10 +18,10 @@ from opset.errors import Collected, Finding, UsageError, printable
 from opset.model.files import exists
 from opset.model.writing import write_files
 from opset.text import columns
-from opset.workflow import matrix
-from opset.workflow.conformance import BAD, GOOD, MISSING, REFUSED, Corpus, Result, conform, read_corpus
-from opset.workflow.expectations import Expected, expected, read_expectations
-from opset.workflow.runtimes import runtime_named
+from opset.workflow.conformance import matrix
+from opset.workflow.conformance.expectations import Expected, expected, read_expectations
+from opset.workflow.conformance.results import BAD, GOOD, MISSING, REFUSED, Corpus, Result, conform, read_corpus
+from opset.workflow.conformance.runtimes import runtime_named
 
 STEP = 20
 """Cases between two lines of progress."""
@@ -109,7 +109,7 @@ def _opened(folder: str | None, quiet: bool) -> Iterator[Corpus]:
         yield read_corpus(folder)
         return
     from opset.opsets.registry import registry_with
-    from opset.workflow.corpus import corpus, picked, write_corpus
+    from opset.workflow.corpus.cases import corpus, picked, write_corpus
 
     registry = registry_with(())
     operators = [registry.versions(name, domain) for domain in registry.domains for name in registry.operators(domain)]

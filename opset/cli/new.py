@@ -12,7 +12,7 @@ from opset.cli import output
 from opset.errors import printable
 from opset.schemas.names import shown
 from opset.text import columns
-from opset.workflow.authoring import FUNCTION, Made, new_operator
+from opset.workflow.authoring.new import FUNCTION, Made, new_operator
 
 folder_option = click.option(
     "-o", "--schemas", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",

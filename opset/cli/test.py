@@ -26,7 +26,7 @@ from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
 from opset.schemas.selection import Target, folder_of_domains, select
 from opset.text import columns
-from opset.workflow.examples import PARTS, Bench, Report, Subject, examined, subjects
+from opset.workflow.examples.examination import PARTS, Bench, Report, Subject, examined, subjects
 
 SECONDS = 60.0
 """What an example may take at all its versions, where --timeout does not say it."""

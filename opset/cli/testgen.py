@@ -17,7 +17,7 @@ from opset.docgen.folder import size_of
 from opset.errors import Finding, UsageError, printable
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
-from opset.workflow.corpus import Pick, corpus, picked, write_corpus
+from opset.workflow.corpus.cases import Pick, corpus, picked, write_corpus
 
 STEP = 20
 """Cases between two lines of progress."""

@@ -33,7 +33,7 @@ from opset.opsets.registry import default_registry
 from opset.reference.comparison import ulps
 from opset.reference.examples import feeds_of, model_of
 from opset.schemas.model import OpSchema, example_versions
-from opset.workflow.crossings import ULP, body_opsets, expressed
+from opset.workflow.examples.crossings import ULP, body_opsets, expressed
 from tests.conformance.judge import RANDOM
 from tests.conformance.matrix import node_cases
 

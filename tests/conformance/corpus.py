@@ -4,7 +4,8 @@
 
 The corpus is written by `opset testgen`, read by onnx's loader, and compared by onnx's runner with the tolerances that
 it states. The exit status is 1 where a case fails that REASONS does not explain, or a reason explains none. With
-`--write`, what was found becomes opset/workflow/judgements.json, which the manifest of a corpus takes its judges from.
+`--write`, what was found becomes opset/workflow/corpus/judgements.json, from which the manifest of a corpus takes its
+judges.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from onnx.backend.test import runner as runners
 from onnx.backend.test.loader import load_model_tests
 
 from opset.opsets.registry import default_registry
-from opset.workflow.corpus import NODE, Pick, corpus, picked, write_corpus
-from opset.workflow.judgements import FILE, Case, judged
-from opset.workflow.judging import Judge
+from opset.workflow.corpus.cases import NODE, Pick, corpus, picked, write_corpus
+from opset.workflow.corpus.judgements import FILE, Case, judged
+from opset.workflow.corpus.judging import Judge
 from tests.conformance.corpus_reasons import reason_for
 from tests.conformance.judge import run_evaluator, run_onnxruntime
 from tests.conformance.processes import Died, each

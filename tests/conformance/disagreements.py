@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opset.workflow.conformance import BAD
-from opset.workflow.expectations import VARIES
+from opset.workflow.conformance.expectations import VARIES
+from opset.workflow.conformance.results import BAD
 from tests.conformance.corpus_reasons import reason_for
 
 FILE = Path(__file__).with_name("disagreements.yaml")

@@ -46,7 +46,7 @@ from onnx import numpy_helper, shape_inference
 import opset
 from opset.inference.result import Inference, infer
 from opset.reference.values import type_of
-from opset.workflow.inferred import Seen, disagreement
+from opset.workflow.examples.inferred import Seen, disagreement
 from tests.conformance.decided import decided
 from tests.conformance.evaluator import fits, selected
 from tests.conformance.exported import graph_cases

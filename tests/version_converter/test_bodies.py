@@ -10,7 +10,7 @@ from opset.extend import parse_model
 from opset.model.syntax import parse_node
 from opset.opsets.registry import default_registry, get_schema
 from opset.schemas.bodies import function_of
-from opset.workflow.crossings import body_opsets
+from opset.workflow.examples.crossings import body_opsets
 from tests.conformance.bodies import compared
 
 

@@ -19,12 +19,12 @@ from opset.schemas.lint import RULES, LintContext, lint
 from opset.schemas.loader import operator_files, parse_operator, standard_sets
 from opset.schemas.lock import read_lock
 from opset.schemas.model import Attribute, OpSchema, Parameter
-from opset.workflow import homes
-from opset.workflow.authoring import _document, _standard_operator, new_operator, operator_text
-from opset.workflow.blocks import lines_of
-from opset.workflow.bumping import bump, completed, state_of, with_version
-from opset.workflow.homes import home_of, named, next_version
-from opset.workflow.stubs import kernel_stub, with_stubs
+from opset.workflow.authoring import homes
+from opset.workflow.authoring.blocks import lines_of
+from opset.workflow.authoring.bump import bump, completed, state_of, with_version
+from opset.workflow.authoring.homes import home_of, named, next_version
+from opset.workflow.authoring.new import _document, _standard_operator, new_operator, operator_text
+from opset.workflow.authoring.stubs import kernel_stub, with_stubs
 from tests.cli.commands import run
 
 SETS = standard_sets()

@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 from opset.errors import CorpusError, UsageError
-from opset.workflow import corpus, matrix
-from opset.workflow.conformance import conform, read_corpus, reason
-from opset.workflow.expectations import expected, read_expectations
-from opset.workflow.runtimes import Runtime
+from opset.workflow.conformance import matrix
+from opset.workflow.conformance.expectations import expected, read_expectations
+from opset.workflow.conformance.results import conform, read_corpus, reason
+from opset.workflow.conformance.runtimes import Runtime
+from opset.workflow.corpus import cases as corpus
 from tests.cli.commands import run, run_json
 from tests.workflow.corpora import COPY, case, write
 from tests.workflow.test_runtimes import is_gone

@@ -8,8 +8,8 @@ import pytest
 
 from opset.errors import UsageError
 from opset.opsets.registry import default_registry, registry_with
-from opset.workflow.candidate import MISSING, NOT_APPLICABLE, OPEN
-from opset.workflow.contribution import STATES, Candidate, checklist, checks
+from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN
+from opset.workflow.contribution.checklist import STATES, Candidate, checklist, checks
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
 

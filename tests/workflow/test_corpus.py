@@ -14,7 +14,7 @@ from onnx import numpy_helper
 
 import opset
 from opset.opsets.registry import default_registry
-from opset.workflow.corpus import AUTHOR, corpus, picked
+from opset.workflow.corpus.cases import AUTHOR, corpus, picked
 from tests.cli.commands import run, run_json
 from tests.docgen.domains import tree as whole_tree
 

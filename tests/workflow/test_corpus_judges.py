@@ -5,8 +5,8 @@ import json
 import pytest
 
 from opset.opsets.registry import default_registry
-from opset.workflow.corpus import NODE, corpus, picked, write_corpus
-from opset.workflow.judgements import FILE, Judgements, judged
+from opset.workflow.corpus.cases import NODE, corpus, picked, write_corpus
+from opset.workflow.corpus.judgements import FILE, Judgements, judged
 from tests.conformance.corpus import BACKENDS, PASSED, last, loaded, outcome, runner_tests
 from tests.conformance.corpus_reasons import reason_for
 

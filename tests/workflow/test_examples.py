@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from opset.cli import cli
 from opset.opsets.registry import registry_with
-from opset.workflow.examples import PARTS, examine
+from opset.workflow.examples.examination import PARTS, examine
 
 SCALE = """\
 operator: Scale

@@ -15,7 +15,7 @@ from opset.opsets.registry import registry_with
 from opset.schemas.lint import lint
 from opset.workflow.breaking import compare
 from opset.workflow.breaking.states import folder_state
-from opset.workflow.examples import examine
+from opset.workflow.examples.examination import examine
 
 FOLDER = Path(__file__).parent / "mistakes"
 PAGE = Path(__file__).parents[2] / "docs" / "past-mistakes.md"

@@ -12,7 +12,7 @@ import pytest
 
 from opset.errors import UsageError
 from opset.reference.value_info import ValueInfo
-from opset.workflow.runtimes import Request, Runtime, answers, runtime_named
+from opset.workflow.conformance.runtimes import Request, Runtime, answers, runtime_named
 
 PYTHON = (sys.executable, "-I", "-S")
 OUTPUTS = [ValueInfo("y", "tensor(string)", None)]
@@ -139,7 +139,7 @@ def test_closing_ends_all_processes(worker, tmp_path):
 def test_a_process_ends_where_this_one_is_killed(tmp_path):
     code = """if True:
         import os, signal, sys
-        from opset.workflow.runtimes import _Process
+        from opset.workflow.conformance.runtimes import _Process
         process = _Process(["sleep", "60"], None, serves=False)
         print(process._process.pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)

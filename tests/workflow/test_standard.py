@@ -8,7 +8,7 @@ import pytest
 from opset.opsets.registry import default_registry
 from opset.schemas.model import example_versions
 from opset.schemas.names import shown
-from opset.workflow.examples import examine
+from opset.workflow.examples.examination import examine
 
 REGISTRY = default_registry()
 VERSIONS = [

@@ -10,8 +10,8 @@ import pytest
 
 from opset.extend import parse_model
 from opset.reference.comparison import differences
-from opset.workflow import runtimes
-from opset.workflow.runtimes import WORKER, Request, _message, _parsed, _value
+from opset.workflow.conformance import runtimes
+from opset.workflow.conformance.runtimes import WORKER, Request, _message, _parsed, _value
 
 SPEC = importlib.util.spec_from_file_location("worker_program", WORKER)
 worker = importlib.util.module_from_spec(SPEC)

@@ -25,7 +25,7 @@ def examples_fail(comparison: Comparison) -> Iterator[Found]:
     chosen = changed_versions(comparison)
     if registry is None or len(chosen) > MOST:
         return
-    from opset.workflow.examples import examine  # kernels need numpy, which takes long to import
+    from opset.workflow.examples.examination import examine  # kernels need numpy, which takes long to import
 
     for key, schemas in chosen.items():
         found = examine(registry, schemas, parts=PARTS, limits=Limits(timeout=SECONDS)).findings

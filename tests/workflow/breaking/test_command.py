@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from opset.schemas.index import FOLDER
 from opset.schemas.model import Docs, OpSchema
 from opset.workflow.breaking.states import State, merged, operator_state
 from tests.cli.commands import run
+from tests.test_pre_commit import HOOKS
 from tests.workflow.breaking.conftest import THIN, git, write
 
 EDITED = THIN.replace("default: 1.0", "default: 2.0")
@@ -344,8 +344,8 @@ def test_a_repository_makes_git_run_nothing(repository):
 
 
 def test_the_hook_of_pre_commit_compares_with_the_last_commit(repository):
-    hooks = (Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
-    entry = re.search(r"id: opset-diff\n(?:  .*\n)*?  entry: opset (.*)\n", hooks)[1].split()
-    assert run(*entry, "--schemas", "schemas").exit_code == 0
+    hook = HOOKS["opset-diff"]
+    arguments = [*hook["entry"].split()[1:], *hook["args"]]
+    assert run(*arguments).exit_code == 0
     write(Path("schemas"), Thin=EDITED)
-    assert run(*entry, "--schemas", "schemas").exit_code == 1
+    assert run(*arguments).exit_code == 1

@@ -17,8 +17,8 @@ from opset.reference.examples import model_of
 from opset.schemas.model import Example, OpSchema, is_random
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Verdict
-from opset.workflow.bench import PACKAGE_MISSING, Bench, disagreements, said
-from opset.workflow.crossings import body_opsets, conversion, expressed, with_standard
+from opset.workflow.examples.bench import PACKAGE_MISSING, Bench, disagreements, said
+from opset.workflow.examples.crossings import body_opsets, conversion, expressed, with_standard
 
 LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 

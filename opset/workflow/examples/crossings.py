@@ -18,7 +18,7 @@ from opset.version_converter.derive import derive
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Route, Routes, Step, Verdict
 from opset.version_converter.targets import Target
-from opset.workflow.bench import LIMITS, Bench, Refused, Report, disagreements, named, said, stopped
+from opset.workflow.examples.bench import LIMITS, Bench, Refused, Report, disagreements, named, said, stopped
 
 ULP = 6
 """Units of the last digit that a function body may be apart from the kernel."""

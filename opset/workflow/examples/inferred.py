@@ -13,7 +13,7 @@ from opset.model.arrays import tensor_of
 from opset.reference.examples import model_of, type_proto, value_of
 from opset.reference.values import outline, type_of
 from opset.schemas.model import Example, ExampleValue, OpSchema
-from opset.workflow.bench import Bench, Gap, Report, named, said
+from opset.workflow.examples.bench import Bench, Gap, Report, named, said
 
 SYMBOLIC, OPEN = "dim_params", "dim_params, no values"
 """Forms in which sizes of inputs are dim_params: integers and flags are known, or nothing is."""

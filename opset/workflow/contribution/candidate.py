@@ -22,8 +22,8 @@ from opset.schemas.model import Docs, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import normalised, shown
 from opset.schemas.selection import select
 from opset.version_converter import registration as adapters
-from opset.workflow.bench import Bench
-from opset.workflow.examples import Report, examine
+from opset.workflow.examples.bench import Bench
+from opset.workflow.examples.examination import Report, examine
 
 PASSED, STATED, OPEN, MISSING, NOT_APPLICABLE = "passed", "stated", "to state", "missing", "not applicable"
 PROPOSAL, DESCRIPTION, REFERENCE, VERSION = "proposal", "description", "reference implementation", "version"

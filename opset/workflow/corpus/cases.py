@@ -25,10 +25,10 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import knows
 from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions, is_random
 from opset.schemas.names import shown
-from opset.workflow.judgements import Judgements
+from opset.workflow.corpus.judgements import Judgements
 
 if TYPE_CHECKING:
-    from opset.workflow.judging import Judge
+    from opset.workflow.corpus.judging import Judge
 
 AUTHOR = Author("opset testgen", ".opset-corpus", parts=True)
 FORMAT = 1
@@ -92,7 +92,7 @@ def _labels(registry: Registry) -> dict[str, str]:
 
 def corpus(registry: Registry, picks: Sequence[Pick], progress: Progress | None = None) -> Corpus:
     """Return the cases of examples, judged, and the manifest."""
-    from opset.workflow.judging import Judge  # which imports numpy
+    from opset.workflow.corpus.judging import Judge  # which imports numpy
 
     made = Corpus({}, [], Collected())
     judge, outside = Judge(registry), Judgements(registry)
@@ -123,7 +123,7 @@ def write_corpus(folder: str, made: Corpus) -> Written:
 def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
     """Add a case to a corpus. Raises OpsetError where its example cannot be one."""
     from opset.reference.examples import model_of, value_of
-    from opset.workflow.judging import tolerance
+    from opset.workflow.corpus.judging import tolerance
 
     schema, example = pick.schema, pick.example
     try:

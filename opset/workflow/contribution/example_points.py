@@ -15,7 +15,7 @@ from opset.schemas.constraints import Violation
 from opset.schemas.model import OPTIONAL, VARIADIC, Attribute, Example, ExampleValue, Parameter, example_versions
 from opset.schemas.shapes import BROADCAST, Match, plan_of
 from opset.schemas.signature import AXES, AXIS, DATA_TYPE
-from opset.workflow.candidate import (
+from opset.workflow.contribution.candidate import (
     MISSING,
     NOT_APPLICABLE,
     OPEN,

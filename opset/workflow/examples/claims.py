@@ -31,8 +31,8 @@ from opset.schemas.model import (
 )
 from opset.schemas.names import normalised
 from opset.schemas.signature import BOOL, DATA_TYPE, value_misfits
-from opset.workflow.bench import LIMITS, Bench, Report, disagreements, named
-from opset.workflow.crossings import conversion, with_standard
+from opset.workflow.examples.bench import LIMITS, Bench, Report, disagreements, named
+from opset.workflow.examples.crossings import conversion, with_standard
 
 MOST = 3
 """Other values of an attribute that are tried on one example."""

@@ -28,10 +28,10 @@ from opset.schemas.printer import entry_lines, flow
 from opset.schemas.reader import MAX_SIZE, YamlNode
 from opset.schemas.types import TypeSets
 from opset.version_converter.registration import LAYER as ADAPTERS
-from opset.workflow.authoring import Made, with_hooks
-from opset.workflow.blocks import Written, key_lines, line_end, lines_of, versions_written
-from opset.workflow.homes import check_since, home_of, named, next_version
-from opset.workflow.stubs import Stub, adapter_stub, rendered
+from opset.workflow.authoring.blocks import Written, key_lines, line_end, lines_of, versions_written
+from opset.workflow.authoring.homes import check_since, home_of, named, next_version
+from opset.workflow.authoring.new import Made, with_hooks
+from opset.workflow.authoring.stubs import Stub, adapter_stub, rendered
 
 _PROSE = ("doc", "formula", "special_cases", "counterparts", "constraints")
 _LEFT_OUT = ("since", "change", "same_as", "shares")

@@ -20,8 +20,16 @@ from opset.schemas.model import OpSchema
 from opset.schemas.names import near_miss, shown
 from opset.schemas.printer import entry_lines, flow
 from opset.schemas.types import TypeSets, shortest
-from opset.workflow.homes import Home, check_since, home_of, hook_source, named, next_version
-from opset.workflow.stubs import Stub, in_the_way, inference_stub, is_registered, kernel_stub, rendered, with_stubs
+from opset.workflow.authoring.homes import Home, check_since, home_of, hook_source, named, next_version
+from opset.workflow.authoring.stubs import (
+    Stub,
+    in_the_way,
+    inference_stub,
+    is_registered,
+    kernel_stub,
+    rendered,
+    with_stubs,
+)
 
 FUNCTION = "function"
 """The shape rule of an operator of which a function infers the outputs."""

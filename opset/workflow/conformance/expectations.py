@@ -17,7 +17,7 @@ from typing import NamedTuple
 from opset.errors import Finding, SchemaError, UsageError, listing, printable
 from opset.schemas.files import file_bytes
 from opset.schemas.reader import Findings, YamlNode, read
-from opset.workflow.conformance import ACCEPTED, BAD, GOOD, Result
+from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, Result
 
 __all__ = ["Expectation", "Expected", "expected", "read_expectations"]
 

@@ -26,7 +26,7 @@ from opset.reference.values import type_of
 from opset.schemas.files import file_bytes
 from opset.schemas.names import normalised
 from opset.tensor_io.files import read_values
-from opset.workflow.runtimes import Answer, Request, Runtime, answers
+from opset.workflow.conformance.runtimes import Answer, Request, Runtime, answers
 
 __all__ = ["BAD", "GOOD", "RESULTS", "Case", "Corpus", "Result", "conform", "read_corpus"]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from opset.errors import Finding, UsageError, listing
 from opset.schemas.files import file_bytes
 from opset.schemas.names import shown
-from opset.workflow.conformance import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
+from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
 
 __all__ = ["changes", "counts_text", "html", "markdown", "read_report", "report"]
 
@@ -271,9 +271,12 @@ def html(data: Mapping[str, Any]) -> str:
     from opset.docgen.code import visible
 
     environment = Environment(
-        loader=PackageLoader("opset.workflow"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("opset.workflow.conformance"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     environment.filters["visible"] = visible
     style = files("opset.docgen").joinpath("assets", "style.css").read_text(encoding="utf-8")
     template = environment.get_template("conformance.html")

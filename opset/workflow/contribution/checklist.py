@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, printable, quoted
 from opset.schemas.names import near_miss, shown
-from opset.workflow.candidate import (
+from opset.workflow.contribution.candidate import (
     CHECKS,
     MISSING,
     NOT_APPLICABLE,
@@ -53,7 +53,7 @@ class Point(NamedTuple):
 def checks() -> list[Check]:
     """Return the points that there are, in the order of the standard's guide."""
     for name in ("points", "example_points"):
-        import_module(f"opset.workflow.{name}")
+        import_module(f"opset.workflow.contribution.{name}")
     return sorted(CHECKS.values(), key=lambda each: SECTIONS.index(each.section))
 
 

@@ -2,7 +2,7 @@
 
 This file is a program, run by the interpreter that has the runtime, and no module of opset: that interpreter need not
 have opset, nor protobuf. It takes requests from stdin and answers on the descriptor that OPSET_ANSWERS names; what the
-runtime itself prints goes elsewhere. opset.workflow.runtimes is the other end.
+runtime itself prints goes elsewhere. opset.workflow.conformance.runtimes is the other end.
 
 A message is the lengths of its two parts, then a header in JSON and the bytes of all tensors. A value in a header is
 

@@ -14,10 +14,20 @@ from opset.budget import Limits
 from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
-from opset.workflow.bench import LIMITS, PACKAGE_MISSING, PARTS, Bench, Report, disagreements, named, said, stopped
-from opset.workflow.claims import check_claims
-from opset.workflow.crossings import check_bodies, check_conversions
-from opset.workflow.inferred import check_inference
+from opset.workflow.examples.bench import (
+    LIMITS,
+    PACKAGE_MISSING,
+    PARTS,
+    Bench,
+    Report,
+    disagreements,
+    named,
+    said,
+    stopped,
+)
+from opset.workflow.examples.claims import check_claims
+from opset.workflow.examples.crossings import check_bodies, check_conversions
+from opset.workflow.examples.inferred import check_inference
 
 __all__ = ["PARTS", "Bench", "Report", "Subject", "examine", "examined", "subjects"]
 

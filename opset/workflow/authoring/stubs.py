@@ -36,7 +36,10 @@ def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # slow
 
     return Environment(
-        loader=PackageLoader("opset.workflow"), undefined=StrictUndefined, keep_trailing_newline=True, auto_reload=False
+        loader=PackageLoader("opset.workflow.authoring"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        auto_reload=False,
     )
 
 

@@ -15,8 +15,7 @@ from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.model import Example, OpSchema
 from opset.schemas.names import shown
 from opset.version_converter.registration import LAYER as ADAPTERS
-from opset.workflow.bench import disagreements
-from opset.workflow.candidate import (
+from opset.workflow.contribution.candidate import (
     CONVERSION,
     DESCRIPTION,
     DOCUMENTATION,
@@ -34,8 +33,9 @@ from opset.workflow.candidate import (
     counted,
     point,
 )
-from opset.workflow.corpus import corpus, picked
-from opset.workflow.crossings import conversion
+from opset.workflow.corpus.cases import corpus, picked
+from opset.workflow.examples.bench import disagreements
+from opset.workflow.examples.crossings import conversion
 
 # The proposal.
 

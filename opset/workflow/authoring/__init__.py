@@ -1,0 +1,1 @@
+"""New operators and versions: what `opset new` and `opset bump` write."""

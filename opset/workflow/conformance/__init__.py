@@ -1,0 +1,1 @@
+"""Test cases run on a runtime: `opset conformance`."""

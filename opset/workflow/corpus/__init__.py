@@ -1,0 +1,1 @@
+"""Examples as test cases for runtimes: what `opset testgen` writes."""

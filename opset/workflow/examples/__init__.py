@@ -1,0 +1,1 @@
+"""Examples run on all that an operator has: what `opset test` does."""
