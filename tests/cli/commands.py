@@ -1,6 +1,7 @@
 """Models, and a run of the command line in this process, for the tests of the command line."""
 
 import json
+import signal
 
 import onnx.parser
 from click.testing import CliRunner
@@ -29,6 +30,11 @@ def save(name, text, folder):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
     return path
+
+
+def heed_interrupts():
+    """Restore SIGINT in a child: a shell starts background jobs with it ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(*arguments, stdin=None):

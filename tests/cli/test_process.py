@@ -12,15 +12,10 @@ from pathlib import Path
 import pytest
 
 import opset
-from tests.cli.commands import SMALL, save, version
+from tests.cli.commands import SMALL, heed_interrupts, save, version
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
 COMMAND = [sys.executable, "-m", "opset"]
-
-
-def heed_interrupts():
-    """Restore SIGINT in a child: a shell starts background jobs with it ignored, and children inherit that."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def process(*arguments, **also):

@@ -16,6 +16,7 @@ from opset import Limits, ReferenceEvaluator, RunError
 from opset.cli.supervision import POSSIBLE
 from opset.model.syntax import parse_model
 from opset.reference import limits as reference_limits
+from tests.cli.commands import heed_interrupts
 from tests.hostile.processes import attack, own
 
 HEAD = '<ir_version: 10, opset_import: ["": 21]>'
@@ -256,7 +257,7 @@ def started(folder, *options):
     environment = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     run = subprocess.Popen([*map(str, command), *options], env=environment, **streams,
-                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))  # fmt: skip
+                           preexec_fn=heed_interrupts)  # fmt: skip
     children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
     until = time.monotonic() + 30
     while not (found := children.read_text().split()) and time.monotonic() < until:

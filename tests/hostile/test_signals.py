@@ -14,6 +14,7 @@ import onnx.parser
 import pytest
 
 import opset
+from tests.cli.commands import heed_interrupts
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -29,11 +30,8 @@ def folder(tmp_path):
 
 
 def start(*command, cwd=None, stdout=subprocess.PIPE):
-    def heed():  # a shell starts background jobs with SIGINT ignored
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
     return subprocess.Popen(
-        [sys.executable, *map(str, command)], cwd=cwd, env=ENVIRONMENT, preexec_fn=heed, stdout=stdout,
+        [sys.executable, *map(str, command)], cwd=cwd, env=ENVIRONMENT, preexec_fn=heed_interrupts, stdout=stdout,
         stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ from opset.workflow.conformance.expectations import expected, read_expectations
 from opset.workflow.conformance.results import conform, read_corpus, reason
 from opset.workflow.conformance.runtimes import Runtime
 from opset.workflow.corpus import cases as corpus
-from tests.cli.commands import run, run_json
+from tests.cli.commands import heed_interrupts, run, run_json
 from tests.workflow.corpora import COPY, case, write
 from tests.workflow.test_runtimes import is_gone
 
@@ -265,7 +265,7 @@ def test_an_interrupt_ends_all_processes_and_removes_what_they_left(tmp_path):
     (tmp_path / "temporary").mkdir()
     where = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
     words = [sys.executable, "-m", "opset", "conformance", corpus, "--runtime", str(program)]
-    process = subprocess.Popen(words, env=where, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(words, env=where, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts)
     try:
         for _ in range(500):
             if pid.exists():
