@@ -11,11 +11,9 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
-from opset.cli.operators import version_at, versions_of
+from opset.cli.operators import operator_at
 from opset.docgen.facts import finite
 from opset.errors import Finding, UsageError, escaped, printable
-from opset.opsets.registry import Registry
-from opset.schemas.model import OpSchema
 from opset.text import styled
 from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
 from opset.workflow.contribution.checklist import (
@@ -54,7 +52,8 @@ def command(
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
     statements = dict(_statement(each) for each in stated)
-    schemas = [_schema(registry, each, domain) for each in operators]
+    named = [operator_at(registry, each, domain) for each in operators]
+    schemas = [versions[-1] if schema is None else schema for versions, schema in named]
     notes = known.note_left_out(form != "text", *HOOKS)
     found = []
     for schema in schemas:
@@ -77,18 +76,6 @@ def _statement(text: str) -> tuple[str, str]:
         help = "write the name of a point and what you state: --state model='a speech model that is public'"
         raise UsageError(Finding("U103", f"--state {printable(text)} states nothing", help=help))
     return name, said.strip()
-
-
-def _schema(registry: Registry, text: str, domain: str | None) -> OpSchema:
-    """Return the version of an operator that OP[@V] names. Raises UsageError U105."""
-    name, at, version = text.partition("@")
-    versions = versions_of(registry, name, domain)
-    if not at:
-        return versions[-1]
-    if not (version.isascii() and version.isdigit() and len(version) < 10):
-        message = f"'{version}' is no version of an operator set"
-        raise UsageError(Finding("U105", message, help="write a number: Softmax@13"))
-    return version_at(registry, versions, int(version))
 
 
 def _lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:

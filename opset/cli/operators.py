@@ -46,6 +46,23 @@ def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int)
     return schema
 
 
+def operator_at(
+    registry: Registry, text: str, domain: str | None = None
+) -> tuple[tuple[OpSchema, ...], OpSchema | None]:
+    """Return all versions of the operator that OP[@V] names, and what it is at V; None where V is left out.
+
+    Raises UsageError U105 where there is none, or V is no number.
+    """
+    name, at, version = text.partition("@")
+    versions = versions_of(registry, name, domain)
+    if not at:
+        return versions, None
+    if not (version.isascii() and version.isdigit() and len(version) < 10):
+        message = f"'{version}' is no version of an operator set"
+        raise UsageError(Finding("U105", message, help="write a number: Softmax@13"))
+    return versions, version_at(registry, versions, int(version))
+
+
 def schema_lines(data: dict[str, Any]) -> list[str]:
     """Return `schema_data` as text."""
     lines = []

@@ -16,7 +16,7 @@ from opset.budget import Limits
 from opset.cli import INTERNAL, output, signals
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
 from opset.cli.limits import limits_options
-from opset.cli.operators import version_at, versions_of
+from opset.cli.operators import operator_at
 from opset.cli.progress import progress
 from opset.errors import Collected, Finding, SchemaError, UsageError, listing, printable
 from opset.opsets.registry import Registry
@@ -171,15 +171,9 @@ def _chosen(
     return [*{(each.domain, each.name, each.since_version): each for each in found}.values()]
 
 
-def _of_name(target: str, registry: Registry) -> Iterator[OpSchema]:
-    name, at, version = target.partition("@")
-    versions = versions_of(registry, name)
-    if not at:
-        yield from versions
-        return
-    if not version.isascii() or not version.isdigit() or len(version) > 6:
-        raise UsageError(Finding("U105", f"'{printable(version, 60)}' is no version", help="write Softmax@13"))
-    yield version_at(registry, versions, int(version))
+def _of_name(target: str, registry: Registry) -> tuple[OpSchema, ...]:
+    versions, schema = operator_at(registry, target)
+    return versions if schema is None else (schema,)
 
 
 def _write(report: Report, parts: Sequence[str], form: str) -> None:

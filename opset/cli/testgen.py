@@ -11,7 +11,7 @@ import click
 from opset.cli import output
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.domains import known_domain
-from opset.cli.operators import version_at, versions_of
+from opset.cli.operators import operator_at
 from opset.cli.progress import progress
 from opset.docgen.folder import size_of
 from opset.errors import Finding, UsageError, printable
@@ -85,19 +85,14 @@ def _picks(registry: Registry, operators: tuple[str, ...], domain: str | None, e
         every = [registry.versions(name, each) for each in domains for name in registry.operators(each)]
         return picked(registry, every, every_version)
     found: dict[tuple[str, str], tuple[OpSchema, ...]] = {}
-    since: dict[tuple[str, str], int] = {}
+    wanted: dict[tuple[str, str], set[int]] = {}
     for each in operators:
-        name, at, version = each.partition("@")
-        versions = versions_of(registry, name, domain)
+        versions, schema = operator_at(registry, each, domain)
         key = versions[0].domain, versions[0].name
-        if at and not (version.isascii() and version.isdigit() and len(version) < 7):
-            message = f"'{version}' is no version of an operator set"
-            raise UsageError(Finding("U105", message, help="write a number: Softmax@13"))
-        only = version_at(registry, versions, int(version)).since_version if at else 0
-        if since.setdefault(key, only) != only:
-            raise UsageError(Finding("U103", f"{name} is given at several versions", help="give it once, or run twice"))
         found[key] = versions
-    return picked(registry, found.values(), every_version, since)
+        wanted.setdefault(key, set()).add(0 if schema is None else schema.since_version)
+    only = {key: versions for key, versions in wanted.items() if 0 not in versions}
+    return picked(registry, found.values(), every_version, only)
 
 
 def _list(picks: list[Pick], form: str) -> int:

@@ -317,7 +317,7 @@ def test_data(it: Candidate) -> Iterator[Item]:
     """Test data, generated."""
     schema = it.schema
     versions = it.registry.versions(schema.name, schema.domain)
-    made = corpus(it.registry, picked(it.registry, [versions], True, {(schema.domain, schema.name): it.since}))
+    made = corpus(it.registry, picked(it.registry, [versions], True, {(schema.domain, schema.name): {it.since}}))
     for each in made.findings:
         yield Item(MISSING, f"{each.message}: {each.why}", it.end, each.help or f"opset explain {each.code}")
     if made.cases:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.docgen.folder import Author, Written, write_folder
@@ -59,22 +59,25 @@ class Corpus(NamedTuple):
 
 
 def picked(
-    registry: Registry, operators: Iterable[Sequence[OpSchema]], every_version: bool, since: Mapping[Any, int] = {}
+    registry: Registry,
+    operators: Iterable[Sequence[OpSchema]],
+    every_version: bool,
+    wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
     """Return the examples of operators, each given as all its versions, at the first version for which each holds.
 
-    With `every_version`, at each; but never where the operator is withdrawn, as no model may use it then. `since` has
-    for some operators, by domain and name, the only version that is wanted.
+    With `every_version`, at each; but never where the operator is withdrawn, as no model may use it then. `wanted` has
+    for some operators, by domain and name, the only versions that are wanted.
     """
     found = []
     labels = _labels(registry)
     for versions in operators:
         schemas = {schema.since_version: schema for schema in versions}
         domain, name = versions[0].domain, versions[0].name
-        only = since.get((domain, name))
+        only = wanted.get((domain, name))
         for example in registry.examples(name, domain):
             held = [each for each in example_versions(example, schemas) if not schemas[each].deprecated]
-            at = [each for each in held if each == only] if only else held if every_version else held[:1]
+            at = [each for each in held if each in only] if only else held if every_version else held[:1]
             for version in at:
                 title = f"test_{labels[domain]}{name.lower()}_v{version}_{example.name}"
                 found.append(Pick(schemas[version], example, slug(title)))
