@@ -86,7 +86,7 @@ def _state(
     from opset.schemas.lock import parse_lock
     from opset.schemas.reader import reading_budget
 
-    where = f"{found.name}:{found.prefix}"
+    where = f"{found.name}:{found.prefix or './'}"  # the loader takes the domain from the folder of a path
     complete = "types.yaml" in contents and any(each.path.startswith("ai.onnx/") for each in files)
     base = base_sets(complete)
     sets = dict(base or {})

@@ -59,6 +59,17 @@ def test_a_revision_is_read_from_below_the_top_and_in_a_hook(repository, monkeyp
     assert git(repository, "status", "--short") == " M schemas/com.acme/Thin.yaml\n"
 
 
+def test_the_top_of_a_repository_may_be_the_folder(tmp_path, monkeypatch):
+    write(tmp_path)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "one")
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, Thin=EDITED)
+    lines = against("HEAD", schemas=".").stdout.splitlines()
+    assert lines[0] == f"error[B125] com.acme.Thin 1: {MESSAGE}" and "1 break," in lines[-1]
+
+
 def test_what_it_may_be_compared_with(repository, tmp_path):
     write(Path("schemas"), Thin=EDITED)
     write(Path("older"))
