@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opset.adapters.positions import reshaped, sizes_of
-from opset.adapters.shared import INTEGERS, cast, float16, float32, is_negative, unsqueeze
+from opset.adapters.shared import FLOATS, INTEGERS, cast, float16, float32, is_negative, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
 from opset.version_converter.registration import down, lower, up
@@ -16,7 +16,6 @@ LOGICAL = ("And", "Or", "Xor")
 COMPARISON = ("Equal", "Greater", "Less")
 SWAPPED = {**{name: name for name in ("Add", "Mul", "Equal", *LOGICAL)}, "Greater": "Less", "Less": "Greater"}
 """Operators by the one that computes the same with swapped operands."""
-FLOATS = ("float16", "float", "double")
 WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int64"}
 """Types that hold what two integers give, so that casting back wraps as the small type does."""
 

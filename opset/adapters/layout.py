@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from opset.adapters.positions import along, counting, merged, named, sizes_of
-from opset.adapters.shared import constant_ints, need_size, positive_axis, zero
+from opset.adapters.shared import FLOATS, constant_ints, need_size, positive_axis, zero
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-
-FLOATS = ("float16", "float", "double")
 
 
 def _regroup(groups: int, size: int) -> list[int]:

@@ -1,9 +1,11 @@
-"""Reshape, Squeeze and Unsqueeze: negative axes, and dimensions of 0."""
+"""Reshape, Flatten, Squeeze and Unsqueeze: negative axes, dimensions of 0, and types that were added."""
 
 from __future__ import annotations
 
-from opset.adapters.positions import from_front, shaped, sizes_of, vector_of
-from opset.adapters.shared import constant_ints, count_of, distinct_axes
+import math
+
+from opset.adapters.positions import from_front, product, shaped, sizes_of, vector_of
+from opset.adapters.shared import FLOATS, constant_ints, count_of, distinct_axes
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -115,3 +117,37 @@ def _reshape_at_run_time(op: Builder, node: Node) -> Result:
     outputs = [op.fresh("reshaped")]
     (y,) = op.copy(node, inputs=[node.input(0), over_zero], outputs=outputs, drop=["allowzero"])
     return op.Expand(y, op.Where(empty, wanted, one))
+
+
+@down("Flatten", since=9)
+def flatten_9_down(op: Builder, node: Node) -> Result:
+    """Reshape what is no float: before version 9, Flatten took floats alone.
+
+    One of the two sizes is -1 where the other is a number above 0: beside a 0, the -1 would be of any size.
+    """
+    if node.element(0) in FLOATS:
+        return None
+    x, axis = node.input(0), node.attr("axis")
+    if axis == 0:
+        return op.Reshape(x, op.const([1, -1]))
+    shape = node.shape(0)
+    if shape is None:
+        return _flat_at_run_time(op, x, axis)
+    if not 0 < axis <= len(shape):
+        raise Refusal("C103", f"axis {axis} is out of range for rank {len(shape)}")
+    rows, columns = shape[:axis], shape[axis:]
+    for sizes, wanted in ((columns, [-1, 0]), (rows, [0, -1])):
+        count = math.prod(size for size in sizes if isinstance(size, int))
+        if count and all(isinstance(size, int) for size in sizes):
+            return op.Reshape(x, op.const([each or count for each in wanted]))
+    known = sizes_of(op, node, 0)
+    return shaped(op, x, vector_of(op, [product(op, known[:axis]), product(op, known[axis:])]), 2)
+
+
+def _flat_at_run_time(op: Builder, x: str, axis: int) -> str:
+    """Return a value of any rank as a matrix."""
+    sizes, one = op.Shape(x), op.const([1])
+    halves = [op.Slice(sizes, starts=[0], ends=[axis]), op.Slice(sizes, starts=[axis], ends=[2**31 - 1])]
+    # No engine has to agree on the product of no sizes.
+    counts = [op.ReduceProd(op.Concat(one, half, axis=0), axes=[0], keepdims=1) for half in halves]
+    return shaped(op, x, op.Concat(*counts, axis=0), 2)

@@ -15,6 +15,8 @@ BFLOAT16 = {"bfloat16": "float"}
 SMALL_FLOATS = dict.fromkeys(FLOAT8, "float")
 SMALL_INTEGERS = dict.fromkeys(("int8", "int16", "uint8", "uint16"), "float")
 INTEGERS_OF_32_BITS = dict.fromkeys(("int32", "uint32"), "double")
+FLOATS = ("float16", "float", "double")
+"""The floats of early versions."""
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 ML = "ai.onnx.ml"
 LISTS = {"string": "strings", "int64": "int64s", "float": "floats"}

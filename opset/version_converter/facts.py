@@ -189,6 +189,7 @@ class ValueFacts:
         self._built = False
         self._declared: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
+        self._sparse: dict[str, Any] = {}
         self._inputs: set[str] = set()
         self._added: dict[str, tuple[Any, int]] = {}
         self._types: dict[str, str | None] = {}
@@ -210,6 +211,8 @@ class ValueFacts:
             self._inputs.update(value.name for value in proto.input)
             for tensor in proto.initializer:
                 self._tensors[tensor.name] = tensor
+            for sparse in proto.sparse_initializer:
+                self._sparse[sparse.values.name] = sparse
 
     def add(self, node: Any, outputs: Iterable[str], version: int) -> None:
         """Make a new node known that computes these values, written in the given version of its domain."""
@@ -296,7 +299,9 @@ class ValueFacts:
         while scope is not None:
             if not scope._built:
                 scope._build()
-            if scope._producer(name)[0] is not None or name in scope._inputs or name in scope._tensors:
+            if scope._producer(name)[0] is not None or any(
+                name in known for known in (scope._inputs, scope._tensors, scope._sparse)
+            ):
                 return scope
             scope = scope.outer
         return None
@@ -442,6 +447,8 @@ class ValueFacts:
     def _find_shape(self, name: str) -> Shape | None:
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)
+        if name in self._sparse and name not in self._inputs:
+            return tuple(self._sparse[name].dims)
         declared = self._declared.get(name)
         stated = shape_of(declared) if declared is not None else None
         if stated is not None and name in self._inputs and self.body.root is self.body:
@@ -505,6 +512,9 @@ class ValueFacts:
     def _stated_type(self, name: str) -> str | None:
         if name in self._tensors:
             element = element_name(self._tensors[name].data_type)
+            return f"tensor({element})" if element else None
+        if name in self._sparse:  # operators read it as a dense tensor
+            element = element_name(self._sparse[name].values.data_type)
             return f"tensor({element})" if element else None
         declared = self._declared.get(name)
         return type_string(declared) if declared is not None else None

@@ -97,3 +97,23 @@ def test_reshape_keeps_what_a_zero_always_meant(check, refused):
     check(known, 14, 10, {"x": X, "s": ints(6, 4)}, shapes={"x": ["N", 3, 4]})
     refused(known, 14, 13, {"x": EMPTY}, "C103", {"s": ints(0, -1)})
     refused(node("Reshape", ["x"], ["y"]), 4, 5, {"x": X}, "C204")
+
+
+@pytest.mark.parametrize("to", [8, 7])
+@pytest.mark.parametrize("open_", [(), (0,), (1, 2), (0, 1, 2), None])
+@pytest.mark.parametrize("axis", [0, 1, 2, 3])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (0, 3, 4), (2, 0, 4), (2, 3, 0), (0, 3, 0)])
+@pytest.mark.parametrize("kind", [np.bool_, np.int64])
+def test_flatten_of_what_is_no_float(check, kind, shape, axis, open_, to):
+    x = np.arange(np.prod(shape)).reshape(shape).astype(kind)
+    sizes = None if open_ is None else [f"d{i}" if i in open_ else size for i, size in enumerate(shape)]
+    expect = [x.reshape(int(np.prod(shape[:axis])), int(np.prod(shape[axis:])))]
+    check(node("Flatten", ["x"], ["y"], axis=axis), 9, to, {"x": x}, shapes={"x": sizes}, expect=expect)
+
+
+def test_flatten_of_integers_is_one_reshape_where_a_half_is_known(check):
+    x = np.arange(24).reshape(2, 3, 4)
+    for sizes in (["N", 3, 4], [2, "A", "B"]):
+        check(node("Flatten", ["x"], ["y"]), 9, 7, {"x": x}, shapes={"x": sizes}, operators=["Reshape"])
+    check(node("Flatten", ["x"], ["y"], axis=0), 9, 7, {"x": x}, shapes={"x": None}, operators=["Reshape"])
+    check(node("Flatten", ["x"], ["y"]), 9, 8, {"x": X}, operators=["Flatten"])

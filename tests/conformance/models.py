@@ -6,7 +6,9 @@ The models: those in the test data of the onnx package (light: nine image networ
 and simple: small ones of early exporters), those in this project's examples/, and those that are written after what
 exporters write (exported: see tests.conformance.exported). As all weights of a light network are
 one number, which hides faults, light-drawn holds the same networks with weights drawn at random, for which onnxruntime
-gives the expected outputs itself, before the conversion. The exit status is 1 when anything is wrong or an error.
+gives the expected outputs itself, before the conversion. With `--folder DIR` the models are those in a folder of yours
+(see tests.conformance.folder), and the refusals are listed by class. The exit status is 1 when anything is wrong or an
+error.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from onnx import numpy_helper
 
 from tests.conformance.converters import CONVERTERS
 from tests.conformance.exported import graph_cases
+from tests.conformance.folder import classes, folder_cases
 from tests.conformance.judge import Case, run_onnxruntime
 from tests.conformance.matrix import Outcome, Settings, collect, details, table_head, table_row, targets_of, versions
 
@@ -127,7 +130,7 @@ def read(path: Path, value: onnx.ValueInfoProto) -> Any:
 def report(cases: Sequence[Case], outcomes: Sequence[Outcome], listed: int) -> Iterator[str]:
     """Yield the lines of the report: a row for each group and target."""
     yield table_head("group -> to")
-    for group in GROUPS:
+    for group in (*GROUPS, "folder"):
         rows = [o for o in outcomes if o.case.startswith(group + "/")]
         for to in sorted({o.to for o in rows}):
             yield table_row(f"{group} -> {to[1]}", [o for o in rows if o.to == to])
@@ -144,6 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.models", description=about)
     parser.add_argument("--targets", type=versions, default=versions("21,26"), help="opsets, such as 7-26 or 21,26")
     parser.add_argument("--groups", type=lambda text: text.split(","), default=GROUPS, help=", ".join(GROUPS))
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="the models below this folder, in place of groups")
     parser.add_argument("--converter", choices=CONVERTERS, default="opset")
     parser.add_argument("--optimize", choices=("none", "basic", "all"), default="none", help="by onnxruntime")
     parser.add_argument("--processes", type=int, default=2)
@@ -152,12 +156,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     start = time.monotonic()
-    cases = [case for group in options.groups for case in cases_of(group)]
+    if options.folder:
+        cases = [*folder_cases(options.folder)]
+    else:
+        cases = [case for group in options.groups for case in cases_of(group)]
     jobs = [(number, targets_of(case, options.targets, [])) for number, case in enumerate(cases)]
     settings = Settings(options.converter, options.optimize)
     outcomes, _ = collect(cases, [job for job in jobs if job[1]], options.processes, settings)
     print(f"converter {options.converter}, onnx {onnx.__version__}, {time.monotonic() - start:.0f} s")
     print("\n".join(report(cases, outcomes, options.list)))
+    print("\n".join(classes(outcomes, options.list)))
     if options.json:
         options.json.write_text(json.dumps([dataclasses.asdict(o) for o in outcomes], indent=0))
     return int(any(o.kind in ("wrong", "error") for o in outcomes))

@@ -362,3 +362,19 @@ def test_a_chain_in_a_function_that_nothing_calls_is_answered_in_linear_time():
     values = known(helper.make_model(graph, functions=[function], opset_imports=imports))[1]
     assert values.type("y") == "tensor(int64)"
     assert values.shape("v20000") is None
+
+
+@pytest.mark.parametrize("operator", ["Mul", "PRelu", "Pow", "Max"])
+def test_a_sparse_initializer_has_a_type_and_a_shape(operator):
+    values = numpy_helper.from_array(np.array([5, 7], np.float32), "w")
+    indices = numpy_helper.from_array(np.array([1, 5], np.int64))
+    proto = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17]> g (float[2, 3] x) => (float[2, 3] y) {{ y = {operator} (x, w) }}'
+    )
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [2, 3]))
+    facts = known(proto)[0]
+    assert (facts.type("w"), facts.shape("w")) == ("tensor(float)", (2, 3))
+    feeds = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    wanted = opset.ReferenceEvaluator(proto).run(None, feeds)
+    for to in (12, 9, 7):
+        np.testing.assert_array_equal(opset.ReferenceEvaluator(opset.convert(proto, to)).run(None, feeds), wanted)
