@@ -47,6 +47,8 @@ class Numbers(NamedTuple):
 
     known: tuple[float, ...] | None
     name: str = ""
+    scalar: bool = False
+    """Whether what is known is one number, and not a vector, which may have one element, too."""
 
 
 class Arithmetic:
@@ -57,14 +59,13 @@ class Arithmetic:
 
     def number(self, value: float) -> Numbers:
         """Return one number."""
-        return Numbers((self._rounded(value),))
+        return Numbers((self._rounded(value),), scalar=True)
 
     def name(self, numbers: Numbers) -> str:
         """Return the name of a value that holds the numbers: a scalar for one, else a vector."""
         if numbers.known is None:
             return numbers.name
-        values = list(numbers.known)
-        return self.op.const(values if len(values) != 1 else values[0], self.element)
+        return self.op.const(numbers.known[0] if numbers.scalar else numbers.known, self.element)
 
     def _rounded(self, value: float) -> float:
         return float32(value) if self.element == "float" else value
@@ -72,11 +73,12 @@ class Arithmetic:
     def apply(self, op_type: str, *operands: Numbers) -> Numbers:
         """Return a function of numbers, which broadcast as a scalar and a vector do."""
         if all(each.known is not None for each in operands):
-            known = [each.known or () for each in operands]
-            size = 0 if () in known else max(map(len, known))
-            columns = [values * size if len(values) == 1 else values for values in known]
+            scalar = all(each.scalar for each in operands)
+            size = next((len(each.known or ()) for each in operands if not each.scalar), 1)
+            columns = [(each.known or ()) * (size if each.scalar else 1) for each in operands]
             function = FUNCTIONS[op_type]
-            return Numbers(tuple([self._rounded(function(*row)) for row in zip(*columns, strict=True)]))
+            rows = zip(*columns, strict=True)
+            return Numbers(tuple([self._rounded(function(*row)) for row in rows]), scalar=scalar)
         return Numbers(None, getattr(self.op, op_type)(*map(self.name, operands)))
 
     def sum(self, numbers: Sequence[Numbers]) -> Numbers:
@@ -114,7 +116,7 @@ def nearest_elements(op: Builder, x: str, axes: Sequence[Axis], coordinates: str
     """Return a tensor resized along the axes, one after the other, by the elements nearest to the coordinates."""
     m = Arithmetic(op, "float")
     for axis in axes:
-        at = _coordinates(op, m, axis, coordinates)
+        at = _coordinates(op, m, axis, coordinates, _changes(op, axis.scale))
         # Less 0.5 and not plus 0.5, which rounds the number just below 0.5 up.
         if rounding in ("round_prefer_floor", "round_prefer_ceil"):
             at = m.apply("Sub", at, m.number(0.5))
@@ -136,7 +138,8 @@ def _indices(op: Builder, numbers: Numbers) -> str:
 
 def _along(op: Builder, x: str, rank: int, element: str, axis: Axis, method: Method) -> tuple[str, str]:
     """Return a tensor resized along an axis, and what is outside the region to crop, "" where nothing is."""
-    at = _coordinates(op, Arithmetic(op, "float"), axis, method.coordinates)
+    changes = _changes(op, axis.scale)
+    at = _coordinates(op, Arithmetic(op, "float"), axis, method.coordinates, changes)
     # Old runtimes have Max and Min of FLOAT alone.
     m = Arithmetic(op, element if at.known is None else "double")
     size = _as_number(op, axis.size, m.element)
@@ -159,18 +162,25 @@ def _along(op: Builder, x: str, rank: int, element: str, axis: Axis, method: Met
             factor = op.const(list(weight.known), element, [len(weight.known), *column[1:]])
         else:
             factor = op.Reshape(weight.name, op.const(column)) if len(column) > 1 else weight.name
-        parts.append(op.Mul(op.Gather(x, index, axis=axis.number), factor))
+        part = op.Mul(op.Gather(x, index, axis=axis.number), factor)
+        if changes and neighbour is not neighbours[len(neighbours) // 2 - 1]:
+            # An axis of scale 1 stays as it is: what has the weight 0 may be no number. Adding -0.0 changes nothing.
+            part = op.Where(changes, part, op.const(-0.0, element, []))
+        parts.append(part)
     return reduce(op.Add, parts), mask
 
 
 def _as_number(op: Builder, count: Size | float, element: str) -> Numbers:
     if isinstance(count, str):
         return Numbers(None, op.Cast(count, to=NUMBERS[element]))
-    return Numbers((float(count),))
+    return Numbers((float(count),), scalar=True)
 
 
-def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str) -> Numbers:
-    """Return the coordinate in the input of each element of the output."""
+def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str, changes: str) -> Numbers:
+    """Return the coordinate in the input of each element of the output.
+
+    `changes` is whether the axis is resized, where that shows at run time.
+    """
     size, output = (_as_number(op, count, "float") for count in (axis.size, axis.output))
     scale = Numbers(None, axis.scale) if isinstance(axis.scale, str) else m.number(axis.scale)
     if isinstance(axis.output, int):
@@ -208,11 +218,18 @@ def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str) -> Numbers:
             return m.apply("Add", m.apply("Mul", start, last), moved)
         case _:
             raise Refusal("C103", f"the coordinate mode {printable(mode)} is not defined")
-    if at.known is None and isinstance(axis.scale, str):
+    if at.known is None and changes:
         # An axis of scale 1 stays as it is.
-        other = op.Or(op.Less(axis.scale, m.name(one)), op.Greater(axis.scale, m.name(one)))
-        at = Numbers(None, op.Where(other, m.name(at), m.name(positions)))
+        at = Numbers(None, op.Where(changes, m.name(at), m.name(positions)))
     return at
+
+
+def _changes(op: Builder, scale: float | str) -> str:
+    """Return whether a scale that is computed at run time is another number than 1, "" for one that is known."""
+    if not isinstance(scale, str):
+        return ""
+    one = op.const(1.0, "float", [])
+    return str(op.Or(op.Less(scale, one), op.Greater(scale, one)))
 
 
 def _kernel(m: Arithmetic, at: Numbers, axis: Axis, method: Method) -> tuple[list[Numbers], list[Numbers]]:

@@ -273,16 +273,23 @@ def _quantized(op: Builder, node: Node, scale: str) -> Result:
 
 
 def _saturated(op: Builder, quotient: str, zero: str, element: str) -> str:
-    """Return quotients rounded, with the zero point added if there is one, and limited to the range of a type."""
+    """Return quotients rounded, with the zero point added if there is one, and limited to the range of a type.
+
+    NaN becomes the least value, as in the kernel and in runtimes.
+    """
     values = op.Round(quotient) if op.version >= 11 else nearest(op, quotient, "float")
     if zero:
         values = op.Add(values, op.Cast(zero, to=NUMBERS["float"]))
-    limits = [float(bound) for bound in RANGES[element]]
+    low, high = RANGES[element]
+    lowest = op.const(float(low), "float", [])
     if op.version < 11:
-        values = op.Clip(values, min=limits[0], max=limits[1])
+        limited = op.Clip(values, min=float(low), max=float(high))
     else:
-        values = op.Clip(values, *(op.const(bound, "float", []) for bound in limits))
-    return str(op.Cast(values, to=NUMBERS[element]))
+        limited = op.Clip(values, lowest, op.const(float(high), "float", []))
+    # NaN is not above the least value, which it becomes. What Cast makes of it is not defined.
+    whole = op.Cast(limited, to=NUMBERS["int32"])
+    whole = op.Where(op.Less(lowest, values), whole, op.const(low, "int32", []))
+    return str(op.Cast(whole, to=NUMBERS[element]))
 
 
 def _laid_out(op: Builder, node: Node, index: int) -> str:

@@ -168,7 +168,8 @@ def _gathered(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
     if rounding in ROUNDING and coordinates != "align_corners" and not _halves_are_exact(node):
         # onnxruntime takes coordinates next to a half for one; only known sizes show whether there are any.
-        node.need_constant(SIZES if node.input(SIZES) else SCALES)
+        if not node.input(SIZES):
+            node.need_constant(SCALES)
         y = node.input(X)
         for axis in _axes(op, node, SCALES):
             if isinstance(axis.size, str) or isinstance(axis.output, str) or isinstance(axis.scale, str):
@@ -177,6 +178,7 @@ def _gathered(op: Builder, node: Node) -> Result:
             y = op.Gather(y, op.const(indices), axis=axis.number)
         else:
             return y
+        node.need_constant(SIZES if node.input(SIZES) else SCALES)
         raise Refusal(
             "C207",
             "a size is not known; a coordinate may be between two elements, where its last bit decides",
@@ -201,23 +203,36 @@ def _gathered(op: Builder, node: Node) -> Result:
 
 
 def _axes(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[Axis]:
-    """Return the axes to resize; `scales` is the index of an input."""
+    """Return the axes to resize, without those whose sizes stay; `scales` is the index of an input."""
     rank, numbers = node.need_rank(X), node.ints("axes")
     indices = list(range(rank)) if numbers is None else distinct_axes(numbers, rank)
     count = len(indices)
     region = region or [0.0] * count + [1.0] * count
     if len(region) != 2 * count or not all(map(math.isfinite, region)):
         raise Refusal("C103", f"'roi' is {region}, for {count} axes")
-    sizes = sizes_of(op, node, X, indices)
+    spans = list(zip(region[:count], region[count:], strict=True))
+    kept = _kept_by_sizes(node)
+    positions = [at for at, number in enumerate(indices) if number not in kept or spans[at] != (0.0, 1.0)]
+    sizes = sizes_of(op, node, X, [indices[at] for at in positions])
     if node.input(SIZES) and node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
         resized = _at_one_scale(op, node, sizes)
     else:
-        resized = [_resized(op, node, scales, position, size, count) for position, size in enumerate(sizes)]
-    spans = zip(region[:count], region[count:], strict=True)
+        resized = [
+            _resized(op, node, scales, indices[at], at, size, count)
+            for at, size in zip(positions, sizes, strict=True)
+        ]
     return [
-        Axis(number, size, *pair, span)
-        for number, size, pair, span in zip(indices, sizes, resized, spans, strict=True)
+        Axis(indices[at], size, *pair, spans[at])
+        for at, size, pair in zip(positions, sizes, resized, strict=True)
     ]
+
+
+def _kept_by_sizes(node: Node) -> set[int]:
+    """Return the axes for which `sizes` certainly has the size that they have, whatever that is."""
+    policy = node.attr("keep_aspect_ratio_policy", "stretch")
+    if not node.input(SIZES) or node.constant(SIZES) is not None or policy != "stretch":
+        return set()
+    return node.values.kept_axes(node.input(X), node.output(0))
 
 
 def _at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tuple[Size, float | str]]:
@@ -267,7 +282,7 @@ def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
         raise Refusal("C204", "there are no elements to interpolate", "drop the node")
     if any(isinstance(axis.output, int) and axis.output > LONGEST for axis in axes):
         raise Refusal("C204", f"an axis is longer than {LONGEST}")
-    axes = [axis for axis in axes if crops or axis.scale != 1 or axis.output != axis.size]
+    axes = [axis for axis in axes if axis.scale != 1 or axis.output != axis.size or axis.region != (0.0, 1.0)]
     node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
     # The kernel shrinks first.
     axes.sort(key=lambda axis: axis.scale if isinstance(axis.scale, float) else 1.0)
@@ -285,18 +300,30 @@ def _surely_changes(axis: Axis) -> bool:
     return not isinstance(axis.scale, str) and (axis.scale < 1 or _surely_grows(axis.scale, axis.size))
 
 
-def _resized(
-    op: Builder, node: Node, index: int, position: int, size: Size, count: int
-) -> tuple[Size, float | str]:
-    """Return the size of an axis after resizing, and its scale; the scales are the input of this index."""
-    scales, sizes = node.constant(index), node.constant(SIZES)
-    if node.input(SIZES) and (scales is None or not scales.values):
-        if sizes is None:
-            output: Size = op.Gather(op.Cast(node.input(SIZES), to=NUMBERS["int64"]), op.const(position), axis=0)
-        elif len(sizes.values) == count:
-            output = int(sizes.values[position])
-        else:
+def _wanted(op: Builder, node: Node, number: int, position: int, count: int) -> Size:
+    """Return the size that `sizes` gives an axis: a number where it is constant or follows from what is."""
+    sizes = node.constant(SIZES)
+    if sizes is not None:
+        if len(sizes.values) != count:
             raise Refusal("C103", f"there are {len(sizes.values)} sizes for {count} axes")
+        return int(sizes.values[position])
+    inferred = node.values.shape(node.output(0)) or ()
+    known = inferred[number] if number < len(inferred) else None
+    if isinstance(known, int):
+        return known
+    return str(op.Gather(op.Cast(node.input(SIZES), to=NUMBERS["int64"]), op.const(position), axis=0))
+
+
+def _resized(
+    op: Builder, node: Node, index: int, number: int, position: int, size: Size, count: int
+) -> tuple[Size, float | str]:
+    """Return the size of an axis after resizing, and its scale; the scales are the input of this index.
+
+    The axis has this `number`, and this `position` among the `count` that are resized.
+    """
+    scales = node.constant(index)
+    if node.input(SIZES) and (scales is None or not scales.values):
+        output = _wanted(op, node, number, position, count)
         if isinstance(output, int) and isinstance(size, int):
             return output, output / size if size else 1.0
         return output, op.Div(*(op.Cast(named(op, each), to=NUMBERS["float"]) for each in (output, size)))

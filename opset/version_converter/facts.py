@@ -423,6 +423,17 @@ class ValueFacts:
             home._shapes[name] = home._find_shape(name)
         return home._shapes[name]
 
+    def kept_axes(self, source: str, result: str) -> set[int]:
+        """Return the axes along which two values are inferred to have the same size, be it a number or not."""
+        # What follows from other nodes is no matter of the form of the one that asks.
+        self.large_read = True
+        types = self._type_of(source), self._type_of(result)
+        shapes = [type_.shape for type_ in types if type_ is not None and type_.shape is not None]
+        if len(shapes) < 2:
+            return set()
+        pairs = enumerate(zip(*shapes, strict=False))
+        return {axis for axis, (before, after) in pairs if before is not None and before == after}
+
     def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
         """Return the shapes of the outputs of a graph in the node that computes a value, for each run that is certain.
 

@@ -460,3 +460,30 @@ def test_malformed_nodes_are_refused_or_converted(build, attempt):
 
     drawn()
     assert {"converted"} < ends
+
+
+NO_NUMBERS = np.array([np.nan, np.inf, -np.inf, 3.4e38, -3.4e38, -0.0, 1e-45, 1e10, -1e10, 2.5, 0.0], np.float32)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int16])
+@pytest.mark.parametrize("zero", [0, 3])
+@pytest.mark.parametrize("scale", [1.0, np.inf, -0.5, 0.0, np.nan])
+@pytest.mark.parametrize("to", [20, 9, 7])
+def test_what_is_no_number_becomes_the_least_value(check, kind, zero, scale, to):
+    feeds = quantize(np.array(scale, np.float32), np.array(zero, kind), NO_NUMBERS)
+    check(node("QuantizeLinear", feeds), 21, to, feeds)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8])
+@pytest.mark.parametrize("to", [9, 7])
+@pytest.mark.parametrize("scale", [0.0, np.nan, 1e-40])
+def test_a_product_over_a_scale_that_is_no_quotient(check, kind, to, scale):
+    whole = np.array([[3, 0], [250, 5]], np.uint8)
+    one, zero = np.array(0.5, np.float32), np.array(5, np.uint8)
+    feeds = {"a": whole, "as": one, "az": zero, "b": whole, "bs": one, "bz": zero,
+             "ys": np.array(scale, np.float32), "yz": np.array(1, kind)}  # fmt: skip
+    if kind == np.int8:
+        feeds["a"], feeds["az"], feeds["b"], feeds["bz"] = (feeds[name].astype(kind) for name in ("a", "az", "b", "bz"))
+    product = helper.make_node("QLinearMatMul", list(feeds), ["y"])
+    # The evaluator of this project says what runtimes do not agree about: what NaN becomes.
+    check(product, 10, to, feeds, judge=lambda model, given: opset.ReferenceEvaluator(model).run(None, given))

@@ -547,3 +547,84 @@ def test_scales_that_follow_from_a_few_constants(run, chain):
 def test_nearest_elements_by_a_common_scale_that_rounds_a_size(check):
     how = {"keep_aspect_ratio_policy": "not_smaller", "axes": [2, 3]}
     check(resize(["x", "", "", "s"], **how), 18, 9, {"x": IMAGE[:, :, :2, :4]}, {"s": ints(1, 3)})
+
+
+def resize_by_shape(mode, spatial, sizes="N C H W"):
+    """Return a model that resizes images to a height and width, beside the first two sizes of the input."""
+    given = "int64[2] hw" if spatial is None else ""
+    constant = "" if spatial is None else f"hw = Constant <value = int64[2] {{{spatial[0]}, {spatial[1]}}}> ()"
+    text = f"""<ir_version: 8, opset_import: ["": 13]>
+    g (float[{sizes.replace(" ", ",")}] x{", " + given if given else ""}) => (float[A, B, D, E] y) {{
+        {constant} s = Shape (x) zero = Constant <value = int64[1] {{0}}> () two = Constant <value = int64[1] {{2}}> ()
+        kept = Slice (s, zero, two) sizes = Concat <axis = 0> (kept, hw)
+        y = Resize <mode = "{mode}", coordinate_transformation_mode = "align_corners"> (x, "", "", sizes) }}"""
+    return onnx.parser.parse_model(text)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("spatial", [None, (7, 3), (1, 4)])
+@pytest.mark.parametrize("to", [10, 9, 7])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, np.finfo(np.float32).max])
+def test_axes_that_sizes_keep_are_left_alone(run, mode, spatial, to, bad):
+    before = resize_by_shape(mode, spatial)
+    after = opset.convert(before, to)
+    x = np.random.default_rng(3).random((3, 2, 4, 5), np.float32)
+    feeds = {"x": x} | ({} if spatial else {"hw": ints(7, 3)})
+    (clean,) = run(before, feeds)
+    np.testing.assert_allclose(run(after, feeds)[0], clean, rtol=1e-5, atol=1e-6)
+    x[1] = bad
+    (found,) = run(after, feeds)
+    kept = found.shape == clean.shape and found[[0, 2]]
+    np.testing.assert_array_equal(kept, run(after, feeds | {"x": np.where(x == x[1, 0, 0, 0], 0, x)})[0][[0, 2]])
+    assert np.isfinite(kept).all()
+    # Gathered are the neighbours along height and width, for each of which there are two, or four.
+    assert sum(made.op_type == "Gather" for made in after.graph.node) <= 2 * (4 if mode == "cubic" else 2) + 4
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_axes_that_turn_out_to_keep_their_size_are_left_alone(mode):
+    """Nothing shows before the run that two axes keep their sizes."""
+    before = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 13]> g (float[N, C, H, W] x, int64[4] s) => (float[A, B, D, E] y) '
+        f'{{ y = Resize <mode = "{mode}"> (x, "", "", s) }}'
+    )
+    x = np.random.default_rng(3).random((3, 2, 4, 5), np.float32)
+    x[1], x[2, 1, 0, 0] = np.nan, np.inf
+    feeds = {"x": x, "s": ints(3, 2, 8, 15)}
+    after = opset.convert(before, 10)
+    want, have = (opset.ReferenceEvaluator(model).run(None, feeds)[0] for model in (before, after))
+    np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)
+
+
+def test_a_region_that_is_the_whole_axis_leaves_it_alone(run):
+    before = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 13]> g (float[3, 2, 4, 5] x) => (float[3, 2, 3, 5] y) {
+        r = Constant <value = float[8] {0, 0, 0.25, 0, 1, 1, 0.75, 1}> () s = Constant <value = int64[4] {3, 2, 3, 5}> ()
+        y = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, "", s) }"""
+    )
+    x = np.random.default_rng(3).random((3, 2, 4, 5), np.float32)
+    x[1] = np.nan
+    (want,) = run(before, {"x": x})
+    for model in (before, opset.convert(before, 9)):
+        np.testing.assert_allclose(opset.ReferenceEvaluator(model).run(None, {"x": x})[0], want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1, 4), (1, 1, 4, 1), (1, 1, 1, 1)])
+@pytest.mark.parametrize("open_axes", ["N 1 4 6", "1 1 H 6", "1 1 4 W", "N C H W"])
+def test_an_output_of_one_element_keeps_its_axis(mode, coordinates, sizes, open_axes):
+    before = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 13]> g (float[{open_axes.replace(" ", ",")}] x) => (float[A, B, D, E] y) '
+        f"{{ s = Constant <value = int64[4] {{{str(sizes)[1:-1]}}}> () "
+        f'y = Resize <mode = "{mode}", coordinate_transformation_mode = "{coordinates}"> (x, "", "", s) }}'
+    )
+    x = np.random.default_rng(3).random((1, 1, 4, 6), np.float32)
+    try:
+        after = opset.convert(before, 9)
+    except ConversionError as error:
+        assert mode == "nearest", str(error)
+        return
+    want, have = (opset.ReferenceEvaluator(model).run(None, {"x": x})[0] for model in (before, after))
+    assert have.shape == want.shape == sizes
+    np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)

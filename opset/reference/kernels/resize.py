@@ -160,7 +160,9 @@ def _fitted(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[
 def _resized(x: Array, axes: Sequence[Axis], method: Method, context: KernelContext) -> Array:
     """Return x resized along the axes, in the order of their ratios of output to input size."""
     crop = method.coordinates == "tf_crop_and_resize"
-    axes = [axis for axis in axes if axis.output != axis.size or axis.scale != 1 or crop]
+    axes = [
+        axis for axis in axes if axis.output != axis.size or axis.scale != 1 or (axis.start, axis.end) != (0.0, 1.0)
+    ]
     if any(axis.size == 0 < axis.output for axis in axes):
         raise Violation("C7", f"shape {x.shape}")
     shape = list(x.shape)
