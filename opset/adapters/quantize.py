@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from opset.adapters.positions import named, size_along
 from opset.adapters.shared import nearest, positive_axis
 from opset.model.elements import FLOAT8, NUMBERS, element_name
 from opset.model.tensor import make_tensor
-from opset.version_converter.registration import down, lower
+from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 X, SCALE, ZERO = range(3)
@@ -38,7 +39,13 @@ def quantize_linear_13_down(op: Builder, node: Node) -> Result:
 @down("DequantizeLinear", since=19)
 def dequantize_linear_19_down(op: Builder, node: Node) -> Result:
     """Write out a product in a type other than float, which was that of the scale before 19."""
-    return _in_parts(op, node) if node.element(SCALE) in ("float16", "bfloat16") else None
+    return _in_parts(op, node) if node.element(SCALE) in ("float16", "bfloat16") else _with_axis(op, node)
+
+
+@up("DequantizeLinear", since=21)
+def dequantize_linear_21_up(op: Builder, node: Node) -> Result:
+    """State the axis of a vector, which does not count before 21."""
+    return _with_axis(op, node)
 
 
 @down("QuantizeLinear", since=21)
@@ -49,11 +56,12 @@ def quantize_linear_21_down(op: Builder, node: Node) -> Result:
         return _in_parts(op, node)
     stated = [name for name in ("block_size", "output_dtype") if node.has(name)]
     if not stated or (element not in RANGES and element not in FLOAT8):
-        return None
+        return _with_axis(op, node)
     inputs = list(node.inputs[:3])
     if not node.input(ZERO) and element != "uint8":
         inputs[ZERO:] = [_zeros(op, node, element)]
-    return op.copy(node, inputs=inputs, drop=stated)
+    axis: dict[str, Any] = {"axis": 0} if _is_astray(node) else {}
+    return op.copy(node, inputs=inputs, drop=stated, **axis)
 
 
 @down("DequantizeLinear", since=21)
@@ -191,6 +199,17 @@ def _convolution(op: Builder, node: Node, values: tuple[int, int], filters: tupl
     parts = (op.Conv(x, part, **attributes) for part in (upper, op.Sub(w, op.Mul(upper, sixteen))))
     high, low = (op.Cast(part, to=NUMBERS["int32"]) for part in parts)
     return str(op.Add(op.Mul(high, op.const(16, "int32", [])), low))
+
+
+def _with_axis(op: Builder, node: Node) -> Result:
+    """Return a node with the axis that its vector has; None where the one that it states is legal."""
+    return op.copy(node, axis=0) if _is_astray(node) else None
+
+
+def _is_astray(node: Node) -> bool:
+    """Whether x is a vector with several scales, and `axis` out of its range, which some versions ignore."""
+    several = node.rank(SCALE) == 1 and node.shape(SCALE) != (1,)
+    return several and node.rank(X) == 1 and node.attr("axis") not in (0, -1)
 
 
 def _stated_element(node: Node, attribute: str) -> str | None:

@@ -43,7 +43,7 @@ def _scaled(call: Call) -> Shape | None:
     if shape is None or scales is None or not is_many:
         return shape
     rank = len(shape)
-    axis = call.axis(call.attribute("axis"), rank, "C1") if rank != 1 else 0
+    axis = 0 if rank == 1 and _any_axis(call) else call.axis(call.attribute("axis"), rank, "C1")
     result = list(shape)
     size = result[axis]
     if block and len(scales) == rank:
@@ -53,6 +53,13 @@ def _scaled(call: Call) -> Shape | None:
     else:
         (result[axis],) = unify(call, index, (size,), "C2")
     return tuple(result)
+
+
+def _any_axis(call: Call) -> bool:
+    """Whether the version says that the axis of a vector does not count."""
+    if call.schema.name == "QuantizeLinear":
+        return call.version >= 21
+    return 19 <= call.version < 21
 
 
 def _check_granularity(call: Call) -> None:

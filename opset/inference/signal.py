@@ -58,7 +58,7 @@ def _axes(call: Call, rank: int) -> list[int]:
 @infer("STFT")
 def stft_17(call: Call) -> Shape:
     """Return the shape of the transforms of as many frames as fit into the signal."""
-    batch, samples, step = call.size("N"), call.size("L"), one_size(call, 1)
+    batch, samples, step = call.size("N"), call.size("T"), one_size(call, 1)
     length = call.same(one_size(call, 3), call.size("W"), "C2", "frame_length and the size of window")
     if not call.has(2) and not call.has(3):
         length = samples

@@ -112,14 +112,20 @@ def test_dequantization_along_an_axis_is_written_out(check, kind, axis, zero):
     check(node("DequantizeLinear", feeds, axis=axis), 13, 10, feeds)
 
 
-@pytest.mark.parametrize("operator", ["QuantizeLinear", "DequantizeLinear"])
-def test_one_dimension_may_state_an_axis_that_it_lacks(check, operator):
+@pytest.mark.parametrize(
+    "operator, before, after",
+    [("QuantizeLinear", 21, 11), ("QuantizeLinear", 21, 13), ("QuantizeLinear", 23, 19),
+     ("DequantizeLinear", 19, 11), ("DequantizeLinear", 19, 13), ("DequantizeLinear", 19, 21)],
+)  # fmt: skip
+def test_one_dimension_may_state_an_axis_that_it_lacks(check, operator, before, after):
     feeds = quantize(scales((24,)), integers(np.uint8, (24,)), integers(np.uint8, (24,)))
     expect = [(feeds["x"].astype(np.float32) - feeds["z"]) * feeds["s"]]
     if operator == "QuantizeLinear":
         feeds["x"] = floats((24,))
         expect = quantized(feeds, np.uint8, np.asarray)
-    check(node(operator, feeds), 13, 11, feeds, expect=expect)
+    converted = check(node(operator, feeds), before, after, feeds, expect=expect)
+    if after > 11:
+        assert [each.i for each in converted.graph.node[0].attribute if each.name == "axis"] == [0]
 
 
 def test_empty_tensors_stay_empty(check):

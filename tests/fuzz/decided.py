@@ -180,11 +180,6 @@ DECIDED: tuple[tuple[str, str, str], ...] = (
         "clip bounds what goes into every activation, that of the cell too, which onnxruntime leaves out",
     ),
     (
-        "HannWindow|HammingWindow|BlackmanWindow",
-        "for nan",
-        "a window of one element is 1; onnxruntime divides 0 by 0",
-    ),
-    (
         "Loop",
         r"differ: .*Loop\(int64\S*, -",
         "without an initial condition the one that the body gives is ignored; onnxruntime stops by it",

@@ -70,6 +70,26 @@ def quantize_linear_13(
     return quantized(quotient, zero_point, dtype, bool(saturate))
 
 
+@kernel("QuantizeLinear", since=21)
+def quantize_linear_21(
+    x: Array,
+    scale: Array,
+    zero_point: Array | None = None,
+    *,
+    axis: int,
+    block_size: int,
+    output_dtype: int,
+    precision: int = 0,
+    saturate: int,
+) -> Array:
+    """Return x quantized; of a vector, every axis is the first."""
+    axis = 0 if x.ndim == 1 else axis
+    return quantize_linear_13(
+        x, scale, zero_point, axis=axis, block_size=block_size, output_dtype=output_dtype, precision=precision,
+        saturate=saturate,
+    )  # fmt: skip
+
+
 @kernel("QuantizeLinear", since=10)
 def quantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
     """Return x quantized with one scale and one zero point."""
@@ -78,6 +98,7 @@ def quantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) 
 
 
 @kernel("DequantizeLinear", since=13)
+@kernel("DequantizeLinear", since=21)
 def dequantize_linear_13(
     x: Array, scale: Array, zero_point: Array | None = None, *, axis: int, block_size: int = 0, output_dtype: int = 0
 ) -> Array:
@@ -95,6 +116,12 @@ def dequantize_linear_13(
     result = difference.astype(np.float32, copy=False)
     result *= _laid_out(scale, x.shape, axis, block_size).astype(np.float32, copy=False)
     return result.astype(dtype, copy=False)
+
+
+@kernel("DequantizeLinear", since=19)
+def dequantize_linear_19(x: Array, scale: Array, zero_point: Array | None = None, *, axis: int) -> Array:
+    """Return x dequantized; of a vector, every axis is the first."""
+    return dequantize_linear_13(x, scale, zero_point, axis=0 if x.ndim == 1 else axis)
 
 
 @kernel("DequantizeLinear", since=10)
@@ -240,8 +267,7 @@ def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int)
     rank = len(shape)
     if values.size == 1 and values.ndim <= 1:
         return values.reshape(())
-    # A vector may have an axis that is out of range.
-    axis = normalised_axis(axis, rank, "C1") if rank != 1 else 0
+    axis = normalised_axis(axis, rank, "C1")
     shapes = f"shape(x) = {list(shape)}, axis {axis}, block_size {block_size}, and the scale is {list(values.shape)}"
     if block_size and values.ndim == rank:
         if values.shape != (*shape[:axis], ceil(shape[axis] / block_size), *shape[axis + 1 :]):

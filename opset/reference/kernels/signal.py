@@ -113,17 +113,15 @@ def blackman_window_17(size: Array, *, output_datatype: int, periodic: int, cont
 def _window(
     coefficients: tuple[float, float, float], size: Array, output_datatype: int, periodic: int, context: KernelContext
 ) -> Array:
-    """Return a polynomial in `s = sin(pi * n / M) ** 2`, constant term first; a symmetric window of one value is 1.
+    """Return a polynomial in `s = sin(pi * n / M) ** 2`, constant term first; a symmetric window of one value is NaN.
 
     It equals the sum of cosines by `cos(2 * x) = 1 - 2 * s`, but without cancellation of nearly equal terms.
     """
     count = size.item()
     dtype = DTYPES[output_datatype]
     context.reserve(4 * count, np.float64)
-    if count == 1 and not periodic:
-        return np.ones(1, dtype)
     n, period = np.arange(count), count if periodic else count - 1
-    squares = np.sin(np.minimum(n, period - n) / max(period, 1) * np.pi) ** 2
+    squares = np.sin(np.minimum(n, period - n) / period * np.pi) ** 2
     constant, linear, quadratic = coefficients
     return (constant + linear * squares + quadratic * squares**2).astype(dtype)
 
