@@ -151,6 +151,7 @@ CODES: dict[str, str] = {
     "I203": "the node is malformed for its operator",
     "I301": "inference functions cannot be loaded",
     "I302": "the inference rule of an operator cannot be used",
+    "I303": "there is a bug in an inference function",
     "I401": "the inference was stopped: it takes more than it may",
     "C101": "the operator is not known",
     "C102": "the operator does not exist at the model's own version",
@@ -257,6 +258,9 @@ CODES: dict[str, str] = {
     "T107": "a conversion changes the values of an example",
     "T108": "an example contradicts a claim",
     "T109": "an example takes more than it may",
+    "T110": "an adapter fails, or is not there",
+    "T111": "a function is registered for nothing",
+    "T112": "nothing computes an example",
 }
 
 

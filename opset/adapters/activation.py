@@ -33,7 +33,7 @@ def softmax_13_up(op: Builder, node: Node) -> Result:
         isinstance(size, int) or position == 0 < axis or position == 1 >= axis for position, size in enumerate(sizes)
     )
     rows = op.Flatten(x, axis=axis) if plain else _merged(op, x, shape, axis)
-    (y,) = op.copy(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1 if plain else axis)
+    y = op.copy(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1 if plain else axis)
     return op.Reshape(y, shape)
 
 
@@ -62,7 +62,7 @@ def softmax_13_down(op: Builder, node: Node) -> Result:
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     transposed = op.Transpose(node.input(0), perm=order)
-    (y,) = op.copy(node, inputs=[transposed], outputs=[op.fresh("turned")], axis=-1)
+    y = op.copy(node, inputs=[transposed], outputs=[op.fresh("turned")], axis=-1)
     return op.Transpose(y, perm=order)
 
 

@@ -183,7 +183,7 @@ def less_9_down(op: Builder, node: Node) -> Result:
         parts.reverse()
     (high, low), (other_high, other_low) = parts
     level = op.Not(op.Or(op.Less(high, other_high), op.Less(other_high, high)))
-    (first,) = op.copy(node, op_type="Less", inputs=[high, other_high], outputs=[op.fresh("first")])
+    first = op.copy(node, op_type="Less", inputs=[high, other_high], outputs=[op.fresh("first")])
     return op.Or(first, op.And(level, op.Less(low, other_low)))
 
 
@@ -236,7 +236,7 @@ def bit_shift_28_down(op: Builder, node: Node) -> Result:
             x = op.Where(negative, op.Sub(minus_one, x), x)
         x, y = op.Cast(x, to=NUMBERS[unsigned]), op.Cast(y, to=NUMBERS[unsigned])
     bits = op.const(width, unsigned, [])
-    (z,) = op.copy(node, inputs=[x, y if small else op.Mod(y, bits, fmod=0)], outputs=[op.fresh("shifted")])
+    z = op.copy(node, inputs=[x, y if small else op.Mod(y, bits, fmod=0)], outputs=[op.fresh("shifted")])
     if not small:
         z = op.Where(op.Less(y, bits), z, op.const(0, unsigned, []))
     if signed:
@@ -255,7 +255,7 @@ def mod_28_down(op: Builder, node: Node) -> Result:
     (a, b), zero = node.inputs, op.const(0.0, element, [])
     sign = op.Where(op.Less(b, zero), op.const(-1.0, element, []), op.const(1.0, element, []))
     divisor = op.Abs(b)
-    (rest,) = op.copy(node, inputs=[op.Mul(a, sign), divisor], outputs=[op.fresh("rest")], fmod=1)
+    rest = op.copy(node, inputs=[op.Mul(a, sign), divisor], outputs=[op.fresh("rest")], fmod=1)
     return op.Mul(op.Where(op.Less(rest, zero), op.Add(rest, divisor), op.Abs(rest)), sign)
 
 
@@ -362,8 +362,8 @@ def _power(op: Builder, node: Node, common: str) -> str:
     elements = (node.need_element(0), node.need_element(1))
     inputs = [cast(op, name, element, common) for name, element in zip(node.inputs, elements, strict=True)]
     if elements[0] == common:
-        return op.copy(node, inputs=inputs)[0]
-    return op.copy(node, inputs=inputs, outputs=[op.fresh("wide")])[0]
+        return str(op.copy(node, inputs=inputs))
+    return str(op.copy(node, inputs=inputs, outputs=[op.fresh("wide")]))
 
 
 def _common(base: str, exponent: str) -> str:

@@ -101,7 +101,7 @@ def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
     if constant is None or len(constant.values) != 1:
         raise Refusal("C103", "'value' is no tensor with one element")
     tensor = make_tensor("", NUMBERS["float"], [1], constant.values)
-    (wide,) = op.copy(node, outputs=[op.fresh("wide")], value=tensor)
+    wide = op.copy(node, outputs=[op.fresh("wide")], value=tensor)
     return op.Cast(wide, to=NUMBERS[constant.element])
 
 
@@ -130,7 +130,7 @@ def range_27_down(op: Builder, node: Node) -> Result:
         shown = (element_name(stash) or str(stash)).upper()
         raise Refusal("C204", f"'stash_type' is {shown}; ranges in it need version 27", "set stash_type=1")
     inputs = [op.Cast(name, to=stash) for name in node.inputs]
-    (wide,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
+    wide = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
     return op.Cast(wide, to=NUMBERS[element])
 
 

@@ -43,7 +43,7 @@ def space_to_depth_28_down(op: Builder, node: Node) -> Result:
     if node.attr("mode") != "CRD":
         return None
     area, depth = _block_channels(node, divided=False)
-    (y,) = op.copy(node, outputs=[op.fresh("DCR")], drop=["mode"])
+    y = op.copy(node, outputs=[op.fresh("DCR")], drop=["mode"])
     return op.Gather(y, op.const(_regroup(depth, area)), axis=1)
 
 
@@ -60,9 +60,9 @@ def shape_15_down(op: Builder, node: Node) -> Result:
         if all(isinstance(size, int) for size in known):
             op.release(node.input(0))
             return op.const(known)
-        (shape,) = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
+        shape = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
         return op.Gather(shape, op.const(list(axes)), axis=0)
-    (shape,) = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
+    shape = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
     return op.Slice(shape, op.const([start]), op.const([2**63 - 1 if end is None else end]), op.const([0]))
 
 

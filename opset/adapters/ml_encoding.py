@@ -88,7 +88,7 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
     if pairs:
         drop = [attribute.name for attribute in node.proto.attribute]
         changes = {**_lists(key, value, pairs), f"default_{value}": default}
-        (y,) = op.copy(node, inputs=[x], outputs=[op.fresh("found")], drop=drop, **changes)
+        y = op.copy(node, inputs=[x], outputs=[op.fresh("found")], drop=drop, **changes)
     else:
         y = op.const(default, value, [])
     if missing:

@@ -40,7 +40,7 @@ def batch_normalization_7_up(op: Builder, node: Node) -> Result:
     if not node.attr("spatial") and node.need_rank(0) != 2:
         raise Refusal("C204", "with 'spatial' 0, the shape of the parameters is another one at version 7")
     if node.attr("is_test"):
-        return (*op.copy(node, outputs=[node.output(0)], drop=["is_test"]), "", "", "", "")
+        return (op.copy(node, outputs=[node.output(0)], drop=["is_test"]), "", "", "", "")
     if node.has("is_test") and not _in_training(node):
         raise Refusal("C204", "'is_test' is 0, for training, and the outputs are those of inference", "set it to 1")
     return op.copy(node, drop=["is_test"])
@@ -67,7 +67,7 @@ def batch_normalization_9_up(op: Builder, node: Node) -> Result:
     flat = op.const([-1])
     parameters = [op.Reshape(name, flat) for name in node.inputs[1:]]
     inputs = [op.Flatten(x, axis=1), *parameters]
-    (y, *_) = op.copy(node, inputs=inputs, outputs=[op.fresh("rows")], drop=["spatial"])
+    y = op.copy(node, inputs=inputs, outputs=[op.fresh("rows")], drop=["spatial"])
     return op.Reshape(y, op.Shape(x))
 
 
@@ -80,7 +80,7 @@ def batch_normalization_9_down(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "an input of one dimension cannot be expressed in training", IN_TRAINING)
     column = op.Unsqueeze(node.input(0), axes=[1])
     inputs = [column, *node.inputs[1:]]
-    (y, *_) = op.copy(node, inputs=inputs, outputs=[op.fresh("column")])
+    y = op.copy(node, inputs=inputs, outputs=[op.fresh("column")])
     return op.Squeeze(y, axes=[1])
 
 
@@ -101,7 +101,7 @@ def batch_normalization_14_down(op: Builder, node: Node) -> Result:
         return _batch_statistics(op, node)
     elements = [node.need_element(index) for index in range(5)]
     if elements[0] == elements[3] == elements[4]:
-        return (*op.copy(node, outputs=[node.output(0)], drop=["training_mode"]), "", "")
+        return (op.copy(node, outputs=[node.output(0)], drop=["training_mode"]), "", "")
     return _in_one_type(op, node, elements, ["training_mode"])
 
 
@@ -109,7 +109,7 @@ def _in_one_type(op: Builder, node: Node, elements: list[str], drop: list[str]) 
     """Return the outputs of BatchNormalization in inference, with all inputs cast to a type that holds their values."""
     wide = "double" if "double" in elements else "float"
     inputs = [cast(op, name, element, wide) for name, element in zip(node.inputs, elements, strict=True)]
-    (y,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=drop)
+    y = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=drop)
     return cast(op, y, wide, elements[0]), "", ""
 
 
@@ -166,7 +166,7 @@ def dropout_7_up(op: Builder, node: Node) -> Result:
 @down("Dropout", since=7)
 def dropout_7_down(op: Builder, node: Node) -> Result:
     """Set `is_test`: a node that leaves dropping to the runtime is meant for inference, without a mask."""
-    return (*op.copy(node, outputs=[node.output(0)], is_test=1), "")
+    return (op.copy(node, outputs=[node.output(0)], is_test=1), "")
 
 
 @up("Dropout", since=10)
@@ -186,7 +186,7 @@ def _with_mask_cast(op: Builder, node: Node, element: Callable[[], str]) -> Resu
     if not node.output(1):
         return None
     if not node.values.is_read(node.output(1)):
-        return (*op.copy(node, outputs=[node.output(0)]), "")
+        return (op.copy(node, outputs=[node.output(0)]), "")
     number = NUMBERS[element()]
     y, mask = op.copy(node, outputs=[node.output(0), op.fresh("kept")])
     return y, op.Cast(mask, to=number)
@@ -205,7 +205,7 @@ def dropout_12_up(op: Builder, node: Node) -> Result:
         inputs.append(op.const(node.attr("ratio"), "float", []))
     if not node.output(1) and len(inputs) == 1:
         return None
-    return (*op.copy(node, inputs=inputs, outputs=[node.output(0)], drop=["ratio"]), "")
+    return (op.copy(node, inputs=inputs, outputs=[node.output(0)], drop=["ratio"]), "")
 
 
 @down("Dropout", since=12)

@@ -136,7 +136,7 @@ def arg_max_12_down(op: Builder, node: Node) -> Result:
         return None
     x, axis = node.input(0), node.attr("axis")
     reversed_x = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
-    (y,) = op.copy(node, inputs=[reversed_x], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
+    y = op.copy(node, inputs=[reversed_x], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
     return op.Sub(named(op, minus(op, size_along(op, node, 0, axis), 1)), y)
 
 
@@ -146,7 +146,7 @@ def reduce_max_12_down(op: Builder, node: Node) -> Result:
     element = node.element(0)
     if element not in LIMITS:
         return None
-    (y,) = op.copy(node, inputs=[op.Cast(node.input(0), to=NUMBERS["float"])], outputs=[op.fresh("wide")])
+    y = op.copy(node, inputs=[op.Cast(node.input(0), to=NUMBERS["float"])], outputs=[op.fresh("wide")])
     limits = (op.const(limit, "float", []) for limit in LIMITS[element])
     return op.Cast(op.Clip(y, *limits), to=NUMBERS[element])
 

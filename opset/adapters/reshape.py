@@ -99,7 +99,7 @@ def reshape_14_down(op: Builder, node: Node) -> Result:
         raise Refusal("C103", "with allowzero 1, 'shape' contains both 0 and -1")
     empty = [-1 if axis == shape.index(0) else 1 for axis in range(len(shape))]
     outputs = [op.fresh("empty")]
-    (y,) = op.copy(node, inputs=[node.input(0), op.const(empty)], outputs=outputs, drop=["allowzero"])
+    y = op.copy(node, inputs=[node.input(0), op.const(empty)], outputs=outputs, drop=["allowzero"])
     return op.Expand(y, node.input(1))
 
 
@@ -115,7 +115,7 @@ def _reshape_at_run_time(op: Builder, node: Node) -> Result:
     empty = op.Cast(op.ReduceMax(op.Concat(zero, zeros, axis=0), axes=[0], keepdims=1), to=NUMBERS["bool"])
     over_zero = op.Where(empty, op.Sub(one, op.Add(first, first)), wanted)
     outputs = [op.fresh("reshaped")]
-    (y,) = op.copy(node, inputs=[node.input(0), over_zero], outputs=outputs, drop=["allowzero"])
+    y = op.copy(node, inputs=[node.input(0), over_zero], outputs=outputs, drop=["allowzero"])
     return op.Expand(y, op.Where(empty, wanted, one))
 
 

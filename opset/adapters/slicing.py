@@ -75,7 +75,7 @@ def pad_11_down(op: Builder, node: Node) -> Result:
     if wide == element:
         return op.copy(node, inputs=[node.input(0)], **attributes)
     x = op.Cast(node.input(0), to=NUMBERS[wide])
-    (y,) = op.copy(node, inputs=[x], outputs=[op.fresh("wide")], **attributes)
+    y = op.copy(node, inputs=[x], outputs=[op.fresh("wide")], **attributes)
     return op.Cast(y, to=NUMBERS[element])
 
 
@@ -220,7 +220,7 @@ def slice_10_down(op: Builder, node: Node) -> Result:
             name: [values[index] for index in plain]
             for name, values in (("starts", starts), ("ends", ends), ("axes", axes))
         }
-        (y,) = op.copy(node, inputs=[y], outputs=[op.fresh("sliced")], **bounds)
+        y = op.copy(node, inputs=[y], outputs=[op.fresh("sliced")], **bounds)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step != 1:
             size = sizes_of(op, node, 0)[positive_axis(axis, node.need_rank(0))]

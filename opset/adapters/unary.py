@@ -108,7 +108,7 @@ def clip_12_down(op: Builder, node: Node) -> Result:
         else:
             values = [float(value) for value in constant.values] if constant is not None else [limit]
             inputs.append(op.const(values, wide, constant.dims if constant is not None else []))
-    (y,) = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")])
+    y = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")])
     return op.Cast(y, to=NUMBERS[element])
 
 

@@ -126,15 +126,19 @@ def _examined(bench: Bench, parts: tuple[str, ...], subject: Subject) -> Report 
 def _lost(registry: Registry, seconds: float, subject: Subject, late: bool) -> Report:
     """Return the report of a subject whose process was ended, or died."""
     bench = Bench(registry)
+    why = f"it did not end within {seconds:g} seconds" if late else "its process died"
+    help = "allow more: --timeout" if late else "use fewer processes: -j 1"
+    report = Report()
+    if not subject.operator:
+        message = f"the functions of {shown(subject.domain)} take more than they may when their files are run"
+        report.count("kernel", [Finding("T109", message, shown(subject.domain), why, help)])
+        return report
     schema = next(each for each in registry.versions(subject.operator, subject.domain))
     place, what = bench.claim(schema, "change"), "the claims of a version"
     for example in registry.examples(subject.operator, subject.domain):
         if example.name == subject.example:
             place, what = bench.place(schema, example), f"the example '{example.name}'"
     name = f"{subject.domain and f'{subject.domain}.'}{subject.operator}"
-    why = f"it did not end within {seconds:g} seconds" if late else "its process died"
-    report = Report()
-    help = "allow more: --timeout" if late else "use fewer processes: -j 1"
     finding = Finding("T109", f"{name}: {what} takes more than it may", place, why, help)
     report.count("kernel" if subject.example else "claims", [finding])
     return report

@@ -76,7 +76,8 @@ class Constants:
     ) -> tuple[Constant | None, ...]:
         """Return the elements of a node's outputs, as far as they are small and their shapes numbers.
 
-        `followed` are the inputs whose elements were computed by this inference.
+        `followed` are the inputs whose elements were computed by this inference. Raises whatever the function of a user
+        raises that is wrong.
         """
         first = types[0] if types else None
         if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or not follows():
@@ -93,7 +94,11 @@ class Constants:
             return ()
         try:
             raw = hook.function(call)
-        except (Violation, Unknown, TooComplex, *MALFORMED):
+        except (Violation, Unknown, TooComplex):
+            return ()
+        except MALFORMED:
+            if not hook.is_ours:
+                raise
             return ()
         if raw is None:
             return ()

@@ -163,16 +163,19 @@ class Nodes:
         except Violation as violation:
             tolerated = _tolerated(call, inference)
             if tolerated is None:
-                problems += problems_of(call, violation)
+                problems += problems_of(call, violation, inference.rule)
             else:
                 assert inference.quirk is not None and inference.fallback is not None
                 (call, result), warnings, data = tolerated, (inference.quirk.form,), inference.fallback.data
-        except (Unknown, TooComplex, *MALFORMED) as error:
-            problems += problems_of(call, error)
+        except Exception as error:
+            problems += problems_of(call, error, inference.rule)
         types, more = complete(result, signature_types(inference, output_count, call.types), call)
         constants: tuple[Constant | None, ...] = ()
         if data is not None and not problems:
-            constants = self._constants.computed(call, data, types, followed)
+            try:
+                constants = self._constants.computed(call, data, types, followed)
+            except Exception as error:
+                problems += problems_of(call, error, data)
         return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed(types), warnings)
 
     def misfits(

@@ -8,11 +8,13 @@ from math import copysign
 from operator import index as index_of
 from typing import Any, NamedTuple
 
-from opset.errors import printable
+from opset.budget import Exhausted
+from opset.errors import OpsetError, printable
 from opset.inference.call import MAX_DATA, Call, Constant, Element, Unknown
 from opset.inference.dimensions import Dim, Size, TooComplex, upper
 from opset.inference.types import MAX_RANK, Shape, Type, mapped, of_text
 from opset.inference.types import shown as shown_shape
+from opset.opsets.faults import described
 from opset.opsets.hooks import Hook
 from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema
@@ -199,9 +201,14 @@ def _unfit(schema: OpSchema, why: str) -> Problem:
     return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
 
 
-def problems_of(call: Call, error: Exception) -> tuple[Problem, ...]:
-    """Return the problem that an exception of a rule stands for, or note it as a doubt of the call."""
+def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
+    """Return the problem that an exception of a rule stands for, or note it as a doubt of the call.
+
+    Raises the exception itself where no node can be at fault.
+    """
     schema = call.schema
+    if isinstance(error, (Exhausted, OpsetError, MemoryError)):
+        raise error
     if isinstance(error, Violation):
         return (_unfit(schema, str(error).removeprefix(": ")),)
     if isinstance(error, Unknown):
@@ -210,6 +217,12 @@ def problems_of(call: Call, error: Exception) -> tuple[Problem, ...]:
     if isinstance(error, TooComplex):
         call.doubt("the sizes are too complex to be followed")
         return ()
+    if not hook.is_ours:
+        message = f"there is a bug in the inference function of {schema.name} {schema.since_version}"
+        help = "correct the function; --debug shows the traceback"
+        return (Problem("I303", message, printable(described(error, hook.origin)), help),)
+    if not isinstance(error, MALFORMED):
+        raise error
     why = printable(f"{type(error).__name__}: {error}")
     return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
 

@@ -6,12 +6,10 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from opset.inference.agreement import check_declared
-from opset.inference.call import Unknown
 from opset.inference.constants import Constants
-from opset.inference.dimensions import Size, TooComplex, variables
+from opset.inference.dimensions import Size, variables
 from opset.inference.nodes import Nodes
 from opset.inference.outcomes import (
-    MALFORMED,
     GraphRequest,
     OperatorInference,
     Outcome,
@@ -28,7 +26,6 @@ from opset.inference.types import Type
 from opset.inference.work import enter
 from opset.model.graph import subgraphs
 from opset.model.index import Body
-from opset.schemas.constraints import Violation
 
 
 class Subgraphs:
@@ -60,8 +57,8 @@ class Subgraphs:
                 request = GraphRequest(*rule.send(outputs))
         except StopIteration as stop:
             result = stop.value
-        except (Violation, Unknown, TooComplex, *MALFORMED) as error:
-            problems += problems_of(call, error)
+        except Exception as error:
+            problems += problems_of(call, error, inference.rule)
         types, more = complete(result, signature_types(inference, call.output_count, inputs), call)
         constants = tuple(result.data) if isinstance(result, Outputs) else ()
         return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed(types))

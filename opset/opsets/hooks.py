@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, OpsetError, printable
+from opset.opsets.faults import line_of, log
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas.names import normalised, shown
 
@@ -39,6 +40,11 @@ class Hook:
     function: Function
     origin: str
     is_generator: bool
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is of this package: what it raises is no fault of a user's code."""
+        return not self.origin or _is_ours(_plain(self.function))
 
 
 Key = tuple[str, str, str]
@@ -79,7 +85,7 @@ class Layer(NamedTuple):
 
         def register(function: Function) -> Function:
             plain = _plain(function)
-            hook = describe(function, _origin(plain), inspect.isgeneratorfunction(plain))
+            hook = describe(function, origin_of(plain), inspect.isgeneratorfunction(plain))
             standard = [each for each in operators if default_registry().is_standard(each, domain)]
             if standard and not _is_ours(plain):
                 raise self.error(self._fixed(kind, each, domain, hook.origin) for each in standard)
@@ -206,18 +212,13 @@ class Layer(NamedTuple):
         return Finding(self.code, message, second.origin, f"the other is at {first.origin}", "keep one of them")
 
     def _unusable(self, file: Path, error: BaseException) -> Finding:
-        """Return the finding of an error that a file raised, with the last line of the file that was run."""
-        line = error.lineno if isinstance(error, SyntaxError) and error.filename == str(file) else None
-        trace = error.__traceback__
-        while trace is not None and not isinstance(error, SyntaxError):
-            if trace.tb_frame.f_code.co_filename == str(file):
-                line = trace.tb_lineno
-            trace = trace.tb_next
+        """Return the finding of an error that a file raised, with the innermost line of the user's code."""
+        log(error)
         said = error.msg if isinstance(error, SyntaxError) else str(error)
-        where = f"{file}:{line}" if line else str(file)
         why = f"{type(error).__name__}: {said[:500]}"
         message = f"the {self.noun}s of {file.parent.name} cannot be loaded"
-        return Finding(self.code, message, where, why, f"correct the file, or leave its folder out: {self.guide}")
+        help = f"correct the file, or leave its folder out: {self.guide}"
+        return Finding(self.code, message, line_of(error, str(file)) or str(file), why, help)
 
 
 class _File(NamedTuple):
@@ -309,7 +310,8 @@ def _is_ours(function: Function) -> bool:
     return str(getattr(function, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]
 
 
-def _origin(function: Function) -> str:
+def origin_of(function: Function) -> str:
+    """Return file:line of the definition of a function; the name of what has none."""
     code = getattr(function, "__code__", None)
     if code is not None:
         return f"{code.co_filename}:{code.co_firstlineno}"

@@ -283,9 +283,10 @@ def run(derived: Derived, op: Builder, node: Node, valid: set[tuple[Any, ...]]) 
     same_inputs, same_outputs = inputs == node.inputs, outputs == node.outputs
     if same_inputs and same_outputs and not drop and not changes and not derived.renamed:
         return None
-    return op.copy(
+    kept: Result = op.copy(
         node, inputs=None if same_inputs else inputs, outputs=None if same_outputs else outputs, drop=drop, **changes
     )
+    return kept
 
 
 def _emulated_attributes(derived: Derived, node: Node) -> dict[str, int]:

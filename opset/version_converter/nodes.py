@@ -14,6 +14,8 @@ from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph import function_key, list_as_input, state_type, subgraphs
 from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex
 from opset.opsets import releases
+from opset.opsets.faults import described
+from opset.opsets.hooks import origin_of
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
 from opset.schemas.signature import constraint_misfits, type_misfits
@@ -441,14 +443,15 @@ def _adapted(step: Step, op: Builder, node: Node, registry: Registry, facts: Val
     Raises what the adapter raises, and Refusal C105 where an adapter of a user's domain fails or returns anything else.
     """
     what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"
+    assert step.adapter is not None
     try:
-        result = step.adapter(op, node) if step.adapter else None
+        result = step.adapter(op, node)
     except (Refusal, OpsetError, Exhausted):
         raise
     except Exception as error:
         if registry.is_standard(step.source.name, step.source.domain):
             raise
-        why = f"{what} raised {type(error).__name__}: {printable(str(error))}"
+        why = printable(f"{what} raised {described(error, origin_of(step.adapter))}")
         raise Refusal("C105", why, "correct it: opset explain adapters") from error
     names = [result] if isinstance(result, str) else result
     if names is None and not step.lowers:

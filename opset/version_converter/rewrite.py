@@ -15,6 +15,7 @@ from opset.model.tensor import make_tensor
 from opset.model.types import Constant, Shape
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
+from opset.schemas.names import shown
 from opset.schemas.signature import type_misfits
 from opset.version_converter.facts import ValueFacts
 
@@ -253,9 +254,16 @@ def _constant(tensor: Any) -> Any:
     return node
 
 
+_ELEMENTS: tuple[tuple[type, str], ...] = (
+    (float, "float"), (bool, "bool"), (str, "string"),
+)  # fmt: skip
+"""The element types of constants by the types of their values; the first that there is counts."""
+
+
 class Builder:
     """Makes nodes at one opset: `y = op.Reshape(x, shape, allowzero=0)` gives the name of the output.
 
+    The operator is one of the adapter's own domain, or else of the standard; `domain` says which where both have it.
     `outputs=2` gives a tuple of names. Attributes follow the operator's schema at `version`; None leaves one out.
     `op.const([0, 1])` gives a constant, `op.copy(node, …)` the node itself with something changed.
     """
@@ -297,16 +305,30 @@ class Builder:
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
-            return self._make(op_type, inputs, outputs, self._domain if domain is None else domain, attributes)
+            named = self._domain_of(op_type) if domain is None else domain
+            return self._make(op_type, inputs, outputs, named, attributes)
 
         if op_type.startswith("_"):
             raise AttributeError(op_type)
         return make
 
+    def _domain_of(self, op_type: str) -> str:
+        """Return the domain of an operator that an adapter names: that of its own operator, or else the standard's.
+
+        Raises LookupError where neither has it at any version: then the adapter is wrong, and not the model.
+        """
+        if not self._domain or self._registry.versions(op_type, self._domain):
+            return self._domain
+        if not self._registry.versions(op_type):
+            raise LookupError(f"op.{op_type}: {shown(self._domain)} and ai.onnx have no operator of this name")
+        return ""
+
     def _make(
         self, op_type: str, inputs: Iterable[str], outputs: int | Sequence[str], domain: str, attributes: dict[str, Any]
     ) -> Any:
-        version = self.version if domain == self._domain else self._versions[domain]
+        version = self.version if domain == self._domain else self._versions.get(domain)
+        if version is None:
+            raise Refusal("C201", f"it needs {op_type} of {shown(domain)}, which the model does not import")
         schema = self._registry.schema(op_type, version, domain)
         if schema is None or schema.deprecated:
             raise Refusal("C201", f"it needs {op_type}, which does not exist at version {version}")
@@ -340,10 +362,16 @@ class Builder:
         self.made.append((node, version))
         self._values.add(node, outputs, version)
 
-    def const(self, values: Any, element: str = "int64", dims: Sequence[int] | None = None) -> str:
-        """Return the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise."""
+    def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
+        """Return the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise.
+
+        Without `element`, it is of float, bool or string where the values are, and else of int64.
+        """
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         self._values.budget.charge(len(flat))
+        if not element:
+            named = (name for kind, name in _ELEMENTS if any(isinstance(each, kind) for each in flat))
+            element = next(named, "int64")
         if dims is None:
             dims = [len(flat)] if isinstance(values, (list, tuple)) else []
         if element == "int64" and len(flat) <= _MAX_KEPT:
@@ -409,9 +437,10 @@ class Builder:
         outputs: Sequence[str] | None = None,
         drop: Iterable[str] = (),
         **attributes: Any,
-    ) -> tuple[str, ...]:
-        """Return the outputs of the node itself, with other inputs or outputs, without `drop`, with attributes set.
+    ) -> Any:
+        """Return the output of the node itself, with other inputs or outputs, without `drop`, with attributes set.
 
+        Of several outputs, it is a tuple of names, as that of any node which is made.
         Its name, documentation, metadata, device configurations and unknown fields stay. An attribute None is dropped.
         """
         proto = pb.NodeProto()
@@ -445,7 +474,7 @@ class Builder:
             proto.name = self._names.fresh(f"{proto.name}__{proto.op_type}")
         computed = node.outputs if outputs is None else proto.output[:]
         self._add(proto, computed, self.version)
-        return tuple(computed)
+        return computed[0] if len(computed) == 1 else tuple(computed)
 
     def fresh(self, hint: str) -> str:
         """Return a value name that is used nowhere in the model."""

@@ -260,6 +260,45 @@ FAILURES = {
         [("kernels.py", "import numpy as np", "import numpy as np, no_such_module")],
         {"R201": "kernels.py:1"},
     ),
+    "a kernel names no operator": (
+        [("kernels.py", '@kernel("Pick", since=2', '@kernel("Pikc", since=2')],
+        {"T111": "the kernel of com.test.Pikc 2 (@kernel) is never called|kernels.py:1|no operator Pikc|mean Pick?",
+         "T102": "Pick 2", "T107": "Pick 1"},
+    ),
+    "a kernel names no version": (
+        [("kernels.py", "def scale_2(", "def scale_3("),
+         ("kernels.py", '@kernel("Scale", since=2', '@kernel("Scale", domain="com.test")\n'
+          'def scale_1(x, *, factor, bias=0, hint=0):\n'
+          '    return (x.astype(np.float32) * np.float32(factor) + np.float32(bias)).astype(x.dtype)\n\n'
+          '@kernel("Scale", since=3'),
+         ("kernels.py", "def scale_1(x, *, factor, hint):", "def unused(x, *, factor, hint):"),
+         ("kernels.py", '@kernel("Scale", domain="com.test")\ndef unused', "def unused")],
+        {"T111": "the kernel of com.test.Scale 3 (@kernel) is never called|kernels.py:1|its versions are 1, 2"},
+    ),
+    "an inference function names no operator": (
+        [("inference.py", '@infer("Scale", domain', '@infer("Scael", domain')],
+        {"T111": "the inference function of com.test.Scael (@infer) is never called|inference.py:3"},
+    ),
+    "an inference function has a bug": (
+        [("inference.py", 'axis = call.attribute("axis") % len(shape)', 'axis = turned(call, len(shape))'),
+         ("inference.py", '@infer("Pick"', "def turned(call, rank):\n"
+          "    return call.attribute('axis') % (rank - rank)\n\n"
+          '@infer("Pick"')],
+        {"T105": "bug in the inference function of Pick 1: ZeroDivisionError|inference.py:8"},
+    ),
+    "an inference function raises what no rule does": (
+        [("inference.py", 'axis = call.attribute("axis") % len(shape)', 'raise RuntimeError("not yet")')],
+        {"T105": "bug in the inference function of Pick 1: RuntimeError: not yet, at|inference.py:10"},
+    ),
+    "a kernel takes other arguments": (
+        [("kernels.py", "def pick_1(x, *,", "def pick_1(x, y, *,")],
+        {"T102": "TypeError|missing 1 required positional argument|, at|kernels.py:12"},
+    ),
+    "no kernel and no body": (
+        [("kernels.py", '@kernel("Pick", domain="com.test")', ""),
+         ("kernels.py", '@kernel("Pick", since=2, domain="com.test")', "")],
+        {"T112": "Pick 1: nothing computes its examples|Pick.yaml:25|there is no kernel"},
+    ),
 }  # fmt: skip
 
 
@@ -281,9 +320,12 @@ def test_what_was_not_run_is_no_success(tmp_path):
     (folder / "com.test" / "kernels.py").unlink()
     (folder / "com.test" / "inference.py").unlink()
     report = report_on(folder)
-    assert report.findings == []
+    assert {each.code for each in report.findings} == {"T112"}
+    versions = [f"com.test.{each}: nothing computes its examples" for each in ("Pick 1", "Pick 2", "Scale 1")]
+    assert sorted({each.message for each in report.findings}) == versions
+    assert report.failed["kernel"] == 12
     assert {part for part in PARTS if report.passed[part]} == {"function"}  # bodies are compared with the examples
-    assert report.skipped["kernel", "there is no kernel"] == 15
+    assert report.skipped["kernel", "there is no kernel"] == 3
     assert report.skipped["inference", "there is no rule for its outputs"] == 15
     assert report.skipped["conversion", "there is no kernel"] == 11
     assert report.skipped["claims", "there is no kernel"] > 5
@@ -294,6 +336,59 @@ def test_a_claim_that_no_example_shows_is_noted(tmp_path):
     report = report_on(domain(tmp_path, *changes), parts=["claims"])
     assert report.findings == []
     assert any("Pick.yaml:11: com.test.Pick 2: no example has ['large'] for 'mode" in each for each in report.notes)
+
+
+ADAPTERS = """\
+from opset.extend import Refusal, down, up
+
+def half(value):
+    return 1 // value
+
+@up("Scale", since=2, domain="com.test")
+def scale_2_up(op, node):
+    return op.copy(node, hint=None)
+
+@down("Scale", since=2, domain="com.test")
+def scale_2_down(op, node):
+    if node.attr("bias") or node.element(0) == "float16":
+        raise Refusal("C204", "there was no bias", "leave it out")
+    return op.copy(node, bias=None)
+"""
+ADAPTER_FAILURES = {
+    "": (),
+    "an adapter fails on the example 'plain' on the way 1 -> 2|ZeroDivisionError|, at|adapters.py:4":
+        ("hint=None)", "hint=half(0))"),
+    "on the way 1 -> 2|names no outputs": ("return op.copy(node, hint=None)", "return 3"),
+    "on the way 1 -> 2|which nothing computes": ("return op.copy(node, hint=None)", "return 'nothing'"),
+    "op.Mlu: com.test and ai.onnx have no operator of this name": (
+        "op.copy(node, hint=None)", "op.Mlu(op.copy(node, hint=None, outputs=[op.fresh('y')]), op.const(1.0))"),
+    "no adapter up is written, and 'up: written' is declared": ('@up("Scale", since=2, domain="com.test")', ""),
+    "the adapter of com.test.Scale 1 (@up) is never called|adapters.py:6": (
+        '@up("Scale", since=2', '@up("Scale", since=1, domain="com.test")\n@up("Scale", since=2'),
+}
+
+
+@pytest.mark.parametrize("words", ADAPTER_FAILURES)
+def test_an_adapter_that_fails_is_no_refusal(tmp_path, words):
+    folder = domain(tmp_path, ("Scale.yaml", "{up: derived, down: derived}", "{up: written, down: written}"))
+    text = ADAPTERS.replace(*ADAPTER_FAILURES[words]) if words else ADAPTERS
+    (folder / "com.test" / "adapters.py").write_text(text)
+    report = report_on(folder)
+    assert {each.code for each in report.findings} == ({"T111"} if "never" in words else {"T110"} if words else set())
+    assert all(any(word in str(each) for each in report.findings) for word in words.split("|") if word)
+    assert report.skipped["conversion", "refused (C204)"] == 1
+
+
+def test_operators_of_the_standard_and_constants_need_no_parameter(tmp_path):
+    folder = domain(tmp_path, ("Scale.yaml", "{up: derived, down: derived}", "{up: written, down: written}"))
+    text = ADAPTERS.replace(
+        "op.copy(node, hint=None)",
+        "op.Mul(op.copy(node, hint=None, factor=node.attr('factor') / 2, outputs=[op.fresh('half')]), op.const(2.0))",
+    )
+    (folder / "com.test" / "adapters.py").write_text(text)
+    report = report_on(folder)
+    assert report.findings == []
+    assert report.passed["conversion"] == 9
 
 
 def run(*arguments):

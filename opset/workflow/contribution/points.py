@@ -35,7 +35,7 @@ from opset.workflow.contribution.candidate import (
 )
 from opset.workflow.corpus.cases import corpus, picked
 from opset.workflow.examples.bench import disagreements
-from opset.workflow.examples.crossings import conversion
+from opset.workflow.examples.crossings import broken, conversion
 
 # The proposal.
 
@@ -279,6 +279,10 @@ def _crossed(it: Candidate, source: OpSchema, target: OpSchema, declared: str) -
     refused: Counter[str] = Counter()
     for example in it.bench.examples(source):
         there = conversion(it.bench, model_of(source, example), source, target.since_version)
+        if failed := broken(there):
+            help = "correct the adapter: opset explain T110"
+            yield Item(MISSING, f"{way}: an adapter fails on {example.name}: {failed}", it.example_place(example), help)
+            continue
         if there.model is None:
             refused.update({each.code for each in there.refusals})
             continue

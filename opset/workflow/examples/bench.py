@@ -26,6 +26,7 @@ from opset.schemas.loader import read_file
 from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions
 from opset.schemas.names import normalised, shown
 from opset.schemas.reader import Findings, YamlNode
+from opset.version_converter import registration as adapters
 from opset.version_converter.routes import Routes, routes_of
 
 PARTS = {
@@ -121,6 +122,7 @@ class Bench:
         self.registry, given = registry, limits or Limits()
         self.limits = replace(given, max_bytes=most_bytes(given))  # what the system allows is read once
         self._kernels, self.rules = Lookup(kernels.LAYER, registry), RuleLookup(registry)
+        self._adapters = Lookup(adapters.LAYER, registry)
         self._files: dict[tuple[str, str], tuple[str, YamlNode | None]] = {}
         self._values: dict[Any, tuple[Example, list[Any] | RunError]] = {}
 
@@ -136,13 +138,23 @@ class Bench:
     def no_kernel(self, schema: OpSchema) -> str:
         """Return why a version has no kernel, "" where it has one."""
         found = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
-        return "" if found is not None else self._kernels.left_out(schema.domain) or "there is no kernel"
+        return "" if found is not None else self.left_out(schema) or "there is no kernel"
+
+    def left_out(self, schema: OpSchema) -> str:
+        """Return why the kernels of a version's domain may be incomplete, "" where they are not."""
+        return self._kernels.left_out(schema.domain)
 
     def no_inference(self, schema: OpSchema) -> str:
         """Return why the outputs of a version cannot be inferred, "" where they can."""
         if self.rules.find(schema) is not None:
             return ""
         return self.rules.left_out(schema.domain) or "there is no rule for its outputs"
+
+    def lacks_adapter(self, schema: OpSchema, direction: str) -> bool:
+        """Whether the adapter in a direction that a version declares as written is not there."""
+        key = schema.domain, schema.name, schema.since_version, schema.family
+        declared = getattr(schema.change, direction, "") == "written"
+        return declared and not self._adapters.left_out(schema.domain) and self._adapters.find(direction, *key) is None
 
     def outputs(self, schema: OpSchema, example: Example) -> list[Any]:
         """Return what the kernel of a version computes of an example. Raises RunError."""
@@ -280,6 +292,14 @@ def stopped(schema: OpSchema, example: Example, place: str, error: RunError) -> 
     """Return the finding of an example whose evaluation was stopped."""
     message = f"{named(schema)}: the example '{example.name}' takes more than it may"
     return Finding("T109", message, place, f"{error.message}: {error.why}", "allow more: --max-steps, --timeout")
+
+
+def not_computed(bench: Bench, schema: OpSchema, why: str, example: Example | None = None) -> Finding:
+    """Return the finding that neither a kernel nor a function body computes an example, or those of a version."""
+    what = f"the example '{example.name}'" if example is not None else "its examples"
+    place = bench.place(schema, example) if example is not None else bench.claim(schema, "since")
+    help = "write a kernel: opset explain evaluating; or a function body"
+    return Finding("T112", f"{named(schema)}: nothing computes {what}", place, why, help)
 
 
 def said(error: Any) -> str:

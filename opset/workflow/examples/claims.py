@@ -65,6 +65,11 @@ def check_claims(bench: Bench, schema: OpSchema, report: Report) -> None:
     if schema.change is None or not position:
         return
     older = versions[position - 1]
+    for direction in filter(partial(bench.lacks_adapter, schema), ("up", "down")):
+        message = f"{named(schema)}: no adapter {direction} is written, and '{direction}: written' is declared"
+        place = bench.claim(schema, "change", "adapters", direction)
+        help = "write it: opset explain adapters; or declare it derived, or impossible"
+        report.count("claims", [Finding("T110", message, place, help=help)])
     missing = bench.no_kernel(older) or bench.no_kernel(schema)
     for claim in _Transition(bench, older, schema).claims():
         if missing:

@@ -7,6 +7,7 @@ from typing import Any
 
 from opset.errors import Finding, OpsetError, RunError
 from opset.model import load
+from opset.opsets.hooks import TRUST
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.reference.comparison import ulps
@@ -15,10 +16,21 @@ from opset.schemas.model import Change, Example, OpSchema, example_versions, is_
 from opset.version_converter.bodies import lower_by_body
 from opset.version_converter.conversion import converted
 from opset.version_converter.derive import derive
+from opset.version_converter.registration import LAYER
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Route, Routes, Step, Verdict
 from opset.version_converter.targets import Target
-from opset.workflow.examples.bench import LIMITS, Bench, Refused, Report, disagreements, named, said, stopped
+from opset.workflow.examples.bench import (
+    LIMITS,
+    Bench,
+    Refused,
+    Report,
+    disagreements,
+    named,
+    not_computed,
+    said,
+    stopped,
+)
 
 ULP = 6
 """Units of the last digit that a function body may be apart from the kernel."""
@@ -74,16 +86,22 @@ def _cross(bench: Bench, schema: OpSchema, example: Example, target: int, report
         return
     model = model_of(schema, example)
     there = conversion(bench, model, schema, target)
+    way = f"{schema.since_version} -> {target or 'other operators'}"
+    if failed := broken(there):
+        report.count("conversion", [_failed(bench, schema, example, way, failed)])
+        return
     if there.model is None:
         codes = " ".join(sorted({each.code for each in there.refusals}))
         report.skip("conversion", f"refused ({codes})")
         report.refused.append(Refused(schema.name, schema.since_version, target, example.name, codes))
         return
-    way, made = f"{schema.since_version} -> {target or 'other operators'}", there.model.as_given()
+    made = there.model.as_given()
     wrong = _wrong(bench, schema, example, made, way, (schema.since_version, target))
     if not wrong and target and not _is_example(bench, schema, example, made, target):
         back = conversion(bench, made, schema, schema.since_version)
-        if back.model is not None and (again := back.model.as_given()).graph != model.graph:
+        if failed := broken(back):
+            wrong = [_failed(bench, schema, example, f"{way} -> {schema.since_version}", failed)]
+        elif back.model is not None and (again := back.model.as_given()).graph != model.graph:
             way = f"{way} -> {schema.since_version}"
             wrong = _wrong(bench, schema, example, again, way, (target, schema.since_version))
     report.count("conversion", wrong)
@@ -102,6 +120,17 @@ def with_standard(model: Any) -> Any:
     if not any(each.domain in ("", "ai.onnx") for each in model.opset_import):
         model.opset_import.add(domain="", version=RELEASES[-1].opset)
     return model
+
+
+def broken(found: Conversion) -> str:
+    """Return what an adapter did that is no refusal, "" where none did: it raised, or named what is not there."""
+    whys = (each.why for each in found.refusals if each.code == LAYER.code and each.help != TRUST)
+    return next(whys, "") if found.model is None else ""
+
+
+def _failed(bench: Bench, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
+    message = f"{named(schema)}: an adapter fails on the example '{example.name}' on the way {way}"
+    return Finding("T110", message, bench.place(schema, example), why, "correct it: opset explain adapters")
 
 
 def _is_example(bench: Bench, schema: OpSchema, example: Example, model: Any, target: int) -> bool:
@@ -214,6 +243,9 @@ def check_bodies(bench: Bench, schema: OpSchema, example: Example, report: Repor
             break
     if ran or findings:
         report.count("function", findings)
+    elif why := bench.no_kernel(schema):
+        why = f"{why}, and no body serves it ({refused})"
+        report.count("function", [not_computed(bench, schema, why, example)])
     else:
         report.skip("function", f"no body serves it ({refused})")
 

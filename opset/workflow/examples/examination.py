@@ -22,18 +22,23 @@ from opset.workflow.examples.bench import (
     Report,
     disagreements,
     named,
+    not_computed,
     said,
     stopped,
 )
 from opset.workflow.examples.claims import check_claims
 from opset.workflow.examples.crossings import check_bodies, check_conversions
+from opset.workflow.examples.functions import check_functions, has_functions
 from opset.workflow.examples.inferred import check_inference
 
 __all__ = ["PARTS", "Bench", "Report", "Subject", "examine", "examined", "subjects"]
 
 
 class Subject(NamedTuple):
-    """What is run at once: an example at versions of its operator, or the claims of a version ("" as example)."""
+    """What is run at once: an example at versions of its operator, or the claims of a version ("" as example).
+
+    Without an operator, it is the functions of a domain.
+    """
 
     domain: str
     operator: str
@@ -70,12 +75,19 @@ def subjects(
                     yield Subject(domain, name, versions, example.name)
         if "claims" in parts and not pattern:
             yield from (Subject(domain, name, (each,), "") for each in numbers)
+    if not pattern:
+        domains = dict.fromkeys(domain for domain, _ in chosen)
+        yield from (Subject(domain, "", (), "") for domain in domains if has_functions(registry, domain))
 
 
 def examined(bench: Bench, subject: Subject, parts: Collection[str]) -> Report:
     """Return what one subject shows."""
     report = Report()
     bench.forget()
+    if not subject.operator:
+        for part in parts:
+            _guarded(report, part, check_functions, bench.registry, subject.domain, part)
+        return report
     versions = bench.registry.versions(subject.operator, subject.domain)
     chosen = [each for each in versions if each.since_version in subject.versions]
     if not subject.example:
@@ -105,7 +117,10 @@ def _guarded(report: Report, part: str, check: Callable[..., None], *subject: An
 def check_kernel(bench: Bench, schema: OpSchema, example: Example, report: Report) -> None:
     """Add to a report whether the kernel of a version computes what an example shows."""
     if why := bench.no_kernel(schema):
-        report.skip("kernel", why)
+        if schema.function or schema.deprecated or bench.left_out(schema):
+            report.skip("kernel", why)  # a function body is tried beside it
+        else:
+            report.count("kernel", [not_computed(bench, schema, why)])
         return
     name, place = f"{named(schema)}: the example '{example.name}'", bench.place
     try:

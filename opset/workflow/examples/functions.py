@@ -1,0 +1,68 @@
+"""Whether the functions that a domain registers belong to its operators: one that nobody calls is a typing error."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from opset.errors import Finding
+from opset.inference import registration as inference
+from opset.opsets.hooks import Layer
+from opset.opsets.registry import Registry
+from opset.reference import registration as kernels
+from opset.schemas.model import OpSchema
+from opset.schemas.names import near_miss, shown
+from opset.version_converter import registration as adapters
+from opset.workflow.examples.bench import Report
+
+LAYERS: dict[str, tuple[Layer, str]] = {
+    "kernel": (kernels.LAYER, "kernel"),
+    "inference": (inference.LAYER, "inference function"),
+    "conversion": (adapters.LAYER, "adapter"),
+}
+"""Where the functions of a part are found, and how messages name one."""
+
+
+def has_functions(registry: Registry, domain: str) -> bool:
+    """Whether a domain has files of functions that are run."""
+    return any(registry.files(domain, layer.file) for layer, _ in LAYERS.values())
+
+
+def check_functions(registry: Registry, domain: str, part: str, report: Report) -> None:
+    """Add to a report the functions of a part that a domain's files register for nothing."""
+    if part not in LAYERS:
+        return
+    layer, noun = LAYERS[part]
+    for (kind, of, operator), hooks in layer.of_files(registry.files(domain, layer.file)).items():
+        versions = registry.versions(operator, of)
+        used = _used(kind, versions, sorted(hooks))
+        for since in sorted(hooks.keys() - used):
+            name = f"{shown(of)}.{operator}{f' {since}' if since else ''}"
+            message = f"the {noun} of {name} (@{kind}) is never called"
+            if versions:
+                numbers = ", ".join(str(each.since_version) for each in versions)
+                why, help = f"{_NEEDS[kind]}; its versions are {numbers}", "correct 'since', or remove the function"
+            else:
+                why = f"{shown(of)} declares no operator {operator}"
+                help = near_miss(operator, registry.operators(of)) or "correct the name, or remove the function"
+            report.count(part, [Finding("T111", message, hooks[since].origin, why, help)])
+
+
+_NEEDS = {
+    "kernel": "a kernel holds from a version of the operator on, up to the next kernel",
+    "infer": "it holds from a version without a rule in 'shape' on, up to the next function",
+    "data": "it holds from a version of the operator on, up to the next function",
+    "up": "an adapter is for a version whose change block says 'up: written'",
+    "down": "an adapter is for a version whose change block says 'down: written'",
+    "lower": "a lowering is for the first version",
+}
+
+
+def _used(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
+    """Return for which of these versions a function of a kind is called for one of an operator's versions."""
+    if kind in ("up", "down"):
+        return {each.since_version for each in versions if each.change and getattr(each.change, kind) == "written"}
+    if kind == "lower":
+        return {each.since_version for each in versions[:1]}
+    asked = [each.since_version for each in versions if kind != "infer" or not each.shape]
+    return {sinces[position - 1] for each in asked if (position := bisect_right(sinces, each))}
