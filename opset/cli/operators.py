@@ -69,6 +69,8 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     if data["deprecated"]:
         use = f"; use {data['replacement']}" if data["replacement"] else ""
         lines += prose(escaped(f"withdrawn{use}"), "  ")
+    for text in data["amended"]:
+        lines += prose(escaped(text), "  ")
     lines += ["  experimental"] if data["experimental"] else []
     lines += prose(data["determinism"], "  ") if data["determinism"] != "deterministic" else []
     lines += ["", *prose(data["doc"], "  ")]

@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any
 
 from opset.inference.registration import RuleLookup
+from opset.opsets.amendments import amendments_of
 from opset.opsets.hooks import Hook
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
@@ -43,6 +44,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
     return {
         "domain": shown(schema.domain), "operator": schema.name, "since": schema.since_version,
         "family": schema.family, "deprecated": schema.deprecated, "replacement": schema.replacement,
+        "amended": [each.text for each in amendments_of(schema)],
         "experimental": schema.experimental, "determinism": schema.determinism, "doc": docs.doc,
         "formula": docs.formula, "special_cases": list(docs.special_cases), "counterparts": docs.counterparts,
         "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
@@ -106,6 +108,12 @@ def served(body: dict[str, Any]) -> str:
     words += [f"{name}: {', '.join(map(brief_type, types))}" for name, types in body["types"].items()]
     words += [f"{narrow} as {wide}" for narrow, wide in body["emulate"].items()]
     return "; ".join(words)
+
+
+def release_that_brought(schema: OpSchema) -> str:
+    """Return the first release of onnx that has a version of an operator; "" where none has it yet."""
+    late = [each.release for each in amendments_of(schema) if each.late]
+    return next(iter([*late, *releases_of(schema.domain, schema.since_version)]), "")
 
 
 def releases_of(domain: str, version: int) -> list[str]:

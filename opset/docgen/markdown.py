@@ -162,6 +162,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     if data["deprecated"]:
         use = f"; use {escape(data['replacement'])}" if data["replacement"] else ""
         lines += [f"**Withdrawn{use}.**", ""]
+    lines += [line for text in data["amended"] for line in (f"{escape(text)}.", "")]
     lines += [*prose(data["doc"]), ""]
     lines += [*fence(data["formula"], "math"), ""] if data["formula"] else []
     lines += _signature(data)

@@ -19,7 +19,7 @@ from opset.docgen.facts import (
     difference_words,
     example_data,
     plain_example,
-    releases_of,
+    release_that_brought,
     schema_data,
     served,
     value_text,
@@ -69,7 +69,8 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
     for schema in reversed(versions):
         since = schema.since_version
         section = _section(schema, data[since], newer, site.bodies)
-        section |= {"span": spans[since], "change": _change(changed.get(since)), "releases": releases_of(domain, since)}
+        section |= {"span": spans[since], "change": _change(changed.get(since))}
+        section["brought"] = release_that_brought(schema)
         sections.append(section)
         newer = data[since]
     return {
@@ -196,7 +197,7 @@ def _section(
     return {
         "since": since, "id": anchor, "same_as": newer["since"] if same and newer is not None else None,
         "withdrawn": inline(_withdrawn(data)) if data["deprecated"] else "",
-        "badges": _badges(data),
+        "badges": _badges(data), "amended": [*map(escaped, data["amended"])],
         "signature": highlight(signature(data), "onnx"),
         "doc": html(data["doc"]), "formula": formula(data["formula"]) if data["formula"] else "",
         "cases": [inline(each) for each in data["special_cases"]],

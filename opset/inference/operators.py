@@ -8,6 +8,7 @@ from opset.errors import brief
 from opset.inference.outcomes import OperatorInference
 from opset.inference.registration import RuleLookup
 from opset.model.index import Operator
+from opset.opsets.amendments import schema_as_read
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
 from opset.schemas.model import OpSchema
@@ -41,6 +42,8 @@ class Operators:
         alias = quirks.alias(op_type, version) if schema is None and not domain and not self._strict else None
         if alias is not None and alias.stand_in is not None:
             schema = self._registry.schema(*alias.stand_in)
+        if schema is not None and not self._strict:
+            schema = schema_as_read(schema)
         if schema is None:
             if domain not in imports:
                 return OperatorInference(None, why=f"the domain {shown_domain} is not imported")

@@ -112,6 +112,11 @@ def knows(domain: str) -> bool:
     return RELEASES[-1].opset_of(domain) > 0
 
 
+def release_with(opset: int) -> Release:
+    """Return the newest release whose operator set of the default domain is not above a version."""
+    return next(each for each in reversed(RELEASES) if each.opset <= opset)
+
+
 def opset_beside(opsets: Mapping[str, int]) -> int:
     """Return the version of the default domain that goes with versions of other domains.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opset.errors import Finding, RunError, printable
+from opset.opsets.amendments import schema_as_read
 from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry
 from opset.reference import registration
@@ -105,6 +106,8 @@ class Resolver:
         schema = self.registry.schema(operator, version, domain)
         if schema is None and not domain and not self._strict:
             schema = self._of_other_origin(operator, version)
+        if schema is not None and not self._strict:
+            schema = schema_as_read(schema)
         since = schema.since_version if schema is not None else version
         name, family = (schema.name, schema.family) if schema is not None else (operator, "")
         kernel = self._kernels.find("kernel", domain, name, since, family)

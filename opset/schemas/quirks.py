@@ -103,6 +103,11 @@ QUIRKS = (
           ORT, KEEP, "computed as version 19", "mode", ("wrap",), ("", 19)),
     Quirk(("Pad",), 2, 10, "`mode` wrap, which came with version 19", "what was converted from a later version", ORT,
           KEEP, "kept; not computed", "mode", ("wrap",)),
+    Quirk(("Attention",), 25, 27,
+          "what version 24 allows and 25 excludes: numbers of heads beside four dimensions, a cache beside "
+          "`nonpad_kv_seqlen`, one present output alone",
+          "exporters for onnx 1.20 to 1.22, whose opsets had version 24 still", ORT, KEEP, "computed as version 24",
+          stand_in=("", 24)),
     Quirk(("Resize",), 11, 18, "`coordinate_transformation_mode` half_pixel_symmetric, which came with version 19",
           "exporters that write a form before its opset", ORT, REFUSE, "C103: import opset 19, which has it",
           "coordinate_transformation_mode", ("half_pixel_symmetric",)),

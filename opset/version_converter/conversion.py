@@ -14,8 +14,10 @@ from opset.model import proto as pb
 from opset.model.container import Model
 from opset.model.index import Body, FreshNames, ModelIndex, index_model, messages_of
 from opset.model.tensor import tensor_values
+from opset.opsets.amendments import amended_after
 from opset.opsets.reading import Freeze, read_model
 from opset.opsets.registry import Registry
+from opset.opsets.releases import RELEASES
 from opset.schemas import quirks
 from opset.schemas.names import shown
 from opset.version_converter.facts import Inferred, ValueFacts
@@ -81,9 +83,11 @@ def converted(
     conversion.refusals += _too_new(index, _versions(index), target, registry)
     if conversion.refusals:
         return conversion
+    if target.release and target.release == RELEASES[-1].name:
+        target = target._replace(release="")
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
-    work = Work(target, registry, routes or routes_of(registry), budget, bool(limits.given()))
+    work = Work(target, registry, routes or routes_of(registry, target.release), budget, bool(limits.given()))
     notes = [*conversion.notes]
     _attempt(model, index, conversion, work)
     latest = conversion
@@ -133,6 +137,10 @@ def _is_there(index: ModelIndex, target: Target) -> bool:
         return False
     if target.lowered and any(not target.lowered.isdisjoint(body.operators) for body in index.bodies):
         return False
+    if target.release:
+        amended = amended_after(target.release)
+        if any(op_type in amended and not domain for body in index.bodies for op_type, domain in body.operators):
+            return False
     imports = [index.opsets, *map(index.imports, index.functions.values())]
     return all(version == target.opsets.get(domain, version) for each in imports for domain, version in each.items())
 

@@ -394,6 +394,11 @@ class ValueFacts:
             home._types[name] = stated if found is None else found.text
         return home._types[name]
 
+    def stated_type(self, name: str) -> str | None:
+        """Return a value's type string where the model states it in this body; nothing is inferred for it."""
+        home = self._home(name)
+        return None if home is None or home.body.root.function else home._stated_type(name)
+
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
         """Return the types of values, "" for an absent one: one tuple, or several where calls of a function differ."""
         found = tuple([self.type(name) if name else "" for name in names])

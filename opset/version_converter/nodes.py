@@ -19,7 +19,7 @@ from opset.opsets.hooks import origin_of
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
 from opset.schemas.signature import constraint_misfits, type_misfits
-from opset.version_converter.derive import run
+from opset.version_converter.derive import check_types, run
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.result import Action, Conversion
 from opset.version_converter.rewiring import bind, remove, splice, unused_after
@@ -175,6 +175,8 @@ class BodyConversion:
             message = f"{printable(op_type)} is not valid at version {version}"
         elif (op_type, domain) in self._context.lowered:
             message = f"{printable(op_type)} cannot be expressed by other operators of version {version}"
+        elif self._context.opsets.get(domain, version) == version and self._context.routes.release:
+            message = f"{printable(op_type)} cannot be written for onnx {self._context.routes.release}"
         else:
             message = f"{printable(op_type)} cannot go from {version} to {self._context.opsets.get(domain, version)}"
         return Finding(refusal.code, message, self._body.location(index), refusal.why, refusal.help)
@@ -244,9 +246,20 @@ class BodyConversion:
         return made
 
     def _taken(self, node: Any, index: int, counted: Counted) -> list[Any] | None:
+        """Take one node to the target: as one of the version before, if a release has that and it can be of both."""
+        domain, op_type, version = counted[0], counted[1], self._versions[counted[0]]
+        older = self._context.routes.older(domain, op_type, version)
+        if older is not None and all(attribute.name in older.attributes for attribute in node.attribute):
+            try:
+                return self._taken_from(older.since_version, node, index, counted)
+            except Refusal:
+                pass
+        return self._taken_from(version, node, index, counted)
+
+    def _taken_from(self, start: int, node: Any, index: int, counted: Counted) -> list[Any] | None:
         """Take one node to the target across each transition of its operator, and of those that it becomes."""
-        context, versions = self._context, self._versions
-        pending: list[tuple[Any, int, tuple[str, ...]]] = [(node, versions[counted[0]], ())]
+        context = self._context
+        pending: list[tuple[Any, int, tuple[str, ...]]] = [(node, start, ())]
         done: list[Any] = []
         crossed: list[str] = []
         while pending:
@@ -303,7 +316,27 @@ class BodyConversion:
                 crossed.append(f"{current.op_type} {step.source.since_version}{after}")
                 return made
             version = step.version
+        self._check_in_force(current, domain, final)
         return None
+
+    def _check_in_force(self, current: Any, domain: str, final: int) -> None:
+        """Refuse (C202, C203, C204) a node that the release, as it has the operator, does not take."""
+        restriction = self._context.routes.restriction(domain, current.op_type, final)
+        if restriction is None:
+            return
+        schema, node = restriction.schema, Node(current, restriction.schema, self._facts)
+        if restriction.stated:
+            types = [self._facts.stated_type(name) if name else "" for name in node.inputs]
+            for misfit in type_misfits(schema, types):
+                raise Refusal("C202", f"{misfit.what}: {misfit.why}; {restriction.why}")
+            return
+        try:
+            check_types(restriction.derived, node, self._context.valid)
+        except Refusal as refusal:
+            raise Refusal(refusal.code, f"{refusal.why}; {restriction.why}", refusal.help) from None
+        for attribute in schema.attributes.values():
+            if attribute.required and not node.has(attribute.name):
+                raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
     def _cross(self, step: Step, current: Any, final: int) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: the nodes in its place with their versions, None where it may stay."""

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from opset.errors import KEPT, SchemaError
+from opset.opsets.amendments import amendments_of, is_ambiguous, schema_as_read, schema_in
 from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas import quirks
@@ -61,11 +62,29 @@ class Route(NamedTuple):
     refusal: Refusal | None = None
 
 
-class Routes:
-    """The routes and transitions of the operators of a registry, each found once."""
+class Restriction(NamedTuple):
+    """A version of an operator as a release has it, where nodes of that version need not fit, and why.
 
-    def __init__(self, registry: Registry) -> None:
+    `stated`: the newest release has it so, too; then types that would have to be inferred are not.
+    """
+
+    schema: OpSchema
+    derived: Derived
+    why: str
+    stated: bool
+
+
+class Routes:
+    """The routes and transitions of the operators of a registry, each found once.
+
+    With a release of onnx, they end at the versions that are in force in it, as it has them.
+    """
+
+    def __init__(self, registry: Registry, release: str = "") -> None:
+        self.release = release
         self._registry, self._adapters = registry, Lookup(LAYER, registry)
+        self._ends: dict[tuple[str, str, int], int] = {}
+        self._restrictions: dict[tuple[str, str, int], Restriction | None] = {}
         self._steps: dict[tuple[str, str, int, int], Step | Refusal | None] = {}
         self._routes: dict[tuple[str, str, int, int], Route] = {}
 
@@ -76,7 +95,7 @@ class Routes:
         if domain not in versions:
             why = f"the model does not import the domain '{shown(domain)}' that the node uses"
             return Route(Verdict.REFUSE, (domain, op_type, 0, 0), Refusal("C102", why))
-        key = (op_type, domain, versions[domain], opsets.get(domain, versions[domain]))
+        key = (op_type, domain, versions[domain], self._end(domain, op_type, opsets.get(domain, versions[domain])))
         if key not in self._routes:
             self._routes[key] = self._find_route(*key)
         return self._routes[key]
@@ -108,11 +127,56 @@ class Routes:
             if step.touches:
                 verdict = Verdict.CHECK
             at = step.version
+        if self.older(domain, op_type, version) is not None:
+            return Route(Verdict.CONVERT, counted)
+        restriction = self.restriction(domain, op_type, final)
+        if verdict is Verdict.KEEP and restriction is not None:
+            verdict = Verdict.CONVERT if restriction.stated else Verdict.CHECK
         return Route(verdict, counted)
+
+    def older(self, domain: str, op_type: str, version: int) -> OpSchema | None:
+        """Return the version of an operator that some release has at an opset, where a later one has a newer one."""
+        schema = self._registry.schema(op_type, version, domain)
+        if schema is None or not is_ambiguous(schema, version):
+            return None
+        return self._registry.schema(op_type, schema.since_version - 1, domain)
+
+    def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
+        """Return what restricts an operator at an opset of the release, None where all nodes of its version fit."""
+        key = (domain, op_type, version)
+        if key not in self._restrictions:
+            self._restrictions[key] = self._find_restriction(*key)
+        return self._restrictions[key]
+
+    def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
+        schema = self._in_force(self._registry.schema(op_type, self._end(domain, op_type, version), domain))
+        if schema is None:
+            return None
+        today = self._registry.schema(op_type, schema.since_version, domain)
+        assert today is not None
+        read = schema_as_read(today)
+        if schema == read:
+            return None
+        why = "; ".join(each.text for each in amendments_of(today))
+        return Restriction(schema, derive(read, schema, Change()), why, stated=schema == today)
+
+    def _end(self, domain: str, op_type: str, final: int) -> int:
+        """Return the opset up to which an operator's versions are in force at an opset of the release."""
+        key = (domain, op_type, final)
+        if key not in self._ends:
+            schema, end = self._registry.schema(op_type, final, domain), final
+            while schema is not None and self._in_force(schema) is None:
+                end = schema.since_version - 1
+                schema = self._registry.schema(op_type, end, domain)
+            self._ends[key] = end
+        return self._ends[key]
+
+    def _in_force(self, schema: OpSchema | None) -> OpSchema | None:
+        return schema_in(schema, self.release) if schema is not None and self.release else schema
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> Step | Refusal | None:
         """Return the next transition of an operator from a version towards the final one, None if there is none."""
-        key = (domain, op_type, version, final)
+        key = (domain, op_type, version, self._end(domain, op_type, final))
         if key not in self._steps:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]
@@ -137,6 +201,7 @@ class Routes:
         else:
             newer, target = source, known[position - 1]
             written_in, direction = source.since_version - 1, "down"
+        source, target = schema_as_read(source), self._in_force(target) or target
         change = newer.change
         if change is None:
             raise RuntimeError(f"{op_type} {newer.since_version} declares no change")
@@ -197,11 +262,11 @@ def _expressed(source: OpSchema, version: int, adapter: Adapter) -> Step:
     return Step(source, source, version, derive(source, source, Change()), adapter, "", touches=True, lowers=True)
 
 
-def routes_of(registry: Registry) -> Routes:
+def routes_of(registry: Registry, release: str = "") -> Routes:
     """Return the routes of a registry: kept where all operators are of the standard, whose adapters do not change."""
-    return _standard_routes() if registry is default_registry() else Routes(registry)
+    return _standard_routes(release) if registry is default_registry() else Routes(registry, release)
 
 
-@lru_cache(maxsize=1)
-def _standard_routes() -> Routes:
-    return Routes(default_registry())
+@lru_cache(maxsize=8)
+def _standard_routes(release: str) -> Routes:
+    return Routes(default_registry(), release)

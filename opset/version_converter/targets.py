@@ -15,7 +15,8 @@ class Target(NamedTuple):
     """Opset version by domain ("" is ai.onnx); an IR version, or the highest one that the runtime takes.
 
     `least` is given for a runtime: versions from there up to `opsets` need no conversion. `lowered` are operators, by
-    name and domain, that are expressed by others even where the opset has them.
+    name and domain, that are expressed by others even where the opset has them. `release` is the release of onnx whose
+    versions of operators are in force, where that is not the newest.
     """
 
     opsets: Mapping[str, int]
@@ -23,6 +24,7 @@ class Target(NamedTuple):
     max_ir: int | None = None
     least: Mapping[str, int] | None = None
     lowered: frozenset[tuple[str, str]] = frozenset()
+    release: str = ""
 
 
 def of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
@@ -51,17 +53,21 @@ def of_release(name: str, registry: Registry, ir_version: int | None = None) -> 
     """Return the target of an ONNX release, "1.15": its opsets, and at most its IR version."""
     found = releases.release(name)
     opsets = {domain: version for domain in registry.domains if (version := found.opset_of(domain))}
-    return Target(opsets, _ir(ir_version), found.ir)
+    return Target(opsets, _ir(ir_version), found.ir, release=found.name)
 
 
 def of_runtime(spec: str, registry: Registry, ir_version: int | None = None) -> Target:
-    """Return the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes."""
+    """Return the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes.
+
+    It has the operators as the newest release of onnx without later opsets has them.
+    """
     found = runtimes.runtime(spec)
     opsets = {"": min(found.max_opset, registry.domains[""])}
     if found.max_ml is not None:
         opsets["ai.onnx.ml"] = found.max_ml
     least = {"": found.min_opset} if found.min_opset is not None else {}
-    return Target(opsets, _ir(ir_version), found.max_ir, least)
+    in_force = releases.release_with(opsets[""]).name
+    return Target(opsets, _ir(ir_version), found.max_ir, least, release=in_force)
 
 
 def without(operators: Iterable[str], registry: Registry) -> Target:

@@ -1,0 +1,149 @@
+"""What releases of onnx changed in released versions of operators: which are in force in a release.
+
+Found by comparing what each release from 1.2.3 to 1.23.0 declares: names, arities, types, attributes. Before 1.2,
+operator sets were drafts. Corrections of texts and function bodies are not here: they say what was always meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+from opset.errors import listing
+from opset.opsets.releases import RELEASES, release
+from opset.schemas.model import OpSchema
+
+
+class Amendment(NamedTuple):
+    """What a release changed in a version of an operator of the default domain.
+
+    `gained` and `lost` are element types by type parameter. `late`: the version itself came into an operator set that
+    an earlier release had; `optional` are attributes that were required before.
+    """
+
+    release: str
+    since: int
+    late: bool = False
+    gained: Mapping[str, tuple[str, ...]] = {}
+    lost: Mapping[str, tuple[str, ...]] = {}
+    optional: tuple[str, ...] = ()
+    withdrawn: bool = False
+
+    @property
+    def text(self) -> str:
+        """What the release did to the version, in a sentence without its end."""
+        did = [f"added {listing(types, len(types))} to {name}" for name, types in self.gained.items()]
+        did += [f"took {listing(types, len(types))} from {name}" for name, types in self.lost.items()]
+        did += [f"made '{name}' optional" for name in self.optional]
+        did += ["withdrew it"] if self.withdrawn else []
+        if self.late:
+            first = next(each.name for each in RELEASES if each.opset >= self.since)
+            did.append(f"added it to opset {self.since}, which {first} had released")
+        return f"onnx {self.release} {' and '.join(did)}"
+
+
+_COMPLEX = ("complex64", "complex128")
+_INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_OTHERS = (*_INTS, "bool", "string", *_COMPLEX)
+_NEW_IN_SIZES = ("uint32", "uint64", "string", *_COMPLEX)
+
+
+def _gained(number: str, since: int, name: str, *types: str) -> tuple[Amendment, ...]:
+    return (Amendment(number, since, gained={name: types}),)
+
+
+# By operator, oldest first.
+AMENDMENTS: Mapping[str, tuple[Amendment, ...]] = {
+    "Attention": (Amendment("1.23.0", 25, late=True),),
+    "Concat": _gained("1.3", 4, "T", *_COMPLEX),
+    "DepthToSpace": _gained("1.3", 1, "T", *_OTHERS),
+    "Erf": (Amendment("1.20.0", 13, lost={"T": _INTS}),),
+    "Gather": _gained("1.3", 1, "T", *_COMPLEX),
+    "GlobalLpPool": (
+        *_gained("1.17.0", 2, "T", "bfloat16"),
+        Amendment("1.18.0", 2, lost={"T": ("bfloat16",)}),
+        *_gained("1.18.0", 22, "T", "bfloat16"),
+    ),
+    "GroupNormalization": (Amendment("1.18.0", 18, withdrawn=True),),
+    "Identity": _gained("1.3", 1, "T", *_COMPLEX),
+    "If": _gained("1.3", 1, "V", *_COMPLEX),
+    "Loop": _gained("1.3", 1, "V", *_COMPLEX),
+    "RandomNormalLike": _gained("1.3", 1, "T1", *_COMPLEX),
+    "RandomUniformLike": _gained("1.3", 1, "T1", *_COMPLEX),
+    "Reshape": _gained("1.3", 5, "T", *_OTHERS),
+    "Shape": _gained("1.3", 1, "T", *_NEW_IN_SIZES),
+    "Size": _gained("1.3", 1, "T", *_NEW_IN_SIZES),
+    "Slice": _gained("1.3", 1, "T", *_OTHERS),
+    "SpaceToDepth": _gained("1.3", 1, "T", *_OTHERS),
+    "Split": _gained("1.3", 2, "T", *_OTHERS),
+    "Squeeze": (Amendment("1.3", 1, gained={"T": _COMPLEX}, optional=("axes",)),),
+    "Tile": _gained("1.3", 6, "T", *_OTHERS),
+    "Transpose": _gained("1.3", 1, "T", *_OTHERS),
+    "Unsqueeze": _gained("1.3", 1, "T", *_COMPLEX),
+    "Upsample": _gained("1.3", 7, "T", *_COMPLEX),
+}
+
+
+def amendments_of(schema: OpSchema) -> tuple[Amendment, ...]:
+    """Return the amendments of a version of an operator, oldest first; those of a release are all that it has of it."""
+    found = AMENDMENTS.get(schema.name, ()) if not schema.domain else ()
+    return tuple(each for each in found if each.since == schema.since_version)
+
+
+def amended_after(name: str) -> frozenset[str]:
+    """Return the standard's operators of which some version was amended after a release."""
+    return frozenset(operator for operator in AMENDMENTS if any(_later(operator, name)))
+
+
+def _later(operator: str, name: str) -> Iterator[Amendment]:
+    """Yield an operator's amendments that came after a release, newest first."""
+    wanted = _position(name)
+    yield from (each for each in reversed(AMENDMENTS.get(operator, ())) if _position(each.release) > wanted)
+
+
+def schema_in(schema: OpSchema, name: str) -> OpSchema | None:
+    """Return a version of an operator as a release of onnx has it, None where it came into its operator set later."""
+    for each in _later(schema.name, name) if not schema.domain else ():
+        if each.since != schema.since_version:
+            continue
+        if each.late:
+            return None
+        types = dict(schema.types)
+        for parameter, gained in each.gained.items():
+            types[parameter] = tuple(one for one in types[parameter] if one not in _tensors(gained))
+        for parameter, lost in each.lost.items():
+            types[parameter] += _tensors(lost)
+        attributes = {
+            key: attribute._replace(required=True) if key in each.optional else attribute
+            for key, attribute in schema.attributes.items()
+        }
+        schema = replace(
+            schema, types=types, attributes=attributes, deprecated=schema.deprecated and not each.withdrawn
+        )
+    return schema
+
+
+@cache
+def _position(name: str) -> int:
+    return RELEASES.index(release(name))
+
+
+def _tensors(elements: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"tensor({each})" for each in elements)
+
+
+def is_ambiguous(schema: OpSchema, opset: int) -> bool:
+    """Whether a release has the version before in place of this one at an opset, and a later release this one."""
+    late = [each for each in amendments_of(schema) if each.late]
+    return any(opset < release(each.release).opset for each in late)
+
+
+def schema_as_read(schema: OpSchema) -> OpSchema:
+    """Return a version of an operator with all types that it had in any release: models of all of them are read."""
+    types = dict(schema.types)
+    for each in amendments_of(schema):
+        for name, lost in each.lost.items():
+            types[name] += tuple(one for one in _tensors(lost) if one not in types[name])
+    return schema if types == schema.types else replace(schema, types=types)
