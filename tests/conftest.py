@@ -16,7 +16,7 @@ QUICK = {
     "adapters": "activation cast conv create layout linalg sequence signal slicing training",
     "cli": "convert infer",
     "inference": "hooks infer rules types",
-    "mutation": "faults",
+    "mutation": "faults mutants",
     "model": "arrays external index proto save types",
     "opsets": "registry releases",
     "reference": "control_flow conversion elementwise evaluator hooks packages random",

@@ -1,5 +1,7 @@
 """Where versions allow different types, a value of unknown type is refused: no conversion guesses it."""
 
+from itertools import pairwise
+
 import pytest
 from onnx import helper, parser
 
@@ -19,7 +21,7 @@ def transitions():
     for domain in ("", "ai.onnx.ml"):
         for name in REGISTRY.operators(domain):
             versions = REGISTRY.versions(name, domain)
-            for older, newer in zip(versions, versions[1:], strict=False):
+            for older, newer in pairwise(versions):
                 for source, target in ((older, newer), (newer, older)):
                     restrictions = derive(source, target, newer.change).type_restrictions
                     required = max(source.min_input, 1)

@@ -1,0 +1,125 @@
+"""What the mutants are: changes of statements, each of another meaning; which are listed as changing nothing."""
+
+import ast
+
+import pytest
+
+from tests.mutation import mutants as module
+from tests.mutation.__main__ import SURVIVED, judge, listed
+from tests.mutation.mutants import draw, mutants, raises
+from tests.mutation.reach import Case, choose, closeness
+from tests.mutation.scratch import ROOT
+
+CODE = '''
+"""A module."""
+
+
+def find(values: list[int], least: int = 3) -> int | None:
+    """Return the first."""
+    for value in values:
+        if value < least and not value:
+            continue
+        if value == 7:
+            raise Refusal("C201", f"not {value + 1}")
+    return max(least, values[0])
+'''
+WANTED = {
+    ("comparison", "if (value <= least) and not value:"),
+    ("comparison", "if (value != 7):"),
+    ("and/or", "if (value < least or not value):"),
+    ("part of a condition dropped", "if (value < least):"),
+    ("not", "if value < least and (value):"),
+    ("off by one", "if value == 8:"),
+    ("raise removed", "pass"),
+    ("continue/break", "break"),
+    ("arguments swapped", "return (max(values[0], least))"),
+    ("argument dropped", "return (max(least))"),
+    ("min/max, any/all", "return (min(least, values[0]))"),
+    ("returned None", "return None"),
+    ("off by one", "def find(values: list[int], least: int = 4) -> int | None:"),
+}
+
+
+@pytest.fixture
+def code(monkeypatch):
+    monkeypatch.setattr(module, "_lines", lambda file: CODE.encode().splitlines(keepends=True))
+    return mutants("opset/found.py")
+
+
+def test_statements_are_changed_and_nothing_that_is_read_alone(code):
+    assert {(each.kind, each.after) for each in code} >= WANTED
+    for mutant in code:
+        assert mutant.is_python() and mutant.function in ("", "find")
+        assert ast.get_docstring(ast.parse(mutant.text)) == "A module." and '"C201"' in mutant.text + mutant.before
+        assert len(mutant.diff().splitlines()) > 4
+
+
+def test_a_raise_of_a_name_of_python_is_none_of_ours(monkeypatch):
+    for text, count in (
+        ("raise Refusal(1)", 1),
+        ("raise refusal(1) from None", 1),
+        ("raise ValueError", 0),
+        ("raise", 0),
+    ):
+        lines = f"def f():\n    {text}\n".encode().splitlines(keepends=True)
+        monkeypatch.setattr(module, "_lines", lambda file, lines=lines: lines)
+        assert len(raises("opset/found.py")) == count
+
+
+def test_a_draw_is_the_same_for_the_same_seed():
+    drawn = draw(3, 10, ["tensor_io"])
+    assert drawn == draw(3, 10, ["tensor_io"]) != draw(4, 10, ["tensor_io"])
+    assert {each.package for each in drawn} == {"tensor_io"} and len({each.kind for each in drawn}) > 4
+
+
+def test_tests_of_the_same_family_come_first():
+    file = "opset/inference/norm.py"
+    modules = [
+        "tests/inference/test_norm.py",
+        "tests/inference/test_infer.py",
+        "tests/adapters/test_norm.py",
+        "tests/a.py",
+    ]
+    assert [closeness(each, file) for each in modules] == [0, 1, 2, 3]
+
+
+def test_a_budget_is_shared_by_the_modules():
+    tests = [Case(f"{name}.py::{number}", 1) for name in "ab" for number in range(4)] + [Case("c.py::0", 100)]
+    assert [each.name for each in choose(tests, 3)] == ["a.py::0", "a.py::1", "b.py::0"]
+    assert choose(tests[-1:], 3) == tests[-1:]
+
+
+class Reached:
+    """Records by which one test reaches every mutant."""
+
+    def tests(self, mutant):
+        return [Case("tests/inference/test_infer.py::test", 1)]
+
+
+class Copy:
+    """A checkout in which no test fails."""
+
+    def __init__(self, folder):
+        self.temporary, self.environment, self.texts = folder, {}, []
+
+    def write(self, name, text):
+        self.texts.append(text)
+
+    def restore(self):
+        self.texts.append("")
+
+    def pytest(self, *arguments, seconds):
+        return type("Outcome", (), {"status": 0, "text": ""})
+
+
+def test_what_no_test_finds_survives_and_is_taken_back(code, tmp_path):
+    copy = Copy(tmp_path)
+    assert judge(code[0], Reached(), copy, 60).fate == SURVIVED
+    assert copy.texts == [code[0].text, ""]
+
+
+def test_what_is_listed_exists_and_has_a_reason():
+    for (file, function, before, after), reason in listed().items():
+        lines = [" ".join(line.split()) for line in (ROOT / file).read_text(encoding="utf-8").splitlines()]
+        assert before != after and reason and function is not None
+        assert before.split("\n")[0] in lines or before in " ".join(lines), f"{file}: {before}"
