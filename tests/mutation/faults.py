@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,10 +67,20 @@ def reverted(fault: Fault, root: Path = ROOT) -> dict[str, str]:
     texts: dict[str, str] = {}
     for name, now, before in fault.reverts:
         text = texts.get(name) or (root / name).read_text(encoding="utf-8")
+        indent = _indent(text, now)
+        now, before = textwrap.indent(now, indent), textwrap.indent(before, indent)
         if (count := text.count(now)) != 1:
             raise ValueError(f"{fault.source}: {fault.words}: in {name}, this occurs {count} times: {now}")
         texts[name] = text.replace(now, before)
     return texts
+
+
+def _indent(text: str, lines: str) -> str:
+    """Return the spaces that whole lines have in a file: a block of YAML is written without them."""
+    if lines in text or "\n" not in lines:
+        return ""
+    found = (" " * count for count in range(4, 24, 4) if textwrap.indent(lines, " " * count) in text)
+    return next(found, "")
 
 
 def command(found_by: str) -> tuple[str, ...]:

@@ -62,6 +62,13 @@ def test_a_fault_is_found_where_its_test_fails_with_the_mend_reverted_alone(tmp_
     assert (tmp_path / "opset.py").read_text() == "right = 1\n"
 
 
+def test_lines_of_a_block_are_found_with_their_indentation(tmp_path):
+    (tmp_path / "opset.py").write_text("def f():\n    if right:\n        return 1\n")
+    assert reverted(fault("if right:\n    return 1", "if wrong:\n    return 1"), tmp_path) == {
+        "opset.py": "def f():\n    if wrong:\n        return 1\n"
+    }
+
+
 def test_a_command_and_a_test_are_run_by_this_python():
     assert command("python -m tests.fuzz.whole --seed 1") == ("-m", "tests.fuzz.whole", "--seed", "1")
     assert command("tests/a.py::test_b -k 'c d'")[-3:] == ("tests/a.py::test_b", "-k", "c d")
