@@ -31,13 +31,18 @@ def leave_working_folder() -> None:
         working = os.getcwd()
     except OSError:  # it was removed
         return
-    relative = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not os.path.isabs(each)]
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    relative = [each for each in given if not os.path.isabs(each)]
     refused = {os.path.realpath(each) for each in (working, *relative)}
     refused.discard(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     library = os.path.dirname(os.__file__)
     ours = sys.path.index(library) if library in sys.path else len(sys.path)
     sys.path[:ours] = [each for each in sys.path[:ours] if os.path.realpath(each) not in refused]
-    os.environ["PYTHONSAFEPATH"] = "1"  # for processes that are started from here
+    # Processes that are started from here, workers of other interpreters among them, search no more than this one.
+    os.environ["PYTHONSAFEPATH"] = "1"
+    if "PYTHONPATH" in os.environ:
+        kept = [each for each in given if os.path.realpath(each) not in refused]
+        os.environ["PYTHONPATH"] = os.pathsep.join(os.path.abspath(each) for each in kept)
 
 
 if __name__ == "__main__":

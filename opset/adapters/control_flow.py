@@ -316,7 +316,9 @@ def sequence_map_lowered(op: Builder, node: Node) -> Result:
     body.node.extend(given.node)
     empty = []
     for kind, result in zip(kinds[len(node.inputs) :], given.output, strict=False):
-        element = NUMBERS[str(kind)[len("seq(tensor(") : -2]]
+        element = NUMBERS.get(str(kind).removeprefix("seq(tensor(").removesuffix("))"))
+        if element is None:
+            raise Refusal("C103", f"an output is {kind}, and those of {node.op_type} are sequences of tensors")
         before, longer = (pb.ValueInfoProto(name=op.fresh("results")) for _ in range(2))
         for value in (before, longer):
             value.type.sequence_type.elem_type.tensor_type.elem_type = element

@@ -60,6 +60,7 @@ def unsqueeze_13_down(op: Builder, node: Node) -> Result:
 
 def _other_axes(op: Builder, node: Node, rank: int) -> tuple[str, str]:
     """Return for each axis 1 where it is not among those in the second input, else 0; and how many of such precede."""
+    node.charge(rank * rank)
     axes = from_front(op, node, 1, [rank])
     numbers = op.const(list(range(rank)))
     same = op.Cast(op.Equal(op.Reshape(axes, op.const([-1, 1])), numbers), to=NUMBERS["int64"])

@@ -5,6 +5,7 @@ Before version 11 there are no sequences: what reads them reads the tensors that
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from opset.adapters.positions import Size, from_front
@@ -90,7 +91,7 @@ def _elements(node: Node, name: str) -> list[Element]:
             changes.append(maker)
         elif maker.op_type != "Identity":
             break
-        name = maker.input[0]
+        name = _first(maker)
     if maker.op_type == "SequenceConstruct":
         elements: list[Element] = [(each, -1, 0, 0, False) for each in maker.input]
     elif maker.op_type == "SequenceEmpty":
@@ -113,6 +114,14 @@ def _elements(node: Node, name: str) -> list[Element]:
     return elements
 
 
+def _first(maker: Any) -> str:
+    """Return the first input of the node that makes a sequence. Raises Refusal C103 where it is absent."""
+    name: str = next(iter(maker.input), "")
+    if not name:
+        raise Refusal("C103", f"{printable(maker.op_type)} has no first input")
+    return name
+
+
 def _parts(node: Node, split: Any) -> list[Element]:
     """Return the parts of a tensor that is split."""
     x, axis, keep = _how_split(node, split)
@@ -128,7 +137,7 @@ def _parts(node: Node, split: Any) -> list[Element]:
             raise Refusal("C103", f"parts of {part} elements")
         node.charge(size)
         return [(x, axis, at, min(at + part, size), keep or sizes is not None) for at in range(0, size, part)]
-    ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
+    ends = accumulate(sizes)
     return [(x, axis, end - own, end, True) for own, end in zip(sizes, ends, strict=True)]
 
 
@@ -138,10 +147,11 @@ def _how_split(node: Node, split: Any) -> tuple[str, int, bool]:
     axis, keep = stated.get("axis", 0), stated.get("keepdims", 1)
     if not isinstance(axis, int) or not isinstance(keep, int):
         raise Refusal("C206", "'axis' or 'keepdims' takes the value of a function's attribute", "inline the function")
-    shape = node.values.shape(split.input[0])
+    x = _first(split)
+    shape = node.values.shape(x)
     if axis < 0 and shape is None:
-        raise Refusal("C207", f"the rank of '{printable(split.input[0])}' is not known")
-    return split.input[0], positive_axis(axis, len(shape)) if shape is not None else axis, bool(keep)
+        raise Refusal("C207", f"the rank of '{printable(x)}' is not known")
+    return x, positive_axis(axis, len(shape)) if shape is not None else axis, bool(keep)
 
 
 def _split_to_slices(node: Node, name: str) -> tuple[str, int, bool]:

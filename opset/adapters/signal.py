@@ -38,7 +38,7 @@ def dft_20_down(op: Builder, node: Node) -> Result:
     sizes = [size for size in shape if isinstance(size, int)]
     if len(sizes) < max(len(shape), 2) or not all(sizes):
         node.need_constant(2)
-    rank, parts = len(sizes), sizes[-1]
+    rank, parts = len(sizes), _parts(node)
     rows = [[math.prod(sizes[:axis]), sizes[axis], math.prod(sizes[axis + 1 : -1])] for axis in range(rank - 1)]
     backs = [[-1 if at == axis else size for at, size in enumerate(sizes[:-1])] for axis in range(rank - 1)]
     # One row for each axis from -rank on; the last dimension is no axis.
@@ -171,7 +171,7 @@ def _tables(op: Builder, length: Size) -> tuple[str, str]:
 def _mirrored(op: Builder, rows: Size, length: Size) -> str:
     """Return how often each bin of a one-sided spectrum stands in the whole one: once at both ends, else twice."""
     if isinstance(rows, int) and isinstance(length, int):
-        return op.const([1.0 if 2 * row in (0, length) else 2.0 for row in range(rows)], "double")
+        return op.const([1.0 if 2 * row in (0, length) else 2.0 for row in range(op.charged(rows))], "double")
     row = counting(op, rows)
     double = op.Mul(row, op.const(2))
     ends = op.Or(op.Equal(row, op.const(0)), op.Equal(double, named(op, length)))

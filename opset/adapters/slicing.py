@@ -261,6 +261,8 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
         if not isinstance(count, int):
             node.need_constant(1)
             raise Refusal("C207", "it is not known how many axes are sliced", "state the axes as a constant")
+        if count > rank:
+            raise Refusal("C103", f"{count} axes are sliced, and the rank is {rank}")
         parts = [elements_of(op, node, index, count) for index in (1, 2, 4) if node.input(index)]
         axes = [int(axis) for axis in stated.values] if stated is not None else list(range(count))
     steps = parts[2] if len(parts) > 2 else [1] * len(axes)

@@ -57,6 +57,9 @@ def expand(arguments: Iterable[str], *, products: bool) -> list[Input]:
         elif glob.has_magic(argument) and not os.path.lexists(argument):
             paths = sorted(path for path in _matching(argument, listing) if not os.path.isdir(path))
             named = _chosen([Input(path, found=True) for path in paths], products)
+        elif glob.has_magic(argument):
+            # Whoever makes a file of that name decides what is read, as for any other file that a pattern finds.
+            named = [Input(argument, found=True)]
         else:
             named = [named_model(argument)]
         if not named:

@@ -320,7 +320,7 @@ class _Printer:
         """Return a node."""
         label = f"[{name(message.name) if message.name else ''}] " if message.HasField("name") else ""
         outputs = ", ".join(map(name, message.output))
-        domain = message.domain
+        domain = _utf8(message.domain)
         if domain and not all(map(_is_word, domain.split("."))):
             domain = string(domain)
         operator = f"{domain}{domain and '.'}{_plain(message.op_type)}"

@@ -17,7 +17,7 @@ MAX_ENTRIES = 256
 
 def float32(value: float) -> float:
     """Return the float32 nearest to a value, as attributes hold it. Raises OverflowError beyond its range."""
-    nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    nearest: float = struct.unpack("<f", struct.pack("<f", float(value)))[0]
     return nearest
 
 

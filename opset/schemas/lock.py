@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from opset.errors import Finding, SchemaError
 from opset.model.writing import write_below
-from opset.schemas.files import file_bytes
+from opset.schemas.files import file_bytes, parse_json
 from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import shown
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOCK_FILE = "lock.json"
 MAX_LOCK = 16 << 20
-MAX_SHOWN, MAX_KEYS = 20, 8
+MAX_SHOWN = 20
 _SINCE = re.compile(r"[1-9][0-9]{0,9}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 Lock = dict[str, dict[str, dict[str, str]]]
@@ -49,14 +49,6 @@ def signature_hash(schema: OpSchema) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of the lock. Raises ValueError for a key that is duplicate, as after a merge by hand."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError(f"an object of it has a key more than once, of {[key for key, _ in pairs][:MAX_KEYS]}")
-    return found
-
-
 def read_lock(folder: Path) -> Lock:
     """Return the lock of a folder of operators; it is empty where none was written. Raises SchemaError."""
     path = folder / LOCK_FILE
@@ -72,12 +64,12 @@ def read_lock(folder: Path) -> Lock:
 def parse_lock(data: bytes, path: Path | str) -> Lock:
     """Return the lock that the bytes of a file hold. Raises SchemaError."""
     try:
-        lock: Lock = json.loads(data, object_pairs_hook=_once)
+        lock: Lock = parse_json(data)
         listed = [each for operators in lock.values() for versions in operators.values() for each in versions.items()]
         for since, digest in listed:
             if not (_SINCE.fullmatch(since) and _DIGEST.fullmatch(digest)):
                 raise ValueError(f"{since[:MAX_SHOWN]!r} is no version with a SHA-256")
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+    except (ValueError, AttributeError, TypeError) as error:
         raise _unread(path, error) from None
     return lock
 

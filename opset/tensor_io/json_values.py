@@ -17,7 +17,6 @@ import json
 import math
 import re
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -28,11 +27,11 @@ from numpy.typing import NDArray
 from opset.errors import ModelError, printable, quoted
 from opset.model.arrays import array_of, data_type_of, dtype_of_element
 from opset.model.tensor import make_tensor, text_of
+from opset.schemas.files import parse_json
 
 MOST: Final = 32 << 20
 """Bytes of the longest text that is read: parsed, it takes thirty times as much memory."""
 _HUGE: Final = sys.float_info.max
-_DIGITS: Final = 400
 _RANK: Final = 32
 _DEPTH: Final = 64
 _ENTRIES: Final = 1 << 20
@@ -44,31 +43,10 @@ _NUMBERS: Final = {
 
 
 def parse(text: bytes | str) -> Any:
-    """Return parsed JSON; duplicate keys are refused, and so are the constants that Python's parser adds to JSON."""
+    """Return the JSON of values. Raises ValueError as `parse_json` does, and for more than MOST bytes."""
     if len(text) > MOST:
         raise ValueError(f"it has {len(text):,} bytes, and of JSON no more than {MOST:,} are read: use .npz or .pb")
-    try:
-        return json.loads(text, parse_int=_integer, parse_constant=_no_constant, object_pairs_hook=_object)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > _DIGITS:
-        raise ValueError(f"a number has {len(digits)} digits")
-    return int(digits)
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f'{word} is not JSON: write it as text, "nan", "inf" or "-inf"')
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {quoted(twice)} occurs twice")
-    return found
+    return parse_json(text)
 
 
 def value_of(data: Any, kind: str) -> Any:

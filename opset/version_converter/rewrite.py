@@ -362,6 +362,14 @@ class Builder:
         self.made.append((node, version))
         self._values.add(node, outputs, version)
 
+    def charged(self, count: int) -> int:
+        """Return a number of elements, each of which is charged as a step: `range(op.charged(size))`.
+
+        Raises Exhausted where the conversion may take no more, before anything of that length is made.
+        """
+        self._values.budget.charge(max(count, 0))
+        return count
+
     def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
         """Return the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise.
 

@@ -108,11 +108,15 @@ class Home(NamedTuple):
 def home_of(domain: str, folder: Path | None) -> Home:
     """Return where a domain's operators are written: into `folder`, our own, or the folder `schemas` here.
 
-    Raises UsageError U103 where that would be our own and this is no checkout.
+    Raises UsageError U103 where that would be our own and this is no checkout, U104 where `schemas` here is a link.
     """
     domain = normalised(domain)
     if folder is None and domain not in default_registry().domains:
         folder = OWN_FOLDER
+        if folder.is_symlink():
+            why = "it is a link, and nobody named the folder that it leads to"
+            help = "name the folder: --schemas DIR"
+            raise UsageError(Finding("U104", f"{folder}/ here is not used", why=why, help=help, file=str(folder)))
     if folder is not None and os.path.realpath(folder) != os.path.realpath(FOLDER):
         return Home(folder, folder, domain, False)
     if not (FOLDER.parents[1] / "pyproject.toml").is_file():

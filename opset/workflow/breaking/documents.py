@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from opset.errors import ComparisonError, Finding, SchemaError, listing
-from opset.schemas.files import file_bytes
+from opset.schemas.files import file_bytes, parse_json
 from opset.schemas.model import (
     UNBOUNDED,
     Attribute,
@@ -85,7 +84,7 @@ def _operator_file(path: Path, data: bytes, new: State) -> State:
 def _document_state(path: Path, data: bytes, new: State) -> State:
     """Return the operators of a document, of the domains that are compared where there are such."""
     try:
-        document = json.loads(data)
+        document = parse_json(data)
         _check_depth(document)
         states = [
             _operator(each)

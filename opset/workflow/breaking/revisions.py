@@ -11,9 +11,12 @@ import hashlib
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
+from threading import Event, Timer
 from typing import NamedTuple
 
 from opset.errors import ComparisonError, Finding, SchemaError, printable, quoted
@@ -31,10 +34,16 @@ from opset.workflow.breaking.states import (
 
 SECONDS = 60
 MAX_BYTES = 1 << 26
-"""Bytes of the files of a revision together."""
+"""Bytes of the files of a revision together, and of what one command prints."""
+MAX_ENTRIES = 200_000
+"""Files and folders in a folder of schemas and in the folders of its domains."""
+FOLDERS = 500
+"""Folders that are listed by one command."""
+MAX_SAID = 1 << 16
+"""Bytes of the errors of a command that are read."""
 _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C",
+    "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
 }  # fmt: skip
 
 
@@ -43,6 +52,15 @@ class Blob(NamedTuple):
 
     path: str
     object: str
+
+
+class Entry(NamedTuple):
+    """An entry of a tree: what it is, the name of its object, and its path."""
+
+    mode: str
+    kind: str
+    object: str
+    path: str
 
 
 class Revision(NamedTuple):
@@ -163,16 +181,27 @@ def find_revision(folder: Path, revision: str) -> Revision:
         "git rev-parse says which there are: a tag, a branch or a commit; in CI, fetch it first"
     )).decode("ascii", "replace").strip()  # fmt: skip
     tree = f"{commit}:{prefix}"
-    listed = _git(folder, revision, "ls-tree", "-r", "-z", "--full-tree", tree, missing=(
-        f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
-    ))  # fmt: skip
-    if len(listed) > MAX_BYTES:
-        raise _failed(revision, f"{prefix or 'the repository'} has too many files", "name the folder of the schemas")
-    blobs: list[Blob] = []
-    for entry in listed.split(b"\0")[:-1]:
-        facts, _, raw = entry.partition(b"\t")
-        mode, kind, name = facts.decode("ascii").split(" ")
-        path = raw.decode("utf-8", "surrogateescape")
+    return Revision(folder, prefix, revision, commit, tuple(_blobs(folder, prefix, revision, tree)))
+
+
+def _blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
+    """Yield the files of schemas in a tree, of its two upper levels: a small repository may hold endless trees."""
+    missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
+    left = MAX_ENTRIES
+
+    def listed(*folders: str) -> list[Entry]:
+        nonlocal left
+        entries = _git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
+        left -= entries.count(b"\0")
+        if left < 0:
+            where = prefix or "the repository"
+            raise _failed(revision, f"{where} has too many files", "name the folder of the schemas")
+        return [_entry(each) for each in entries.split(b"\0")[:-1]]
+
+    upper = listed()
+    folders = [f"{each.path}/" for each in upper if each.kind == "tree"]
+    lower = [listed(*folders[first : first + FOLDERS]) for first in range(0, len(folders), FOLDERS)]
+    for mode, kind, name, path in chain(upper, *lower):
         is_ours = _is_operator(path) or path in ("types.yaml", "lock.json")
         # A folder of operators may be a link or a submodule: what it held is not in this tree.
         if mode == "120000" and (is_ours or "/" not in path):
@@ -182,8 +211,14 @@ def find_revision(folder: Path, revision: str) -> Revision:
         if is_ours and not path.isprintable():
             raise _failed(revision, f"{quoted(path)} is badly named there")
         if is_ours:
-            blobs.append(Blob(path, name))
-    return Revision(folder, prefix, revision, commit, tuple(blobs))
+            yield Blob(path, name)
+
+
+def _entry(line: bytes) -> Entry:
+    """Return an entry as `git ls-tree -z` writes it."""
+    facts, _, raw = line.partition(b"\t")
+    mode, kind, name = facts.decode("ascii").split(" ")
+    return Entry(mode, kind, name, raw.decode("utf-8", "surrogateescape"))
 
 
 def _contents(found: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
@@ -210,13 +245,11 @@ def _contents(found: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
 
 
 def _git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missing: str = "") -> bytes:
-    """Return what a command of git prints. Raises ComparisonError B191 where it fails."""
+    """Return what a command of git prints. Raises ComparisonError B191 where it fails, or prints too much."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
     command = ["git", "--no-pager", *arguments]
     try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, input=given, capture_output=True, timeout=SECONDS, check=False
-        )  # fmt: skip
+        status, printed, said = _output(command, folder, environment, given)
     except FileNotFoundError:
         help = "install git, or compare with a folder: --against DIR"
         raise _failed(revision, f"{folder} is no folder" if not folder.is_dir() else "there is no git", help) from None
@@ -224,11 +257,52 @@ def _git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missi
         raise _failed(revision, str(error)) from error
     except subprocess.TimeoutExpired:
         raise _failed(revision, f"git took more than {SECONDS} seconds") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
-        why = printable(said[0], 300) if said else "there is no such revision"
+    if len(printed) > MAX_BYTES:
+        why = f"git {arguments[0]} prints more than {MAX_BYTES:,} bytes"
+        raise _failed(revision, why, "name the folder of the schemas")
+    if status:
+        lines = said.decode("utf-8", "backslashreplace").strip().splitlines()
+        why = printable(lines[0], 300) if lines else "there is no such revision"
         raise _failed(revision, why, missing or "the folder has to be in a git repository that you own")
-    return done.stdout
+    return printed
+
+
+def _output(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes
+) -> tuple[int, bytes, bytes]:
+    """Return the status of a command, what it prints, at most a byte beyond MAX_BYTES, and the errors it writes.
+
+    Raises OSError, ValueError, subprocess.TimeoutExpired; the process has ended in any case.
+    """
+    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
+        asked.write(given)
+        asked.seek(0)
+        with subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=asked, stdout=subprocess.PIPE, stderr=errors
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            late = Event()
+
+            def end() -> None:
+                late.set()
+                process.kill()
+
+            timer = Timer(SECONDS, end)
+            timer.start()
+            try:
+                printed = process.stdout.read(MAX_BYTES + 1)
+                if len(printed) > MAX_BYTES:
+                    process.kill()
+                status = process.wait()
+            except BaseException:
+                process.kill()
+                raise
+            finally:
+                timer.cancel()
+        if late.is_set():
+            raise subprocess.TimeoutExpired(command, SECONDS)
+        errors.seek(0)
+        return status, printed, errors.read(MAX_SAID)
 
 
 def _failed(revision: str, why: str, help: str = "") -> ComparisonError:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, listing
-from opset.schemas.files import file_bytes
+from opset.schemas.files import file_bytes, parse_json
 from opset.schemas.names import shown
 from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
 
@@ -122,13 +122,13 @@ def _number(number: float) -> float | str:
 def read_report(path: str) -> dict[str, str]:
     """Return the result of each case in a report by its name. Raises UsageError U103."""
     try:
-        data = json.loads(file_bytes(path, _REPORT_SIZE))
+        data = parse_json(file_bytes(path, _REPORT_SIZE))
         if data["format"] != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
         found = {each["name"]: each["result"] for each in data["cases"]}
         if not all(isinstance(name, str) and result in RESULTS for name, result in found.items()):
             raise ValueError("a case has no result")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or f"{type(error).__name__}: {error}"
         help = "name the conformance.json of an earlier run"
         message = "the earlier report cannot be used"

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 import re
@@ -23,7 +22,7 @@ from opset.model.arrays import decoded
 from opset.reference.comparison import Difference, differences
 from opset.reference.value_info import ValueInfo, value_info_of
 from opset.reference.values import type_of
-from opset.schemas.files import file_bytes
+from opset.schemas.files import file_bytes, parse_json
 from opset.schemas.names import normalised
 from opset.tensor_io.files import read_values
 from opset.workflow.conformance.runtimes import Answer, Request, Runtime, answers
@@ -90,9 +89,9 @@ def read_corpus(folder: str) -> Corpus:
     """Return the cases of a corpus. Raises CorpusError T221 where its manifest cannot be used."""
     path = os.path.join(folder, MANIFEST)
     try:
-        data = json.loads(file_bytes(path, _MANIFEST_SIZE))
+        data = parse_json(file_bytes(path, _MANIFEST_SIZE))
         cases = tuple(_cases(data))
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         help = "write the corpus with: opset testgen --all -o DIR"
         finding = Finding("T221", "the manifest of the corpus cannot be used", why=why[:1000], help=help, file=path)

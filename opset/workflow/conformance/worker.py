@@ -318,5 +318,6 @@ def main(name: str, options: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    del sys.path[0]  # the folder of this file, whose modules are none of the runtime's
+    # The folder of this file, whose modules are none of the runtime's; PYTHONSAFEPATH leaves it out already.
+    sys.path[:] = [each for each in sys.path if os.path.realpath(each) != os.path.dirname(os.path.realpath(__file__))]
     main(sys.argv[1], sys.argv[2:])

@@ -347,7 +347,8 @@ def defaults_beyond_a_float() -> str:
         f"    a{n}: {{type: {kind}, default: {default}, doc: d}}\n"
         for n, (kind, default) in enumerate(
             [("float", "1e400"), ("float", "1e39"), ("float", ".nan"), ("floats", "[.inf, -1e400]"), ("int", "9" * 30),
-             ("float", "9" * 400), ("int", "1e30")]
+             ("float", "9" * 400), ("int", "1e30"), ("float", "0x" + "f" * 40), ("floats", "[" + "9" * 40 + "]"),
+             ("int", "0x" + "f" * 40)]
         )
     )  # fmt: skip
     return scale(more=some)

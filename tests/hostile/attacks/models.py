@@ -822,3 +822,59 @@ def element_types_that_there_are_not() -> bytes:
 @model((0, 1, 2, 3), load=0, show=0)
 def versions_that_there_are_not() -> bytes:
     return written([node("Relu", "x", "y")], opset=2**62, d=-5)
+
+
+# Names in other places, sequences that are none, and sizes that are declared
+
+
+@model(3, load=0, text=(0, 3))
+def a_domain_that_is_not_utf_8() -> bytes:
+    made = written([node("Relu", "x", "y", domain="com.acmeX")], **{"com.acmeX": 1})
+    return made.replace(b"com.acmeX", b"com.acm\xff\xfe")
+
+
+def mapped(declared: Any) -> bytes:
+    """Return a SequenceMap whose output is declared to be anything."""
+    inside = helper.make_graph([node("Relu", "a", "b")], "b", [value("a", None)], [value("b", None)])
+    sequence = helper.make_tensor_sequence_value_info("x", FLOAT, None)
+    return written([node("SequenceMap", "x", "y", body=inside)], [sequence], [declared], opset=17)
+
+
+@model((0, 1), load=0, show=0, run=(1, 2))
+def sequences_that_are_declared_tensors() -> bytes:
+    return mapped(value("y", [2]))
+
+
+@model((0, 1), load=0, show=0, run=(1, 2))
+def sequences_of_sequences() -> bytes:
+    inner = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, [2]))
+    return mapped(helper.make_value_info("y", helper.make_sequence_type_proto(inner)))
+
+
+@model((0, 1), load=0, show=0, run=(1, 2))
+def sequences_that_are_made_of_nothing() -> bytes:
+    makers = [
+        node(operator, "", f"s{number}")
+        for number, operator in enumerate(("SplitToSequence", "Identity", "SequenceInsert", "SequenceErase"))
+    ]
+    makers.append(node("SequenceInsert", "s0", "s4"))
+    lengths = [node("SequenceLength", f"s{number}", f"y{number}") for number in range(5)]
+    outputs = [helper.make_empty_tensor_value_info(f"y{number}") for number in range(5)]
+    return written([*makers, *lengths], [], outputs, opset=17)
+
+
+@model((0, 1), load=0, show=0, run=(1, 2))
+def axes_that_are_200_million() -> bytes:
+    inputs = [X, value("axes", [200_000_000], INT64)]
+    return written([node("ReduceSum", "x axes", "y")], inputs, opset=13)
+
+
+@model((0, 1), load=0, show=0, run=(1, 2))
+def a_shape_of_2_to_the_31_sizes() -> bytes:
+    return written([node("Expand", "x shape", "y")], [X, value("shape", [2**31], INT64)], opset=13)
+
+
+@model((0, 1), load=0, show=0, run=(1, 2))
+def an_axis_of_2_to_the_31_under_windows_with_gaps() -> bytes:
+    pooled = node("AveragePool", "x", "y", kernel_shape=[2], dilations=[2])
+    return written([pooled], [value("x", [1, 1, 2**31 - 1])], opset=19)
