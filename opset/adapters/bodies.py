@@ -1,4 +1,4 @@
-"""Subgraphs that adapters make: written once, in operators that mean the same at every version from 7 on."""
+"""Subgraphs that adapters make: written once, at the opset that the conversion goes to, from version 7 on."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from opset.model import proto as pb
 from opset.model.elements import NUMBERS, element_name
 from opset.model.types import shape_of
 from opset.version_converter.rewrite import Builder, Refusal, set_attribute
-
-_KINDS = {int: "int", float: "float", str: "string", list: "ints"}
 
 
 class Body:
@@ -36,11 +34,16 @@ class Body:
             name = self.node("Identity", name)
         _describe(self.graph.output.add(name=name), element, shape)
 
-    def node(self, op_type: str, *inputs: str, **attributes: Any) -> str:
-        """Return the name of the output of a new node."""
+    def node(self, op_type: str, *given: str, **stated: Any) -> str:
+        """Return the name of the output of a new node; lists that became inputs are constants around the graph.
+
+        Raises Refusal C201 where the target does not have the operator, or it is to be lowered.
+        """
+        schema = self._op.final_schema(op_type)
+        inputs, attributes = self._op.arguments(schema, given, stated)
         made = self.graph.node.add(op_type=op_type, input=inputs, output=[self._op.fresh(op_type)])
         for name, value in attributes.items():
-            set_attribute(made, name, _KINDS.get(type(value), "graph"), value)
+            set_attribute(made, name, schema.attributes[name].type, value)
         return str(made.output[0])
 
 

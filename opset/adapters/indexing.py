@@ -237,6 +237,8 @@ def gather_nd_lowered(op: Builder, node: Node) -> Result:
 
 def _tuples_as_one(op: Builder, node: Node, depth: int) -> str:
     """Return index tuples as indices into their axes as one."""
+    if not depth:
+        raise Refusal("C204", "the index tuples are empty, and each update is as large as the data")
     if not 1 <= depth <= node.need_rank(0):
         raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {node.rank(0)} dimensions")
     sizes = sizes_of(op, node, 0)[:depth]
@@ -249,10 +251,20 @@ def _tuples_as_one(op: Builder, node: Node, depth: int) -> str:
 
 @lower("ScatterElements", since=11)
 def scatter_elements_lowered(op: Builder, node: Node) -> Result:
-    """Write by Scatter, which takes no negative indices."""
+    """Write by Scatter, which takes no negative indices and is withdrawn since 11; then by ScatterND, or in a loop."""
+    if not op.offers("Scatter"):
+        return _scatter_nd(op, node) if op.offers("ScatterND") else scatter_lowered(op, node)
     axis = positive_axis(node.attr("axis"), node.need_rank(0))
     sizes = sizes_of(op, node, 0)
     return op.Scatter(node.input(0), from_front(op, node, 1, [sizes[axis]]), node.input(2), axis=axis)
+
+
+def _scatter_nd(op: Builder, node: Node) -> Result:
+    """Return the data with single elements of it in one row written by ScatterND."""
+    flat, position, sizes = _positions(op, node)
+    indices = op.Reshape(position, op.const([-1, 1]))
+    y = op.ScatterND(flat, indices, op.Reshape(node.input(2), op.const([-1])))
+    return reshaped(op, y, sizes, op.Shape(node.input(0)))
 
 
 @lower("ScatterND", since=11)
@@ -337,7 +349,7 @@ def _reduced(op: Builder, node: Node, reductions: tuple[str, str]) -> Result:
         positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
     if wide != element:
         x, updates = (op.Cast(name, to=NUMBERS[wide]) for name in (x, updates))
-    together = _together if op.final >= 11 else _one_by_one
+    together = _together if op.offers("ScatterElements") or op.offers("ScatterND") else _one_by_one
     y = together(op, node, x, positions, updates, wide)
     if wide != element:
         y = op.Cast(y, to=NUMBERS[element])
@@ -362,20 +374,25 @@ def _together(op: Builder, node: Node, x: str, positions: str, updates: str, ele
     here, more = (body.node("Gather", each, now, axis=0) for each in (ordered, updates))
     new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
     body.output(going, "bool", [])
-    body.output(body.node("ScatterElements", data, here, new, axis=0), element, [None])
+    if op.offers("ScatterElements"):
+        data = body.node("ScatterElements", data, here, new, axis=0)
+    else:
+        data = body.node("ScatterND", data, body.node("Reshape", here, op.const([-1, 1])), new)
+    body.output(data, element, [None])
     return looped(op, op.Add(last, op.const(1)), [x], body)[0]
 
 
 def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
     """Combine one update after the other."""
     one = op.const([1])
-    numbers, size = (counting(op, op.Size(x)), op.Size(x)) if op.final < 9 else ("", "")
+    scatters = op.offers("Scatter")
+    numbers, size = ("", "") if scatters else (counting(op, op.Size(x)), op.Size(x))
     body = Body(op, "combine")
     turn, going, data = body.input("int64", []), body.input("bool", []), body.input(element, [None])
     now = body.node("Reshape", turn, one)
     here, more = (body.node("Gather", each, now, axis=0) for each in (positions, updates))
     new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
-    if op.final >= 9:
+    if scatters:
         data = body.node("Scatter", data, here, new, axis=0)
     else:
         chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
@@ -393,8 +410,8 @@ def _combined(op: Builder, body: Body, node: Node, old: str, new: str, element: 
         return body.node(reduction.capitalize(), old, new)
     if element in ("float", "double") or op.final >= 12:
         return body.node(reduction.capitalize(), old, new)
-    if op.final < 9:
-        raise Refusal("C202", f"before version 9, {element} cannot be compared")
+    if not op.offers("Where"):
+        raise Refusal("C202", f"without Where, which came with version 9, {element} cannot be compared")
     other = body.node("Less", *((old, new) if reduction == "max" else (new, old)))
     return body.node("Where", other, new, old)
 

@@ -139,7 +139,7 @@ def counting(op: Builder, count: Size) -> str:
         return op.const(list(range(count)))
     if op.version >= 11:
         return op.Range(op.const(0), named(op, count), op.const(1))
-    if op.final >= 9:
+    if op.offers("ConstantOfShape") and op.offers("NonZero"):
         one = make_tensor("", NUMBERS["int64"], [1], [1])
         ones = op.ConstantOfShape(op.Reshape(named(op, count), op.const([1])), value=one)
         return op.Squeeze(op.NonZero(ones), axes=[0])
@@ -153,7 +153,7 @@ def counting(op: Builder, count: Size) -> str:
 
 def positions_of(op: Builder, mask: str) -> str:
     """Return the positions at which a vector of bool is true."""
-    if op.final >= 9:
+    if op.offers("NonZero"):
         return squeezed(op, op.NonZero(mask), [0])
     kept = op.Cast(mask, to=NUMBERS["int64"])
     body = Body(op, "positions")
@@ -204,19 +204,19 @@ def from_front(op: Builder, node: Node, index: int, sizes: Sequence[Size]) -> st
         return op.const(front, dims=constant.dims)
     wide = cast(op, node.input(index), node.element(index), "int64")
     whole = named(op, sizes[0]) if count == 1 else vector_of(op, sizes)
-    if op.final >= 9:
+    if op.version >= 9 and op.offers("Where"):
         return op.Where(op.Less(wide, op.const(0)), op.Add(wide, whole), wide)
     return op.Add(wide, op.Mul(is_negative(op, wide), whole))
 
 
 def squeezed(op: Builder, x: str, axes: list[int]) -> str:
-    """Return a value without dimensions of 1; the axes are an input from version 13 on."""
-    return op.Squeeze(x, op.const(axes)) if op.version >= 13 else op.Squeeze(x, axes=axes)
+    """Return a value without dimensions of 1."""
+    return str(op.Squeeze(x, axes=axes))
 
 
 def summed(op: Builder, x: str, axes: list[int]) -> str:
-    """Return the sums along axes, which are an input from version 13 on."""
-    return op.ReduceSum(x, op.const(axes), keepdims=0) if op.version >= 13 else op.ReduceSum(x, axes=axes, keepdims=0)
+    """Return the sums along axes."""
+    return str(op.ReduceSum(x, axes=axes, keepdims=0))
 
 
 def reshaped(op: Builder, flat: str, sizes: Sequence[Size], shape: str = "") -> str:

@@ -13,7 +13,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 @down("Squeeze", since=11)
 def squeeze_11_down(op: Builder, node: Node) -> Result:
-    """Count negative axes from the front, since axes could not be negative; their order has no meaning."""
+    """Count negative axes from the front, since axes could not be negative, and sort them."""
     return _front_axes(op, node, 0)
 
 
@@ -25,9 +25,11 @@ def unsqueeze_11_down(op: Builder, node: Node) -> Result:
 
 def _front_axes(op: Builder, node: Node, extra_rank: int) -> Result:
     axes = node.attr("axes", [])
-    if all(axis >= 0 for axis in axes):
-        return None
-    return op.copy(node, axes=sorted(distinct_axes(axes, node.need_rank(0) + extra_rank)))
+    if any(axis < 0 for axis in axes):
+        axes = distinct_axes(axes, node.need_rank(0) + extra_rank)
+    elif len({*axes}) < len(axes):
+        raise Refusal("C103", f"the axes {axes} have a duplicate")
+    return op.copy(node, axes=sorted(axes)) if sorted(axes) != node.attr("axes", []) else None
 
 
 @down("Squeeze", since=13)

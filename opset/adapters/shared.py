@@ -60,8 +60,8 @@ def _rounded(value: float, code: str) -> float:
 
 
 def unsqueeze(op: Builder, x: str, axes: list[int]) -> str:
-    """Return a value with dimensions of 1 inserted; the axes are an input from version 13 on."""
-    return op.Unsqueeze(x, op.const(axes)) if op.version >= 13 else op.Unsqueeze(x, axes=axes)
+    """Return a value with dimensions of 1 inserted."""
+    return str(op.Unsqueeze(x, axes=axes))
 
 
 def nearest(op: Builder, x: str, element: str) -> str:

@@ -415,24 +415,31 @@ class FreshNames:
     def __init__(self, found: Iterable[Body]) -> None:
         """Take all bodies of a model."""
         self._found = found
-        self._taken: set[str] | None = None
+        self._made: set[str] = set()
         self._next: dict[str, int] = {}
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        found: set[str] = set()
+        for body in self._found:
+            found.update(body.definitions, body.names)
+            # An entry for a value that does not exist would state the type of a new one of that name.
+            found.update(value.name for value in body.proto.value_info)
+        return found
 
     def fresh(self, stem: str) -> str:
         """Return `stem` itself if it is free, else `stem` with the lowest free number behind it."""
-        if self._taken is None:
-            self._taken = set()
-            for body in self._found:
-                self._taken.update(body.definitions, body.names)
-                # An entry for a value that does not exist would state the type of a new one of that name.
-                self._taken.update(value.name for value in body.proto.value_info)
         name, number = stem, self._next.get(stem, 0)
-        while name in self._taken:
+        while name in self._taken or name in self._made:
             number += 1
             name = f"{stem}_{number}"
         self._next[stem] = number
-        self._taken.add(name)
+        self._made.add(name)
         return name
+
+    def occurs(self, name: str) -> bool:
+        """Whether the model itself has a name, anywhere."""
+        return name in self._taken
 
 
 def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:

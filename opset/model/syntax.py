@@ -131,6 +131,7 @@ class Reader(Tokens):
 
     def type(self, message: Any) -> None:
         """Read a type into a TypeProto."""
+        message.SetInParent()  # a type that states nothing is there, too
         word = self.text if self.kind == "word" else ""
         if word in NUMBERS:
             self.tensor_type(message.tensor_type)

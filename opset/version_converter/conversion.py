@@ -76,11 +76,9 @@ def converted(
     if dims:
         sizes = ", ".join(f"{name} = {size}" for name, size in dims.items())
         conversion.notes.append(f"valid for {sizes} alone, which the inputs state")
-    if _is_there(index, target):
-        conversion.changes = model is not given
-        conversion.model = model
-        return conversion
-    conversion.refusals += _too_new(index, _versions(index), target, registry)
+    there = _is_there(index, target)
+    if not there:
+        conversion.refusals += _too_new(index, _versions(index), target, registry)
     if conversion.refusals:
         return conversion
     if target.release and target.release == RELEASES[-1].name:
@@ -88,6 +86,12 @@ def converted(
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
     work = Work(target, registry, routes or routes_of(registry, target.release), budget, bool(limits.given()))
+    if there:
+        _check(model, index, conversion, work)
+        if not conversion.refusals:
+            conversion.changes = model is not given
+            conversion.model = model
+        return conversion
     notes = [*conversion.notes]
     _attempt(model, index, conversion, work)
     latest = conversion
@@ -190,8 +194,18 @@ def _specialised(
     return model.with_proto(proto, changed=True), index_model(proto, work.registry.domains)
 
 
-def _convert(model: Model, index: ModelIndex, proto: Any, conversion: Conversion, work: Work) -> None:
-    """Convert the copy of an indexed model."""
+def _check(model: Model, index: ModelIndex, conversion: Conversion, work: Work) -> None:
+    """Refuse an indexed model that needs no conversion, where its nodes are not valid."""
+    for each in _bodies(model, index, model.proto, conversion, work):
+        try:
+            each.check()
+        except Exhausted as exhausted:
+            conversion.refusals.append(each.stopped(exhausted))
+            return
+
+
+def _bodies(model: Model, index: ModelIndex, proto: Any, conversion: Conversion, work: Work) -> list[BodyConversion]:
+    """Return the conversions of the bodies of an indexed model, in its order; `proto` is what is changed."""
     target, registry, routes, budget, limited = work
     versions = _versions(index)
     messages = messages_of(index, proto)
@@ -211,16 +225,22 @@ def _convert(model: Model, index: ModelIndex, proto: Any, conversion: Conversion
         )
     if proto.training_info:
         context.facts[index.main].read_elsewhere = _read_in_training(index)
-    for body in reversed(index.bodies):
-        conversion_of_body = BodyConversion(context, body, versions[body])
+    return [BodyConversion(context, body, versions[body]) for body in index.bodies]
+
+
+def _convert(model: Model, index: ModelIndex, proto: Any, conversion: Conversion, work: Work) -> None:
+    """Convert the copy of an indexed model."""
+    target = work.target
+    found = _bodies(model, index, proto, conversion, work)
+    for each in reversed(found):
         try:
-            conversion_of_body.run()
+            each.run()
         except Exhausted as exhausted:
-            conversion.refusals.append(conversion_of_body.stopped(exhausted))
+            conversion.refusals.append(each.stopped(exhausted))
             return
-    set_imports(proto, target.opsets, versions[index.main])
-    for body in index.functions.values():
-        set_imports(messages[body], target.opsets, versions[body])
+    for each in found:
+        if each.body is index.main or each.body.function:
+            set_imports(proto if each.body is index.main else each.message, target.opsets, each.versions)
     for _, op_type in conversion.passed:
         if (own := quirks.alias(op_type, index.opsets.get("", 0))) is not None:
             conversion.notes.append(f"{op_type} is no operator of the standard at this version: {own.what}")

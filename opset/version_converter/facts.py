@@ -247,9 +247,13 @@ class ValueFacts:
         index = home.body.definitions.get(name, -1) if home is not None else -1
         return home.body.nodes[index] if home is not None and index >= 0 else None
 
-    def is_defined(self, name: str) -> bool:
+    def defines(self, name: str) -> bool:
         """Whether a visible value has that name."""
         return self._home(name) is not None
+
+    def added(self, name: str) -> Any:
+        """Return the first new node that computes a value of this body, None if none does."""
+        return self._added.get(name, (None,))[0]
 
     def initializer(self, name: str) -> Any:
         """Return this body's initializer of that name, None if there is none or a caller may override it."""

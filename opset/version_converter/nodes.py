@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from opset.budget import ALLOW_MORE, Budget, Exhausted
-from opset.errors import Finding, OpsetError, brief, printable, quoted
+from opset.errors import Finding, printable
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph import function_key, list_as_input, state_type, subgraphs
 from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex
 from opset.opsets import releases
-from opset.opsets.faults import described
-from opset.opsets.hooks import origin_of
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
 from opset.schemas.signature import constraint_misfits, type_misfits
+from opset.version_converter.adapted import Adapting, result_of
 from opset.version_converter.derive import check_types, run
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.result import Action, Conversion
@@ -32,6 +31,8 @@ from opset.version_converter.validity import Validity
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 LOWERED = " lowered"
 """How the step of a node ends that is expressed by others."""
+OF_VERSIONS = frozenset(("C201", "C202", "C204"))
+"""Refusals whose reason may be about a version; that of a lowering is not the one that the model is in."""
 INFERRED = 14
 """Version from which runtimes follow arithmetic on sizes when they infer shapes."""
 TRANSITION = 16
@@ -76,39 +77,36 @@ class BodyConversion:
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
         """Take the body of the given model, and the versions that it is written in, to which new ones are added."""
-        self._context, self._body, self._versions = context, body, versions
-        self._message, self._facts = context.messages[body], context.facts[body]
+        self._context, self.body, self.versions = context, body, versions
+        self.message, self._facts = context.messages[body], context.facts[body]
         self._released: set[str] = set()
         self._index = 0
         """The node that is converted."""
+
+    @property
+    def _final(self) -> int:
+        """Opset of ai.onnx that new nodes are taken to, also where the body does not import the domain."""
+        context = self._context
+        known = context.opsets.get("") or self.versions.get("") or context.index.opsets.get("")
+        return known or releases.opset_beside(context.opsets)
 
     def run(self) -> None:
         """Convert the nodes, and remove what nothing uses any more; refusals go to the conversion.
 
         Raises Exhausted where the budget is used up.
         """
-        context, body, conversion = self._context, self._body, self._context.conversion
+        conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}
         refused: list[tuple[int, Refusal]] = []
-        routes: dict[tuple[str, str], Route] = {}
-        functions = context.index.functions
-        check = context.validity.check
-        every = not context.validity.plain_nodes_fit(body, self._versions)
-        found = zip(body.operators, body.reads, body.attributes, strict=True)
-        for index, (operator, reads, attributes) in enumerate(found):
-            route = routes.get(operator)
-            if route is None:
-                route = routes[operator] = self._route(operator)
-            if functions and body.function_key(index) in functions:
-                continue
+        for index, route, fits in self._nodes():
             if route.verdict is Verdict.PASS:
                 conversion.passed[route.counted[:2]] += 1
             elif route.refusal is not None:
                 refused.append((index, route.refusal))
             else:
                 try:
-                    if every or attributes or "" in reads:
-                        check(body, index, self._versions[operator[1]], self._facts)
+                    if not fits:
+                        self._check(index)
                     nodes = None if route.verdict is Verdict.KEEP else self._converted(index, route)
                 except Refusal as refusal:
                     # Not the exception itself: its traceback would keep what was made for the node.
@@ -120,21 +118,53 @@ class BodyConversion:
                     conversion.kept[route.counted] += 1
         self._finish(replaced, refused)
 
+    def check(self) -> None:
+        """Refuse the nodes that are not valid at the version that they are in, of a body that is not converted."""
+        for index, route, fits in self._nodes():
+            try:
+                if route.refusal is not None:
+                    raise route.refusal
+                if not fits and route.verdict is not Verdict.PASS:
+                    self._check(index)
+            except Refusal as refusal:
+                self._refuse(index, refusal)
+
+    def _nodes(self) -> Iterator[tuple[int, Route, bool]]:
+        """Yield each node of an operator, no call, with its route, and whether it fits for certain."""
+        body, functions = self.body, self._context.index.functions
+        routes: dict[tuple[str, str], Route] = {}
+        plain = self._context.validity.plain_nodes_fit(body, self.versions)
+        found = zip(body.operators, body.reads, body.attributes, strict=True)
+        for index, (operator, reads, attributes) in enumerate(found):
+            route = routes.get(operator)
+            if route is None:
+                route = routes[operator] = self._route(operator)
+            if not functions or body.function_key(index) not in functions:
+                yield index, route, plain and not attributes and "" not in reads
+
+    def _check(self, index: int) -> None:
+        """Raise Refusal C103 where a node does not fit its operator."""
+        version = self.versions[self.body.operators[index][1]]
+        self._context.validity.check(self.body, index, version, self._facts)
+
+    def _refuse(self, index: int, refusal: Refusal) -> None:
+        self._context.conversion.refused += 1
+        self._context.conversion.refusals.append(self._finding(index, refusal))
+
     def _route(self, operator: tuple[str, str]) -> Route:
         context = self._context
-        route = context.routes.route(*operator, self._versions, context.opsets)
+        route = context.routes.route(*operator, self.versions, context.opsets)
         if operator in context.lowered and route.refusal is None:
             return Route(Verdict.CONVERT, (*route.counted[:3], 0))
         return route
 
     def _finish(self, replaced: dict[int, list[Any]], refused: list[tuple[int, Refusal]]) -> None:
-        body, message = self._body, self._message
+        body, message = self.body, self.message
         unused, dead = unused_after(body, message, replaced, self._released, self._facts.read_elsewhere)
         for index, refusal in refused:
             # What computed only a value that became an attribute is removed, and need not be legal at the target.
             if index not in dead or refusal.code[:2] != "C2":
-                self._context.conversion.refused += 1
-                self._context.conversion.refusals.append(self._finding(index, refusal))
+                self._refuse(index, refusal)
         if self._context.conversion.refusals:
             return
         if unused:
@@ -149,9 +179,9 @@ class BodyConversion:
 
         Before version 14, arithmetic on sizes is not followed by the inference of runtimes.
         """
-        if self._context.opsets.get("", INFERRED) >= INFERRED or self._body.root.function:
+        if self._context.opsets.get("", INFERRED) >= INFERRED or self.body.root.function:
             return
-        for value in self._message.output:
+        for value in self.message.output:
             element, shape = self._facts.element(value.name), self._facts.shape(value.name)
             if element is None or shape is None or value.type.tensor_type.HasField("shape"):
                 continue
@@ -165,12 +195,12 @@ class BodyConversion:
 
     def stopped(self, exhausted: Exhausted) -> Finding:
         """Return the refusal of a model whose conversion has used up the budget at a node."""
-        place = self._body.location(self._index)
+        place = self.body.location(self._index)
         return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)
 
     def _finding(self, index: int, refusal: Refusal) -> Finding:
-        op_type, domain = self._body.operators[index]
-        version = self._versions.get(domain, 0)
+        op_type, domain = self.body.operators[index]
+        version = self.versions.get(domain, 0)
         if refusal.code in ("C101", "C102", "C103"):
             message = f"{printable(op_type)} is not valid at version {version}"
         elif (op_type, domain) in self._context.lowered:
@@ -179,7 +209,7 @@ class BodyConversion:
             message = f"{printable(op_type)} cannot be written for onnx {self._context.routes.release}"
         else:
             message = f"{printable(op_type)} cannot go from {version} to {self._context.opsets.get(domain, version)}"
-        return Finding(refusal.code, message, self._body.location(index), refusal.why, refusal.help)
+        return Finding(refusal.code, message, self.body.location(index), refusal.why, refusal.help)
 
     def _converted(self, index: int, route: Route) -> list[Any] | None:
         """Return the nodes that replace one, None where it stays as it is."""
@@ -195,11 +225,11 @@ class BodyConversion:
         return nodes
 
     def _signature(self, index: int) -> tuple[Any, ...]:
-        body = self._body
+        body = self.body
         reads = body.reads[index]
         return (
             body.operators[index],
-            id(self._versions),
+            id(self.versions),
             len(reads),
             tuple(self._facts.types([*reads, *body.computes[index]])),
             tuple([attribute.SerializeToString() for attribute in body.attributes[index]]),
@@ -207,11 +237,11 @@ class BodyConversion:
 
     def _node(self, index: int, counted: Counted) -> list[Any] | None:
         """Take one node to the target: what takes its place, or None where it stays as it is."""
-        node = self._message.node[index]
+        node = self.message.node[index]
         if counted[3]:
             return self._taken(node, index, counted)
-        known = self._context.templates.setdefault((*self._body.operators[index], id(self._versions)), {})
-        form = form_of(self._body, index, self._facts) if known else None
+        known = self._context.templates.setdefault((*self.body.operators[index], id(self.versions)), {})
+        form = form_of(self.body, index, self._facts) if known else None
         if form in known:
             return self._repeated(index, counted, known[form])
         released, self._released = self._released, set()
@@ -228,7 +258,7 @@ class BodyConversion:
     def _keep(self, known: dict[Hashable, Template], node: Any, index: int, done: list[Any]) -> None:
         """Keep what a node has become as a template for others of its form."""
         looked_up = self._facts.looked_up or ()
-        if not self._facts.large_read and (form := form_of(self._body, index, self._facts)) is not None:
+        if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
             actions = self._context.conversion.actions
             what = actions[-1].steps, actions[-1].result
             template = template_of(node, done, self._released, looked_up, what)
@@ -237,17 +267,17 @@ class BodyConversion:
 
     def _repeated(self, index: int, counted: Counted, template: Template) -> list[Any]:
         """Return what a node becomes as others of its form did before."""
-        context, node = self._context, self._message.node[index]
+        context, node = self._context, self.message.node[index]
         context.budget.charge(TRANSITION * len(template.what[0]))
         made, released = repeated(template, node, context.names)
         context.budget.hold(sum(each.ByteSize() for each in made) - node.ByteSize())
         self._released.update(released)
-        context.conversion.actions.append(Action(self._body, index, *counted, *template.what))
+        context.conversion.actions.append(Action(self.body, index, *counted, *template.what))
         return made
 
     def _taken(self, node: Any, index: int, counted: Counted) -> list[Any] | None:
         """Take one node to the target: as one of the version before, if a release has that and it can be of both."""
-        domain, op_type, version = counted[0], counted[1], self._versions[counted[0]]
+        domain, op_type, version = counted[0], counted[1], self.versions[counted[0]]
         older = self._context.routes.older(domain, op_type, version)
         if older is not None and all(attribute.name in older.attributes for attribute in node.attribute):
             try:
@@ -284,7 +314,7 @@ class BodyConversion:
         # Most nodes of an operator become the same: what happened to them is kept once.
         what = tuple(crossed), tuple([made.op_type for made in done])
         what = context.outcomes.setdefault(what, what)
-        context.conversion.actions.append(Action(self._body, index, *counted, *what))
+        context.conversion.actions.append(Action(self.body, index, *counted, *what))
         return done
 
     def _moved(
@@ -297,7 +327,7 @@ class BodyConversion:
         """
         context = self._context
         domain = "" if current.domain == "ai.onnx" else current.domain
-        final = context.opsets.get(domain, self._versions.get(domain, version))
+        final = context.opsets.get(domain, self.versions.get(domain, version))
         lowered = (current.op_type, domain) in context.lowered
         if lowered and current.op_type in inside:
             raise Refusal("C204", f"at version {final} it needs {current.op_type} itself")
@@ -310,7 +340,13 @@ class BodyConversion:
                 raise Refusal(step.code, step.why, step.help)
             if step.impossible:
                 raise Refusal("C208", step.impossible)
-            made = self._cross(step, current, final) if step.touches else None
+            try:
+                made = self._cross(step, current) if step.touches else None
+            except Refusal as refusal:
+                if not lowered or step.version == final or refusal.code not in OF_VERSIONS:
+                    raise
+                why = f"it is expressed in operators of version {step.version}: {refusal.why}"
+                raise Refusal(refusal.code, why, refusal.help) from None
             if made is not None:
                 after = LOWERED if step.lowers else f" -> {step.target.since_version}"
                 crossed.append(f"{current.op_type} {step.source.since_version}{after}")
@@ -338,24 +374,23 @@ class BodyConversion:
             if attribute.required and not node.has(attribute.name):
                 raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
-    def _cross(self, step: Step, current: Any, final: int) -> list[tuple[Any, int]] | None:
+    def _cross(self, step: Step, current: Any) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: the nodes in its place with their versions, None where it may stay."""
         context, facts = self._context, self._facts
         context.budget.charge(TRANSITION)
-        if "" not in self._versions:
-            # An adapter of another domain may need standard operators, which the model then has to import.
-            given = context.opsets.get("") or context.index.opsets.get("")
-            self._versions[""] = given or releases.opset_beside(context.opsets)
+        versions = self.versions if "" in self.versions else {**self.versions, "": self._final}
         node = Node(current, step.source, facts)
         op = Builder(
-            node, step.target, step.version, final, self._versions, context.registry, facts, context.names,
-            self._initializer,
+            node, step.target, step.version, self._final, versions, context.registry, facts, context.names,
+            self._initializer, context.lowered,
         )  # fmt: skip
         result: Result = None
         if step.adapter is not None or step.derived.rewrites:
             self._check_constraints(node)
         if step.adapter is not None:
-            result = _adapted(step, op, node, context.registry, facts)
+            final = {**versions, **context.opsets}
+            functions = context.index.functions
+            result = result_of(Adapting(step, op, node, context.registry, facts, context.names, final, functions))
             if result is not None:
                 self._check_types([(current, step.source.since_version)], "C103")
         if result is None:
@@ -363,8 +398,13 @@ class BodyConversion:
         if result is None:
             return None
         made = bind(node, (result,) if isinstance(result, str) else tuple(result), op, facts)
+        if "" not in self.versions and any(not domain for domain, _, _ in _operators([each for each, _ in made])):
+            # An adapter of another domain may need standard operators, which the model then has to import.
+            self.versions[""] = versions[""]
         if context.index.functions:
             self._check_names(current, made)
+        if context.lowered:
+            self._check_graphs(current, made)
         # The node is replaced; so are, perhaps, the new ones by a later transition.
         context.budget.release(current.ByteSize())
         self._released.update(op.released)
@@ -387,16 +427,23 @@ class BodyConversion:
                 why = f"it needs the operator {key[1]}, and the model has a function of that name in its domain"
                 raise Refusal("C204", why, "rename the function")
 
+    def _check_graphs(self, old: Any, made: list[tuple[Any, int]]) -> None:
+        """Refuse (C201) new graphs in nodes with operators that are to be lowered: nothing would take them further."""
+        new = [inner for node, _ in made for _, graph in subgraphs(node) for inner in graph.node]
+        given = [inner for _, graph in subgraphs(old) for inner in graph.node]
+        for domain, op_type, _ in _operators(new) - _operators(given):
+            if (op_type, domain) in self._context.lowered:
+                raise Refusal("C201", f"it needs a subgraph with {op_type}, which is lowered, too")
+
     def _initializer(self, tensor: Any, name: str) -> str | None:
         """Add a constant as an initializer where the target's Constant cannot hold its type; return its name.
 
         It is "" where a Constant can hold it, None where there are no initializers: in functions.
         """
-        final = self._context.opsets.get("", self._versions[""])
         element = element_name(tensor.data_type)
-        if final >= 9 or element in EARLY_CONSTANT:
+        if self._final >= 9 or element in EARLY_CONSTANT:
             return ""
-        body = self._body
+        body = self.body
         if body.root.function:
             known = pb.TensorProto()  # what the Cast gives is a constant all the same
             known.CopyFrom(tensor)
@@ -422,8 +469,8 @@ class BodyConversion:
 
     def _check_elements(self, index: int) -> None:
         """Refuse (C202) a node of an element type that no operator of the target takes: no other reason counts then."""
-        final = self._context.opsets.get("", self._versions.get("", 0))
-        for name in filter(None, (*self._body.reads[index], *self._body.computes[index])):
+        final = self._final
+        for name in filter(None, (*self.body.reads[index], *self.body.computes[index])):
             element = ELEMENTS.get(NUMBERS.get(self._facts.element(name) or "", 0))
             if element is not None and element.opset > final:
                 why = f"there is no element type {element.name} at opset {final}; it came with {element.opset}"
@@ -468,42 +515,3 @@ def _operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
         found[function_key(node)] += 1
         pending.extend(inner for _, graph in subgraphs(node) for inner in graph.node)
     return found
-
-
-def _adapted(step: Step, op: Builder, node: Node, registry: Registry, facts: ValueFacts) -> Result:
-    """Return what an adapter returns: the names of outputs, or None where the operator exists at the target, too.
-
-    Raises what the adapter raises, and Refusal C105 where an adapter of a user's domain fails or returns anything else.
-    """
-    what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"
-    assert step.adapter is not None
-    try:
-        result = step.adapter(op, node)
-    except (Refusal, OpsetError, Exhausted):
-        raise
-    except Exception as error:
-        if registry.is_standard(step.source.name, step.source.domain):
-            raise
-        why = printable(f"{what} raised {described(error, origin_of(step.adapter))}")
-        raise Refusal("C105", why, "correct it: opset explain adapters") from error
-    names = [result] if isinstance(result, str) else result
-    if names is None and not step.lowers:
-        return None
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        why = f"{what} returns {brief(repr(result))}, which names no outputs"
-        raise Refusal("C105", why, "correct it: opset explain adapters")
-    if not registry.is_standard(step.source.name, step.source.domain):
-        _check_computed(what, names, op, node, facts)
-    return result
-
-
-def _check_computed(what: str, names: Sequence[str], op: Builder, node: Node, facts: ValueFacts) -> None:
-    """Refuse (C105) names that a user's adapter returns, or that its nodes read, and that nothing computes."""
-    known = {"", *node.inputs, *[name for made, _ in op.made for name in made.output]}
-    read = [name for made, _ in op.made for name in made.input]
-    for verb, each in (("returns", names), ("reads", read)):
-        for name in each:
-            # The node that computed the node's own outputs is replaced.
-            if name not in known and (name in node.outputs or not facts.is_defined(name)):
-                why = f"{what} {verb} {quoted(name)}, which nothing computes"
-                raise Refusal("C105", why, "correct it: opset explain adapters")

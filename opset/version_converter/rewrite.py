@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -279,12 +279,13 @@ class Builder:
         values: ValueFacts,
         names: FreshNames,
         const: Callable[[Any, str], str | None],
+        lowered: Collection[tuple[str, str]] = (),
     ) -> None:
         self._node, self._outputs = node.proto, node.outputs
         self._target, self._domain, self.version = target, target.domain, version
         self.final = final
-        """Opset of the operator's domain that the whole conversion goes to."""
-        self._versions, self._registry = versions, registry
+        """Opset of ai.onnx that the whole conversion goes to."""
+        self._versions, self._registry, self._lowered = versions, registry, lowered
         self._values, self._names, self._const = values, names, const
         self.made: list[tuple[Any, int]] = []
         """The nodes made so far, each with the opset (of its own domain) that it is written in."""
@@ -297,6 +298,19 @@ class Builder:
     def opset(self) -> int:
         """Opset of ai.onnx that nodes are written in."""
         return self.version if self._domain == "" else self._versions[""]
+
+    def offers(self, op_type: str) -> bool:
+        """Whether the result may have an operator of ai.onnx: its opset has it, and it is none that is lowered."""
+        schema = self._registry.schema(op_type, self.final, "")
+        return schema is not None and not schema.deprecated and (op_type, "") not in self._lowered
+
+    def final_schema(self, op_type: str) -> OpSchema:
+        """Return the operator of ai.onnx that a new graph may have. Raises Refusal C201 where there is none."""
+        schema = self._registry.schema(op_type, self.final, "")
+        if schema is None or not self.offers(op_type):
+            lacks = "is lowered, too" if schema is not None and not schema.deprecated else "does not exist there"
+            raise Refusal("C201", f"it needs a subgraph with {op_type}, which {lacks}")
+        return schema
 
     @cached_property
     def _stem(self) -> str:
@@ -326,12 +340,8 @@ class Builder:
     def _make(
         self, op_type: str, inputs: Iterable[str], outputs: int | Sequence[str], domain: str, attributes: dict[str, Any]
     ) -> Any:
-        version = self.version if domain == self._domain else self._versions.get(domain)
-        if version is None:
-            raise Refusal("C201", f"it needs {op_type} of {shown(domain)}, which the model does not import")
-        schema = self._registry.schema(op_type, version, domain)
-        if schema is None or schema.deprecated:
-            raise Refusal("C201", f"it needs {op_type}, which does not exist at version {version}")
+        version, schema = self._written_in(op_type, domain)
+        inputs, attributes = self.arguments(schema, inputs, attributes)
         node = pb.NodeProto()
         if isinstance(outputs, int):
             hint = f"{self._stem}__{op_type}"
@@ -345,11 +355,41 @@ class Builder:
         if attributes:
             self._charge(attributes)
         for name, value in attributes.items():
-            if value is not None:
-                set_attribute(node, name, schema.attributes[name].type, value)
+            set_attribute(node, name, schema.attributes[name].type, value)
         node.metadata_props.extend(self._node.metadata_props)
         self._add(node, outputs, version)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def arguments(
+        self, schema: OpSchema, inputs: Iterable[str], attributes: Mapping[str, Any]
+    ) -> tuple[list[str], dict[str, Any]]:
+        """Return the inputs and attributes of a new node: a list that became an input, as axes did, as a constant.
+
+        Raises TypeError for what the operator has neither as attribute nor as input.
+        """
+        found, kept = [*inputs], {name: value for name, value in attributes.items() if value is not None}
+        for name in [name for name in kept if name not in schema.attributes]:
+            position = next((at for at, formal in enumerate(schema.inputs) if formal.name == name), None)
+            if position is None:
+                raise TypeError(f"{schema.name} {schema.since_version} has no attribute '{name}'")
+            found.extend("" for _ in range(position + 1 - len(found)))
+            found[position] = self.const(kept.pop(name))
+        return found, kept
+
+    def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
+        """Return the version that a new node is written in, and its schema.
+
+        It is the version of the transition, or else the first one on the way to the final opset that has the operator.
+        Raises Refusal C201 where there is none.
+        """
+        version = self.version if domain == self._domain else self._versions.get(domain)
+        if version is None:
+            raise Refusal("C201", f"it needs {op_type} of {shown(domain)}, which the model does not import")
+        for each in (version, *range(version + 1, 1 if domain else self.final + 1)):
+            schema = self._registry.schema(op_type, each, domain)
+            if schema is not None and not schema.deprecated:
+                return each, schema
+        raise Refusal("C201", f"it needs {op_type}, which does not exist at version {version}")
 
     def _charge(self, attributes: Mapping[str, Any]) -> None:
         """Charge the elements of lists among attributes."""
@@ -468,7 +508,7 @@ class Builder:
         if outputs is not None:
             del proto.output[:]
             proto.output.extend(outputs)
-            _trim(proto.output)
+            _trim(proto.output, schema.min_output)
         gone = {*drop, *(name for name, value in attributes.items() if value is None)}
         for index in reversed(range(len(proto.attribute))) if gone else ():
             if proto.attribute[index].name in gone:
@@ -480,7 +520,7 @@ class Builder:
                 set_attribute(proto, name, schema.attributes[name].type, value)
         if proto.name and any(made.name == proto.name for made, _ in self.made):
             proto.name = self._names.fresh(f"{proto.name}__{proto.op_type}")
-        computed = node.outputs if outputs is None else proto.output[:]
+        computed = node.outputs if outputs is None else outputs
         self._add(proto, computed, self.version)
         return computed[0] if len(computed) == 1 else tuple(computed)
 
@@ -497,6 +537,6 @@ class Builder:
         self.released.extend(name for name in names if name)
 
 
-def _trim(names: Any) -> None:
-    while len(names) and not names[-1]:
+def _trim(names: Any, least: int = 0) -> None:
+    while len(names) > least and not names[-1]:
         del names[-1]

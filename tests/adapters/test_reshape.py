@@ -10,6 +10,16 @@ X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 EMPTY = np.zeros((0, 3), np.float32)
 
 
+@pytest.mark.parametrize("operator", ["Squeeze", "Unsqueeze"])
+@pytest.mark.parametrize("axes", [[3, 1], [1, -1], [-3, -1]])
+def test_axes_are_sorted_before_11(check, refused, operator, axes):
+    narrow = X.reshape(2, 1, 12, 1)
+    made = check(node(operator, ["x", "axes"], ["y"]), 13, 10, {"x": narrow}, {"axes": ints(*axes)})
+    (attribute,) = made.graph.node[0].attribute
+    assert list(attribute.ints) == sorted(attribute.ints) and min(attribute.ints) >= 0
+    refused(node(operator, ["x", "axes"], ["y"]), 13, 10, {"x": narrow}, "C103", {"axes": ints(1, 1)})
+
+
 def ints(*values):
     return np.array(values, np.int64)
 

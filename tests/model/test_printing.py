@@ -20,6 +20,7 @@ from opset.errors import ModelError, UsageError
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.printing import ELIDED, string, to_text
+from opset.model.proto import is_repeated
 from tests.bounds import growth
 from tests.model.messages import messages
 from tests.model.test_syntax import READ_ALIKE, READERS, encoded
@@ -37,6 +38,36 @@ def again(message):
     text = to_text(message)
     assert encoded(PARSERS[name](text)) == encoded(message), text
     return text
+
+
+def empty_parts(descriptor, above=()):
+    """Yield the paths to messages in a message, of each kind of message once: ["graph", "value_info", "type"]."""
+    for field in descriptor.fields:
+        if field.message_type is not None and above.count(field.message_type.name) < 2:
+            yield [field]
+            for rest in empty_parts(field.message_type, (*above, field.message_type.name)):
+                yield [field, *rest]
+
+
+@pytest.mark.parametrize("kind", ["TypeProto", "TensorProto", "SparseTensorProto", "TensorAnnotation"])
+def test_messages_that_are_there_and_empty_are_kept(kind):
+    holders = {
+        "TypeProto": lambda graph: graph.value_info.add(name="v").type,
+        "TensorProto": lambda graph: graph.initializer.add(name="v"),
+        "SparseTensorProto": lambda graph: graph.sparse_initializer.add(),
+        "TensorAnnotation": lambda graph: graph.quantization_annotation.add(),
+    }
+    paths = [*empty_parts(getattr(pb, kind).DESCRIPTOR)]
+    assert paths
+    for path in paths:
+        model = pb.ModelProto(ir_version=9)
+        model.opset_import.add(version=13)
+        part = holders[kind](model.graph)
+        for field in path:
+            part = getattr(part, field.name)
+            part = part.add() if is_repeated(field) else part
+            part.SetInParent()
+        again(model)
 
 
 def sent(message):

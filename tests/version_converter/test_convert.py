@@ -485,3 +485,43 @@ def test_a_runtime_that_does_not_follow_arithmetic_on_sizes_gets_the_shapes_of_a
         (body,) = (each.g for node in after.graph.node for each in node.attribute if each.name == "body")
         ranks = [len(value.type.tensor_type.shape.dim) for value in body.output]
         assert ranks == ([0, 0] if to == 15 else [2, 2])
+
+
+INVALID = {
+    "C101": helper.make_node("Nope", ["x"], ["y"]),
+    "C102": helper.make_node("Gelu", ["x"], ["y"]),
+    "C103": helper.make_node("Relu", ["x"], ["y"], alpha=1.0),
+}
+
+
+@pytest.mark.parametrize("to", [12, 13, 17])
+@pytest.mark.parametrize(("code", "node"), INVALID.items())
+def test_an_invalid_node_is_refused_at_its_own_opset_too(code, node, to):
+    refused(model([node], 13), to, code)
+
+
+@pytest.mark.parametrize("operators", [["Gelu"], ["Elu"]])
+@pytest.mark.parametrize(("code", "node"), INVALID.items())
+def test_an_invalid_node_is_refused_where_nothing_is_lowered(code, node, operators):
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(model([node], 13), operators)
+    assert caught.value.code == code
+
+
+def test_an_invalid_node_in_a_branch_or_function_is_refused_at_its_own_opset():
+    bad = INVALID["C103"]
+    branch = helper.make_graph([helper.make_node("Relu", ["x"], ["b"], alpha=1.0)], "b", [], [info("b", F, None)])
+    test = numpy_helper.from_array(np.array(True), "c")
+    choice = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
+    error = refused(model([choice], 13, initializer=[test]), 13, "C103", "C103")
+    assert "else_branch" in error.place
+    function = helper.make_function("f", "g", ["x"], ["y"], [bad], [helper.make_opsetid("", 13)])
+    call = helper.make_node("g", ["x"], ["y"], domain="f")
+    error = refused(model([call], 13, functions=[function], extra=[("f", 1)]), 13, "C103")
+    assert error.place.startswith("function 'f.g'")
+
+
+def test_a_domain_that_is_not_imported_is_refused_at_every_target():
+    before = model([helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml")], 13)
+    for to in (12, 13, 17):
+        refused(before, to, "C102")

@@ -141,5 +141,7 @@ def test_an_operator_goes_on_under_another_name(folder):
     assert moved(folder, 1, 3, sizes=[1], by=3.0) == ("Stretch", {"size": [1], "by": 3, "step": 1})
 
 
-def test_attributes_are_checked_only_where_a_node_may_change(folder):
-    assert moved(folder, 2, 2, way="sideways", step=5) == ("Scale", {"way": b"sideways", "step": 5})
+def test_attributes_are_checked_also_where_nothing_moves(folder):
+    with pytest.raises(ConversionError, match="'way' is 'sideways'") as raised:
+        moved(folder, 2, 2, way="sideways", step=5)
+    assert raised.value.code == "C103"

@@ -4,11 +4,12 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import parser
+from onnx import TensorProto, helper, parser
 
 import opset
 from opset.errors import ConversionError, UsageError
 from opset.extend import lower
+from opset.model import proto as pb
 from opset.opsets.hooks import forget
 
 LAYER = """<ir_version: 8, opset_import: ["": 17]>
@@ -166,3 +167,47 @@ def test_an_adapter_that_raises_is_refused_with_what_it_raised(own):
     with pytest.raises(ConversionError, match="the lowering of Scale raised ValueError: no") as caught:
         opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
     assert caught.value.code == "C105" and caught.value.help and "\t" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "shown"),
+    [
+        (lambda op, node: [op.Abs(node.input(0), outputs=["y"], domain=""), op.Neg("y", outputs=["y"], domain="")][:1],
+         "computes 'y', which is computed already"),
+        (lambda op, node: op.Abs(node.input(0), outputs=["x"], domain=""), "computes 'x', which is computed already"),
+        (lambda op, node: op.Abs(node.input(0), node.input(0), domain=""), "makes a Abs that is not valid: "),
+        (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("nowhere"), else_branch=branch("x")),
+         "reads 'nowhere', which nothing computes, in a graph of If"),
+        (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x", 2), else_branch=branch("x")),
+         "computes 'value', which is computed already, in a graph of If"),
+        (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x", 1, "Sin!"),
+                                else_branch=branch("x")),
+         "makes a Sin!, which does not exist at version 17"),
+    ],
+)  # fmt: skip
+def test_a_lowering_that_makes_what_is_not_valid_is_refused(own, adapter, shown):
+    lower("Scale", since=2, domain="com.example")(adapter)
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C105" and f"the lowering of Scale {shown}" in caught.value.why
+    assert "node number 0 (Scale)" in caught.value.place
+
+
+def branch(reads, count=1, operator="Abs"):
+    """A graph in which so many nodes compute `value`."""
+    nodes = [helper.make_node(operator, [reads], ["value"])] * count
+    values = [helper.make_tensor_value_info("value", TensorProto.FLOAT, None)]
+    return pb.GraphProto.FromString(helper.make_graph(nodes, "branch", [], values).SerializeToString())
+
+
+def test_two_nodes_whose_lowering_has_names_of_its_own_are_refused(own):
+    lower("Scale", since=2, domain="com.example")(lambda op, node: op.Abs(node.input(0), outputs=["own"], domain=""))
+    model = scaled(2)
+    assert operators(opset.lower(model, ["com.example.Scale"], schemas=[own])) == {"Abs"}
+    second = model.graph.node.add()
+    second.CopyFrom(model.graph.node[0])
+    second.input[0], second.output[0] = "y", "z"
+    model.graph.output[0].name = "z"
+    with pytest.raises(ConversionError, match="computes 'own', which is computed already") as caught:
+        opset.lower(model, ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C105"
