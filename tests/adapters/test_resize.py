@@ -599,7 +599,8 @@ def test_axes_that_turn_out_to_keep_their_size_are_left_alone(mode):
 def test_a_region_that_is_the_whole_axis_leaves_it_alone(run):
     before = onnx.parser.parse_model(
         """<ir_version: 8, opset_import: ["": 13]> g (float[3, 2, 4, 5] x) => (float[3, 2, 3, 5] y) {
-        r = Constant <value = float[8] {0, 0, 0.25, 0, 1, 1, 0.75, 1}> () s = Constant <value = int64[4] {3, 2, 3, 5}> ()
+        r = Constant <value = float[8] {0, 0, 0.25, 0, 1, 1, 0.75, 1}> ()
+        s = Constant <value = int64[4] {3, 2, 3, 5}> ()
         y = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, "", s) }"""
     )
     x = np.random.default_rng(3).random((3, 2, 4, 5), np.float32)
