@@ -1,48 +1,48 @@
-"""Bounds on time and memory that hold on a loaded machine: CPU time instead of the wall clock, ratios of two sizes.
+"""Bounds on work and memory that hold on any machine: lines of Python that are run, memory that becomes resident.
 
-Tests that use them are marked `clock`.
+No test bounds time. Work that never ends, as an exponential one, needs no bound: pytest shows after ten minutes where
+it is (`faulthandler_timeout`).
 """
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-
-def cpu_time() -> float:
-    """Return the seconds of CPU time of this process and of the children that it waited for."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
-def slowness() -> float:
-    """Return how many times slower than an idle machine this one counts now, at least 1.
-
-    CPU time grows under load, too: cores share caches and pipelines, and a virtual machine's host may take them away.
-    """
-    begun = cpu_time()
-    for _ in range(5_000_000):
-        pass
-    return max(1.0, (cpu_time() - begun) / 0.1)
+from types import FrameType
+from typing import Any
 
 
 @contextmanager
-def cpu_seconds(most: float) -> Iterator[None]:
-    """Check that the block takes less CPU time than this, in seconds of an idle machine."""
-    begun = cpu_time()
-    yield
-    spent = cpu_time() - begun
-    assert spent < most or spent < most * slowness(), f"{spent:.1f} s of CPU time, and {most:g} are allowed"
+def lines(most: int) -> Iterator[Callable[[], int]]:
+    """Check that the block runs at most so many lines of Python, loops counted; yield what returns their number.
+
+    It is ended by AssertionError as soon as there are more. What C code does within a line is not seen.
+    """
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        if event == "line":
+            count += 1
+            if count > most:
+                raise AssertionError(f"more than {most:,} lines are run")
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield lambda: count
+    finally:
+        sys.settrace(before)
+    assert count <= most, f"{count:,} lines are run, and {most:,} are allowed"  # where the error was caught
 
 
 def resident(field: str = "VmRSS") -> float:
     """Return megabytes of memory: VmRSS, those resident now, or VmHWM, the most since `forget_peak`."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith(f"{field}:"))
+    found = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1e3 for line in found if line.startswith(f"{field}:"))
 
 
 def forget_peak() -> bool:
@@ -66,19 +66,17 @@ def megabytes(most: float) -> Iterator[None]:
     assert grown < most, f"{grown:.0f} MB more, and {most:g} are allowed"
 
 
-def growth(function: Callable[[int], Callable[[], object]], size: int, factor: int, runs: int = 3) -> float:
-    """Return how much more CPU time work on `factor * size` takes than on `size`, divided by `factor`: 1 if linear.
+def growth(function: Callable[[int], Callable[[], object]], size: int, factor: int) -> float:
+    """Return how many more lines work on `factor * size` runs than on `size`, divided by `factor`: 1 if linear.
 
-    `function` prepares the work of a size, which is not measured. The least time of several runs counts.
+    `function` prepares the work of a size, which is not counted. The work is done once before, for what is kept.
     """
 
-    def least(size: int) -> float:
-        work, times = function(size), []
-        for _ in range(runs):
-            gc.collect()
-            begun = cpu_time()
+    def counted(size: int) -> int:
+        work = function(size)
+        with lines(1 << 40) as number:
             work()
-            times.append(cpu_time() - begun)
-        return min(times)
+        return number()
 
-    return least(factor * size) / factor / max(least(size), 0.01)
+    function(size)()
+    return counted(factor * size) / factor / counted(size)

@@ -10,7 +10,7 @@ import pytest
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 FOLDER = Path(__file__).parent
-# A few modules of each package, without what takes long: cases of the standard, drawn values, bounds on time.
+# A few modules of each package, without what takes long: cases of the standard, drawn values.
 QUICK = {
     "": "architecture language public_names",
     "adapters": "activation cast conv create layout linalg sequence signal slicing training",
@@ -37,7 +37,7 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path in MODULES and not item.get_closest_marker("clock"):
+        if item.path in MODULES:
             item.add_marker(pytest.mark.quick)
 
 

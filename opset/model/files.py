@@ -270,6 +270,8 @@ class Files:
                 folder.remove(temporary)
                 return
         os.replace(old, new, src_dir_fd=within, dst_dir_fd=within)
+        with suppress(FileNotFoundError):
+            folder.remove(temporary)  # of two names of one file, a rename does nothing
 
     def __exit__(self, *_: object) -> None:
         try:

@@ -16,7 +16,7 @@ import opset
 from opset.errors import ConversionError, ModelError
 from tests.adapters import ml_judges as ml
 from tests.adapters.ml_judges import NAN, array
-from tests.bounds import cpu_seconds
+from tests.bounds import lines
 
 STUMP = {
     "nodes_treeids": [0, 0, 0], "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0, 0, 0],
@@ -412,16 +412,14 @@ def chain(length, kind):
     )  # fmt: skip
 
 
-@pytest.mark.clock
 def test_a_chain_of_many_nodes_and_tensors_beyond_the_size_of_other_constants():
     length = 40_000
-    with cpu_seconds(20):
+    with lines(15_000_000):
         after = ml.convert(ml.model_of(chain(length, "double"), 3, "double"), 5)
     x = array("double", [[-1.0], [3.0], [length + 1.0]])
     ml.assert_same(ml.by_hand(after, x), [np.array([[0], [3], [length]], np.float32)])
 
 
-@pytest.mark.clock
 def test_nodes_that_double_at_each_level_are_refused_at_once():
     levels = 5000
     size = levels + 1
@@ -431,7 +429,7 @@ def test_nodes_that_double_at_each_level_are_refused_at_once():
         nodes_truenodeids=[*range(1, size), 0], nodes_falsenodeids=[*range(1, size), 0],
         target_treeids=[0], target_nodeids=[levels], target_ids=[0], target_weights=[1.0],
     )  # fmt: skip
-    with cpu_seconds(5):
+    with lines(1_000_000):
         finding = ml.refused(ml.model_of(node, 3, "float"), 5)
     assert (finding.code, "more than" in finding.why) == ("C204", True)
 

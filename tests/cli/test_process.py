@@ -25,13 +25,13 @@ def process(*arguments, **also):
 
 
 def finish(started, data=None):
-    stdout, stderr = started.communicate(data, timeout=60)
+    stdout, stderr = started.communicate(data, timeout=600)
     assert b"Traceback" not in (stderr or b"") and b"Exception ignored" not in (stderr or b"")
     return started.returncode, stdout, (stderr or b"").decode()
 
 
 def wait_until(condition):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from time import process_time
 
 import pytest
 import yaml
@@ -317,10 +316,8 @@ def test_text_of_a_hostile_domain_is_inert(tmp_path):
             assert bool(find(query)["items"]) == (query != "\u202e")
 
 
-def test_the_index_is_small_quick_and_the_same_each_time(search):
-    start = process_time()
+def test_the_index_is_small_and_the_same_each_time(search):
     script = index_script(REGISTRY, REGISTRY.domains, PAGES)
-    assert process_time() - start < 1
     assert len(script) < 850_000
     assert index_script(REGISTRY, REGISTRY.domains, PAGES) == script
 

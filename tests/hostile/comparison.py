@@ -9,22 +9,23 @@ printed.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tests.bounds import cpu_time
 from tests.hostile import attacks
 from tests.hostile.attacks import files, models
-from tests.hostile.processes import ADDRESS_SPACE, CPU_SECONDS, KEPT, Outcome, launch, python
+from tests.hostile.processes import ADDRESS_SPACE, KEPT, Outcome, launch, python
 
 assert files.STREAMS and models.MODELS  # importing them fills the tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "hostile-input.md"
 BEGIN, END = "<!-- generated: python -m tests.hostile.comparison --write -->", "<!-- end -->"
+CPU_SECONDS = 10
 RUN = ["run", "IT", "--random", "--timeout", "2"]
 
 FED = """
@@ -97,7 +98,12 @@ def place(case: Case, folder: Path) -> Path:
     return folder / table[case.name].file
 
 
-def on_opset(case: Case, it: Path, folder: Path, attack: Callable[..., Outcome] = launch) -> Outcome:
+def judged(*arguments: str, **options: Any) -> Outcome:
+    """Return how `opset` ends within the time of the comparison."""
+    return launch(*arguments, seconds=CPU_SECONDS, **options)
+
+
+def on_opset(case: Case, it: Path, folder: Path, attack: Callable[..., Outcome] = judged) -> Outcome:
     """Return how `opset` ends."""
     arguments = [str(it) if each == "IT" else each for each in case.arguments]
     if "-" in arguments:
@@ -114,9 +120,15 @@ def elsewhere(case: Case, it: Path, code: str) -> Outcome:
         f"try:\n    exec({code!r})\nexcept BaseException as error:\n    sys.exit(type(error).__name__)\n"
     )
     if "-" not in case.arguments:
-        return python("-c", script)
+        return python("-c", script, seconds=CPU_SECONDS)
     with it.open("rb") as stream:
-        return python("-c", script, stdin=stream)
+        return python("-c", script, stdin=stream, seconds=CPU_SECONDS)
+
+
+def cpu_time() -> float:
+    """Return the seconds of CPU time of this process and of the children that it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def word(outcome: Outcome) -> str:

@@ -5,7 +5,6 @@ import pytest
 from tests.hostile.comparison import BEGIN, CASES, END, PAGE, on_opset, place, word
 from tests.hostile.processes import attack
 
-pytestmark = pytest.mark.clock
 TABLE = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
 
 

@@ -9,7 +9,6 @@ import stat
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import onnx
@@ -233,8 +232,7 @@ def test_a_folder_that_is_exchanged_for_a_link_leads_nowhere(tmp_path, exchangin
     exchanging(out / "sub", tmp_path / "link")
     model = opset.load(path)
     codes = set()
-    end = time.monotonic() + 4
-    while time.monotonic() < end:
+    for _ in range(300):
         try:
             model.save(out / "m.onnx", force=True)
             codes.add("")
@@ -278,9 +276,8 @@ def test_a_folder_of_models_that_is_exchanged_for_a_link_replaces_nothing_elsewh
     from opset.cli.inputs import expand
     from opset.model.writing import save_in_place
 
-    end = time.monotonic() + 4
     done = 0
-    while time.monotonic() < end:
+    for _ in range(60):
         for each in expand([str(tmp_path / "models")], products=True):
             try:
                 model = opset.load(each.path)
@@ -300,9 +297,8 @@ def test_a_link_that_is_exchanged_while_data_is_read(tmp_path, exchanging):
     (tmp_path / "link").symlink_to("other.bin")
     exchanging(tmp_path / "weights.bin", tmp_path / "link")
     model = opset.load(path)
-    end = time.monotonic() + 3
     codes = set()
-    while time.monotonic() < end:
+    for _ in range(3000):
         try:
             model.payload(model.proto.graph.initializer[0])
         except opset.OpsetError as error:

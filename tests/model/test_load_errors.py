@@ -208,7 +208,6 @@ def test_a_model_that_was_nested_too_deeply_is_not_written():
     assert caught.value.code == "M104"
 
 
-@pytest.mark.clock
 def test_deep_nesting_takes_little_memory():
     content = nested_subgraphs(100_000)
     tracemalloc.start()

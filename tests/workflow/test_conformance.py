@@ -272,7 +272,7 @@ def test_an_interrupt_ends_all_processes_and_removes_what_they_left(tmp_path):
                 break
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=300)
     finally:
         process.kill()
     assert (process.returncode, errors) == (130, "interrupted\n")
