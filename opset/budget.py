@@ -77,6 +77,19 @@ class Budget:
         if time.monotonic() > self._deadline:
             raise Exhausted("seconds", f"it may take {self._timeout:g} seconds")
 
+    def remaining(self, limits: Limits) -> Limits:
+        """Return limits of a part of the work: none is beyond what is left. Raises Exhausted where nothing is left."""
+        self.charge(0)
+        steps, held, seconds = limits.max_steps, limits.max_bytes, limits.timeout
+        if self.max_bytes != _NO_LIMIT:
+            held = min(self.max_bytes, held if held is not None else _NO_LIMIT)
+        if self.max_steps != _NO_LIMIT:
+            steps = min(self.max_steps - self.steps, steps if steps is not None else _NO_LIMIT)
+        if self._deadline is not _NEVER:
+            left = max(self._deadline - time.monotonic(), 1e-6)
+            seconds = min(left, seconds if seconds is not None else _NEVER)
+        return Limits(steps, held, seconds)
+
     def check_bytes(self, added: int) -> None:
         """Raise Exhausted where `added` bytes more could not be held."""
         if self.live + added > self.max_bytes:

@@ -20,6 +20,7 @@ from opset import __version__
 from opset.cli import signals
 from opset.cli.output import internal_error, write_errors
 from opset.errors import Collected, Finding, OpsetError, SchemaError, printable
+from opset.opsets.faults import DEBUG, trace
 
 # Once the verb `list` is imported, that name is its module here.
 VERBS = {
@@ -58,6 +59,8 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = import_module(f"opset.cli.{cmd_name.replace('-', '_')}").command
+        if not any(each.name == "debug" for each in command.params):
+            command.params.append(_debug_option())
         return command
 
     def make_context(
@@ -87,6 +90,7 @@ class Verbs(click.Group):
             sys.stdout.flush()
             return status
         except OpsetError as error:
+            trace(error)
             write_errors(error)
             # Outside of lint, operator YAML is configuration.
             return USAGE if isinstance(error, SchemaError) else error.exit_status
@@ -98,6 +102,17 @@ class Verbs(click.Group):
             signals.check()
             sys.stderr.write(internal_error(error) + "\n")
             return INTERNAL
+
+
+def _debug_option() -> click.Option:
+    """Return the option of every verb that asks for tracebacks of errors, those in functions of users too."""
+
+    def ask(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value:
+            os.environ[DEBUG] = "1"
+
+    help = "Print the tracebacks of errors, also of those in functions of your own."
+    return click.Option(["--debug"], is_flag=True, expose_value=False, is_eager=True, callback=ask, help=help)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from opset.cli import output
+from opset.budget import Budget, Limits
+from opset.cli import output, supervision
 from opset.cli.configuration import Folders, folders_for, folders_of
 from opset.errors import Finding, SchemaError, UsageError, printable
 from opset.opsets.registry import Registry, default_registry
@@ -22,10 +23,10 @@ from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.documents import file_state
 from opset.workflow.breaking.report import ERR, INFO, WARN, markdown_lines, text_lines
 from opset.workflow.breaking.revisions import revision_state
-from opset.workflow.breaking.states import State, folder_state, merged, release_state, standard_state
+from opset.workflow.breaking.states import FUNCTIONS, State, folder_state, merged, release_state, standard_state
 
 COLOURS = {ERR: "red", WARN: "yellow", INFO: "dim", "approved": "green"}
-HOOKS = ("kernels.py", "inference.py")
+HOOKS = FUNCTIONS
 """What the examples of operators that changed may run."""
 KINDS = ("folder", "file", "release", "rev")
 """What `--against` may be, in the order in which it is tried; each is also a prefix that says which: `rev:v1.2`."""
@@ -43,8 +44,16 @@ class Choices(NamedTuple):
     strict: bool
 
 
-def against_command(against: str, choices: Choices, form: str) -> int:
+SECONDS = 300.0
+"""What the examples of what changed may take together, where --timeout does not say it."""
+
+
+def against_command(against: str, choices: Choices, form: str, limits: Limits) -> int:
     """Compare the schemas of folders with an older state of them, write the report, and return the exit status."""
+    return supervision.bounded(lambda budget: _compared(against, choices, form, budget), limits, SECONDS)
+
+
+def _compared(against: str, choices: Choices, form: str, budget: Budget) -> int:
     day, approved = _day(choices.today), choices.approved
     known = folders_of(choices.folders, choices.hooks) if choices.folders else folders_for((), choices.hooks)
     named = [*known.trusted, *known.data] or [FOLDER]
@@ -61,7 +70,7 @@ def against_command(against: str, choices: Choices, form: str) -> int:
     notes = known.note_left_out(True, *HOOKS) if wanted else []
     if wanted and registry is None:
         notes.append("no examples were run, since the folders declare operators of the standard once more")
-    report = compare(old, new, partial=partial, locked=choices.locked, registry=registry)
+    report = compare(old, new, partial=partial, locked=choices.locked, registry=registry, budget=budget)
     report = replace(report, notes=(*report.notes, *notes))
     report = approve(report, [each for one, _ in read for each in one], [each for _, one in read for each in one], day)
     if form == "markdown":

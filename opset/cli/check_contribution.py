@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
-from opset.cli import output
+from opset.budget import Budget, Limits
+from opset.cli import output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
+from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.docgen.facts import finite
 from opset.errors import Finding, UsageError, escaped, printable
@@ -26,6 +28,8 @@ from opset.workflow.contribution.checklist import (
     state_counts,
 )
 
+SECONDS = 300.0
+"""What all examples may take together, where --timeout does not say it."""
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
 _STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}
 
@@ -37,17 +41,19 @@ _STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}
               help="What you state on a point that no machine can judge. Repeatable.")
 @schemas_option
 @hooks_option
+@limits_options
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
               help="Form of the output.")
 def command(
     operators: tuple[str, ...], domain: str | None, stated: tuple[str, ...], folders: tuple[Path, ...],
-    allow_hooks: bool | None, form: str,
+    allow_hooks: bool | None, limits: Limits, form: str,
 ) -> int:  # fmt: skip
     """Check what the standard asks of an operator that is added or changed, point by point.
 
     OP is Softmax or com.example.Scale, @V the operator at version V of its operator set, by default the newest. Each
     point is passed, missing, not applicable, or for you to state, as with --state model='…'. The exit status is 1 where
-    a point is missing. --format markdown is for a pull request.
+    a point is missing. --format markdown is for a pull request. All examples together may take five minutes, or
+    --timeout.
     """
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
@@ -55,11 +61,19 @@ def command(
     named = [operator_at(registry, each, domain) for each in operators]
     schemas = [versions[-1] if schema is None else schema for versions, schema in named]
     notes = known.note_left_out(form != "text", *HOOKS)
-    found = []
-    for schema in schemas:
-        candidate = Candidate(registry, schema)
-        found.append((candidate, checklist(candidate, statements)))
-    data: dict[str, Any] = {"operators": [point_data(*each) for each in found], **({"notes": notes} if notes else {})}
+
+    def work(budget: Budget) -> int:
+        candidates = [Candidate(registry, schema, budget) for schema in schemas]
+        return _write([(each, checklist(each, statements)) for each in candidates], notes, form)
+
+    return supervision.bounded(work, limits, SECONDS)
+
+
+def _write(found: Sequence[tuple[Candidate, Sequence[Point]]], notes: Sequence[str], form: str) -> int:
+    """Write checklists, and return the exit status."""
+    data: dict[str, Any] = {"operators": [point_data(*each) for each in found]}
+    if notes:
+        data["notes"] = notes
 
     def lines() -> Sequence[str]:
         listed = [markdown(*each) if form == "markdown" else _lines(*each) for each in found]

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from opset.budget import Limits
 from opset.cli import output
 from opset.cli.configuration import hooks_option, registry_for, schemas_option
+from opset.cli.limits import limits_options
 from opset.cli.operator_sets import known_versions, opsets_difference_lines
 from opset.cli.operators import change_lines, version_at, versions_of
 from opset.docgen.facts import changes, difference_words, finite, opsets_difference, worst
@@ -39,6 +41,7 @@ from opset.text import prose, styled
 @click.option("--today", metavar="DATE", help="With --against: the day on which approvals may have ended.")
 @schemas_option
 @hooks_option
+@limits_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
     help="Form of the output; markdown, for a pull request, with --against.",
@@ -47,7 +50,8 @@ from opset.text import prose, styled
 def command(
     context: click.Context, what: str | None, before: int | None, after: int | None, domain: str | None,
     against: str | None, locked: bool, no_examples: bool, strict: bool, approved: Path | None, today: str | None,
-    folders: tuple[Path, ...], allow_hooks: bool | None, form: str,
+    folders: tuple[Path, ...], allow_hooks: bool | None, limits: Limits,
+    form: str,
 ) -> int:
     """Show what changed in an operator, or in an operator set, from version A to version B.
 
@@ -56,16 +60,17 @@ def command(
     that are new, removed or changed, in ai.onnx or --domain: `diff 17 21`.
 
     With --against, report instead what breaks what was released: rules with codes, what each break needs, and how to
-    mend it. The exit status is 1 where something breaks, and 3 where the states could not be compared.
+    mend it. The exit status is 1 where something breaks, and 3 where the states could not be compared. The examples of
+    what changed may take five minutes together, or --timeout.
     """
     if against is not None:
         from opset.cli.breaking import Choices, against_command
 
         _refuse(context, "takes no", "it compares all operators of --schemas", "what", "before", "after", "domain")
         choices = Choices(folders, allow_hooks, approved, today, locked, not no_examples, strict)
-        return against_command(against, choices, form)
+        return against_command(against, choices, form, limits)
     markdown = "form" if form == "markdown" else ""
-    alone = ("strict", "approved", "today", "locked", "no_examples", "allow_hooks", markdown)
+    alone = ("strict", "approved", "today", "locked", "no_examples", "allow_hooks", *limits.given(), markdown)
     _refuse(context, "is missing beside", "opset diff --against REV", *alone)
     if what is None or before is None:
         raise click.UsageError("name an operator and two versions, two versions of an operator set, or --against")

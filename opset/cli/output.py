@@ -12,6 +12,7 @@ from typing import IO, Any
 import click
 
 from opset.errors import SHOWN, Collected, Finding, OpsetError, escaped, printable
+from opset.opsets.faults import traced
 from opset.text import styled
 
 _BATCH = 10_000  # parts of JSON that are written at once
@@ -67,7 +68,7 @@ def write_errors(findings: Collected | OpsetError, stream: IO[str] | None = None
 
 
 def internal_error(error: BaseException) -> str:
-    """Return the line for an error that no input should cause; with OPSET_DEBUG=1, the traceback before it."""
+    """Return the line for an error that no input should cause; `--debug` writes the traceback."""
     import traceback
 
     if isinstance(error, MemoryError):
@@ -76,9 +77,6 @@ def internal_error(error: BaseException) -> str:
     where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     line = (
         f"opset: internal error: {type(error).__name__}: {printable(error)[:300]}{where}; please report it with the "
-        "command and, if you may share it, the model (OPSET_DEBUG=1 shows where it happened)"
+        "command and, if you may share it, the model (--debug shows where it happened)"
     )
-    if os.environ.get("OPSET_DEBUG") == "1":
-        shown = "".join(traceback.format_exception(error)).splitlines()
-        line = "".join(f"{escaped(each)}\n" for each in shown) + line
-    return line
+    return traced(error) + line

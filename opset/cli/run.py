@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -140,25 +139,11 @@ def command(
     except supervision.Ended as ended:
         if ended.status in (BROKEN_PIPE, INTERNAL):
             return ended.status
-        status, text, findings, omitted = failed(_ended(ended, limits))
+        status, text, findings, omitted = failed(supervision.failure(ended, limits))
     sys.stdout.write(text)
     if findings:
         output.write_errors(Collected((Finding(*each) for each in findings), omitted))
     return status
-
-
-def _ended(ended: supervision.Ended, limits: Limits) -> RunError:
-    """Return the error of an evaluation whose process gave no result."""
-    if ended.late:
-        return stopped(Exhausted("seconds", f"it may take {limits.timeout:g} seconds"))
-    if ended.signal == signal.SIGKILL:
-        return out_of_memory("", "the system killed its process, as it does where memory is short")
-    if ended.signal == signal.SIGXCPU:
-        return stopped(Exhausted("seconds", "the system allows its process no more of the processor's time"))
-    if ended.signal:
-        name = signal.Signals(ended.signal).name
-        return RunError(Finding("R204", "the process of the evaluation crashed", why=f"it was ended by {name}"))
-    return out_of_memory("", f"its process ended with status {ended.status} and no result")
 
 
 def _evaluate(

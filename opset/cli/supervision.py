@@ -11,10 +11,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NoReturn
 
+from opset.budget import Budget, Exhausted, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, INTERRUPTED
-from opset.cli.output import internal_error
+from opset.cli.output import internal_error, write_errors
+from opset.errors import Finding, OpsetError, RunError
 
 POSSIBLE = hasattr(os, "fork") and sys.platform != "darwin"
 """Whether a process can be copied; on macOS, libraries that numpy uses do not survive it."""
@@ -75,6 +78,57 @@ def supervised(work: Callable[[], Any], seconds: float) -> Any:
         return marshal.loads(result)
     except (EOFError, ValueError, TypeError) as error:
         raise Ended(status == -signal.SIGALRM, status) from error
+
+
+def bounded(work: Callable[[Budget], int], limits: Limits, seconds: float) -> int:
+    """Return the exit status of work that has one budget for all that it evaluates, of `seconds` if no limit says it.
+
+    With a limit of seconds, it is done in a process that is ended in time, and writes what a verb writes. Raises
+    RunError R301 to R303 where a limit is reached.
+    """
+    budget = Budget(replace(limits, timeout=limits.timeout or seconds))
+
+    def within() -> int:
+        try:
+            return work(budget)
+        except Exhausted as error:
+            from opset.reference.limits import stopped
+
+            raise stopped(error) from error
+
+    def alone() -> int:
+        try:
+            status = within()
+        except OpsetError as error:
+            write_errors(error)
+            status = error.exit_status
+        sys.stdout.flush()
+        return status
+
+    if limits.timeout is None or not POSSIBLE:
+        return within()
+    try:
+        return int(supervised(alone, limits.timeout))
+    except Ended as ended:
+        if ended.status in (BROKEN_PIPE, INTERNAL):
+            return ended.status
+        raise failure(ended, limits) from None
+
+
+def failure(ended: Ended, limits: Limits) -> RunError:
+    """Return the error of an evaluation whose process gave no result."""
+    from opset.reference.limits import out_of_memory, stopped  # which imports numpy
+
+    if ended.late:
+        return stopped(Exhausted("seconds", f"it may take {limits.timeout:g} seconds"))
+    if ended.signal == signal.SIGKILL:
+        return out_of_memory("", "the system killed its process, as it does where memory is short")
+    if ended.signal == signal.SIGXCPU:
+        return stopped(Exhausted("seconds", "the system allows its process no more of the processor's time"))
+    if ended.signal:
+        name = signal.Signals(ended.signal).name
+        return RunError(Finding("R204", "the process of the evaluation crashed", why=f"it was ended by {name}"))
+    return out_of_memory("", f"its process ended with status {ended.status} and no result")
 
 
 def _forked() -> int:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from opset.cli import output
+from opset.budget import Budget, Limits
+from opset.cli import output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.domains import known_domain
+from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.progress import progress
 from opset.docgen.folder import size_of
 from opset.errors import Finding, UsageError, printable
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
-from opset.workflow.corpus.cases import Pick, corpus, picked, write_corpus
+from opset.workflow.corpus.cases import Corpus, Pick, corpus, picked, write_corpus
 
+SECONDS = 3600.0
+"""What all examples may take together, where --timeout does not say it."""
 STEP = 20
 """Cases between two lines of progress."""
 
@@ -32,16 +37,18 @@ STEP = 20
 @click.option("--list", "listed", is_flag=True, help="Only list the cases; nothing is evaluated or written.")
 @schemas_option
 @hooks_option
+@limits_options
 @output.format_option
 def command(
     operators: tuple[str, ...], everything: bool, folder: str | None, every_version: bool, domain: str | None,
-    listed: bool, folders: tuple[Path, ...], allow_hooks: bool | None, form: str,
+    listed: bool, folders: tuple[Path, ...], allow_hooks: bool | None, limits: Limits, form: str,
 ) -> int:  # fmt: skip
     """Write the examples of operators as test cases: models of one node, inputs and expected outputs.
 
     They have the layout of onnx's backend tests, and a manifest. OP is Softmax or com.example.Scale, @V the operator at
     version V of its operator set. In DIR, files of an earlier run are replaced where they changed, and removed where
-    they are no longer made; all others stay.
+    they are no longer made; all others stay. All examples together may take an hour, or --timeout; where that is not
+    enough, nothing is written.
     """
     if not listed and not folder:
         raise UsageError(Finding("U103", "there is no folder to write to", help="name one: -o DIR; or use --list"))
@@ -54,14 +61,23 @@ def command(
         return _list(picks, form)
     assert folder is not None
     notes = known.note_left_out(form == "json", "adapters.py", "inference.py", "kernels.py")
-    with progress(form == "json", STEP) as show:
-        made = corpus(registry, picks, show)
+
+    def work(budget: Budget) -> int:
+        with progress(form == "json", STEP) as show:
+            made = corpus(registry, picks, show, budget)
+        return _write(folder, made, notes, form)
+
+    return supervision.bounded(work, limits, SECONDS)
+
+
+def _write(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:
+    """Write cases into a folder, say how many there are, and return the exit status."""
     written = write_corpus(folder, made)
     kinds = Counter(case["kind"] for case in made.cases)
     data: dict[str, Any] = {
         "folder": folder, "cases": dict(sorted(kinds.items())), "files": len(made.files),
         "bytes": sum(map(len, made.files.values())), "written": written.written, "removed": written.removed,
-        **output.findings_data(made.findings), **({"notes": notes} if notes else {}),
+        **output.findings_data(made.findings), **({"notes": [*notes]} if notes else {}),
     }  # fmt: skip
     if form == "text" and made.findings:
         output.write_errors(made.findings)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-import site
-import sysconfig
-import traceback
+import sys
 from functools import lru_cache
 from pathlib import Path
+
+from opset.errors import escaped
+
+DEBUG = "OPSET_DEBUG"
+"""The variable of the environment that asks for tracebacks; processes that a command starts inherit it."""
 
 
 def described(error: BaseException, origin: str = "") -> str:
     """Return what an exception says, and the innermost line of the user's code that it came through.
 
-    Where it came through none, as where a function takes other arguments, that is `origin`. The traceback is logged,
-    which `--debug` shows.
+    Where it came through none, as where a function takes other arguments, that is `origin`. `--debug` shows the
+    traceback.
 
     Args:
         error: What was raised.
@@ -23,7 +26,7 @@ def described(error: BaseException, origin: str = "") -> str:
     Returns:
         "ZeroDivisionError: division by zero, at schemas/com.acme/kernels.py:7".
     """
-    log(error)
+    trace(error)
     said = error.msg if isinstance(error, SyntaxError) else str(error)
     where = line_of(error, origin) or origin
     return f"{type(error).__name__}: {said[:500]}{f', at {where}' if where else ''}"
@@ -33,8 +36,10 @@ def line_of(error: BaseException, origin: str = "") -> str:
     """Return file:line of the innermost frame of an exception in code of users, "" where there is none."""
     if isinstance(error, SyntaxError) and error.filename and not error.filename.startswith("<"):
         return f"{error.filename}:{error.lineno or 1}"
+    from traceback import walk_tb  # what errors alone need is imported late, since it takes long
+
     own = os.path.dirname(os.path.realpath(origin)) if origin else None  # which may be an installed package
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     for file, line in reversed(frames):
         path = os.path.realpath(file)
         if not file.startswith("<") and (os.path.dirname(path) == own or not path.startswith(_libraries())):
@@ -42,16 +47,27 @@ def line_of(error: BaseException, origin: str = "") -> str:
     return ""
 
 
-def log(error: BaseException) -> None:
-    """Log the traceback of an exception that becomes a finding."""
-    import logging  # which commands that find nothing do without
+def trace(error: BaseException) -> None:
+    """Write the traceback of an exception to stderr where OPSET_DEBUG asks for it, as `--debug` does."""
+    sys.stderr.write(traced(error))
 
-    logging.getLogger("opset").debug("a function of a user raised", exc_info=error)
+
+def traced(error: BaseException) -> str:
+    """Return the traceback of an exception, safe on a terminal; "" where nobody asks for it."""
+    if os.environ.get(DEBUG) != "1":
+        return ""
+    import traceback
+
+    lines = "".join(traceback.format_exception(error)).splitlines()
+    return "".join(f"{escaped(line)}\n" for line in lines)
 
 
 @lru_cache(maxsize=1)
 def _libraries() -> tuple[str, ...]:
     """Return the folders of this package, of Python's own modules, and of packages that are installed."""
+    import site
+    import sysconfig
+
     paths = sysconfig.get_paths()
     folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     folders += [os.fspath(Path(__file__).parents[1]), site.getusersitepackages()]

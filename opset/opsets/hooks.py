@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, OpsetError, printable
-from opset.opsets.faults import line_of, log
+from opset.opsets.faults import line_of, trace
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas.names import normalised, shown
 
@@ -213,7 +213,7 @@ class Layer(NamedTuple):
 
     def _unusable(self, file: Path, error: BaseException) -> Finding:
         """Return the finding of an error that a file raised, with the innermost line of the user's code."""
-        log(error)
+        trace(error)
         said = error.msg if isinstance(error, SyntaxError) else str(error)
         why = f"{type(error).__name__}: {said[:500]}"
         message = f"the {self.noun}s of {file.parent.name} cannot be loaded"

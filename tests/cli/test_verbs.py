@@ -483,6 +483,15 @@ def test_an_internal_error_is_one_line_and_a_request(monkeypatch, small, folder)
     assert result.exit_code == 70 and "Traceback" in result.stderr
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_prints_tracebacks_if_it_is_asked(verb):
+    from click.testing import CliRunner
+
+    from opset.cli import cli
+
+    assert "--debug" in CliRunner().invoke(cli, [verb, "--help"]).output
+
+
 def test_an_internal_error_outside_of_a_model(monkeypatch):
     from click.testing import CliRunner
 

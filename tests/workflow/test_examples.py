@@ -1,6 +1,8 @@
 """`opset test` on a domain in which all is right, and on one that is changed in one place: what it finds, and where."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -427,3 +429,51 @@ def test_an_example_that_does_not_end_is_ended(tmp_path, end):
     assert found.exit_code == 1
     assert "error[T109] com.test.Scale: the example 'hinted' takes more than it may" in found.output
     assert "kernel      14       1        0\n" in found.output
+
+
+def test_debug_prints_the_traceback(tmp_path):
+    folder = domain(tmp_path, ("inference.py", "axis = call", "axis = 1 // 0 + call"))
+    command = [sys.executable, "-m", "opset", "test", folder, "--only", "inference", "-k", "rows"]
+    for more, shown in (([], False), (["--debug"], True)):
+        found = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
+        assert found.returncode == 1
+        assert "bug in the inference function of Pick 1: ZeroDivisionError" in found.stdout
+        assert ("Traceback (most recent call last):" in found.stderr) == shown
+        assert ("axis = 1 // 0" in found.stderr) == shown
+
+
+VERBS = {
+    "testgen": ["testgen", "com.test.Scale", "com.test.Pick", "-o", "cases"],
+    "check-contribution": ["check-contribution", "com.test.Scale", "com.test.Pick"],
+    "diff": ["diff", "--against", "released"],
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_all_examples_have_one_budget(tmp_path, monkeypatch, verb):
+    monkeypatch.chdir(tmp_path)
+    for name in ("released", "schemas"):
+        Path(name).mkdir()
+        domain(Path(name))
+    Path("schemas/com.test/kernels.py").write_text(f"{KERNELS}\n")
+    arguments = [*VERBS[verb], "--schemas", "schemas"]
+    assert CliRunner().invoke(cli, arguments).exit_code in (0, 1)
+    # Each example takes a few steps, so that the limit is reached by all of them together.
+    found = CliRunner().invoke(cli, [*arguments, "--max-steps", "15"])
+    assert found.exit_code == 1 and not found.stdout
+    assert "error[R301] the evaluation was stopped" in found.stderr and "more than 15 steps" in found.stderr
+    assert "R301" not in CliRunner().invoke(cli, [*arguments, "--max-steps", "100000"]).output
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_kernel_that_does_not_end_is_ended(tmp_path, verb):
+    for name in ("released", "schemas"):
+        (tmp_path / name).mkdir()
+        domain(tmp_path / name)
+    text = KERNELS.replace("    return x * x", "    while True: pass\n    return x * x")
+    (tmp_path / "schemas/com.test/kernels.py").write_text(text)
+    command = [sys.executable, "-m", "opset", *VERBS[verb], "--schemas", "schemas", "--timeout", "1"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
+    assert found.returncode == 1 and not found.stdout
+    assert "error[R303] the evaluation was stopped" in found.stderr
+    assert not (tmp_path / "cases").exists()

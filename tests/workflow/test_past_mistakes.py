@@ -41,7 +41,8 @@ def _codes(name: str, side: str, code: str) -> set[str]:
     """Return what the tool of a code reports of one state; what is compared with the older one, from a warning on."""
     folder = FOLDER / name / side
     if code[0] == "B":
-        report = compare(folder_state(FOLDER / name / "old", "before"), folder_state(folder, side))
+        old, registry = folder_state(FOLDER / name / "old", "before"), registry_with([folder])
+        report = compare(old, folder_state(folder, side), registry=registry if code == "B189" else None)
         return {each.rule for each in report.findings if each.severity != "INFO"}
     if code[0] == "S":
         return {each.code for each in lint([folder], written=())}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from opset.budget import Budget, Limits
 from opset.errors import ComparisonError, Finding, listing
 from opset.opsets.registry import Registry
 from opset.schemas.names import shown
@@ -31,16 +32,17 @@ def compare(
     locked: bool = False,
     registry: Registry | None = None,
     rules: Collection[str] | None = None,
+    budget: Budget | None = None,
 ) -> Report:
     """Return what every rule, or those named, finds in two states.
 
     A state is a registry, operators that were read from YAML, or made by `opset.workflow.breaking.states`. With
     `partial`, operators that the old state lacks are left out; with `locked`, versions that the lock of the old state
-    does not hold may change. With a `registry` of the newer state, examples of what changed are run (B189). Raises
-    ComparisonError where nothing can be compared.
+    does not hold may change. With a `registry` of the newer state, examples of what changed are run (B189), within
+    a `budget`. Raises ComparisonError where nothing can be compared, and Exhausted where the budget is used up.
     """
     old_state, new_state = _state(old, "the older state"), _state(new, "the newer state")
-    comparison = Comparison(old_state, new_state, partial, registry, locked)
+    comparison = Comparison(old_state, new_state, partial, registry, locked, budget or Budget(Limits()))
     _check_common(comparison)
     if locked and old_state.lock is None:
         help = "opset lint --lock writes it when versions are released"

@@ -13,14 +13,21 @@ from opset.workflow.breaking.states import Key
 
 MOST = 40
 """Operators of which examples are run at once; with more, `opset test` does it in several processes."""
-SECONDS = 20.0
+LIMITS = Limits(timeout=60)
 """What an evaluation may take."""
 PARTS = ("kernel", "inference", "function")
+CONVERTING = ("kernels.py", "adapters.py")
+"""The files whose edit may change what a conversion gives."""
+NOT_COMPUTED = "T112"
+"""The code of examples that have no kernel."""
 
 
 @rule("B189", "examples-fail", Comparison, NONE, BEHAVIOUR)
 def examples_fail(comparison: Comparison) -> Iterator[Found]:
-    """Schema, inference, function body and kernel of an operator that changed disagree on an example."""
+    """Schema, inference, function body and kernel of an operator that changed disagree on an example.
+
+    An edit of the Python file beside the YAML of a domain may have changed each of its operators.
+    """
     registry = comparison.registry
     chosen = changed_versions(comparison)
     if registry is None or len(chosen) > MOST:
@@ -28,8 +35,13 @@ def examples_fail(comparison: Comparison) -> Iterator[Found]:
     from opset.workflow.examples.examination import examine  # kernels need numpy, which takes long to import
 
     for key, schemas in chosen.items():
-        found = examine(registry, schemas, parts=PARTS, limits=Limits(timeout=SECONDS)).findings
+        edited = comparison.functions.get(key[0], frozenset())
+        converting = not edited.isdisjoint(CONVERTING)
+        parts = (*PARTS, *(("conversion", "claims") if converting else ()))
+        found = examine(registry, schemas, parts=parts, limits=LIMITS, budget=comparison.budget).findings
         for each in found:
+            if each.code == NOT_COMPUTED and "kernels.py" not in edited:
+                continue  # a domain may be declared without kernels
             message = f"{each.code}: {each.message}{f': {each.why}' if each.why else ''}"
             help = f"opset test {shown(key[0])}.{key[1]} runs its examples; opset explain {each.code}"
             domain, name = key
@@ -37,14 +49,16 @@ def examples_fail(comparison: Comparison) -> Iterator[Found]:
 
 
 def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
-    """Return the versions of each operator that are new, or of which more than prose was edited."""
+    """Return the versions of each operator that are new, or of which more than prose or the functions were edited."""
     found: dict[Key, list[OpSchema]] = {}
     for key, operator in comparison.new.operators.items() if not comparison.old.released else ():
         old = comparison.old.operators.get(key)
-        if old is operator:
+        functions = key[0] in comparison.functions
+        if old is operator and not functions:
             continue
         for since, version in operator.versions.items():
             before = old.versions.get(since) if old is not None else None
-            if before is None or before.schema != version.schema or before.examples != version.examples:
+            same = before is not None and before.schema == version.schema and before.examples == version.examples
+            if functions or not same:
                 found.setdefault(key, []).append(version.schema)
     return found

@@ -23,10 +23,12 @@ from opset.errors import ComparisonError, Finding, SchemaError, printable, quote
 from opset.schemas.files import file_bytes
 from opset.schemas.names import normalised
 from opset.workflow.breaking.states import (
+    FUNCTIONS,
     Key,
     OperatorState,
     State,
     base_sets,
+    hash_of,
     loaded_state,
     nothing_read,
     unreadable,
@@ -89,10 +91,12 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
     same: dict[str, OperatorState] = {}
     if _same_sets(found, texts):
         same = {each.path: operator for each in files if (operator := _unchanged(found, each, beside)) is not None}
-    wanted = [each for each in (*files, *texts.values()) if each.path not in same]
+    functions = [each for each in found.blobs if _is_function(each.path)]
+    wanted = [each for each in (*files, *texts.values(), *functions) if each.path not in same]
     contents = _contents(found, wanted)
     try:
-        return _state(found, files, same, contents, name)
+        state = _state(found, files, same, contents, name)
+        return replace(state, functions={each.path: hash_of(contents[each.path]) for each in functions})
     except SchemaError as error:
         raise unreadable(f"{folder} at {revision}", error) from None
 
@@ -141,6 +145,10 @@ def _restore(found: Revision, key: Key) -> str:
 
 def _is_operator(path: str) -> bool:
     return path.count("/") == 1 and Path(path).suffix == ".yaml"
+
+
+def _is_function(path: str) -> bool:
+    return path.count("/") == 1 and path.rpartition("/")[2] in FUNCTIONS
 
 
 def _same_sets(found: Revision, texts: Mapping[str, Blob]) -> bool:
@@ -210,7 +218,7 @@ def _blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob
             raise _failed(revision, f"{quoted(path)} is a submodule there", "compare with a copy of it: --against DIR")
         if is_ours and not path.isprintable():
             raise _failed(revision, f"{quoted(path)} is badly named there")
-        if is_ours:
+        if is_ours or (_is_function(path) and mode != "120000"):
             yield Blob(path, name)
 
 

@@ -9,14 +9,15 @@ the break requires, and the finding is a notice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+from opset.budget import Budget, Limits
 from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import normalised, shown
 from opset.workflow.breaking.report import ERR, INFO, Break
 from opset.workflow.breaking.states import Key, OperatorState, State, Version
 
@@ -133,6 +134,8 @@ class Comparison:
     partial: bool = False
     registry: Registry | None = None
     locked: bool = False
+    budget: Budget = field(default_factory=lambda: Budget(Limits()))
+    """What the examples that are run may take together."""
 
     @cached_property
     def common(self) -> tuple[OperatorPair, ...]:
@@ -159,6 +162,18 @@ class Comparison:
     def changed(self) -> tuple[OperatorPair, ...]:
         """The operators of both states that are not the very same object in both."""
         return tuple([each for each in self.common if each.old is not each.new])
+
+    @cached_property
+    def functions(self) -> Mapping[str, frozenset[str]]:
+        """The Python files beside the YAML that are not the same in both states, by domain."""
+        old, new = self.old.functions, self.new.functions
+        found: dict[str, set[str]] = {}
+        if old is None or new is None:
+            return {}
+        for path in {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}:
+            domain, _, file = path.partition("/")
+            found.setdefault(normalised(domain), set()).add(file)
+        return {domain: frozenset(files) for domain, files in found.items()}
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:

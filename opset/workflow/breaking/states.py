@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,16 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opset.errors import ComparisonError, Finding, SchemaError
-from opset.opsets.registry import Registry, default_registry
+from opset.opsets.registry import Registry, default_registry, files_named
 from opset.opsets.releases import RELEASES, Release
+from opset.schemas.files import file_bytes
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Change, Docs, Example, OpSchema, example_versions
 from opset.schemas.names import shown
+from opset.schemas.reader import MAX_SIZE
 from opset.schemas.types import TypeSets
 
 if TYPE_CHECKING:
     from opset.schemas.loader import Operator
 
+FUNCTIONS = ("kernels.py", "inference.py", "adapters.py")
+"""The Python files beside the YAML of a domain."""
 Key = tuple[str, str]
 """Domain and name of an operator."""
 Place = Callable[..., str]
@@ -93,6 +98,8 @@ class State:
     released: bool = False
     """Whether this is a release of the standard: versions up to its opsets, whatever their files say today."""
     sets_path: str = ""
+    functions: Mapping[str, str] | None = None
+    """Hashes of the Python files beside the YAML, by `<domain>/<file>`; None where they are not known."""
 
     @cached_property
     def domains(self) -> dict[str, int]:
@@ -230,7 +237,24 @@ def folder_state(folder: Path, name: str) -> State:
         raise ComparisonError(nothing_read(name, str(folder)))
     state = loaded_state(operators, name, sets)
     own = sets.keys() - standard_sets().keys()
-    return State(name, state.operators, sets, lock, sets_path=str(folder / TYPES_FILE) if own else "")
+    where = str(folder / TYPES_FILE) if own else ""
+    return State(name, state.operators, sets, lock, sets_path=where, functions=_functions(folder))
+
+
+def hash_of(data: bytes) -> str:
+    """Return what a Python file is compared by."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _functions(folder: Path) -> dict[str, str]:
+    """Return the hashes of the Python files beside the YAML of a folder."""
+    found = {}
+    for file in (path for name in FUNCTIONS for path in files_named(folder, name)):
+        try:
+            found[f"{file.parent.name}/{file.name}"] = hash_of(file_bytes(file, MAX_SIZE))
+        except (OSError, ValueError):
+            found[f"{file.parent.name}/{file.name}"] = ""
+    return found
 
 
 def merged(states: Sequence[State]) -> State:
@@ -250,7 +274,12 @@ def merged(states: Sequence[State]) -> State:
     for domain, released in (item for each in locks for item in each.items()):
         lock.setdefault(domain, {}).update(released)
     complete = len(locks) == len(states)
-    return State(states[0].name, dict(sorted(operators.items())), sets, lock if complete else None)
+    functions: dict[str, str] = {}
+    for state in states:
+        functions |= state.functions or {}
+    return State(
+        states[0].name, dict(sorted(operators.items())), sets, lock if complete else None, functions=functions
+    )
 
 
 def base_sets(complete: bool) -> TypeSets | None:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from opset.budget import Budget, Limits
 from opset.errors import Finding, SchemaError
 from opset.inference import registration as inference
 from opset.opsets.hooks import TRUST, Layer, Lookup
@@ -25,6 +26,8 @@ from opset.version_converter import registration as adapters
 from opset.workflow.examples.bench import Bench
 from opset.workflow.examples.examination import Report, examine
 
+LIMITS = Limits(timeout=60)
+"""What an evaluation may take."""
 PASSED, STATED, OPEN, MISSING, NOT_APPLICABLE = "passed", "stated", "to state", "missing", "not applicable"
 PROPOSAL, DESCRIPTION, REFERENCE, VERSION = "proposal", "description", "reference implementation", "version"
 TESTS, CONVERSION, DOCUMENTATION = "tests", "upgrade and downgrade", "documentation and test data"
@@ -75,8 +78,11 @@ def point(section: str, withdrawn: bool | None = False, statable: bool = False) 
 class Candidate:
     """One version of an operator, and what is known of it: its file, its functions, and what its examples show."""
 
-    def __init__(self, registry: Registry, schema: OpSchema) -> None:
-        """Read the operator's file. Raises SchemaError where it has another name or cannot be read any more."""
+    def __init__(self, registry: Registry, schema: OpSchema, budget: Budget | None = None) -> None:
+        """Read the operator's file; all evaluations of its examples have one budget.
+
+        Raises SchemaError where it has another name or cannot be read any more.
+        """
         self.registry, self.schema = registry, schema
         files = [(folder, path) for folder in map(Path, (FOLDER, *registry.folders)) for path in _files(folder, schema)]
         missing = Finding(
@@ -91,7 +97,7 @@ class Candidate:
         if self.operator.name != schema.name:
             raise SchemaError(missing)
         self.lock: Lock = read_lock(self.folder)
-        self.bench = Bench(registry)
+        self.bench = Bench(registry, LIMITS, budget)
         self._tested: dict[str, Report] = {}
 
     @property
@@ -192,7 +198,9 @@ class Candidate:
     def tested(self, part: str) -> Report:
         """Return what the examples show of a part of PARTS."""
         if part not in self._tested:
-            self._tested[part] = examine(self.registry, [self.schema], parts=(part,))
+            self._tested[part] = examine(
+                self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=self.bench.budget
+            )
         return self._tested[part]
 
     @cached_property

@@ -321,7 +321,8 @@ def test_data(it: Candidate) -> Iterator[Item]:
     """Test data, generated."""
     schema = it.schema
     versions = it.registry.versions(schema.name, schema.domain)
-    made = corpus(it.registry, picked(it.registry, [versions], True, {(schema.domain, schema.name): {it.since}}))
+    picks = picked(it.registry, [versions], True, {(schema.domain, schema.name): {it.since}})
+    made = corpus(it.registry, picks, budget=it.bench.budget)
     for each in made.findings:
         yield Item(MISSING, f"{each.message}: {each.why}", it.end, each.help or f"opset explain {each.code}")
     if made.cases:

@@ -16,6 +16,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from opset.budget import Budget
 from opset.docgen.folder import Author, Written, write_folder
 from opset.docgen.paths import slug
 from opset.errors import Collected, Finding, ModelError, OpsetError
@@ -93,12 +94,14 @@ def _labels(registry: Registry) -> dict[str, str]:
     }
 
 
-def corpus(registry: Registry, picks: Sequence[Pick], progress: Progress | None = None) -> Corpus:
-    """Return the cases of examples, judged, and the manifest."""
+def corpus(
+    registry: Registry, picks: Sequence[Pick], progress: Progress | None = None, budget: Budget | None = None
+) -> Corpus:
+    """Return the cases of examples, judged, and the manifest. Raises Exhausted where the budget is used up."""
     from opset.workflow.corpus.judging import Judge  # which imports numpy
 
     made = Corpus({}, [], Collected())
-    judge, outside = Judge(registry), Judgements(registry)
+    judge, outside = Judge(registry, budget), Judgements(registry)
     names: set[str] = set()
     for done, pick in enumerate(picks, 1):
         try:

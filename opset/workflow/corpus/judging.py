@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from opset.budget import Limits
+from opset.budget import Budget, Limits
 from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import Registry
 from opset.reference.comparison import ABSOLUTE, tolerance_of
@@ -48,8 +48,8 @@ def _arrays(value: Any) -> Iterator[Any]:
 class Judge:
     """Evaluates examples on the kernels of a registry."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._bench = Bench(registry, LIMITS)
+    def __init__(self, registry: Registry, budget: Budget | None = None) -> None:
+        self._bench = Bench(registry, LIMITS, budget)
 
     def judged(self, schema: OpSchema, example: Example) -> list[str]:
         """Return by what the outputs of an example were judged.

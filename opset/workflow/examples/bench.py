@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opset.budget import Limits
+from opset.budget import Budget, Limits
 from opset.errors import Finding, RunError, SchemaError, printable
 from opset.inference.registration import RuleLookup
 from opset.model.graph import subgraphs
@@ -116,10 +116,14 @@ def named(schema: OpSchema) -> str:
 
 
 class Bench:
-    """What is shared by the tests of operators of one registry; `limits` hold for each evaluation."""
+    """What is shared by the tests of operators of one registry.
 
-    def __init__(self, registry: Registry, limits: Limits | None = None) -> None:
+    `limits` hold for each evaluation, `budget` for all of them together: where it is used up, Exhausted is raised.
+    """
+
+    def __init__(self, registry: Registry, limits: Limits | None = None, budget: Budget | None = None) -> None:
         self.registry, given = registry, limits or Limits()
+        self.budget = budget or Budget(Limits())
         self.limits = replace(given, max_bytes=most_bytes(given))  # what the system allows is read once
         self._kernels, self.rules = Lookup(kernels.LAYER, registry), RuleLookup(registry)
         self._adapters = Lookup(adapters.LAYER, registry)
@@ -180,8 +184,12 @@ class Bench:
 
     def evaluated(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
         """Return the outputs of a model, as the standard has them. Raises RunError."""
-        evaluator = ReferenceEvaluator(model, schemas=self.registry, limits=self.limits, seed=0, strict=True)
-        return evaluator.run(None, feeds)
+        limits = self.budget.remaining(self.limits)
+        evaluator = ReferenceEvaluator(model, schemas=self.registry, limits=limits, seed=0, strict=True)
+        try:
+            return evaluator.run(None, feeds)
+        finally:
+            self.budget.charge(evaluator.steps)  # which raises Exhausted where it was the budget that ended it
 
     def _identity(self, model: Any) -> tuple[Any, ...]:
         """Return what decides the results of a model: two opsets at which its operators are the same ones are equal."""

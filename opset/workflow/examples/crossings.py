@@ -109,6 +109,7 @@ def _cross(bench: Bench, schema: OpSchema, example: Example, target: int, report
 
 def conversion(bench: Bench, model: Any, schema: OpSchema, target: int) -> Conversion:
     """Return the conversion of a model to a version of an operator's domain; 0: to no such operator."""
+    bench.budget.charge()
     if target:
         return converted(load(model), Target({schema.domain: target}), bench.registry, routes=bench.routes)
     without = Target({}, lowered=frozenset(((schema.name, schema.domain),)))

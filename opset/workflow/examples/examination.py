@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from opset.budget import Limits
+from opset.budget import Budget, Limits
 from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
@@ -48,13 +48,14 @@ class Subject(NamedTuple):
 
 def examine(
     registry: Registry, schemas: Iterable[OpSchema], *, parts: Collection[str] = tuple(PARTS), pattern: str = "",
-    limits: Limits | None = None,
+    limits: Limits | None = None, budget: Budget | None = None,
 ) -> Report:  # fmt: skip
     """Return what the examples of these versions of operators show.
 
-    `parts` are those of PARTS to run, `pattern` a part of the names of examples, `limits` hold for each evaluation.
+    `parts` are those of PARTS to run, `pattern` a part of the names of examples, `limits` hold for each evaluation,
+    `budget` for all of them together; Exhausted is raised where it is used up.
     """
-    bench, report = Bench(registry, limits), Report()
+    bench, report = Bench(registry, limits, budget), Report()
     for subject in subjects(registry, schemas, parts, pattern):
         report += examined(bench, subject, parts)
     return report
@@ -84,6 +85,7 @@ def examined(bench: Bench, subject: Subject, parts: Collection[str]) -> Report:
     """Return what one subject shows."""
     report = Report()
     bench.forget()
+    bench.budget.charge()
     if not subject.operator:
         for part in parts:
             _guarded(report, part, check_functions, bench.registry, subject.domain, part)

@@ -328,14 +328,43 @@ def thin_1(X, *, alpha):
     return X * alpha + 1
 """
     Path("schemas/com.acme/kernels.py").write_text(kernel)
-    assert rules("v1") == []  # nothing changed
+    assert rules("v1") == ["B189"]  # the kernel came
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "kernel")
+    assert rules("HEAD") == []  # nothing changed
     write(Path("schemas"), Thin=THIN.replace("Returns", "Is"))
-    assert rules("v1") == ["B157"]
+    assert rules("HEAD") == ["B157"]
     write(Path("schemas"), Thin=THIN.replace("{name: plain,", "{name: plain, doc: twice,"))
-    assert rules("v1") == ["B189"]
-    assert "T101: " in against("v1").stdout
+    assert rules("HEAD") == ["B189"]
+    assert "T101: " in against("HEAD").stdout
     for without in ("--no-examples", "--no-hooks"):
-        assert rules("v1", without) == []
+        assert rules("HEAD", without) == []
+
+
+FUNCTIONS = {
+    "kernels.py": (
+        "kernel", "def thin_1(X, *, alpha):\n    return X * X.dtype.type(alpha)", "(alpha)", "(alpha + 1)", "T101"
+    ),
+    "inference.py": ("infer", "def thin_1(call):\n    return call.shape(0)", "(0)", "(0)[1:]", "T104"),
+}
+
+
+@pytest.mark.parametrize("file", FUNCTIONS)
+def test_an_edit_of_a_function_alone_runs_the_examples(repository, file):
+    kind, text, before, after, code = FUNCTIONS[file]
+    path = Path("schemas/com.acme") / file
+    write(Path("schemas"), Thin=THIN.replace("  shape: same(X)\n", "") if kind == "infer" else THIN)
+    text = f'from opset.extend import {kind}\n\n\n@{kind}("Thin", domain="com.acme")\n{text}\n'
+    path.write_text(text)
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "functions")
+    path.write_text(f"{text}\n")
+    assert rules("HEAD") == []
+    path.write_text(text.replace(before, after))
+    assert rules("HEAD") == ["B189"]
+    assert f"{code}: com.acme.Thin 1" in against("HEAD").stdout
+    for without in ("--no-examples", "--no-hooks"):
+        assert rules("HEAD", without) == []
 
 
 def test_a_repository_makes_git_run_nothing(repository):
