@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from opset.inference.agreement import known_attribute, unify
 from opset.inference.call import Call, Element
 from opset.inference.dimensions import Dim, at_most, equal, less, maximum, minimum
-from opset.inference.elements import broadcast_shape, each, extreme, spread, typed
+from opset.inference.elements import broadcast_shape, each, extreme, single, spread, typed
 from opset.inference.registration import data, infer
 from opset.inference.rules.elementwise import broadcast_shapes
 from opset.inference.types import Shape
@@ -79,8 +80,18 @@ def _added(a: Any, b: Any) -> Element:
 def _power(a: Any, b: Any) -> Element:
     if isinstance(a, Dim):
         return a if b == 1 else a * a if b == 2 else None
-    result = math.pow(a, b) if isinstance(a, float) or isinstance(b, float) or b < 0 or b > 64 else a**b
-    return result if isinstance(result, float | int) else None
+    if isinstance(a, float) or isinstance(b, float) or b < 0:
+        return _exact_power(a, b)
+    result = a**b if b <= 64 else None
+    return result if isinstance(result, int) else None
+
+
+def _exact_power(a: float, b: float) -> Element:
+    """Return a power that is a number of float type, None for what libraries round differently."""
+    if not (math.isfinite(a) and float(b).is_integer() and abs(b) <= 64) or not (a or b >= 0):
+        return None
+    result = math.pow(a, b)
+    return result if Fraction(a) ** int(b) == Fraction(single(result)) else None
 
 
 @data("Mod")

@@ -41,10 +41,11 @@ def _accumulated(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] |
         if first // max(inner, 1) % size:
             continue
         line = range(first, first + inner * size, inner)
-        total: Element = rounded(identity, type_)
+        total: Element = identity
         for index in reversed(line) if call.attribute("reverse") else line:
-            after = _folded(fold, (total, given.values[index]), type_)
-            result[index] = total if call.attribute("exclusive") else after
+            # Kernels add in a wider type and round each result once.
+            after = applied(lambda *known: fold(known, type_), total, given.values[index])
+            result[index] = applied(lambda each: rounded(each, type_), total if call.attribute("exclusive") else after)
             total = after
     return tuple(result)
 

@@ -8,7 +8,7 @@ from typing import Any
 from opset.inference.agreement import required
 from opset.inference.call import Call, Unknown
 from opset.inference.dimensions import Dim, Size, at_most, ceil_div, followed, less, maximum, minimum
-from opset.inference.elements import picked
+from opset.inference.elements import applied, picked, rounded
 from opset.inference.registration import data, infer
 from opset.inference.shapes import equal_parts, given_parts, padded
 from opset.inference.types import MAX_RANK, Shape
@@ -249,6 +249,7 @@ def pad_1_data(call: Call) -> Any:
     elif call.has(2):
         values = call.elements(2)
         fill = None if values is None else values[0]
+    fill = applied(lambda each: rounded(each, given.element), fill)
     ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
     return picked(given, {axis: range(-begin, given.dims[axis] + end) for axis, begin, end in ends}, fill=fill)
 

@@ -21,7 +21,7 @@ from tests.mutation.mutants import Mutant, package_of
 from tests.mutation.scratch import ROOT, Scratch
 
 SECONDS = 3600
-BATCH = 12
+BATCH = 6
 """Modules of tests that are recorded in one process."""
 
 
@@ -75,27 +75,27 @@ def record(modules: Iterable[str], copy: Scratch) -> None:
         for module in batch:
             made = folder / f"{module.replace('/', '+')}.json"
             if made.exists():
-                _keep(module, json.loads(made.read_text(encoding="utf-8")))
+                _keep(module, json.loads(made.read_text(encoding="utf-8")), copy.folder)
             elif outcome.status in (0, 5):
-                _keep(module, {"tests": [], "files": {}, "failed": []})
+                _keep(module, {"tests": [], "files": {}, "failed": []}, copy.folder)
             else:
                 print(f"{module}: not recorded: {outcome.text[-500:]}", file=sys.stderr)
         shutil.rmtree(folder)
 
 
-def _hash(file: str) -> str:
-    return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()[:16]
+def _hash(file: str, root: Path = ROOT) -> str:
+    return hashlib.sha256((root / file).read_bytes()).hexdigest()[:16]
 
 
-def _keep(module: str, made: dict[str, Any]) -> None:
-    """Write a record, with the text of each file that was reached."""
+def _keep(module: str, made: dict[str, Any], root: Path) -> None:
+    """Write a record, with the text of each file of the copy that was reached."""
     sources = cache_folder() / "sources"
     sources.mkdir(parents=True, exist_ok=True)
-    made["test"] = _hash(module)
-    made["sources"] = {file: _hash(file) for file in made["files"]}
+    made["test"] = _hash(module, root)
+    made["sources"] = {file: _hash(file, root) for file in made["files"]}
     for file, name in made["sources"].items():
         if not (sources / name).exists():
-            _write(sources / name, (ROOT / file).read_text(encoding="utf-8"))
+            _write(sources / name, (root / file).read_text(encoding="utf-8"))
     _write(cache_folder() / f"{module.replace('/', '+')}.json", json.dumps(made))
 
 

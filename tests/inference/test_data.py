@@ -1,0 +1,138 @@
+"""Elements that inference follows are those that the evaluator computes, also at the limits of each type.
+
+Every example of an operator whose elements are followed becomes a model of constants: as it is, and with its first
+values, and those of the same type, drawn from the limits of each type that the operator takes.
+"""
+
+from functools import cache
+
+import ml_dtypes  # noqa: F401  registers bfloat16 and small floats with numpy
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+import opset
+from opset.errors import OpsetError
+from opset.inference.registration import RuleLookup
+from opset.inference.result import infer
+from opset.reference.examples import feeds_of, model_of
+from opset.schemas.signature import DATA_TYPE
+from tests.examples import PAIRS, REGISTRY
+
+LOOKUP = RuleLookup(REGISTRY)
+INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+FLOATS = "float16 float double".split()
+WHOLE = [0, 1, -1, 2, 3, 7, 200, 2**24 + 1, -(2**24) - 3, 2**31, 2**53 + 1, 2**62]
+REAL = [0.0, -0.0, 1.0, -1.5, 2.5, 0.1, 1 / 3, 2049.0, 65504.0, 70000.0, 2.0**24 + 2, 1e-7, 6e-8, 1e30, -1e300,
+        np.inf, -np.inf, np.nan]  # fmt: skip
+LIMITED = range(8)
+"""Of which examples of an operator the values are replaced: each has dozens of variants."""
+
+
+def limits(element):
+    """Return values of a type at which arithmetic of another type or without bounds is seen."""
+    dtype = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element.upper()))
+    if element == "bool":
+        return np.array([False, True])
+    with np.errstate(all="ignore"):
+        if element in FLOATS:
+            found = np.finfo(dtype)
+            return np.array([*REAL, found.max, found.smallest_subnormal, found.eps], dtype)
+        found = np.iinfo(dtype)
+        kept = [each for each in WHOLE if found.min <= each <= found.max]
+        return np.array([found.max, found.min, found.max - 1, *kept], dtype)
+
+
+@cache
+def followed():
+    """Return for each operator whose elements are followed its examples, at the first and the last of its versions."""
+    found = {}
+    for schema, example in PAIRS:
+        if not example.error and LOOKUP.find_data(schema) is not None:
+            found.setdefault((schema.domain, schema.name), {}).setdefault(example.name, []).append((schema, example))
+    return {key: [pair for pairs in each.values() for pair in {id(p): p for p in (pairs[0], pairs[-1])}.values()]
+            for key, each in found.items()}  # fmt: skip
+
+
+def variants(schema, example, limited):
+    """Yield the values of an example's inputs, and the attributes that change with them; `limited`: limits, too."""
+    feeds = feeds_of(example)
+    if not all(isinstance(value, np.ndarray) for value in feeds.values()):
+        return
+    yield feeds, {}
+    targets = [name for name, each in schema.attributes.items() if each.kind == DATA_TYPE and each.type == "int"]
+    first = schema.inputs[0] if schema.inputs else None
+    if not limited or first is None or "input_0" not in feeds:
+        return
+    alike = [
+        name
+        for name in feeds
+        if schema.inputs[min(int(name[6:]), len(schema.inputs) - 1)].type == first.type and feeds[name].size <= 8
+    ]
+    allowed = {each.removeprefix("tensor(").removesuffix(")") for each in schema.allowed(first)}
+    for element in sorted(allowed & {*INTEGERS, *FLOATS, "bool"}):
+        values = limits(element)
+        for start in range(0, len(values), max(5, feeds["input_0"].size)):
+            changed = {
+                name: np.resize(np.roll(values, -start - 3 * number), feeds[name].shape).astype(values.dtype)
+                for number, name in enumerate(alike)
+            }
+            for target in [*INTEGERS, *FLOATS, "bool"] if targets else [None]:
+                attributes = {name: TensorProto.DataType.Value(target.upper()) for name in targets} if target else {}
+                yield feeds | changed, attributes
+
+
+def constant(schema, example, feeds, attributes):
+    """Return the model of an example whose inputs are constants."""
+    model = ModelProto.FromString(model_of(schema, example).SerializeToString())
+    del model.graph.input[:]
+    model.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in feeds.items())
+    for output in model.graph.output:
+        output.ClearField("type")
+    for node in model.graph.node:
+        kept = [each for each in node.attribute if each.name not in attributes]
+        del node.attribute[:]
+        node.attribute.extend([*kept, *(helper.make_attribute(name, value) for name, value in attributes.items())])
+    return model
+
+
+def faults(model):
+    """Yield where elements that are followed differ from what the evaluator computes, and how many do not."""
+    try:
+        found = infer(model, data_prop=True)
+        computed = opset.ReferenceEvaluator(model).run(None, {})
+    except OpsetError:
+        return
+    (scope,) = found._scopes()
+    for output, array in zip(model.graph.output, computed, strict=True):
+        constant = scope.constants.get(output.name)
+        if constant is None or not isinstance(array, np.ndarray):
+            continue
+        assert constant.dims == array.shape
+        for ours, theirs in zip(constant.values, array.ravel(), strict=True):
+            if isinstance(ours, bool | int | float):
+                yield ours, theirs, same(ours, theirs)
+
+
+def same(ours, theirs):
+    """Whether an element is the one computed: no other bit, but any NaN."""
+    if isinstance(theirs, bool | np.bool_):
+        return isinstance(ours, bool) and ours == bool(theirs)
+    if isinstance(theirs, np.integer):
+        return isinstance(ours, int) and not isinstance(ours, bool) and ours == int(theirs)
+    plain = float(theirs)
+    return (ours != ours and plain != plain) or (float(ours) == plain and np.signbit(float(ours)) == np.signbit(plain))
+
+
+@pytest.mark.parametrize("operator", sorted(followed()), ids=lambda key: key[1])
+def test_elements_are_those_that_the_evaluator_computes(operator):
+    wrong, count = [], 0
+    with np.errstate(all="ignore"):
+        for number, (schema, example) in enumerate(followed()[operator]):
+            for feeds, attributes in variants(schema, example, number in LIMITED):
+                for ours, theirs, right in faults(constant(schema, example, feeds, attributes)):
+                    count += 1
+                    if not right:
+                        wrong.append((schema.since_version, example.name, feeds, attributes, ours, theirs))
+    assert wrong == []
+    assert count > 0
