@@ -189,8 +189,7 @@ def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
     mask, element = _full_mask(op, node), _mask_element(node)
     if element == "bool":
         return op.And(mask, visible)
-    excluded = _excluded(op, node)
-    return op.Add(mask, op.Where(visible, op.const(0.0, element, []), excluded))
+    return op.Where(visible, mask, _excluded(op, node))
 
 
 def _mask_element(node: Node) -> str:

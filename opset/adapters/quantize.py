@@ -103,14 +103,16 @@ def quantize_linear_lowered(op: Builder, node: Node) -> Result:
 
 @lower("DynamicQuantizeLinear", since=11)
 def dynamic_quantize_linear_lowered(op: Builder, node: Node) -> Result:
-    """Find the range of the input, extended to 0; of zeros alone the scale is 0, and is replaced to divide by it."""
-    x, zero = node.input(X), op.const(0.0, "float", [])
+    """Find the range of the input, extended to 0.
+
+    Its scale may be 0. Then quotients are infinite, or no numbers, and those become 0.
+    """
+    x = node.input(X)
     values = op.Concat(op.Reshape(x, op.const([-1])), op.const([0.0], "float"), axis=0)
     low, high = op.ReduceMin(values, keepdims=0), op.ReduceMax(values, keepdims=0)
     scale = op.Div(op.Sub(high, low), op.const(255.0, "float", []))
-    divisor = op.Add(scale, op.Cast(op.Not(op.Greater(scale, zero)), to=NUMBERS["float"]))
-    zero_point = op.QuantizeLinear(op.Neg(low), divisor)
-    return op.QuantizeLinear(x, divisor, zero_point), scale, zero_point
+    zero_point = op.QuantizeLinear(op.Neg(low), scale)
+    return op.QuantizeLinear(x, scale, zero_point), scale, zero_point
 
 
 @lower("MatMulInteger", since=10)

@@ -12,6 +12,7 @@ an infinity stands where none is expected.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -53,7 +54,86 @@ An empty cell is an opset that has the operator, "refused" one to which no case 
 The same to the last bit in all cases: their number for each type, and the opsets.
 
 {exact}
+
+## What is no number
+
+NaN, an infinity, the greatest, the least and the smallest number or -0.0 in one sample of a batch changes no other
+sample, to the last bit, and the sample itself becomes what the kernel makes of it (`python -m
+tests.conformance.poisoned`), but for these:
+
+{special}
 """
+
+
+class Special(NamedTuple):
+    """Operators and poisons (regular expressions of both) for which a sample that is poisoned may differ, and why."""
+
+    operators: str
+    poisons: str
+    what: str
+    why: str
+
+
+EXTREME = r"^(onnxruntime: )?([+-]inf|greatest|least|NaN)"
+LARGE = r"^(onnxruntime: )?(greatest|least)"
+ZERO = r"^(onnxruntime: )?(-0|subnormal)"
+SPECIAL: tuple[Special, ...] = (
+    Special(
+        "Attention",
+        EXTREME + r" in (an element of )?([QK]|input_[01])$",
+        "NaN, infinities, and numbers near the greatest, of queries and keys",
+        "A mask of floats is added to scores, also where a window or the number of keys excludes them, which are one "
+        "mask below 24 and 25: NaN and an infinity stay there. The kernel writes over them.",
+    ),
+    Special(
+        "DFT|STFT",
+        ".*",
+        "NaN, infinities, numbers near the greatest, and signs of zeros",
+        "Every element is multiplied by a table, also by 0. The kernel transforms fast, and leaves out products with "
+        "0, and imaginary parts that are 0 by symmetry: there it has a number, and NaN is here.",
+    ),
+    Special(
+        "Det",
+        ".*",
+        "NaN, infinities, numbers near the greatest or 0",
+        "The first row is expanded. The kernel eliminates, which overflows and cancels at other places: one may be NaN "
+        "or 0 where the other is infinite, or the rounding error of a 0.",
+    ),
+    Special(
+        "BatchNormalization",
+        EXTREME,
+        "infinities and numbers near the greatest as scale, in training",
+        "The normal values are multiplied by the scale, as the standard writes it. The kernel and runtimes divide the "
+        "scale by the deviation first, and subtract its product with the mean, which may be infinite.",
+    ),
+    Special(
+        "ReduceMean",
+        LARGE,
+        "numbers near the greatest",
+        "A mean of means is finite where the sum of all elements is not.",
+    ),
+    Special(
+        "TopK",
+        "NaN",
+        "NaN, of the smallest elements",
+        "They are the largest of the negated ones, and NaN comes first in both. The standard says nothing of NaN.",
+    ),
+    Special("AffineGrid|Resize", ZERO, "zeros", "A sum of products that are all -0.0 is one, and 0 in the kernel."),
+    Special(
+        "Resize",
+        LARGE,
+        "numbers near the greatest",
+        "Weights of the cubic kernel are above 1 and below 0. Whether their sums overflow depends on the order.",
+    ),
+    Special("Clip", ZERO, "-0.0 beside a bound of 0", "Which of two equal zeros is taken is not defined."),
+)
+"""What tests.conformance.poisoned finds, and is inherent; the page has a row for each."""
+
+
+def special(operator: str, poison: str) -> str:
+    """Return why an operator may differ in a poisoned sample, "" where it may not."""
+    rows = (row for row in SPECIAL if re.fullmatch(row.operators, operator) and re.search(row.poisons, poison))
+    return next((row.why for row in rows), "")
 
 
 class Worst(NamedTuple):
@@ -157,7 +237,15 @@ def page(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
             at = [target for target, ulp in zip(head[3:], apart, strict=True) if ulp == "0"]
             types.append(f"{kind}: {cases} at {at[-1] if len(at) == 1 else f'{at[-1]}-{at[0]}'}")
         exact.append([name, "; ".join(types)])
-    return HEAD.format(most=ULP, others=table(head, others), exact=table(["operator", "cases at opsets"], exact))
+    return HEAD.format(
+        most=ULP, others=table(head, others), exact=table(["operator", "cases at opsets"], exact), special=specials()
+    )
+
+
+def specials() -> str:
+    """Return the table of SPECIAL."""
+    rows = [[row.operators.replace("|", ", "), row.what, row.why] for row in SPECIAL]
+    return table(["operators", "values", "why they may differ"], rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

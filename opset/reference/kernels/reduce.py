@@ -23,7 +23,8 @@ def _reduced(ufunc: Any, x: Array, axes: Axes, keep: bool, **options: Any) -> Ar
 
 def sum_of(x: Array, axes: Axes, keep: bool) -> Array:
     """Return sums in the type of `x`; integers wrap around."""
-    return _reduced(np.add, x, axes, keep, dtype=x.dtype)
+    # Along no axes nothing is added, not even 0, which would be another number than -0.0.
+    return x if axes == () else _reduced(np.add, x, axes, keep, dtype=x.dtype)
 
 
 def mean_of(x: Array, axes: Axes, keep: bool) -> Array:

@@ -248,7 +248,7 @@ def _interpolated(x: Array, axis: Axis, at: Array, method: Method, context: Kern
     weights = weights.astype(np.float64 if x.dtype.itemsize > 4 and x.dtype.kind != "c" else F32)
     shape = (*x.shape[: axis.number], axis.output, *x.shape[axis.number + 1 :])
     context.reserve(2 * math.prod(shape) + 2 * x.size, x.dtype)
-    result = np.zeros(shape, x.dtype)
+    result = np.full(shape, -0.0, x.dtype)  # a sum of nothing: adding it changes no sign of a zero
     if len(neighbours) > axis.output:
         for position in range(axis.output):
             context.check_time()
