@@ -106,6 +106,7 @@ SPECIAL: tuple[Special, ...] = (
         "The normal values are multiplied by the scale, as the standard writes it. The kernel and runtimes divide the "
         "scale by the deviation first, and subtract its product with the mean, which may be infinite.",
     ),
+    Special("Dropout", ".*", "all, in training", "Which elements are dropped is drawn at random, by another operator."),
     Special(
         "ReduceMean",
         LARGE,
