@@ -115,7 +115,9 @@ def expand_lowered(op: Builder, node: Node) -> Result:
     x, rank = node.input(0), node.need_rank(0)
     length = (node.shape(1) or (None,))[0]
     if not isinstance(length, int):
-        raise Refusal("C207", "the length of the shape is not known", "give the shape a fixed number of elements")
+        if rank:
+            raise Refusal("C207", "the length of the shape is not known", "give the shape a fixed number of elements")
+        return _filled(op, x, node.input(1))
     whole = max(rank, length)
     if whole == 0:
         return op.Identity(x)
@@ -131,6 +133,17 @@ def expand_lowered(op: Builder, node: Node) -> Result:
     else:
         stretched = op.Cast(op.Equal(op.Shape(x), one), to=NUMBERS["int64"])
     return op.Tile(x, op.Add(one, op.Mul(stretched, op.Sub(shape, one))))
+
+
+def _filled(op: Builder, x: str, shape: str) -> str:
+    """Return a tensor of a shape of any length that is filled with a scalar.
+
+    One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
+    """
+    one = op.const([1])
+    counts = op.Concat(shape, one, axis=0)
+    ones = op.Tile(one, op.Shape(counts))
+    return str(op.Reshape(op.Tile(op.Reshape(x, ones), counts), shape))
 
 
 @lower("ReverseSequence", since=10)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from opset.adapters.indexing import last_written
 from opset.adapters.positions import counting, minus, plus, product, reshaped, sizes_of
 from opset.adapters.shared import cast, need_size, working
 from opset.errors import printable
 from opset.version_converter.registration import down, lower, up
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 
 def _window_counts(node: Node) -> list[tuple[int, int]] | None:
@@ -123,7 +124,7 @@ def _windows(node: Node, size: int, reach: int, stride: int, begin: int, end: in
 @down("AveragePool", "MaxPool", since=10)
 @down("LpPool", since=18)
 def average_pool_10_down(op: Builder, node: Node) -> Result:
-    """Enlarge the end padding by `stride - 1` in place of `ceil_mode`, which makes as many windows.
+    """Enlarge the end padding in place of `ceil_mode`, for as many windows: by `stride - 1` where sizes are not known.
 
     Padding does not change the result, unless an average counts it. Dilations are new as well.
     """
@@ -133,19 +134,45 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
     dropped = ["ceil_mode", "dilations"] if node.op_type != "AveragePool" else ["ceil_mode"]
     if not node.attr("ceil_mode") or node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
         return op.copy(node, drop=dropped) if any(node.has(name) for name in dropped) else None
-    if node.attr("auto_pad") == "VALID":
-        raise Refusal("C204", "runtimes differ in what 'ceil_mode' 1 does with auto_pad VALID", "set it to 0")
-    if node.op_type == "AveragePool" and node.attr("count_include_pad"):
-        raise Refusal("C204", "with 'ceil_mode' 1, a window may reach beyond the padding, where elements do not count")
     kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
     strides, pads = node.attr("strides", [1] * axes), list(node.attr("pads", [0] * (2 * axes)))
     if len(strides) != axes or len(pads) != 2 * axes:
         raise Refusal("C103", f"kernel {kernel}, strides {strides} and pads {pads} do not fit")
-    for axis, (size, stride) in enumerate(zip(kernel, strides, strict=True)):
-        pads[axes + axis] += stride - 1
-        if size <= pads[axes + axis]:
-            raise Refusal("C204", "with 'ceil_mode' 1, a last window may hold only padding")
-    return op.copy(node, drop=dropped, pads=pads)
+    valid = node.attr("auto_pad") == "VALID"
+    more = _more_padding(node, kernel, strides, [0] * (2 * axes) if valid else pads)
+    if not any(more):
+        return op.copy(node, drop=dropped)
+    if valid:
+        raise Refusal("C204", "runtimes differ in what 'ceil_mode' 1 does with auto_pad VALID", "set it to 0")
+    x = node.input(0)
+    if node.op_type == "AveragePool" and node.attr("count_include_pad"):
+        # Of what a window covers beyond its input, the stated padding counts and nothing after it.
+        dropped.append("count_include_pad")
+        if any(pads):
+            x = op.Pad(x, pads=[0, 0, *pads[:axes], 0, 0, *pads[axes:]])
+            pads = [0] * (2 * axes)
+    ends = [end + added for end, added in zip(pads[axes:], more, strict=True)]
+    return op.copy(node, inputs=[x, *node.inputs[1:]], drop=dropped, pads=pads[:axes] + ends)
+
+
+def _more_padding(node: Node, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> list[int]:
+    """Return the end padding of each axis with which there are as many windows as `ceil_mode` 1 makes."""
+    axes = len(kernel)
+    shape = node.shape(0)
+    sizes = shape[2:] if shape is not None and len(shape) == axes + 2 else (None,) * axes
+    more = []
+    for size, window, stride, begin, end in zip(sizes, kernel, strides, pads, pads[axes:], strict=False):
+        if isinstance(size, int):
+            count = -(-(size + begin + end - window) // stride) + 1
+            needed = max((count - 1) * stride + window - size - begin - end, 0)
+            if needed and (count - 1) * stride >= size + begin:
+                raise Refusal("C204", "with 'ceil_mode' 1, a last window holds only padding", "set 'ceil_mode' to 0")
+        else:
+            needed = stride - 1
+            if needed and window <= end + needed:
+                raise Refusal("C207", "with 'ceil_mode' 1, a last window may hold only padding", FIX_SIZES)
+        more.append(needed)
+    return more
 
 
 def _maxima_with_gaps(op: Builder, node: Node) -> Result:

@@ -76,7 +76,7 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     one = op.const(1.0, "float", []) if constant is None else ""
     shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in given], "float")
     growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in given], "float")
-    (smaller,) = _asymmetric(op, node, [x, roi, shrinking], "ceil", [op.fresh("smaller")])
+    smaller = _asymmetric(op, node, [x, roi, shrinking], "ceil", [op.fresh("smaller")])
     return _asymmetric(op, node, [smaller, roi, growing], "floor")
 
 
@@ -103,9 +103,12 @@ def _output_size(size: int, scale: Fraction) -> int:
 
 def _asymmetric(
     op: Builder, node: Node, inputs: list[str], rounding: str, outputs: list[str] | None = None
-) -> tuple[str, ...]:
+) -> str:
     mode = "asymmetric"
-    return op.copy(node, inputs=inputs, outputs=outputs, coordinate_transformation_mode=mode, nearest_mode=rounding)
+    made: str = op.copy(
+        node, inputs=inputs, outputs=outputs, coordinate_transformation_mode=mode, nearest_mode=rounding
+    )
+    return made
 
 
 @down("Resize", since=11)
@@ -237,8 +240,6 @@ def _kept_by_sizes(node: Node) -> set[int]:
 
 def _at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tuple[Size, float | str]]:
     """Return the sizes of axes after resizing, rounded to the nearest integer, and the scale that they share."""
-    if node.attr("coordinate_transformation_mode") == "align_corners":
-        raise Refusal("C204", "a size is rounded, or may be, and runtimes differ in where the last corner lies")
     shape = node.shape(SIZES)
     count = shape[0] if shape is not None and len(shape) == 1 else None
     if not sizes or 0 in sizes or count not in (None, len(sizes)):
@@ -331,15 +332,10 @@ def _resized(
         raise Refusal("C103", f"there are {len(scales.values)} scales for {count} axes")
     if scales is not None:
         scale = _scales(scales)[position]
-        exact = scale == math.floor(scale) or (isinstance(size, int) and (size * Fraction(scale)).denominator == 1)
-        if node.attr("coordinate_transformation_mode") == "align_corners" and not exact:
-            raise Refusal("C204", "a size is rounded, or may be, and runtimes differ in where the last corner lies")
         if isinstance(size, int):
             return _output_size(size, Fraction(scale)), scale
         if scale == 1:
             return size, scale
-    if node.attr("coordinate_transformation_mode") == "align_corners" and scales is None:
-        node.need_constant(index)
     factor = "" if scales is not None else op.Gather(node.input(index), op.const(position), axis=0)
     length = op.Mul(op.Cast(named(op, size), to=NUMBERS["float"]), factor or op.const(scale, "float", []))
     return op.Cast(op.Floor(length), to=NUMBERS["int64"]), factor or scale
@@ -370,14 +366,11 @@ def _same_nearest(node: Node, scale: Fraction) -> bool:
 def _nearest_indices(node: Node, size: int, scale: Fraction) -> tuple[int, ...]:
     """Return for each output element along an axis the index of the input element that it copies.
 
-    Raises Refusal C204 where that depends on the rounding of coordinates, or on whether the scale is the given one or
-    the ratio of the sizes, which differ where the output size is rounded.
+    Coordinates follow from the given scale, also where the output size is rounded. Raises Refusal C204 where the last
+    bit of a coordinate decides.
     """
     out = _output_size(size, scale)
-    found = {_selected(node, ratio, size, out) for ratio in {scale, Fraction(out, size or 1)} if out or not size}
-    if len(found) > 1:
-        raise Refusal("C204", f"the size {float(size * scale)} is rounded, and the nearest element depends on that")
-    return found.pop() if found else ()
+    return _selected(node, scale, size, out) if out or not size else ()
 
 
 def _selected(node: Node, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:

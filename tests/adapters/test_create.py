@@ -273,6 +273,8 @@ def test_constants_of_a_shape_before_there_were_any(check, kind, shape, constant
     expect = [np.full(shape, 0 if kind is None else -1.5 if np.dtype(kind).kind == "f" else 1, kind or np.float32)]
     feeds, constants = ({}, {"s": given}) if constant else ({"s": given}, {})
     check(node, 9, 8, feeds, constants, expect=expect, kinds={"y": number})
+    if not constant:
+        check(node, 9, 7, feeds, expect=expect, kinds={"y": number}, shapes={"s": [None]})
 
 
 @pytest.mark.parametrize("given", [TensorProto.FLOAT, TensorProto.BFLOAT16])

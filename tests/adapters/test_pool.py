@@ -150,6 +150,31 @@ CEILED = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("open_", [True, False])
+@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 1, 0]])
+@pytest.mark.parametrize("kernel, stride", [([3, 3], 2), ([2, 3], 2), ([3, 2], 1)])
+@pytest.mark.parametrize("size", [5, 6, 7, 8])
+def test_means_that_count_padding_and_nothing_after_it(check, refused, size, kernel, stride, pads, open_):
+    x = RNG.random((2, 3, size, 9), np.float32) - np.float32(0.5)
+    x[0, 0, 2, 2] = np.inf
+    window = {"kernel_shape": kernel, "strides": [stride] * 2, "pads": pads, "count_include_pad": 1, "ceil_mode": 1}
+    pool = node("AveragePool", ["x"], ["y"], **window)
+    if open_ and kernel[0] <= pads[2] + stride - 1:
+        refused(pool, 10, 9, {"x": x}, "C207", **UNKNOWN)
+    elif not open_ and -(-(size + pads[0] + pads[2] - kernel[0]) // stride) * stride >= size + pads[0]:
+        refused(pool, 10, 9, {"x": x}, "C204")
+    else:
+        for to in (9, 7):
+            check(pool, 10, to, {"x": x}, rtol=1e-6, atol=1e-7, **(UNKNOWN if open_ else {}))
+
+
+def test_a_window_that_fits_where_sizes_are_known(check):
+    for op_type, version in (("MaxPool", 10), ("AveragePool", 10), ("LpPool", 18)):
+        for window in ({"kernel_shape": [2], "strides": [3]}, {"kernel_shape": [2], "auto_pad": "VALID"}):
+            pool = node(op_type, ["x"], ["y"], ceil_mode=1, **window)
+            check(pool, version, version - 1, {"x": ROW[:, :, :5]}, operators=[op_type])
+
+
 @pytest.mark.parametrize("window", CEILED)
 @pytest.mark.parametrize(("op_type", "version", "to"), [("MaxPool", 10, 8), ("AveragePool", 10, 9), ("LpPool", 18, 17)])
 def test_rounding_up_is_padding_the_end(check, op_type, version, to, window):
@@ -161,11 +186,10 @@ def test_rounding_up_is_padding_the_end(check, op_type, version, to, window):
 
 
 def test_what_rounding_up_refuses(check, refused):
-    counted = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "count_include_pad": 1, "ceil_mode": 1}
-    refused(node("AveragePool", ["x"], ["y"], **counted), 10, 9, {"x": IMAGE}, "C204")
-    refused(node("MaxPool", ["x"], ["y"], **LATE), 10, 9, {"x": ROW}, "C204")
-    valid = {"kernel_shape": [2], "auto_pad": "VALID", "ceil_mode": 1}
-    refused(node("MaxPool", ["x"], ["y"], **valid), 10, 9, {"x": ROW}, "C204")
+    refused(node("MaxPool", ["x"], ["y"], **LATE), 10, 9, {"x": ROW[:, :, :6]}, "C204")
+    refused(node("MaxPool", ["x"], ["y"], **LATE), 10, 9, {"x": ROW}, "C207", shapes={"x": [1, 1, None]})
+    valid = {"kernel_shape": [2], "strides": [3], "auto_pad": "VALID", "ceil_mode": 1}
+    refused(node("MaxPool", ["x"], ["y"], **valid), 10, 9, {"x": ROW[:, :, :7]}, "C204")
     check(node("MaxPool", ["x"], ["y"], **{**valid, "ceil_mode": 0}), 10, 9, {"x": ROW})
     refused(node("MaxPool", ["x"], ["y", "z"], kernel_shape=[2], dilations=[2]), 10, 9, {"x": ROW}, "C204")
     refused(node("MaxPool", ["x"], ["y"], **{**LATE, "pads": [0]}), 10, 9, {"x": ROW}, "C103")

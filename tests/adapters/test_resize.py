@@ -107,8 +107,6 @@ def test_what_version_10_does_too(check, mode, coordinates, rounding, scales):
     ("mode", "coordinates", "rounding", "scales"),
     [
         ("nearest", "tf_crop_and_resize", "floor", WHOLE), ("nearest", "tf_half_pixel_for_nn", "ceil", WHOLE),
-        # On which side of the edge between two elements a coordinate is, a rounded size decides.
-        ("nearest", "half_pixel", "round_prefer_floor", floats(1, 1, 1, 0.4)),
     ],
 )  # fmt: skip
 def test_what_version_10_does_not(refused, mode, coordinates, rounding, scales):
@@ -362,9 +360,10 @@ def test_a_common_scale_that_rounds_or_is_not_known(check, policy, mode, sizes):
     check(keep, 18, 10, {"x": IMAGE}, {"z": wanted}, shapes={"x": [1, 2, 4, "W"]}, **NEAR)
 
 
-def test_a_policy_that_does_not_apply(converted, refused):
+def test_a_policy_that_does_not_apply(check, converted, refused):
     corners = {"coordinate_transformation_mode": "align_corners", "keep_aspect_ratio_policy": "not_larger"}
-    refused(resize(["x", "", "", "z"], **corners, axes=[2, 3]), 18, 17, {"x": IMAGE, "z": ints(3, 7)}, "C204")
+    corner = resize(["x", "", "", "z"], **corners, axes=[2, 3])
+    check(corner, 18, 17, {"x": IMAGE, "z": ints(3, 7)}, kinds={"y": 1}, **NEAR)
     refused(
         resize(["x", "", "", "z"], keep_aspect_ratio_policy="?"), 18, 17, {"x": IMAGE}, "C103", {"z": ints(1, 2, 4, 6)}
     )
@@ -465,9 +464,6 @@ def test_symmetry_at_the_edge_between_two_elements(check, refused):
 def test_interpolation_is_written_out(check, refused, mode, coordinates, scales):
     node = resize(["x", "r", "s"], mode=mode, coordinate_transformation_mode=coordinates)
     constants = {"s": scales, "r": NOTHING}
-    if coordinates == "align_corners" and scales is not WHOLE:
-        refused(node, 11, 10, {"x": IMAGE}, "C204", constants)
-        return
     for to in (10, 7):
         check(node, 13, to, {"x": IMAGE}, constants, **NEAR)
     check(node, 13, 9, {"x": IMAGE}, constants, shapes={"x": ["n", 2, "h", "w"]}, **NEAR)
@@ -475,6 +471,17 @@ def test_interpolation_is_written_out(check, refused, mode, coordinates, scales)
         check(node, 13, 10, {"x": IMAGE, "s": scales}, {"r": NOTHING}, **NEAR)  # as version 10 does it
     else:
         refused(node, 13, 10, {"x": IMAGE, "s": scales}, "C205", {"r": NOTHING})
+
+
+@pytest.mark.parametrize("size", [5, 8, 11])
+@pytest.mark.parametrize("scale", [0.45, 0.7, 1.3, 1.7])
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_a_size_that_is_rounded(check, mode, coordinates, scale, size):
+    node = resize(["x", "r", "s"], mode=mode, coordinate_transformation_mode=coordinates, nearest_mode="floor")
+    x = np.random.default_rng(size).random((1, 1, 3, size), np.float32)
+    for to in (10, 9, 7):
+        check(node, 13, to, {"x": x}, {"s": floats(1, 1, 1, scale), "r": NOTHING}, **NEAR)
 
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
