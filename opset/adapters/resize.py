@@ -367,10 +367,14 @@ def _nearest_indices(node: Node, size: int, scale: Fraction) -> tuple[int, ...]:
     """Return for each output element along an axis the index of the input element that it copies.
 
     Coordinates follow from the given scale, also where the output size is rounded. Raises Refusal C204 where the last
-    bit of a coordinate decides.
+    bit of a coordinate decides, or where it matters whether an axis that keeps its size is copied.
     """
     out = _output_size(size, scale)
-    return _selected(node, scale, size, out) if out or not size else ()
+    found = _selected(node, scale, size, out) if out or not size else ()
+    if out == size and found != tuple(range(size)):
+        why = f"the size {float(size * scale)} is rounded to that before, and then some runtimes copy the axis"
+        raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
+    return found
 
 
 def _selected(node: Node, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:
