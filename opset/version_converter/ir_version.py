@@ -15,6 +15,8 @@ from opset.version_converter.targets import Target
 
 Feature = tuple[int, str, bool]
 """IR version that it needs, what it is, and whether it is an annotation, which older readers skip."""
+_INITIALIZERS = 4
+"""The IR version from which initializers need not be graph inputs."""
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
@@ -42,7 +44,7 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
         _list_initializers(found, notes)
     if proto.functions:
         lower_functions(proto, found, wanted, notes)
-    features = sorted(set(_features(proto, found, wanted)), reverse=True)
+    features = sorted(set(_features(proto, found, wanted, before)), reverse=True)
     if not asked and wanted < 4 <= before and any(map(_overridable, found)):
         features.append((4, "initializers that a caller may override", False))
     needed = [feature for feature in features if not feature[2]]
@@ -50,8 +52,8 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
     if asked:
         findings = [
             Finding(
-                "C301", f"IR version {wanted} has no {name}", "ir_version", f"it came with IR version {version}",
-                "take it out of the model, or allow a higher IR version",
+                "C301", f"IR version {wanted} has no {name}", "ir_version", f"it needs IR version {version}",
+                f"take it out of the model, or allow IR version {version}",
             )
             for version, name, _ in needed
         ]
@@ -97,11 +99,18 @@ def _opsets(proto: Any, target: Target) -> Iterator[tuple[str, int]]:
             yield domain, entry.version
 
 
-def _features(proto: Any, found: list[Body], above: int) -> Iterator[Feature]:
-    """Yield the features in use that need an IR version above `above`."""
-    for feature in (*_model_features(proto), *(f for body in found for f in _body_features(body, above))):
-        if feature[0] > above:
-            yield feature
+def _features(proto: Any, found: list[Body], above: int, before: int) -> Iterator[Feature]:
+    """Yield the features in use that need an IR version above `above`.
+
+    A model that has a feature before its IR version does is read so, and needs no higher version than it states: some
+    exporters write ZipMap at 3. Adapters add initializers at most, which are no inputs from version 4 on.
+    """
+    for version, name, is_annotation in (
+        *_model_features(proto), *(f for body in found for f in _body_features(body, above)),
+    ):  # fmt: skip
+        needed = version if is_annotation or version <= _INITIALIZERS else min(version, before)
+        if needed > above:
+            yield needed, name, is_annotation
 
 
 def _model_features(proto: Any) -> Iterator[Feature]:

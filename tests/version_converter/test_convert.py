@@ -525,3 +525,20 @@ def test_a_domain_that_is_not_imported_is_refused_at_every_target():
     before = model([helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml")], 13)
     for to in (12, 13, 17):
         refused(before, to, "C102")
+
+
+@pytest.mark.parametrize("stated", [3, 4, 5])
+def test_a_feature_before_its_ir_version_raises_nothing(stated):
+    """Exporters write ZipMap, a sequence of maps, with the IR versions 3 and 4."""
+    model = onnx.parser.parse_model(
+        f"""<ir_version: {stated}, opset_import: ["": 9, "ai.onnx.ml": 1]>
+        g (float[N, 2] x) => (seq(map(int64, float)) z) {{
+            y = Softmax <axis = 1> (x)
+            z = ai.onnx.ml.ZipMap <classlabels_int64s = [0, 1]> (y)
+        }}"""
+    )
+    assert opset.convert(model, 7).ir_version == stated
+    assert opset.convert(model, 7, ir_version=stated).ir_version == stated
+    if stated > 3:
+        with pytest.raises(ConversionError, match="IR version 3 has no sequence and map types"):
+            opset.convert(model, 7, ir_version=3)
