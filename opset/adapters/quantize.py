@@ -7,6 +7,7 @@ from typing import Any
 
 from opset.adapters.positions import named, size_along
 from opset.adapters.shared import nearest, positive_axis
+from opset.model import proto as pb
 from opset.model.elements import FLOAT8, NUMBERS, element_name
 from opset.model.tensor import make_tensor
 from opset.version_converter.registration import down, lower, up
@@ -18,6 +19,10 @@ WIDER = {("float16", "float"), ("bfloat16", "float")}
 # For each type of the product, the types of x for which it holds every difference `x - zero`. The operator itself
 # rounds an int32 to float as well.
 PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
+SMALL = {"int2": "int8", "uint2": "uint8", "int4": "int8", "uint4": "uint8"}
+"""Types of less than a byte with those that hold them."""
+MAX_ELEMENTS = 1 << 24
+"""Most elements of a constant that is written in another type."""
 MAX_CONSTANTS = 1 << 12
 MAX_TERMS = (1 << 24) // 255**2
 """Products of bytes, each minus a zero point, whose sum FLOAT holds."""
@@ -66,12 +71,38 @@ def quantize_linear_21_down(op: Builder, node: Node) -> Result:
 
 @down("DequantizeLinear", since=21)
 def dequantize_linear_21_down(op: Builder, node: Node) -> Result:
-    """Write out blocks and 16-bit integers, new in 21; with a scalar scale, `block_size` has no effect."""
+    """Write out blocks and 16-bit integers, new in 21; with a scalar scale, `block_size` has no effect.
+
+    Constants of four bits become bytes, which hold them.
+    """
+    node = _in_bytes(op, node)
     if _blocked(node) or node.element(X) in ("uint16", "int16"):
         return _in_parts(op, node)
-    if node.attr("block_size") == 0 or node.need_element(X) in ("uint4", "int4"):
+    if node.need_element(X) in SMALL:
         return None
-    return op.copy(node, drop=["block_size"])
+    return op.copy(node, inputs=node.inputs, drop=["block_size"])
+
+
+@down("DequantizeLinear", since=25)
+def dequantize_linear_25_down(op: Builder, node: Node) -> Result:
+    """Write constants of two bits as bytes, which hold them."""
+    wide = _in_bytes(op, node) if node.element(X) in ("int2", "uint2") else node
+    return None if wide is node else op.copy(wide)
+
+
+def _in_bytes(op: Builder, node: Node) -> Node:
+    """Return a node that dequantizes constants of two or four bits as one that has them as bytes, any other as it is."""
+    wide = SMALL.get(node.element(X) or "")
+    given = [(index, node.input(index)) for index in (X, ZERO) if node.input(index)]
+    held = {index: node.values.held(name, MAX_ELEMENTS) for index, name in given}
+    if wide is None or None in held.values():
+        return node
+    proto = pb.NodeProto()
+    proto.CopyFrom(node.proto)
+    for index, constant in held.items():
+        if constant is not None:
+            proto.input[index] = op.const(list(constant.values), wide, constant.dims)
+    return Node(proto, node.schema, node.values)
 
 
 @down("QuantizeLinear", since=23)

@@ -372,6 +372,18 @@ class ValueFacts:
                 return Constant("string", (len(attribute.strings),), tuple(attribute.strings))
         return None
 
+    def held(self, name: str, limit: int) -> Constant | None:
+        """Return a value that a tensor of the model holds, however large up to `limit` elements, None for any other."""
+        home = self._home(name)
+        if home is None:
+            return None
+        self.large_read = True
+        node, _ = home._producer(name)
+        tensor = home.initializer(name)
+        if node is not None and node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+            tensor = next((each.t for each in node.attribute if each.name == "value" and not each.ref_attr_name), None)
+        return None if tensor is None else self.elements(tensor, limit)
+
     def elements(self, tensor: Any, limit: int = MAX_CONSTANT) -> Constant | None:
         """Return what a TensorProto holds, None where its type is not known or it has more than `limit` elements."""
         element, dims = element_name(tensor.data_type), tuple(tensor.dims)

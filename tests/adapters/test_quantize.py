@@ -2,10 +2,11 @@
 
 import ml_dtypes
 import numpy as np
+import onnxruntime
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx import TensorProto, checker, helper
 from onnx.reference import ReferenceEvaluator
 
 import opset
@@ -261,6 +262,38 @@ def test_the_type_of_the_product_is_cast_to(check, small):
     check(made, 23, 22, feeds, operators=["Cast", "DequantizeLinear"], judge=evaluator)
     made = node("DequantizeLinear", feeds, output_dtype=HALF[small])
     check(made, 23, 22, feeds, operators=["DequantizeLinear"], judge=evaluator)
+
+
+@pytest.mark.parametrize("to", [24, 20, 18, 13, 10, 9, 7])
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("zero", [True, False])
+@pytest.mark.parametrize("block", [0, 2])
+@pytest.mark.parametrize(
+    ("kind", "low", "version"), [("INT4", -8, 21), ("UINT4", 0, 21), ("INT2", -2, 25), ("UINT2", 0, 25)]
+)
+def test_constants_of_less_than_a_byte_become_bytes(kind, low, version, block, zero, constant, to):
+    if to >= version:
+        return
+    number, scale_shape = getattr(TensorProto, kind), [2, 6] if block else [6]
+    weights = low + np.arange(24).reshape(4, 6) % (16 if "4" in kind else 4)
+    scale = np.linspace(0.5, 1, int(np.prod(scale_shape)), dtype=np.float32).reshape(scale_shape)
+    tensors = [helper.make_tensor("w", number, [4, 6], weights.ravel().tolist()),
+               helper.make_tensor("s", 1, scale_shape, scale.ravel().tolist())]  # fmt: skip
+    tensors += [helper.make_tensor("z", number, scale_shape, [1] * scale.size)] if zero else []
+    attributes = {"axis": 0, "block_size": 2} if block else {"axis": 1}
+    nodes = [helper.make_node("DequantizeLinear", [each.name for each in tensors], ["d"], **attributes),
+             helper.make_node("Mul", ["x", "d"], ["y"])]  # fmt: skip
+    if constant:
+        nodes.insert(0, helper.make_node("Constant", [], ["w"], value=tensors.pop(0)))
+    values = [helper.make_tensor_value_info(name, 1, ["N", 6]) for name in "xy"]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=13)
+    after = opset.convert(model, to)
+    checker.check_model(after, full_check=True)
+    x = np.ones((4, 6), np.float32)
+    (found,) = onnxruntime.InferenceSession(after.SerializeToString()).run(None, {"x": x})
+    expect = (weights - int(zero)).astype(np.float32) * (np.repeat(scale, 2, axis=0) if block else scale)
+    np.testing.assert_array_equal(found, expect)
 
 
 F16, I4, U8 = TensorProto.FLOAT16, TensorProto.INT4, TensorProto.UINT8
