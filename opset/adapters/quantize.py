@@ -91,7 +91,7 @@ def dequantize_linear_25_down(op: Builder, node: Node) -> Result:
 
 
 def _in_bytes(op: Builder, node: Node) -> Node:
-    """Return a node that dequantizes constants of two or four bits as one that has them as bytes, any other as it is."""
+    """Return the node with constants of two or four bits as bytes, any other node as it is."""
     wide = SMALL.get(node.element(X) or "")
     given = [(index, node.input(index)) for index in (X, ZERO) if node.input(index)]
     held = {index: node.values.held(name, MAX_ELEMENTS) for index, name in given}

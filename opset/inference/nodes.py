@@ -9,6 +9,7 @@ from opset.inference.agreement import check_declared
 from opset.inference.call import Call, Constant, Unknown
 from opset.inference.constants import Constants
 from opset.inference.dimensions import TooComplex
+from opset.inference.foreign import foreign_type
 from opset.inference.outcomes import (
     MALFORMED,
     Memo,
@@ -132,7 +133,9 @@ class Nodes:
         """Return the outcome that follows from the signature alone."""
         count = len(scope.body.computes[index])
         if inference.schema is None:
-            return Outcome((None,) * count, doubts=(inference.why,))
+            body = scope.body
+            first = foreign_type(body.operators[index], inputs, body.attributes[index])
+            return Outcome((first, *(None,) * (count - 1))[:count], doubts=(inference.why,))
         problems = self.misfits(inference.schema, scope.body.reads[index], inputs)
         return Outcome(signature_types(inference, count, inputs), doubts=(inference.why,), problems=problems)
 
