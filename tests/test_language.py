@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 import opset
 
 PACKAGE = Path(opset.__file__).parent
@@ -108,28 +106,27 @@ def prose(path):
     return re.sub(r"\s+", " ", text)
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_docstrings_begin_plainly(name):
+def test_docstrings_begin_plainly():
     documented = (ast.Module, ast.ClassDef, *FUNCTIONS)
-    bad = {}
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, documented) and (text := ast.get_docstring(node)):
-            avoided = FIRST_WORDS | OF_FUNCTIONS if isinstance(node, FUNCTIONS) else FIRST_WORDS
-            if (word := text.split()[0]) in avoided:
-                bad[f"line {getattr(node, 'lineno', 1)}: {word}"] = avoided[word]
-    assert bad == {}
+    bad = []
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, documented) and (text := ast.get_docstring(node)):
+                avoided = FIRST_WORDS | OF_FUNCTIONS if isinstance(node, FUNCTIONS) else FIRST_WORDS
+                if (word := text.split()[0]) in avoided:
+                    bad.append(f"{name}:{getattr(node, 'lineno', 1)}: {word}: write {avoided[word]}")
+    assert not bad, "\n".join(["first words of docstrings:", *bad])
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_nothing_makes_a_reader_stumble(path):
-    text = prose(path).lower()
-    found = {
-        text[max(0, match.start() - 40) : match.end() + 20]: instead
-        for match in STUMBLES.finditer(text)
-        for phrase, instead in PHRASES.items()
-        if re.fullmatch(phrase, match[0])
-    }
-    assert found == {}
+def test_nothing_makes_a_reader_stumble():
+    found = []
+    for path in TEXTS:
+        text = prose(path).lower()
+        for match in STUMBLES.finditer(text):
+            around = text[max(0, match.start() - 40) : match.end() + 20]
+            advice = [instead for phrase, instead in PHRASES.items() if re.fullmatch(phrase, match[0])]
+            found += [f"{path.relative_to(ROOT)}: …{around}…: write {instead}" for instead in advice]
+    assert not found, "\n".join(["phrases:", *found])
 
 
 def test_functions_are_short_and_flat():
