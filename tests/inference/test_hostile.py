@@ -302,8 +302,8 @@ def chain(operator, count, first=("x",), **attributes):
     return nodes
 
 
-def test_a_chain_of_100_000_nodes():
-    found = inferred(model(chain("Relu", 100_000), [value("x", ["N", 3])]), room=600)
+def test_a_chain_of_30_000_nodes():
+    found = inferred(model(chain("Relu", 30_000), [value("x", ["N", 3])]))
     assert [str(each) for each in shape(found)] == ["N", "3"]
 
 

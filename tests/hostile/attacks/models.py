@@ -222,8 +222,8 @@ def functions_that_call_each_other_in_branches() -> bytes:
 
 
 @model(0, alone=True)
-def a_chain_of_200_000_nodes() -> bytes:
-    return written(chain("Relu", 200_000))
+def a_chain_of_50_000_nodes() -> bytes:
+    return written(chain("Relu", 50_000))
 
 
 @model(0)
@@ -513,15 +513,15 @@ def a_megabyte_of_empty_imports() -> bytes:
 
 
 @model(3, load=0, alone=True)
-def domains_that_are_imported_200_000_times() -> bytes:
+def domains_that_are_imported_50_000_times() -> bytes:
     return SAMPLE + b"".join(
-        field(8, field(1, b"d%d" % (n // 2)) + b"\x10" + varint(1 + n % 2)) for n in range(200_000)
+        field(8, field(1, b"d%d" % (n // 2)) + b"\x10" + varint(1 + n % 2)) for n in range(50_000)
     )
 
 
 @model(3, load=0, show=0, alone=True)
-def values_that_are_undefined_100_000_times() -> bytes:
-    return written([node("Relu", f"u{number}", f"v{number}") for number in range(100_000)] + [node("Relu", "x", "y")])
+def values_that_are_undefined_30_000_times() -> bytes:
+    return written([node("Relu", f"u{number}", f"v{number}") for number in range(30_000)] + [node("Relu", "x", "y")])
 
 
 # Evaluation: memory that views keep alive, time that no step shows
@@ -559,8 +559,8 @@ def text_that_doubles_40_times() -> bytes:
 
 
 @model(0, run=(0, 1), alone=True)
-def one_hundred_thousand_outputs() -> bytes:
-    names = [f"y{number}" for number in range(100_000)]
+def thirty_thousand_outputs() -> bytes:
+    names = [f"y{number}" for number in range(30_000)]
     return written([node("Relu", "x", name) for name in names], outputs=[value(name, [2, 3]) for name in names])
 
 
@@ -666,8 +666,8 @@ def a_cycle_of_20_000_nodes() -> bytes:
 
 
 @model(0, alone=True)
-def a_domain_that_is_imported_200_000_times() -> bytes:
-    return SAMPLE + field(8, field(1, b"d") + b"\x10\x01") * 200_000
+def a_domain_that_is_imported_50_000_times() -> bytes:
+    return SAMPLE + field(8, field(1, b"d") + b"\x10\x01") * 50_000
 
 
 @model(0, down=(0, 1))
