@@ -262,3 +262,88 @@ def test_every_quirk_is_complete():
         assert quirk.first <= quirk.last
     text = quirks_page.PAGE.read_text(encoding="utf-8")
     assert text == quirks_page.page(text), "python -m tests.opsets.quirks_page writes it"
+
+
+OWN = """\
+operator: {name}
+family: acme
+versions:
+- since: 30
+  change: {{adapters: {{up: derived, down: derived}}, types: {{T: [+double]}}}}
+  doc: Something of its own.
+  inputs:
+  - {{name: X, type: T, doc: values}}
+  - {{name: Y, type: T, optional: true, doc: a scalar}}
+  outputs:
+  - {{name: Z, type: T, doc: the result}}
+  attributes:
+    mode: {{type: string, default: edge, choices: [edge, other], constraint: C1, doc: way}}
+  types:
+    T: [tensor(float), tensor(double)]
+  shape: same(X)
+- since: 1
+  same_as: 30
+  shares: [inputs, outputs, attributes]
+  types:
+    T: [tensor(float)]
+  shape: same(X)
+"""
+KERNEL = """\
+from opset.extend import Violation, kernel
+
+
+@kernel("{name}", domain="com.acme")
+def own_1(x, y=None, *, mode):
+    if y is not None and y.ndim:
+        raise Violation("C1", "Y is no scalar")
+    return x
+"""
+NAMES = sorted({name for quirk in quirks.QUIRKS for name in quirk.operators})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operators_of_other_domains_have_no_quirks(name, tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / f"{name}.yaml").write_text(OWN.format(name=name))
+    (tmp_path / "com.acme" / "kernels.py").write_text(KERNEL.format(name=name))
+    for quirk in quirks.QUIRKS:
+        attribute = quirk.attribute or "mode"
+        if name in quirk.operators:
+            value = (quirk.values or ("wrap",))[0]
+            node = helper.make_node(name, ["x"], ["y"], domain="com.acme", **{attribute: value})
+            values = [helper.make_tensor_value_info(each, 1, [2]) for each in "xy"]
+            graph = helper.make_graph([node], "g", values[:1], values[1:])
+            imports = [helper.make_opsetid("com.acme", max(quirk.first, 1)), helper.make_opsetid("", 18)]
+            proto = helper.make_model(graph, opset_imports=imports, ir_version=8)
+            with pytest.raises(ConversionError) as caught:
+                opset.convert(proto, {"com.acme": 30}, schemas=[tmp_path])
+            assert caught.value.code == "C103"
+            inferred = infer(proto, schemas=[tmp_path])  # which passes over attributes that do not exist
+            assert [each.code for each in inferred.findings] == ["I201"] * (attribute == "mode")
+            with pytest.raises(RunError) as refused:
+                opset.ReferenceEvaluator(proto, schemas=[tmp_path]).run(None, {"x": np.zeros(2, np.float32)})
+            assert refused.value.code == ("R203" if attribute == "mode" else "R202")
+
+
+def test_inputs_of_other_domains_are_not_mended(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Clip.yaml").write_text(OWN.format(name="Clip"))
+    (tmp_path / "com.acme" / "kernels.py").write_text(KERNEL.format(name="Clip"))
+    proto = model("Clip", 13, X, np.ones(1, np.float32))
+    proto.graph.node[0].domain = "com.acme"
+    proto.opset_import.add(domain="com.acme", version=13)
+    with pytest.raises(RunError) as refused:
+        opset.ReferenceEvaluator(proto, schemas=[tmp_path]).run(None, {"i0": X})
+    assert refused.value.code == "R203" and "Y is no scalar" in refused.value.why
+
+
+@pytest.mark.parametrize("name", [quirk.operators[0] for quirk in quirks.QUIRKS if quirk.origin])
+def test_operators_that_runtimes_know_in_the_standards_domain_are_unknown_in_others(name):
+    proto = model(name, 9, X)
+    proto.graph.node[0].domain = "com.acme"
+    proto.opset_import.add(domain="com.acme", version=9)
+    with pytest.raises(RunError) as refused:
+        opset.ReferenceEvaluator(proto).run(None, {"i0": X})
+    assert refused.value.code == "R201"
+    assert opset.convert(proto, 12).graph.node[0] == proto.graph.node[0]
+    assert infer(proto).type("o0") is None
