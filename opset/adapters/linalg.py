@@ -10,7 +10,7 @@ from opset.adapters.shared import INTEGERS, cast, unsqueeze, working
 from opset.inference.einsum import Label, contraction
 from opset.schemas.constraints import Violation
 from opset.version_converter.registration import down, lower
-from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
+from opset.version_converter.rewrite import FIX_SIZES, GIVE_SHAPES, SHOWN, Builder, Node, Refusal, Result
 
 
 @down("Gemm", since=11)
@@ -53,8 +53,7 @@ def gemm_7_down(op: Builder, node: Node) -> Result:
 
 
 def _unknown() -> Refusal:
-    help = "give the graph's inputs shapes; opset infer shows where they are lost"
-    return Refusal("C207", "it is not known how 'C' is broadcast", help)
+    return Refusal("C207", "it is not known how 'C' is broadcast", f"{GIVE_SHAPES}; {SHOWN}")
 
 
 class _Operand(NamedTuple):

@@ -261,7 +261,7 @@ def check_types(derived: Derived, node: Node, valid: set[tuple[Any, ...]]) -> No
         if form in valid:
             continue
         for misfit in type_misfits(derived.target, inputs, outputs):
-            help = "cast the value to a type that version takes, or choose another target"
+            help = "cast the value to a type that version takes"
             raise Refusal("C202", f"{misfit.what}: {misfit.why}", help)
         if None in types:
             raise unknown_type(names[types.index(None)])

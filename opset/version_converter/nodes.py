@@ -22,13 +22,15 @@ from opset.version_converter.derive import check_types, run
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.result import Action, Conversion
 from opset.version_converter.rewiring import bind, remove, splice, unused_after
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.rewrite import FIX_SIZES, GIVE_SHAPES, GIVE_TYPES, Builder, Node, Refusal, Result
 from opset.version_converter.routes import Counted, Route, Routes, Step, Verdict
 from opset.version_converter.templates import Template, form_of, repeated, template_of
 from opset.version_converter.validity import Validity
 
 # What versions 1 to 8 of Constant can hold; a constant of another type is then an initializer.
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
+OF_MEANING = frozenset(("C201", "C202", "C203", "C204", "C205", "C206", "C207", "C208"))
+"""Refusals of nodes that are valid, for which another target may help."""
 LOWERED = " lowered"
 """How the step of a node ends that is expressed by others."""
 OF_VERSIONS = frozenset(("C201", "C202", "C204"))
@@ -110,7 +112,7 @@ class BodyConversion:
                     nodes = None if route.verdict is Verdict.KEEP else self._converted(index, route)
                 except Refusal as refusal:
                     # Not the exception itself: its traceback would keep what was made for the node.
-                    refused.append((index, Refusal(refusal.code, refusal.why, refusal.help)))
+                    refused.append((index, Refusal(refusal.code, refusal.why, refusal.help, refusal.instead)))
                     continue
                 if nodes is not None:
                     replaced[index] = nodes
@@ -209,7 +211,21 @@ class BodyConversion:
             message = f"{printable(op_type)} cannot be written for onnx {self._context.routes.release}"
         else:
             message = f"{printable(op_type)} cannot go from {version} to {self._context.opsets.get(domain, version)}"
-        return Finding(refusal.code, message, self.body.location(index), refusal.why, refusal.help)
+        return Finding(refusal.code, message, self.body.location(index), refusal.why, self._help(refusal))
+
+    def _help(self, refusal: Refusal) -> str:
+        """Return what would help: what the adapter says where that can be done, else a target that would do."""
+        stated = [value.type for value in self._context.index.proto.graph.input]
+        shapes = [kind.tensor_type.shape for kind in stated if kind.tensor_type.HasField("shape")]
+        can_be_done = {
+            FIX_SIZES: any(dim.WhichOneof("value") != "dim_value" for shape in shapes for dim in shape.dim),
+            GIVE_SHAPES: len(shapes) < len(stated),
+            GIVE_TYPES: any(kind.WhichOneof("value") is None for kind in stated),
+        }
+        given = "" if any(part in refusal.help and not able for part, able in can_be_done.items()) else refusal.help
+        if refusal.code not in OF_MEANING or not refusal.instead:
+            return given
+        return f"{given}, or {refusal.instead}" if given else refusal.instead
 
     def _converted(self, index: int, route: Route) -> list[Any] | None:
         """Return the nodes that replace one, None where it stays as it is."""
@@ -302,7 +318,7 @@ class BodyConversion:
                     raise
                 # The operator that stands in the model is to blame, not one that nobody wrote.
                 why = f"it is expressed by {current.op_type}, and {refusal.why}"
-                raise Refusal(refusal.code, why, refusal.help) from None
+                raise Refusal(refusal.code, why, refusal.help, refusal.instead) from None
             if made is None:
                 done.append(current)
             else:
@@ -339,10 +355,12 @@ class BodyConversion:
                     raise Refusal("C201", f"there is no lowering of {current.op_type}")
                 raise Refusal(step.code, step.why, step.help)
             if step.impossible:
-                raise Refusal("C208", step.impossible)
+                raise Refusal("C208", step.impossible, instead=_another_target(step, domain, version))
             try:
                 made = self._cross(step, current) if step.touches else None
             except Refusal as refusal:
+                if not lowered:
+                    refusal.instead = refusal.instead or _another_target(step, domain, version)
                 if not lowered or step.version == final or refusal.code not in OF_VERSIONS:
                     raise
                 why = f"it is expressed in operators of version {step.version}: {refusal.why}"
@@ -501,9 +519,17 @@ class BodyConversion:
                     continue
                 schema = self._context.registry.schema(node.op_type, version, node.domain)
                 for misfit in type_misfits(schema, types) if schema is not None else ():
-                    help = "cast the value to a type that version takes, or choose another target"
+                    help = "cast the value to a type that version takes"
                     raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
                 self._context.valid.add(form)
+
+
+def _another_target(step: Step, domain: str, version: int) -> str:
+    """Return to which versions a node goes without the transition that refuses it."""
+    where = f"{domain} " if domain else ""
+    if step.version < version:
+        return f"convert to {where}{step.source.since_version} or newer"
+    return f"convert to {where}{step.target.since_version - 1} or older"
 
 
 def _operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:

@@ -24,7 +24,10 @@ FEW = 8
 CONSTANT_OF_LISTS = 12
 """The version of Constant that first holds the value of a list attribute, which may be the function's."""
 FIX_SIZES = "set the sizes that are open: --dim NAME=N"
-"""What helps where a size that is not known decides."""
+"""What helps where a size that is not known decides, and inputs have open sizes."""
+GIVE_SHAPES = "give the graph's inputs shapes"
+GIVE_TYPES = "give the graph's inputs types"
+SHOWN = "opset infer shows where inference stops"
 Result = str | Sequence[str] | None
 """What an adapter returns: the value of the output, or those of all outputs; None keeps the node as the derived part
 of the transition makes it."""
@@ -33,10 +36,12 @@ of the transition makes it."""
 class Refusal(Exception):
     """Raised where a conversion would lose meaning, or where that is not certain: code, reason and what would help."""
 
-    def __init__(self, code: str, why: str, help: str = "") -> None:
+    def __init__(self, code: str, why: str, help: str = "", instead: str = "") -> None:
+        """Take what would help, and which target would do where that cannot be done."""
         super().__init__(why)
         # Some reasons quote what a model states.
         self.code, self.why, self.help = code, why if len(why) <= LONGEST else f"{why[: LONGEST - 1]}…", help
+        self.instead = instead
 
 
 def _value(attribute: Any) -> Any:
@@ -183,7 +188,7 @@ class Node:
             raise Refusal(
                 "C207",
                 f"the rank of '{printable(self.input(index))}' is not known",
-                "give the graph's inputs shapes; opset infer shows where inference stops",
+                f"{GIVE_SHAPES}; {SHOWN}",
             )
         return rank
 
@@ -235,7 +240,7 @@ def unknown_type(value: str) -> Refusal:
     return Refusal(
         "C203",
         f"the type of '{printable(value)}' is not known",
-        "give the graph's inputs types; opset infer shows where inference stops",
+        f"{GIVE_TYPES}; {SHOWN}",
     )
 
 

@@ -1,0 +1,49 @@
+"""The help of a refusal is true: what it says is done, and the reason is gone."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+import opset
+from opset.errors import ConversionError
+from tests.conformance.helps import examined
+from tests.conformance.judge import Case, opset_of
+from tests.conformance.matrix import node_cases
+
+
+def test_helps_of_node_cases_help():
+    kinds = Counter()
+    for case in node_cases()[::40]:
+        for to in (7, 12):
+            if to < (opset_of(case.model) or 0):
+                for kind, finding in examined(case, to):
+                    kinds[kind] += 1
+                    assert kind in ("true", "not followed"), str(finding)
+    assert kinds["true"] > 10
+
+
+def test_sizes_are_asked_for_where_some_are_open():
+    pool = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2], strides=[3], pads=[0, 1], ceil_mode=1)
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, None])]
+    graph = helper.make_graph([pool], "g", [helper.make_tensor_value_info("x", 1, [1, 1, "N"])], outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=8)
+    case = Case("pool", model, {"x": np.ones((1, 1, 5), np.float32)}, [])
+    ((kind, finding),) = examined(case, 9)
+    assert (kind, finding.help) == ("true", "set the sizes that are open: --dim NAME=N, or convert to 10 or newer")
+
+
+def test_no_size_is_asked_for_where_none_is_open():
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["i"]),
+        helper.make_node("Cast", ["i"], ["c"], to=1),
+        helper.make_node("Unsqueeze", ["c"], ["f"], axes=[0]),
+        helper.make_node("MaxPool", ["f"], ["y"], kernel_shape=[2], strides=[3], pads=[0, 1], ceil_mode=1),
+    ]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, None])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", 1, [5])], outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=8)
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, 9)
+    assert [finding.help for finding in caught.value.findings] == ["convert to 10 or newer"]
