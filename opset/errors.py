@@ -59,6 +59,7 @@ CODES: dict[str, str] = {
     "U103": "an option does not fit the input",
     "U104": "the output cannot be written",
     "U105": "the operator, domain or version does not exist",
+    "U106": "there is not enough memory",
     "M101": "the file cannot be opened",
     "M102": "this is not an ONNX model",
     "M103": "the file is damaged or cut short",

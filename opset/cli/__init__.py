@@ -18,7 +18,7 @@ import click
 
 from opset import __version__
 from opset.cli import signals
-from opset.cli.output import internal_error, write_errors
+from opset.cli.output import internal_error, shortage, write_errors
 from opset.errors import Collected, Finding, OpsetError, SchemaError, printable
 from opset.opsets.faults import DEBUG, trace
 
@@ -100,6 +100,9 @@ class Verbs(click.Group):
             return _unwritten(error)
         except Exception as error:
             signals.check()
+            if (short := shortage(error)) is not None:
+                write_errors(Collected([short]))
+                return USAGE
             sys.stderr.write(internal_error(error) + "\n")
             return INTERNAL
 

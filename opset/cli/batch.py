@@ -13,8 +13,8 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 import click
 
-from opset.budget import Limits
-from opset.cli import output, signals
+from opset.budget import ALLOW_MORE, Limits
+from opset.cli import BROKEN_PIPE, INTERNAL, USAGE, output, signals, supervision
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
 from opset.cli.inputs import STREAM, Input, Output, expand, output_for
 from opset.cli.limits import limits_options
@@ -24,7 +24,6 @@ from opset.model.container import load_file, load_text
 from opset.model.external import is_external, tensors
 from opset.model.writing import MODES, save_below, save_in_place
 
-INTERNAL = 70
 Work = Callable[[Input], dict[str, Any]]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -63,12 +62,13 @@ class Verb(NamedTuple):
     """A verb that works on many models.
 
     `words` are what a summary says for each status, `undone` what is reported as not done when a process died,
-    `files` the names of Python files beside operator YAML that it may run.
+    `files` the names of Python files beside operator YAML that it may run, `late` the code of work that took too long.
     """
 
     words: Mapping[str, str]
     undone: str
     files: tuple[str, ...]
+    late: str = "C401"
 
 
 def writing(where: str) -> Callable[[Command], Command]:
@@ -133,12 +133,28 @@ def run(
             output.write_errors(output.findings_of(data))
 
     notes = call.known.note_left_out(call.quiet, *verb.files)
-    reports = _reports(models, partial(_start, work, settings, call), call.jobs, verb.undone, show)
+    reports = _reports(models, partial(_start, work, settings, call, verb), call.jobs, verb.undone, show)
     return _conclude(reports, verb.words, call.form, call.quiet, stream, notes)
 
 
-def _start(work: Callable[..., dict[str, Any]], settings: Any, call: Call) -> Work:
-    return partial(work, settings=settings, call=call, registry=call.known.registry())
+def _start(work: Callable[..., dict[str, Any]], settings: Any, call: Call, verb: Verb) -> Work:
+    working = _guarding(partial(work, settings=settings, call=call, registry=call.known.registry()))
+    seconds = call.limits.timeout
+    return working if seconds is None or not supervision.POSSIBLE else partial(_supervised, working, verb, seconds)
+
+
+def _supervised(work: Work, verb: Verb, seconds: float, model: Input) -> dict[str, Any]:
+    """Return the report of the work on one model in a process that is ended when its time is up."""
+    try:
+        report: dict[str, Any] = supervision.supervised(partial(work, model), seconds)
+        return report
+    except supervision.Ended as ended:
+        if ended.status == BROKEN_PIPE:
+            raise BrokenPipeError from None
+        if not ended.late:
+            return _lost(verb.undone, model, False)
+    finding = Finding(verb.late, verb.undone, why=f"it may take {seconds:g} seconds", help=ALLOW_MORE, file=model.path)
+    return _failed(model.path, Collected([finding]), 1)
 
 
 def _reports(
@@ -167,13 +183,13 @@ def _results(
     if jobs > 1:
         from opset.cli.processes import spread
 
-        yield from spread(partial(_guarding, start), models, jobs, partial(_lost, undone))
+        yield from spread(start, models, jobs, partial(_lost, undone))
     else:
-        yield from map(_guarding(start), models)
+        yield from map(start(), models)
 
 
-def _guarding(start: Callable[[], Work]) -> Work:
-    return partial(_guarded, start())
+def _guarding(work: Work) -> Work:
+    return partial(_guarded, work)
 
 
 def _guarded(work: Work, model: Input) -> dict[str, Any]:
@@ -186,6 +202,8 @@ def _guarded(work: Work, model: Input) -> dict[str, Any]:
         raise
     except Exception as error:
         signals.check()
+        if (short := output.shortage(error)) is not None:
+            return _failed(model.path, Collected([short]).in_file(model.path), USAGE)
         return {**_failed(model.path, Collected(), INTERNAL), "internal_error": output.internal_error(error)}
 
 

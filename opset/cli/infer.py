@@ -24,7 +24,7 @@ from opset.text import columns, styled
 
 SUFFIX = "inferred"
 WORDS = {"inferred": "inferred", "contradicted": "with contradictions", "failed": "failed"}
-VERB = Verb(WORDS, "the model was not read", ("inference.py",))
+VERB = Verb(WORDS, "the model was not read", ("inference.py",), "I401")
 FEW = 10
 """Number of nodes with gaps that are reported without --report."""
 

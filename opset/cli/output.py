@@ -16,6 +16,8 @@ from opset.opsets.faults import traced
 from opset.text import styled
 
 _BATCH = 10_000  # parts of JSON that are written at once
+UNMAPPED = ("failed to map segment", "annot allocate memory")
+"""What the loader and the system say where there is no memory for a library."""
 format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."
 )
@@ -67,12 +69,24 @@ def write_errors(findings: Collected | OpsetError, stream: IO[str] | None = None
     stream.write(styled(f"more: opset explain {codes}", "dim", stream) + "\n")
 
 
+def shortage(error: BaseException) -> Finding | None:
+    """Return the finding for an exception that a lack of memory caused, at the import of a package, too; else None."""
+    cause: BaseException | None = error
+    found = None
+    while cause is not None:
+        unmapped = isinstance(cause, ImportError | OSError) and any(each in str(cause) for each in UNMAPPED)
+        if unmapped or isinstance(cause, MemoryError):
+            why = printable(cause, 200) if unmapped else ""
+            help = "allow the process more, or use fewer processes: ulimit -v, -j 1"
+            found = Finding("U106", "there is not enough memory", why=why, help=help)
+        cause = cause.__cause__ or cause.__context__
+    return found
+
+
 def internal_error(error: BaseException) -> str:
     """Return the line for an error that no input should cause; `--debug` writes the traceback."""
     import traceback
 
-    if isinstance(error, MemoryError):
-        return "opset: there is not enough memory"
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     line = (

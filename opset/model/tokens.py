@@ -20,8 +20,9 @@ MAX_DEPTH: Final = 99
 # The last alternative matches always, so that nothing before it is ever tried a second way.
 _TOKEN: Final = re.compile(
     r"""
-    \s* (?: \#[^\n]* \s* )*
-    (?: (?P<word> [A-Za-z_]\w* )
+    \s*
+    (?: (?P<comment> \#[^\n]* )
+      | (?P<word> [A-Za-z_]\w* )
       | (?P<real> -?\d+ (?: \.\d* (?:[eE][+-]?\d+)? | [eE][+-]?\d+ ) | -(?i:infinity|inf|nan)\b )
       | (?P<whole> -?\d+ )
       | (?P<string> \$? "[^"\\]* (?: \\. [^"\\]* )* " )
@@ -56,8 +57,7 @@ class Tokens:
     def advance(self) -> str:
         """Return the text of the next token, and step over it."""
         passed = self.text
-        # It matches anywhere, the end included.
-        found: Any = _TOKEN.match(self.source, self.stop)
+        found = self._next()
         self.kind = found.lastgroup
         self.text = found[self.kind]
         self.start, self.stop = found.span(self.kind)
@@ -69,8 +69,15 @@ class Tokens:
 
     def next_is(self, mark: str) -> bool:
         """Return whether this mark follows the next token."""
+        return bool(self._next()["mark"] == mark)
+
+    def _next(self) -> Any:
+        """Return the match of the token behind the next one, or of the first; comments are passed over one by one."""
+        # It matches anywhere, the end included. A pattern that repeats comments would keep all of them in memory.
         found: Any = _TOKEN.match(self.source, self.stop)
-        return bool(found["mark"] == mark)
+        while found.lastgroup == "comment":
+            found = _TOKEN.match(self.source, found.end())
+        return found
 
     def take(self, mark: str) -> bool:
         """Return whether this mark is next, and if so step over it."""

@@ -197,9 +197,15 @@ def doc(pair: Pair) -> Iterator[Found]:
 
 def _reworded(old: str, new: str) -> bool:
     """Whether more than two words came or went, or one that a meaning may hang on: a number, a negation."""
-    before, after = (Counter(re.findall(r"[\w.+-]*\w", text.lower())) for text in (old, new))
+    before, after = (Counter(_words(text)) for text in (old, new))
     moved = [*(after - before).elements()], [*(before - after).elements()]
     return max(map(len, moved)) > 2 or any(_DECISIVE.search(each) for words in moved for each in words)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield words and numbers, with the marks inside of them and before them."""
+    runs = (each.rstrip(".+-") for each in re.findall(r"[\w.+-]+", text.lower()))
+    return filter(None, runs)
 
 
 _DECISIVE = re.compile(r"\d|^(not?|never|none|only|un\w*|negative|positive|any|all|each|one|zero)$")

@@ -36,7 +36,7 @@ from opset.workflow.examples.crossings import conversion, with_standard
 
 MOST = 3
 """Other values of an attribute that are tried on one example."""
-_ELEMENT = re.compile(r"(\w+)\)")
+_ELEMENT = re.compile(r"\b(\w+)\)")
 
 
 Values = tuple[ExampleValue | None, ...]

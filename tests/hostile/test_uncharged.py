@@ -1,0 +1,206 @@
+"""Nothing is as long as a size says before that is charged: the code is read for ranges, products, powers and lists.
+
+An expression whose length or value follows from something else than lengths and ranks needs, before it in its function,
+a charge or a comparison with a limit in capitals; or a reason in DECIDED.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import opset
+
+ROOT = Path(opset.__file__).parent
+FILES = [
+    path for folder in ("inference", "version_converter", "adapters", "schemas", "reference", "tensor_io")
+    for path in sorted((ROOT / folder).rglob("*.py")) if "kernels" not in path.parts
+]  # fmt: skip
+CHARGES = {"charge", "charged", "work", "hold", "reserve", "check_bytes", "small_count"}
+RANKS = {"rank", "need_rank", "len", "charged", "input_count", "output_count"}
+"""Functions, attributes and parameters whose numbers are as small as the file: a rank is that of a stated shape."""
+DECIDED = {
+    "elements of a small constant, or along the axes of one: at most MAX_DATA": """
+        inference/create.constant_of_shape_9_data inference/create.range_11_data inference/elements.picked
+        inference/indexing.gather_1_data inference/indexing._tuple_offsets inference/indexing.compress_9_data
+        inference/indexing.scatter_nd_11_data inference/indexing._written inference/layout.concat_1_data
+        inference/layout._data_or_shape inference/layout.tile_6_data inference/reduce._accumulated
+        inference/resize._elements inference/slicing._bounds inference/slicing.slice_1_data
+        inference/slicing.split_1_data inference/slicing.pad_1_data""",
+    "ranks, axes, inputs, outputs and bodies of the node, which stand in the file": """
+        inference/control_flow.scan_9 inference/control_flow.scan_8 inference/control_flow._list
+        inference/einsum.contraction inference/elements.broadcast_shape inference/engine._leave
+        inference/indexing.scatter_9 inference/reshape.squeeze_13 inference/rules/elementwise.broadcast_shapes
+        inference/sequence.concat_from_sequence_11 inference/training._step version_converter/derive.check_types
+        version_converter/derive._inputs version_converter/rewrite._make
+        version_converter/rewrite.arguments version_converter/validity.plain_nodes_fit
+        adapters/attention.tensor_scatter_lowered adapters/binary.axis_to_broadcasting
+        adapters/control_flow.scan_9_down adapters/control_flow.scan_lowered adapters/control_flow.scan_11_down
+        adapters/conv._starts adapters/interpolation._along adapters/linalg._joined adapters/linalg._lengths
+        adapters/norm.along_channels adapters/positions.merged adapters/quantize._laid_out adapters/reduce._stacked
+        adapters/reshape.squeeze_13_down adapters/indexing.gather_nd_12_down adapters/slicing.split_18_down
+        adapters/slicing._parts_at_run_time schemas/shapes._indices reference/checks.check_inputs
+        reference/derivatives._kept reference/derivatives.convolution reference/gradients.gradients
+        reference/numerics/broadcasting.aligned_at_axis reference/numerics/broadcasting.summed_to""",
+    "a few, by the operator or its lowering: halves, digits, spatial axes, parts of a complex number": """
+        inference/sampling.affine_grid_20 adapters/sampling._neighbours adapters/sampling.affine_grid_lowered
+        adapters/signal.dft_20_down adapters/signal.dft_lowered adapters/signal.stft_lowered
+        adapters/reduce._steps""",
+    "bits or digits of an element type": """
+        inference/cast._lowest_bits adapters/binary.bitwise_lowered adapters/binary._digits
+        adapters/cast._float_of_bits adapters/unary.bitwise_not_lowered schemas/examples.element
+        reference/numerics/products._product_of_digits""",
+    "the exponent is at most 64": "inference/binary._power inference/binary._exact_power",
+    "versions of the operator set of the target, which is known": "version_converter/rewrite._written_in",
+    "the caller, or what is called before, has compared or charged it": """
+        adapters/resize._nearest_indices
+        inference/ml_trees._check_trees inference/shapes.equal_parts adapters/create._positions
+        adapters/indexing._compared adapters/interpolation._coordinates adapters/layout._regroup
+        adapters/ml_trees._written""",
+    "each makes a node, which is charged": "adapters/positions.elements_of adapters/slicing._sliced_at_run_time",
+    "a range, of which no list is made": "adapters/create._range_of adapters/slicing._indices",
+    "a text or not": "schemas/lint._lost_functions",
+    "arrays, whose bytes are held": """
+        reference/derivatives.power reference/numerics/error_function.erf reference/numerics/windows.taps
+        reference/numerics/windows._taps_within tensor_io/json_values._nested tensor_io/random_inputs.value""",
+}
+"""Functions by the reason for which what is in them is bounded."""
+
+
+def name_of(node):
+    """Return the last name of a call, an attribute or a name."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+class Reading(ast.NodeVisitor):
+    """Finds in one function what is as long as a number that is not bounded there."""
+
+    def __init__(self, function):
+        self.found, self.bounded, self.charged = [], set(), []
+        arguments = function.args
+        self.bounded |= {each.arg for each in (*arguments.args, *arguments.kwonlyargs)} & RANKS
+        # In the order of the text: what bounds or charges stands before.
+        nodes = sorted(self.within(function), key=lambda node: (node.lineno, node.col_offset))
+        for _ in range(2):  # names are bounded by names below them, in loops
+            for node in nodes:
+                self.learn(node)
+        self.found = [node for node in nodes if self.is_risky(node) and not self.is_covered(node)]
+
+    def within(self, function):
+        """Yield the nodes of a function, those of functions inside of it aside."""
+        for child in ast.iter_child_nodes(function):
+            if not isinstance(child, ast.FunctionDef):
+                if hasattr(child, "lineno"):
+                    yield child
+                yield from self.within(child)
+
+    def learn(self, node):
+        if isinstance(node, ast.Call) and name_of(node) in CHARGES:
+            self.charged.append(node.lineno)
+        if isinstance(node, ast.Compare) and any(name_of(each).isupper() for each in ast.walk(node)):
+            self.charged.append(node.lineno)
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self.bind(target, node.value)
+        if isinstance(node, ast.For):
+            self.loop(node.target, node.iter)
+        for each in getattr(node, "generators", ()):
+            self.loop(each.target, each.iter)
+
+    def bind(self, target, value):
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for each, part in zip(target.elts, value.elts, strict=True):
+                self.bind(each, part)
+        elif isinstance(target, ast.Name) and self.is_bounded(value):
+            self.bounded.add(target.id)
+
+    def loop(self, target, iterable):
+        """Learn that the counter of a loop is bounded: of enumerate, or a range of what is."""
+        kind = name_of(iterable) if isinstance(iterable, ast.Call) else ""
+        if kind == "reversed":
+            self.loop(target, iterable.args[0])
+        elif kind == "enumerate" and isinstance(target, ast.Tuple):
+            self.bounded.add(name_of(target.elts[0]))
+        elif kind == "range" and isinstance(target, ast.Name) and all(map(self.is_bounded, iterable.args)):
+            self.bounded.add(target.id)
+
+    def is_bounded(self, node):
+        match node:
+            case ast.Constant():
+                return True
+            case ast.Call() if name_of(node) == "min":
+                return any(map(self.is_bounded, node.args))
+            case ast.Call() if name_of(node) == "max":
+                return all(map(self.is_bounded, node.args))
+            case ast.Call():
+                return name_of(node) in RANKS
+            case ast.Attribute():
+                return node.attr in RANKS or node.attr.isupper()
+            case ast.Name():
+                return node.id in self.bounded or node.id.isupper()
+            case ast.UnaryOp():
+                return self.is_bounded(node.operand)
+            case ast.BinOp(op=ast.Mod()):
+                return self.is_bounded(node.right)
+            case ast.BinOp():
+                return self.is_bounded(node.left) and self.is_bounded(node.right)
+            case ast.IfExp():
+                return self.is_bounded(node.body) and self.is_bounded(node.orelse)
+            case ast.Compare() | ast.BoolOp():
+                return True
+        return False
+
+    def is_risky(self, node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id == "range":
+                return not all(map(self.is_bounded, node.args))
+            return node.func.id in ("repeat", "tee") and not all(map(self.is_bounded, node.args[1:]))
+        if not isinstance(node, ast.BinOp):
+            return False
+        if isinstance(node.op, (ast.Pow, ast.LShift)):
+            return not self.is_bounded(node.right)
+        lists = (ast.List, ast.Tuple, ast.JoinedStr)
+        sides = [node.left, node.right] if isinstance(node.op, ast.Mult) else []
+        return any(isinstance(each, lists) for each in sides) and not all(
+            isinstance(each, lists) or self.is_bounded(each) for each in sides
+        )
+
+    def is_covered(self, node):
+        return any(line <= node.end_lineno for line in self.charged)
+
+
+def uncharged(text):
+    """Return the risky expressions of a module by the functions that they are in."""
+    tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {each.name: [ast.unparse(node) for node in found] for each in functions if (found := Reading(each).found)}
+
+
+EXAMPLES = {
+    "def f(shape):\n    return range(len(shape))": {},
+    "def f(rank):\n    return [1] * rank + [0] * (2 * rank)": {},
+    "def f(size):\n    return [1] * size": {"f": ["[1] * size"]},
+    "def f(op, size):\n    return [1] * op.charged(size)": {},
+    "def f(node, size):\n    node.charge(size)\n    return (1,) * size": {},
+    "def f(node, size):\n    x = (1,) * size\n    node.charge(size)\n    return x": {"f": ["(1,) * size"]},
+    "def f(size):\n    return list(range(size)) if size <= LIMIT else None": {},
+    "def f(rank, count):\n    return (2 * rank) ** count": {"f": ["(2 * rank) ** count"]},
+    "def f(shape):\n    count = len(shape)\n    for axis in range(count):\n        yield [0] * axis": {},
+    "def f(sizes):\n    for size in sizes:\n        yield range(0, size)": {"f": ["range(0, size)"]},
+    "def f(a):\n    count = a.size\n    def g():\n        return [0] * count\n    return g": {"g": ["[0] * count"]},
+}
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_what_is_found(text):
+    assert uncharged(text) == EXAMPLES[text]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_length_is_charged_or_bounded(path):
+    place = path.relative_to(ROOT).with_suffix("").as_posix()
+    found = {f"{place}.{name}": what for name, what in uncharged(path.read_text(encoding="utf-8")).items()}
+    decided = {name for names in DECIDED.values() for name in names.split() if name.rpartition(".")[0] == place}
+    assert {name: what for name, what in found.items() if name not in decided} == {}
+    assert decided <= found.keys()
