@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.validity import watch
+
 # Hundreds of processes are started, and half of what the start of one takes is to compile the package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -33,6 +35,17 @@ def pytest_ignore_collect(collection_path, config):
     if config.getoption("markexpr") == "quick" and collection_path.match("test_*.py"):
         return collection_path not in MODULES or None
     return None
+
+
+@pytest.fixture(autouse=True)
+def _results_are_valid(request):
+    """Hold that each model that a test converts in its own process is valid, unless the given one is not."""
+    if request.node.get_closest_marker("malformed") or "attempt" in request.fixturenames:
+        yield
+        return
+    with watch() as found:
+        yield
+    assert not found, "; ".join(found)
 
 
 def pytest_collection_modifyitems(items):

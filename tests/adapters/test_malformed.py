@@ -13,6 +13,7 @@ from opset.opsets.registry import default_registry
 from tests.fuzz.mutation.nodes import node_model
 
 REGISTRY = default_registry()
+pytestmark = pytest.mark.malformed
 TRANSITIONS = [
     (domain, operator, older.since_version, newer.since_version)
     for domain in REGISTRY.domains

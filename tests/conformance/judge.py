@@ -21,6 +21,7 @@ from google.protobuf.message import Message
 from onnx import TensorProto, numpy_helper
 
 from tests.conformance.converters import Target
+from tests.conformance.validity import faults
 
 __all__ = ["Case", "Judge", "Verdict", "is_random", "opset_of", "run_evaluator", "run_onnxruntime"]
 
@@ -53,13 +54,6 @@ KNOWN_FAULTS: tuple[tuple[str, str, int, int, str], ...] = (
         7,
         28,
         "puts a slope along an axis where it does not broadcast",
-    ),
-    (
-        "full checker",
-        "MeanVarianceNormalization",
-        13,
-        28,
-        "infers its function without the default of `axes`",
     ),
 )
 
@@ -323,15 +317,6 @@ class Judge:
     def evaluator_before(self) -> Trial:
         return self.trial("evaluator", self.case.model)
 
-    @functools.cached_property
-    def full_check(self) -> bool:
-        """Whether the unconverted model passes the checker with types; if not, only the plain check is asked for."""
-        return not self.checker_says(self.case.model, full=True)
-
-    @functools.cached_property
-    def plain_check(self) -> bool:
-        return self.full_check or not self.checker_says(self.case.model, full=False)
-
     def trial(self, judge: str, model: onnx.ModelProto) -> Trial:
         """Return what one judge finds about the model."""
         if mistaken(judge, model):
@@ -348,15 +333,6 @@ class Judge:
             return Trial("fails", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
         return Trial("differs", why) if why else Trial("same")
 
-    @staticmethod
-    def checker_says(model: onnx.ModelProto, full: bool) -> str:
-        """Return the complaint of onnx's checker, "" when there is none."""
-        try:
-            onnx.checker.check_model(model, full_check=full)
-        except Exception as error:
-            return " ".join(str(error).split())[:300] or repr(error)
-        return ""
-
     def judge(self, converted: onnx.ModelProto, to: Target) -> Verdict:
         """Return the verdict on a conversion of the case's model to a version of a domain."""
         data = converted.SerializeToString(deterministic=True)
@@ -371,11 +347,8 @@ class Judge:
             return Verdict("wrong", "target", f"opset {opset_of(converted, to[0])}")
         if interface(converted) != interface(self.case.model):
             return Verdict("wrong", "interface", "inputs or outputs changed in name, order or type")
-        if self.plain_check and (why := self.checker_says(converted, full=False)):
-            return Verdict("wrong", "checker", why)
-        asked = self.full_check and not mistaken("full checker", converted)
-        if asked and (why := self.checker_says(converted, full=True)):
-            return Verdict("wrong", "full checker", why)
+        if wrong := faults(converted, self.case.model):
+            return Verdict("wrong", "validity", "; ".join(wrong))
         return None
 
     def values(self, converted: onnx.ModelProto) -> Verdict:

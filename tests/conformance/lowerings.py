@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
+import onnx
 
 import opset
 from opset.opsets.registry import default_registry
@@ -31,6 +32,7 @@ from opset.version_converter.routes import Step, routes_of
 from opset.version_converter.targets import Target
 from tests.conformance.bodies import REGISTRY, outputs_of, uses
 from tests.conformance.judge import RANDOM
+from tests.conformance.validity import faults
 
 ULP = 6
 PAGE = Path(__file__).parents[2] / "docs" / "lowerings.md"
@@ -192,6 +194,10 @@ def row(versions: Sequence[OpSchema], target: int) -> Row:
             continue
         if made.model is None:
             refused += 1
+            continue
+        given, result = (onnx.ModelProto.FromString(each.SerializeToString()) for each in (use.model, made.model))
+        if invalid := faults(result, given):
+            wrong.append(f"{use.name}: {'; '.join(invalid)}")
             continue
         expected, actual = outputs_of(use, use.model), outputs_of(use, made.model.proto)
         if isinstance(expected, str) or isinstance(actual, str):

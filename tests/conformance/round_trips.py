@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx
 
 import opset
 from opset import ReferenceEvaluator
@@ -27,6 +28,7 @@ from opset.reference.examples import feeds_of, model_of
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown
 from opset.workflow.examples.bench import disagreements
+from tests.conformance.validity import faults
 
 REGISTRY = default_registry()
 OPSETS = (7, 13, 21, 28)
@@ -73,17 +75,18 @@ def problem(model: Any, example: Example) -> str:
 def result(trip: Trip) -> tuple[str, str]:
     """Return "same", "refused there", "refused back" or "wrong", and why."""
     domain, since = trip.schema.domain, trip.schema.since_version
+    given = onnx.ModelProto.FromString(model_of(trip.schema, trip.example).SerializeToString())
     try:
-        there = opset.convert(model_of(trip.schema, trip.example), {domain: trip.to})
+        there = opset.convert(given, {domain: trip.to})
     except ConversionError as error:
         return "refused there", error.findings[0].code
-    if why := problem(there, trip.example):
+    if why := "; ".join(faults(there, given)) or problem(there, trip.example):
         return "wrong", f"at {trip.to}: {why}"
     try:
         back = opset.convert(there, {domain: since})
     except ConversionError as error:
         return "refused back", error.findings[0].code
-    why = problem(back, trip.example)
+    why = "; ".join(faults(back, given)) or problem(back, trip.example)
     return ("wrong", f"back at {since}: {why}") if why else ("same", "")
 
 

@@ -2,19 +2,24 @@
 
     assert not faults(converted, model)
 
-Tests and judges call this for each conversion; tests/conftest.py does it for those that run in the tests' process. What
-is wrong with the given model already is not held against the conversion. All is read from the messages and the schemas
-of the onnx package: nothing of this project is asked.
+Judges call this for each conversion; `watch` does it for those that run in the tests' process, for tests/conftest.py.
+What is wrong with the given model already is not held against the conversion. All is read from the messages and the
+schemas of the onnx package: nothing of this project is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import onnx
 from onnx import NodeProto
 
+from opset.version_converter import conversion
+
+LARGEST = 1 << 20
+"""Bytes of a converted model that `watch` looks at; what bounds time and memory is larger."""
 STANDARD = ("", "ai.onnx")
 
 # (operator or "" for any, first opset, last opset, part of the complaint, reason): what the inference of the onnx
@@ -46,7 +51,8 @@ def faults(
         wrong = [*check(after)]
         if wrong and (before is None or not [*check(before)]):
             found += [f"{check.__name__}: {each}" for each in wrong]
-    found += [f"unused imports: {each}" for each in sorted(unused_imports(after) - unused_imports(before))]
+    new = unused_imports(after) - all_imports(before) if before is not None else ()
+    found += [f"imports: nothing uses '{each}', which is new" for each in sorted(new)]
     found += [f"lowered: {each.op_type} is left" for each in nodes_of(after) if key(each)[:2] in lowered]
     return found
 
@@ -138,14 +144,24 @@ def imports(model: onnx.ModelProto) -> Iterator[str]:
             yield f"'{domain}' is used and not imported"
 
 
-def unused_imports(model: onnx.ModelProto | None) -> set[str]:
-    """Return the domains that the model or a function imports and that nothing in it uses, the standard's aside."""
-    found: set[str] = set()
-    for holder, nodes in scopes(model) if model is not None else ():
-        used = {key(node)[1] for node in nodes}
-        name = getattr(holder, "name", "")
-        found |= {f"'{each.domain}' of {name}" for each in holder.opset_import if each.domain not in {*used, *STANDARD}}
-    return found
+def all_imports(model: onnx.ModelProto) -> set[str]:
+    """Return the domains that the model and its functions import."""
+    return {_domain(each) for holder, _ in scopes(model) for each in holder.opset_import}
+
+
+def unused_imports(model: onnx.ModelProto) -> set[str]:
+    """Return the domains that the model or a function imports and that nothing in it uses."""
+    return {
+        _domain(each)
+        for holder, nodes in scopes(model)
+        for used in ({key(node)[1] for node in nodes},)
+        for each in holder.opset_import
+        if _domain(each) not in used
+    }
+
+
+def _domain(entry: Any) -> str:
+    return "" if entry.domain in STANDARD else str(entry.domain)
 
 
 def nodes(model: onnx.ModelProto) -> Iterator[str]:
@@ -218,3 +234,22 @@ def types(model: onnx.ModelProto) -> Iterator[str]:
 
 
 CHECKS: tuple[Callable[[onnx.ModelProto], Iterator[str]], ...] = (names, imports, nodes, checker, types)
+
+
+@contextmanager
+def watch() -> Iterator[list[str]]:
+    """Examine each conversion to other versions that is made meanwhile; the list gets what is wrong with results."""
+    found: list[str] = []
+    attempt = conversion._attempt
+
+    def examine(model: Any, index: Any, result: Any, work: Any, **given: Any) -> None:
+        attempt(model, index, result, work, **given)
+        if result.model is not None and result.model.proto.ByteSize() <= LARGEST:
+            before, after = (onnx.ModelProto.FromString(each.SerializeToString()) for each in (model, result.model))
+            found.extend(faults(after, before, {*work.target.lowered}))
+
+    conversion._attempt = examine  # type: ignore[assignment]
+    try:
+        yield found
+    finally:
+        conversion._attempt = attempt

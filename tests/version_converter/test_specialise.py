@@ -290,7 +290,8 @@ def test_calls_with_other_constants_get_functions_of_their_own(width, branch):
     """Before 11, there were scales alone, which have to be known for sizes."""
     how = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "round_prefer_floor"}
     resize = function("F", ["a", "r", "z"], [node("Resize", ["a", "r", "r", "z"], ["b"], **how)], 12)
-    calls, outputs = [call(["x", "e", "one"]), call(["x", "e", "two"], ["z"])], ["y", "z"]
+    outputs = ["p", "q"] if branch else ["y", "z"]
+    calls = [call(["x", "e", size], [output]) for size, output in zip(("one", "two"), outputs, strict=True)]
     if branch:
         both = {}
         for name, inner in zip(("then_branch", "else_branch"), calls, strict=True):
