@@ -211,3 +211,19 @@ def test_two_nodes_whose_lowering_has_names_of_its_own_are_refused(own):
     with pytest.raises(ConversionError, match="computes 'own', which is computed already") as caught:
         opset.lower(model, ["com.example.Scale"], schemas=[own])
     assert caught.value.code == "C105"
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_a_lowering_imports_what_it_needs_and_nothing_else(own, needed):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        return op.Abs(node.input(0), domain="") if needed else node.input(0)
+
+    model = scaled(2)
+    del model.opset_import[:]
+    model.opset_import.add(domain="com.example", version=2)
+    lowered = opset.lower(model, ["com.example.Scale"], schemas=[own])
+    made = {node.op_type for node in lowered.graph.node}
+    used = {"" if name in ("Abs", "Identity") else "com.example" for name in made}
+    assert made == {"Abs" if needed else "Identity"}
+    assert {entry.domain for entry in lowered.opset_import} == {"com.example"} | used
