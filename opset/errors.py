@@ -135,6 +135,8 @@ CODES: dict[str, str] = {
     "S239": "a version names no special cases",
     "S240": "no example has a type that is new",
     "S241": "a released version is not in the lock",
+    "S242": "what the standard leaves open is not marked as chosen",
+    "S243": "a clause names no part of the standard",
     "T211": "the kernel contradicts an example",
     "T212": "another implementation contradicts an example",
     "T213": "an example cannot be a test case",

@@ -135,8 +135,10 @@ def _findings(
         help = "make the corpus again: opset testgen -o DIR"
         found.append(Finding("T222", f"{each.case.name} is not complete", why=each.why, help=help))
     status = 3 if found else 0
+    chosen = {each.case.name for each in results if each.case.chosen}
     for each in results:
-        if (each.result in BAD or (strict and each.result == REFUSED)) and each.case.name not in known.reasons:
+        bad = each.result in BAD or (strict and each.result == REFUSED)
+        if bad and each.case.name not in chosen and each.case.name not in known.reasons:
             found.append(_disagreement(each))
     found += known.findings
     if strict:
@@ -144,6 +146,8 @@ def _findings(
         message = "names no case of the corpus"
         found += [Finding("T226", f"'{printable(each, 200)}' {message}", help=help) for each in known.unused]
     for name, old, new in changed.worse if changed is not None else ():
+        if name in chosen:
+            continue
         found.append(Finding("T228", f"{name} was {old}, and is {new}"))
     return found, status or (1 if found else 0)
 
@@ -166,6 +170,8 @@ def _lines(data: dict[str, Any], written: list[str]) -> list[str]:
     lines += columns(rows, right=range(1, len(names) + 1))
     if expected := sum("expected" in each for each in data["cases"]):
         lines.append(f"  {expected:,} of them {'is' if expected == 1 else 'are'} named disagreements")
+    if chosen := sum("chosen" in each and each["result"] in BAD for each in data["cases"]):
+        lines.append(f"  {chosen:,} of them {'is' if chosen == 1 else 'are'} where the standard leaves it open")
     lines += _changes(data)
     return lines + [f"  wrote {printable(path)}" for path in written]
 

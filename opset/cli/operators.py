@@ -10,6 +10,7 @@ from opset.errors import Finding, UsageError, escaped
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
 from opset.schemas.names import near_miss, shown
+from opset.schemas.status import status_words
 from opset.text import columns, prose, prose_width
 
 
@@ -91,9 +92,9 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
             lines += prose(f"{label}: {text}", "  ")
     if data["special_cases"]:
         lines += ["", "special cases"]
-        for text in data["special_cases"]:
-            first, *rest = prose(text, "    ")
-            lines += [f"  - {first.strip()}", *rest]
+        for each in data["special_cases"]:
+            first, *rest = prose(each["text"], "    ")
+            lines += [f"  - {first.strip()}", *rest, *_ground(each, "    ")]
     lines += ["", "shapes of outputs", f"  {escaped(data['shape'])}"] if data["shape"] else []
     if data["counterparts"]:
         lines += ["", "elsewhere"]
@@ -103,6 +104,12 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         lines += ["", *prose(escaped(f"function body{served(body)}"), "")]
         lines += [f"  {escaped(line)}" for line in body["nodes"].splitlines()]
     return lines
+
+
+def _ground(data: dict[str, Any], indent: str) -> list[str]:
+    """Return on which ground a special case or an example stands, if it is not derived."""
+    words = status_words(data["status"], data["because"])
+    return prose(escaped(f"({words})"), indent) if words else []
 
 
 EXAMPLES = 4
@@ -115,6 +122,7 @@ def example_lines(examples: list[dict[str, Any]]) -> list[str]:
     lines = ["", "examples"] if examples else []
     for each in ordered[:EXAMPLES]:
         lines += prose(escaped(f"{each['name']}{': ' if each['doc'] else ''}{each['doc']}"), "  ")
+        lines += _ground(each, "      ")
         attributes = ", ".join(f"{name} = {_content(value)}" for name, value in each["attributes"].items())
         rows = [["", shortened(attributes)]] if attributes else []
         rows += [["in" if number == 0 else "", _content(value)] for number, value in enumerate(each["inputs"])]

@@ -17,7 +17,7 @@ from opset.opsets.releases import RELEASES
 from opset.schemas.model import Change, Example, OpSchema, Parameter
 from opset.schemas.names import shown
 
-FORMAT = 1
+FORMAT = 2
 """Number of the format, which changes when something goes or changes its meaning."""
 DOCUMENT, SCHEMA = "operators.json", "operators.schema.json"
 

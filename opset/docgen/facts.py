@@ -23,6 +23,7 @@ from opset.schemas.diff import short_float, signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import normalised, shown
 from opset.schemas.shapes import STATES
+from opset.schemas.status import Grounded, ground_of, status_of
 from opset.schemas.types import TypeSets, shortest
 from opset.version_converter.derive import derive
 
@@ -46,7 +47,9 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "family": schema.family, "deprecated": schema.deprecated, "replacement": schema.replacement,
         "amended": [each.text for each in amendments_of(schema)],
         "experimental": schema.experimental, "determinism": schema.determinism, "doc": docs.doc,
-        "formula": docs.formula, "special_cases": list(docs.special_cases), "counterparts": docs.counterparts,
+        "formula": docs.formula,
+        "special_cases": [{"text": each.text, **status_data(each)} for each in docs.special_cases],
+        "counterparts": docs.counterparts,
         "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
         "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
         "min_input": schema.min_input, "max_input": _bound(schema.max_input),
@@ -68,10 +71,15 @@ def _bound(count: int) -> int | None:
     return None if count == UNBOUNDED else count
 
 
+def status_data(it: Grounded) -> dict[str, str]:
+    """Return how certain a special case or an example is, and because of what."""
+    return {"status": status_of(it), "because": ground_of(it)}
+
+
 def example_data(example: Example) -> dict[str, Any]:
     """Return an example as plain data: its inputs, outputs and attributes as values with types and shapes."""
     return {
-        "name": example.name, "doc": example.doc, "error": example.error,
+        "name": example.name, "doc": example.doc, **status_data(example), "error": example.error,
         "attributes": {name: _plain(value) for name, value in example.attributes.items()},
         "inputs": [_plain(each) for each in example.inputs],
         "outputs": None if example.outputs is None else [_plain(each) for each in example.outputs],

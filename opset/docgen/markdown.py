@@ -31,6 +31,7 @@ from opset.errors import printable
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown
+from opset.schemas.status import status_words
 
 EXAMPLES = 3
 """Examples that are shown of an operator."""
@@ -169,7 +170,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     lines += _section("Constraints", (
         f"{escape(label)} ({data['checked'][label]}): {phrase(text)}" for label, text in data["constraints"].items()
     ))  # fmt: skip
-    lines += _section("Special cases", map(phrase, data["special_cases"]))
+    lines += _section("Special cases", (f"{phrase(each['text'])}{_ground(each)}" for each in data["special_cases"]))
     lines += ["**Shapes of outputs**", "", code(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
         lines += [f"**Function body**, {escape(served(body))}", "", *fence(body["nodes"]), ""]
@@ -178,6 +179,12 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     changed = reversed(changes(versions, registry.type_sets))
     lines += _section("Earlier versions", (f"{each['before']} → {each['since']}: {_said(each)}" for each in changed))
     return lines[:-1]
+
+
+def _ground(data: dict[str, Any]) -> str:
+    """Return on which ground a special case or an example stands, if it is not derived."""
+    words = status_words(data["status"], data["because"])
+    return f" ({phrase(words)})" if words else ""
 
 
 def _section(title: str, entries: Iterable[str]) -> list[str]:
@@ -244,7 +251,7 @@ def _examples(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
         rows = [_attribute(schema, name, value) for name, value in data["attributes"].items()]
         rows += [_named(*each) for each in inputs]
         rows += [f"-> {_named(*each)}" for each in outputs]
-        said = f": {phrase(each.doc)}" if each.doc else ""
+        said = f"{f': {phrase(each.doc)}' if each.doc else ''}{_ground(data)}"
         lines += [f"{code(each.name)}{said}", "", *fence("\n".join(rows)), ""]
     return ["**Examples**", "", *lines] if lines else []
 

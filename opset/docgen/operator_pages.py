@@ -32,6 +32,7 @@ from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
 from opset.schemas.names import shown
+from opset.schemas.status import status_words
 
 LONGEST = 600
 """Characters of a value that a page shows."""
@@ -200,7 +201,7 @@ def _section(
         "badges": _badges(data), "amended": [*map(escaped, data["amended"])],
         "signature": highlight(signature(data), "onnx"),
         "doc": html(data["doc"]), "formula": formula(data["formula"]) if data["formula"] else "",
-        "cases": [inline(each) for each in data["special_cases"]],
+        "cases": [{"text": inline(each["text"]), **_ground(each)} for each in data["special_cases"]],
         "attributes": [_attribute(each, anchor, ids) for each in data["attributes"]],
         "inputs": [_parameter(each, anchor, "in") for each in data["inputs"]],
         "outputs": [_parameter(each, anchor, "out") for each in data["outputs"]],
@@ -333,7 +334,7 @@ def _example(versions: tuple[OpSchema, ...], example: Example, number: int) -> d
     inputs, outputs = plain_example(schema, data)
     return {
         "id": f"example-{number}-{slug(example.name)}", "name": escaped(example.name.replace("_", " ")),
-        "doc": inline(example.doc), "versions": _held(held, versions),
+        "doc": inline(example.doc), "versions": _held(held, versions), **_ground(data),
         "error": escaped(example.error), "error_id": f"v{schema.since_version}-{slug(example.error)}",
         "attributes": [
             {"name": escaped(name), "text": _shortened(text)} for name, text in _attribute_texts(data["attributes"])
@@ -343,6 +344,11 @@ def _example(versions: tuple[OpSchema, ...], example: Example, number: int) -> d
             for side, values in (("in", inputs), ("out", outputs)) for name, type_, text in values
         ],
     }  # fmt: skip
+
+
+def _ground(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return on which ground a special case or an example stands, if it is not derived."""
+    return {"status": data["status"], "ground": inline(status_words(data["status"], data["because"]))}
 
 
 def _attribute_texts(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

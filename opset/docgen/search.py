@@ -204,7 +204,7 @@ def element_words(schema: OpSchema) -> set[str]:
 
 def _prose(docs: Docs) -> Iterable[str]:
     yield docs.doc
-    yield from docs.special_cases
+    yield from (each.text for each in docs.special_cases)
     yield from docs.counterparts.values()
     for phrases in (docs.inputs, docs.outputs, docs.attributes):
         yield from (f"{name}: {phrase}." for name, phrase in phrases.items())

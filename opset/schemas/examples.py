@@ -5,6 +5,7 @@ examples:
   since: 13
   until: 14                            left out where it holds to the newest version
   doc: ...
+  stated: 13 attribute axis            the clause of the standard that says so; or chosen, and why: see status.py
   attributes: {axis: 0, body: "..."}   a tensor as a value below, a type as text, a graph in ONNX text syntax, which
                                        is printed as a literal block with a node a line
   inputs: [{float: [[1, 2], [3, 4]]}, null]          null: absent, or an output that is not requested
@@ -93,11 +94,14 @@ class Examples(Fields):
         if "tolerance" in fields and "outputs" not in fields:
             self.findings.add("S103", "'tolerance' belongs to outputs", node.keys["tolerance"])
         outputs = self.values(fields["outputs"], unknown=True) if "outputs" in fields else None
+        stated, chosen = self.grounds(fields)
         example = Example(
             name=name,
             since=since or 0,
             until=until,
             doc=self.text(fields.get("doc")),
+            stated=stated,
+            chosen=chosen,
             inputs=self.values(fields["inputs"]) if "inputs" in fields else (),
             outputs=None if "error" in fields else outputs,
             error=self.name(fields.get("error")),

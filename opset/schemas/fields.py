@@ -63,6 +63,13 @@ class Fields:
             self.findings.add("S105", "the text must not be empty", node)
         return text
 
+    def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
+        """Return by what clause something is stated, or why it is chosen: see status.py."""
+        stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
+        if stated and chosen:
+            self.findings.add("S103", "what is stated is not chosen", fields["chosen"], "leave one of them out")
+        return stated, chosen
+
     def name(self, node: YamlNode | None) -> str:
         """Return a short text that can be shown as it is; none where nothing is said, or something else."""
         text = self.text(node)

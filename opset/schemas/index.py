@@ -35,6 +35,7 @@ from opset.schemas.model import (
     FunctionBody,
     OpSchema,
     Parameter,
+    SpecialCase,
 )
 from opset.schemas.types import TypeSets
 
@@ -214,7 +215,7 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
     """Return the prose of one compiled version."""
     docs = Docs(*prose["operators"][domain][name][str(since)])
-    return docs._replace(special_cases=tuple(docs.special_cases))
+    return docs._replace(special_cases=tuple(SpecialCase(*each) for each in docs.special_cases))
 
 
 def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:

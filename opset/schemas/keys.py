@@ -20,6 +20,7 @@ VERSION_KEYS = (
 SHARED_KEYS = ("inputs", "outputs", "attributes", "types", "function")
 NAMED_KEYS = ("attributes", "types")  # those of which a version may share a part
 PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
+CASE_KEYS = ("text", "stated", "chosen")
 BODY_KEYS = ("opset", "where", "types", "emulate", "nodes")
 ATTRIBUTE_KEYS = ("type", "default", "required", "kind", "choices", "range", "constraint", "doc")
 KIND_TYPES = {

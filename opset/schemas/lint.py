@@ -39,6 +39,7 @@ from opset.schemas.names import near_miss, shown
 from opset.schemas.printer import flow
 from opset.schemas.reader import MAX_SIZE, Findings, YamlNode
 from opset.schemas.selection import Target, select
+from opset.schemas.status_rules import STATUS_RULES
 from opset.schemas.types import TypeSets, expand
 
 FAMILIES = (
@@ -626,6 +627,7 @@ RULES: tuple[Rule, ...] = (
     *(replacements, names_fit, family_known, lists_that_are_sets, types_named_once, sets_of_the_domain),
     texts_of_their_own,
     *EXAMPLE_RULES,
+    *STATUS_RULES,
     kernels_exist,
     outputs_inferred,
 )

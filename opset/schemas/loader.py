@@ -73,6 +73,7 @@ from opset.schemas.keys import (
     ATTRIBUTE_KEYS,
     ATTRIBUTE_TYPES,
     BODY_KEYS,
+    CASE_KEYS,
     DETERMINISM,
     KIND_TYPES,
     NAMED_KEYS,
@@ -92,6 +93,7 @@ from opset.schemas.model import (
     FunctionBody,
     OpSchema,
     Parameter,
+    SpecialCase,
 )
 from opset.schemas.names import normalised
 from opset.schemas.ranges import Comparison, parse_range, ranks_of
@@ -632,11 +634,18 @@ class _Reading(Changes):
             **said,
             constraints=complete,
             formula=self.text(own["formula"]) if "formula" in own else shared.formula,
-            special_cases=shared.special_cases if cases is None else tuple(map(self.phrase, self.items(cases))),
+            special_cases=shared.special_cases if cases is None else tuple(map(self.case, self.items(cases))),
             counterparts=shared.counterparts if named is None else {
                 name: self.phrase(each) for name, each in self.names(named, "counterparts").items()
             },
         )  # fmt: skip
+
+    def case(self, node: YamlNode) -> SpecialCase:
+        """Return a special case: its text, or a mapping that has the text and says how certain it is."""
+        if not isinstance(node.value, dict):
+            return SpecialCase(self.phrase(node))
+        fields = self.mapping(node, CASE_KEYS, ("text",))
+        return SpecialCase(self.phrase(fields.get("text")), *self.grounds(fields))
 
     def parameters(
         self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]

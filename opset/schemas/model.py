@@ -196,11 +196,19 @@ class OpSchema:
         return self.types.get(parameter.type, (parameter.type,))
 
 
+class SpecialCase(NamedTuple):
+    """What an operator does at a limit, in a sentence or two; `stated` and `chosen` as in status.py."""
+
+    text: str
+    stated: str = ""
+    chosen: str = ""
+
+
 class Docs(NamedTuple):
     """The prose of one version: what the operator does, and a phrase for every input, output and attribute.
 
     `constraints` maps labels, `C1` and on, to conditions that a node meets, in words or as a formula. `formula` is
-    LaTeX, `special_cases` has a sentence or two for each, `counterparts` the equal calls of numpy and of frameworks.
+    LaTeX, `special_cases` says what happens at limits, `counterparts` the equal calls of numpy and of frameworks.
     """
 
     doc: str
@@ -209,7 +217,7 @@ class Docs(NamedTuple):
     attributes: Mapping[str, str] = {}
     constraints: Mapping[str, str] = {}
     formula: str = ""
-    special_cases: Sequence[str] = ()
+    special_cases: Sequence[SpecialCase] = ()
     counterparts: Mapping[str, str] = {}
 
 
@@ -235,13 +243,16 @@ class Example(NamedTuple):
     `attributes` has plain values as its schema's types say: int, float, str, lists of these; an ExampleValue for a
     tensor or sparse_tensor, text for a graph, a type string for a type_proto. None in `inputs` is an absent input, in
     `outputs` one that is not requested. `outputs` is None where the example breaks the constraint labelled `error`.
-    `tolerance` is relative and absolute; None stands for what is usual for the element type.
+    `tolerance` is relative and absolute; None stands for what is usual for the element type. `stated` and `chosen` say
+    on which ground it stands, as in status.py.
     """
 
     name: str
     since: int
     until: int | None = None
     doc: str = ""
+    stated: str = ""
+    chosen: str = ""
     attributes: Mapping[str, Any] = {}
     inputs: tuple[ExampleValue | None, ...] = ()
     outputs: tuple[ExampleValue | None, ...] | None = None

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from opset.schemas.keys import CASE_KEYS
 from opset.schemas.model import Example
 from opset.schemas.reader import scalar
 
@@ -181,10 +182,16 @@ def _formula(key: str, value: str) -> list[str]:
     return [f"  {key}: |-", *(f"    {line}" for line in lines)]
 
 
-def _cases(key: str, value: list[str]) -> list[str]:
-    """Print prose as a list, one entry after the other, folded where it is long."""
+def _cases(key: str, value: list[Any]) -> list[str]:
+    """Print prose as a list, one entry after the other, folded where it is long; or entries with keys."""
     lines = [f"  {key}:"]
     for each in value:
+        if not isinstance(each, str):
+            first = len(lines)
+            for name in sorted(each, key=CASE_KEYS.index):
+                lines += _prose(name, each[name], "    ")
+            lines[first] = f"  - {lines[first][4:]}"
+            continue
         line = f"  - {each if _is_plain(each, _BLOCK_PLAIN) else _quoted(each)}"
         if len(line) <= WIDTH or "  " in each or each != each.strip() or not each.isprintable():
             lines.append(line)

@@ -38,7 +38,7 @@ from opset.opsets.registry import default_registry
 from opset.workflow.corpus.cases import NODE, Pick, corpus, picked, write_corpus
 from opset.workflow.corpus.judgements import FILE, Case, judged
 from opset.workflow.corpus.judging import Judge
-from tests.conformance.corpus_reasons import reason_for
+from tests.conformance.corpus_reasons import limit_for, reason_for
 from tests.conformance.judge import run_evaluator, run_onnxruntime
 from tests.conformance.processes import Died, each
 
@@ -49,6 +49,7 @@ JUDGES = {
     "onnxruntime": f"onnxruntime {version('onnxruntime')}",
     "onnx": f"reference evaluator of onnx {version('onnx')}",
 }
+CHOICE = "the standard leaves it open: "
 LISTED = 8
 """Operators that the page names for one reason."""
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "judgements.md"
@@ -180,12 +181,17 @@ def picks_of(pattern: str, every_version: bool) -> list[Pick]:
     return [pick for pick in picked(REGISTRY, operators, every_version) if pick.kind == NODE]
 
 
-def explained(found: Iterable[Judged]) -> tuple[list[Explained], list[Judged]]:
-    """Return what judges do not agree with, with the reasons, and what no reason is known for."""
+def explained(found: Iterable[Judged], picks: Mapping[str, Pick]) -> tuple[list[Explained], list[Judged]]:
+    """Return what judges do not agree with, with the reasons, and what no reason is known for.
+
+    Where the standard leaves an example open, what it leaves open is the reason.
+    """
     with_reason, others = [], []
     for judge, name, each_ in found:
         if each_.kind != PASSED:
             reason = reason_for(judge, name, each_.why)
+            if (chosen := picks[name].example.chosen) and not limit_for(judge, each_.why):
+                reason = f"{CHOICE}{chosen}"
             with_reason += [(judge, name, each_.kind, reason)] if reason else []
             others += [] if reason else [(judge, name, each_)]
     return with_reason, others
@@ -198,17 +204,25 @@ def page(counts: Counter[tuple[str, str]], reasons: Iterable[Explained], picks: 
         others = sum(count for (who, kind), count in counts.items() if who == judge and kind != PASSED)
         lines.append(f"| {title} | {counts[judge, PASSED]:,} | {others:,} |")
     for judge, title in JUDGES.items():
+        ours = [(name, reason) for who, name, _, reason in reasons if who == judge]
         lines += ["", f"## {title}", "", "| reason | cases | operators, with an example |", "|---|---|---|"]
-        named: dict[str, list[Pick]] = {}
-        for who, name, _, reason in reasons:
-            if who == judge:
-                named.setdefault(reason, []).append(picks[name])
-        for reason, cases in sorted(named.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-            first = {case.schema.name: case.example.name for case in sorted(cases, key=lambda case: case.name)}
-            shown = ", ".join(f"{operator} ({example})" for operator, example in [*sorted(first.items())][:LISTED])
-            more = f" and {len(first) - LISTED} more" if len(first) > LISTED else ""
-            lines.append(f"| {reason} | {len(cases)} | {shown}{more} |")
+        lines += rows(((picks[name], reason) for name, reason in ours if not reason.startswith(CHOICE)))
+        lines += ["", "The standard leaves these open, and the examples say so: no disagreement is a fault."]
+        lines += ["", "| what is open | cases | operators, with an example |", "|---|---|---|"]
+        lines += rows((picks[name], reason[len(CHOICE) :]) for name, reason in ours if reason.startswith(CHOICE))
     return HEAD.format(total=f"{len(picks):,}") + "\n".join(lines) + "\n"
+
+
+def rows(explained: Iterable[tuple[Pick, str]]) -> Iterator[str]:
+    """Yield a row of a table for each reason, that of the most cases first."""
+    named: dict[str, list[Pick]] = {}
+    for pick, reason in explained:
+        named.setdefault(reason, []).append(pick)
+    for reason, cases in sorted(named.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        first = {case.schema.name: case.example.name for case in sorted(cases, key=lambda case: case.name)}
+        shown = ", ".join(f"{operator} ({example})" for operator, example in [*sorted(first.items())][:LISTED])
+        more = f" and {len(first) - LISTED} more" if len(first) > LISTED else ""
+        yield f"| {reason} | {len(cases)} | {shown}{more} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -233,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{len(made.cases):,} cases written, {time.monotonic() - start:.0f} s", flush=True)
         found = [*outcomes(Path(folder), options.judge.split(","), options.processes)]
     counts = Counter((judge, each_.kind) for judge, _, each_ in found)
-    reasons, others = explained(found)
+    reasons, others = explained(found, picks)
     for (judge, kind), count in sorted(counts.items()):
         print(f"{JUDGES[judge]}: {count:,} {kind}")
     print(f"{len(reasons):,} have a reason, {len(others):,} have none; {time.monotonic() - start:.0f} s")

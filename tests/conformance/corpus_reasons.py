@@ -175,6 +175,10 @@ def reason_for(judge: str, case: str, why: str) -> str:
     """Return why a judge does not agree with a case, "" where that is not decided; `why` is the judge's error."""
     operator, _, rest = re.sub(r"_v(\d+)_", r" \1 ", case.removeprefix("test_"), count=1).partition(" ")
     subject = f"{operator} {rest.partition(' ')[2]}"
-    limits = (reason for who, text, reason in LIMITS if who in ("", judge) and re.search(text, why))
     faults = (reason for who, name, reason in FAULTS if judge in who.split("|") and re.fullmatch(name, subject))
-    return next(limits, next(faults, ""))
+    return limit_for(judge, why) or next(faults, "")
+
+
+def limit_for(judge: str, why: str) -> str:
+    """Return what a judge lacks, by its error, "" where it lacks nothing that is known."""
+    return next((reason for who, text, reason in LIMITS if who in ("", judge) and re.search(text, why)), "")

@@ -117,14 +117,26 @@ def change_of(data):
 def docs_of(data):
     phrases = [{each["name"]: each["doc"] for each in data[side]} for side in ("inputs", "outputs", "attributes")]
     return model.Docs(
-        data["doc"], *phrases, data["constraints"], data["formula"], tuple(data["special_cases"]), data["counterparts"]
+        data["doc"], *phrases, data["constraints"], data["formula"], tuple(map(case_of, data["special_cases"])),
+        data["counterparts"],
     )
 
 
+def case_of(data):
+    return model.SpecialCase(data["text"], *grounds_of(data))
+
+
+def grounds_of(data):
+    return [data["because"] if data["status"] == status else "" for status in ("stated", "chosen")]
+
+
 def example_of(data):
+    stated, chosen = grounds_of(data)
     return model.Example(
+        stated=stated,
+        chosen=chosen,
         **{
-            **data,
+            **{key: each for key, each in data.items() if key not in ("status", "because")},
             "attributes": {name: value_of(each) for name, each in data["attributes"].items()},
             "inputs": tuple(map(value_of, data["inputs"])),
             "outputs": data["outputs"] and tuple(map(value_of, data["outputs"])),
@@ -221,7 +233,7 @@ def test_the_schema_allows_nothing_else():
 
 
 def test_what_the_head_says(training):
-    assert training["format"] == 1 and training["opset"] == opset.__version__
+    assert training["format"] == 2 and training["opset"] == opset.__version__
     assert training["releases"][-1] == {
         "release": RELEASES[-1].name,
         "ir_version": RELEASES[-1].ir,

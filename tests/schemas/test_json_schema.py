@@ -86,7 +86,7 @@ RIGHT = {
                 "adapters": {"up": "derived", "down": "impossible: it is"},
             },
             "doc": "Scales.",
-            "special_cases": [],
+            "special_cases": ["it", {"text": "that", "chosen": "ties"}, {"text": "this", "stated": "2 summary"}],
             "inputs": [{"name": "X", "type": "T", "doc": "values"}],
             "outputs": [{"name": "Y", "type": "T", "doc": "results"}],
             "attributes": {"axis": {"type": "int", "default": 1, "range": ">= 0", "constraint": "C1", "doc": "where"}},
@@ -101,7 +101,10 @@ RIGHT = {
     ],
     "examples": [
         {"name": "one", "since": 1, "inputs": [{"float": [1, 2]}], "outputs": [{"float": "0..3", "shape": [2, 2]}]},
-        {"name": "two", "since": 2, "attributes": {"axis": -1}, "inputs": [{"float": 1}], "error": "C1"},
+        {
+            "name": "two", "since": 2, "stated": "2 attribute axis", "attributes": {"axis": -1},
+            "inputs": [{"float": 1}], "error": "C1",
+        },
     ],
 }  # fmt: skip
 NEWER = ("versions", 0)
@@ -118,6 +121,8 @@ EDITS = [
     ((*NEWER, "change", "adapters"), None), ((*NEWER, "change", "adapters", "up"), "impossible"),
     ((*NEWER, "change", "types", "T"), ["bfloat16"]), ((*NEWER, "change", "attributes", "axis", "new"), 1),
     ((*NEWER, "change", "attributes", "axis", "added"), "number"), ((*NEWER, "special_cases"), [""]),
+    ((*NEWER, "special_cases"), [{"text": "it", "chosen": "a", "stated": "1 summary"}]),
+    ((*NEWER, "special_cases"), [{"chosen": "a"}]), (("examples", 1, "chosen"), ""),
     (("versions", 1, "same_as"), None), (("versions", 1, "shares"), ["doc"]), (("versions", 1, "shares"), []),
     (("examples", 0, "name"), "a b"), (("examples", 0, "error"), "C1"), (("examples", 0, "outputs"), None),
     (("examples", 1, "tolerance"), 0.1), (("examples", 0, "inputs"), [{"flaot": 1}]),

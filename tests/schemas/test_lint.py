@@ -312,6 +312,35 @@ def test_s239_special_cases_of_the_standard(tmp_path):
         assert codes(lint([tmp_path])) == found
 
 
+def test_s242_what_is_open_is_chosen(tmp_path):
+    text = TEXT.replace("family: acme", "family: pool")
+    words = "Ties are undefined."
+    for case, found in (
+        (f"[{words}]", ["S242"]), (f"[{{text: {words}, chosen: ties}}]", []),
+        ("[The standard leaves ties open.]", ["S242"]),
+        (f"[{{text: {words}, stated: 1 summary}}]", ["S242"]), ("[-1 leaves that side open.]", []),
+        ("[NaN stays NaN.]", []), ("[Runtimes differ in the last digits.]", ["S242"]),
+    ):  # fmt: skip
+        write(tmp_path, text.replace("doc: Scales.\n", f"doc: Scales.\n  special_cases: {case}\n"), domain="com.acme")
+        assert [code for code in codes(lint([tmp_path])) if code == "S242"] == found, case
+
+
+def test_s243_a_clause_names_a_part_of_the_text(tmp_path):
+    text = TEXT.replace("family: acme", "family: pool")
+    for clause, found in (
+        ("1 summary", []), ("1 body", []), ("1 input X", []), ("Broadcasting.md multidirectional", []),
+        ("2 summary", []), ("3 summary", ["S243"]), ("1 attribute nothing", ["S243"]), ("the", ["S243"]),
+        ("1 page 7", ["S243"]),
+    ):  # fmt: skip
+        case = f"[{{text: It scales., stated: {clause}}}]"
+        write(tmp_path, text.replace("doc: Scales.\n", f"doc: Scales.\n  special_cases: {case}\n"), domain="com.acme")
+        assert [code for code in codes(lint([tmp_path])) if code == "S243"] == found, clause
+    older = "  same_as: 2\n  special_cases: [{text: It scales., stated: 2 summary}]\n"
+    write(tmp_path, text.replace("  same_as: 2\n", older), domain="com.acme")
+    (finding,) = [each for each in lint([tmp_path]) if each.code == "S243"]
+    assert finding.why == "it is a text of version 2, and states something from version 1 on"
+
+
 def test_s217_and_s218_type_sets(tmp_path):
     write(tmp_path, TEXT.replace("floats_ir4", "mine"))
     sets = "mine: [floats, bfloat16]\nother: [float, bool]\nbase: [floats, string]\nmore: [seq(base), bool]\n"

@@ -20,6 +20,7 @@ from opset.schemas.loader import load_folder, load_operator, load_sets, operator
 from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, FunctionBody, OpSchema, Parameter
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import Findings, read
+from opset.schemas.status import ground_of, status_of
 from opset.schemas.types import expand, is_type, shortest
 from tests.released import OPERATORS, is_released
 from tests.schemas.texts import SCALE
@@ -195,7 +196,7 @@ def test_a_version_shares_the_prose_that_it_does_not_write(tmp_path):
     text = SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n{newer}")
     for own, cases in (("", ("one", "two")), ("  special_cases: []\n", ()), ("  special_cases: [none]\n", ("none",))):
         operator = load(tmp_path, text.replace("  same_as: 2\n", f"  same_as: 2\n{own}"))
-        assert [each.special_cases for each in operator.docs] == [cases, ("one", "two")]
+        assert [[case.text for case in each.special_cases] for each in operator.docs] == [[*cases], ["one", "two"]]
         formulas = [(each.formula, each.counterparts) for each in operator.docs]
         assert formulas == [("\\frac{x}{y}", {"numpy": "x * y"})] * 2
         assert load(tmp_path, dump_operator(operator)).docs == operator.docs
@@ -539,7 +540,11 @@ VERSIONS = st.fixed_dictionaries(
     optional={
         "doc": TEXTS,
         "formula": TEXTS,
-        "special_cases": st.lists(TEXTS, max_size=3),
+        "special_cases": st.lists(
+            TEXTS | st.tuples(TEXTS, st.sampled_from(["stated", "chosen"]), TEXTS).map(
+                lambda each: {"text": each[0], each[1]: each[2]}
+            ), max_size=3,
+        ),
         "counterparts": st.dictionaries(KEYS, TEXTS, max_size=3),
         "change": st.dictionaries(st.sampled_from(["meaning", "types", "attributes"]), NESTED),
         "inputs": st.lists(PHRASED, max_size=3),
@@ -822,3 +827,15 @@ def test_many_examples_like_a_large_one_are_refused(tmp_path):
     with pytest.raises(SchemaError) as caught:
         load(tmp_path, large + more)
     assert "S102" in {each.code for each in caught.value.findings}
+
+
+def test_special_cases_and_examples_say_on_which_ground_they_stand(tmp_path):
+    cases = "[plain, {text: open, chosen: ties}, {text: said, stated: 2 summary}]"
+    operator = load(tmp_path, SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n  special_cases: {cases}\n"))
+    found = operator.docs[-1].special_cases
+    assert [(each.text, status_of(each), ground_of(each)) for each in found] == [
+        ("plain", "derived", ""), ("open", "chosen", "ties"), ("said", "stated", "2 summary"),
+    ]  # fmt: skip
+    both = "[{text: both, chosen: ties, stated: 2 summary}]"
+    with pytest.raises(SchemaError, match="what is stated is not chosen"):
+        load(tmp_path, SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n  special_cases: {both}\n"))

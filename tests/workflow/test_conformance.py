@@ -142,6 +142,26 @@ def test_named_disagreements_are_strict(tmp_path):
     assert found.unused == ["unknown"]
 
 
+def test_what_the_standard_leaves_open_fails_no_run_and_is_reported_apart(tmp_path):
+    chosen = {"status": "chosen", "because": "ties are not defined"}
+    write(tmp_path / "c", case("tie", F([2]), F([1]), **chosen), case("fine", status="derived"))
+    report = tmp_path / "r"
+    path = tmp_path / "list.yaml"
+    path.write_text("copy:\n- {cases: [tie], result: error, reason: It fails.}\n")
+    named = ("--runtime", COPY, "--name", "copy", "--expect", str(path))
+    done = run("conformance", tmp_path / "c", *named, "-o", report)
+    assert done.exit_code == 0 and "1 of them is where the standard leaves it open" in done.stdout
+    assert run("conformance", tmp_path / "c", *named[:4], "--strict").exit_code == 0
+    data = json.loads((report / "conformance.json").read_text())
+    assert [(each["result"], each.get("chosen")) for each in data["cases"]] == [
+        ("wrong", "ties are not defined"), ("pass", None),
+    ]  # fmt: skip
+    assert "## Choices" in (report / "conformance.md").read_text()
+    write(tmp_path / "d", case("tie", F([2]), F([1]), status="stated", because="13 summary"))
+    done = run("conformance", tmp_path / "d", *named[:4])
+    assert done.exit_code == 1 and "T225" in done.stderr
+
+
 def test_the_list_for_onnxruntime_names_each_case_once():
     path = Path(__file__).parents[1] / "conformance" / "disagreements.yaml"
     names = [name for entry in read_expectations(str(path), "onnxruntime") for name in entry.cases]

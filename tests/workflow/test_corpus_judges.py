@@ -18,11 +18,15 @@ SAMPLE = (
 ).split()
 
 
+SAMPLED = [
+    pick for pick in picked(REGISTRY, [REGISTRY.versions(name) for name in SAMPLE], False) if pick.kind == NODE
+][::2]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
-    picks = picked(REGISTRY, [REGISTRY.versions(name) for name in SAMPLE], False)
-    write_corpus(folder, corpus(REGISTRY, [pick for pick in picks if pick.kind == NODE][::2]))
+    write_corpus(folder, corpus(REGISTRY, SAMPLED))
     return folder
 
 
@@ -31,7 +35,8 @@ def test_the_sample_passes_in_the_runner_of_onnx(judge, folder):
     cases = loaded(folder)
     tests = runner_tests(cases, BACKENDS[judge])
     found = {case.name: outcome(tests, case.name) for case in cases}
-    unexplained = {name: each.why for name, each in found.items() if each.kind != PASSED}
+    chosen = {pick.name for pick in SAMPLED if pick.example.chosen}
+    unexplained = {name: each.why for name, each in found.items() if each.kind != PASSED and name not in chosen}
     assert not {name: why for name, why in unexplained.items() if not reason_for(judge, name, why)}
     assert sum(each.kind == PASSED for each in found.values()) > 0.7 * len(cases) > 25
 

@@ -221,8 +221,8 @@ def formula(pair: Pair) -> Iterator[Found]:
 @rule("B159", "special-cases", Pair, NONE, BEHAVIOUR, WARN)
 def special_cases(pair: Pair) -> Iterator[Found]:
     """The special cases of a released version were edited."""
-    old, new = pair.old.docs.special_cases, pair.new.docs.special_cases
-    if not pair.in_place or list(old) == list(new):
+    old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
+    if not pair.in_place or old == new:
         return
     gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
     parts = [f"gone: {each}" for each in gone] + [f"new: {each}" for each in came]

@@ -21,9 +21,11 @@ from opset.schemas.model import (
     FunctionBody,
     OpSchema,
     Parameter,
+    SpecialCase,
 )
 from opset.schemas.names import normalised, shown
 from opset.schemas.ranges import parse_range
+from opset.schemas.status import CHOSEN, DERIVED, STATED
 from opset.workflow.breaking.states import (
     OperatorState,
     State,
@@ -210,15 +212,28 @@ def _docs(data: Mapping[str, Any]) -> Docs:
 
     return Docs(
         _text(data["doc"]), phrases("inputs"), phrases("outputs"), phrases("attributes"), dict(data["constraints"]),
-        _text(data["formula"]), tuple(map(_text, data["special_cases"])), dict(data["counterparts"]),
+        _text(data["formula"]), tuple(map(_case, data["special_cases"])), dict(data["counterparts"]),
     )  # fmt: skip
+
+
+def _case(data: Any) -> SpecialCase:
+    """Return a special case, which was text alone in format 1."""
+    if isinstance(data, str):
+        return SpecialCase(_text(data))
+    return SpecialCase(_text(data["text"]), *_grounds(data))
+
+
+def _grounds(data: Mapping[str, Any]) -> tuple[str, str]:
+    """Return by what clause something is stated, and why it is chosen."""
+    status, because = data.get("status", DERIVED), _text(data.get("because", ""))
+    return because if status == STATED else "", because if status == CHOSEN else ""
 
 
 def _example(data: Mapping[str, Any]) -> Example:
     outputs = data["outputs"]
     return Example(
         _text(data["name"]), int(data["since"]), None if data["until"] is None else int(data["until"]),
-        _text(data["doc"]), {name: _value(each) for name, each in data["attributes"].items()},
+        _text(data["doc"]), *_grounds(data), {name: _value(each) for name, each in data["attributes"].items()},
         tuple(map(_value, data["inputs"])), None if outputs is None else tuple(map(_value, outputs)),
         _text(data["error"]), None if data["tolerance"] is None else float(data["tolerance"]),
     )  # fmt: skip

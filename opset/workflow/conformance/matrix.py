@@ -110,7 +110,9 @@ def _case(found: Result, expected: str) -> dict[str, Any]:
     if found.difference is not None:
         greatest = {"absolute": found.difference.absolute, "relative": found.difference.relative}
         data["difference"] = {"output": found.output, **{key: _number(each) for key, each in greatest.items()}}
-    if expected and found.result in (*BAD, ACCEPTED):
+    if case.chosen:
+        data["chosen"] = case.chosen
+    elif expected and found.result in (*BAD, ACCEPTED):
         data["expected"] = expected
     return data
 
@@ -179,11 +181,15 @@ def tables(data: Mapping[str, Any]) -> list[Table]:
         found.append(Table("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
     cases = data["cases"]
     bad = [each for each in cases if each["result"] in BAD]
-    rows = [[each["name"], each["result"], each.get("why", "")] for each in bad if "expected" not in each]
+    chosen = [each for each in bad if "chosen" in each]
+    plain = [each for each in bad if not {"chosen", "expected"} & each.keys()]
+    rows = [[each["name"], each["result"], each.get("why", "")] for each in plain]
     if rows:
         found.append(Table("Disagreements", "", ("case", "result", "what happens"), rows))
     known = [each for each in bad if "expected" in each]
     found += _listed("Expected disagreements", "Each with its reason.", known, "expected", "reason")
+    text = "What the standard leaves open: these are no faults, and fail no run."
+    found += _listed("Choices", text, chosen, "chosen", "what is open")
     letters = ", ".join(f"{letter} {name}" for name, letter in LETTERS.items())
     for domain in dict.fromkeys(each["domain"] for each in data["operators"]):
         text = (

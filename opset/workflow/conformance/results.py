@@ -24,6 +24,7 @@ from opset.reference.value_info import ValueInfo, value_info_of
 from opset.reference.values import type_of
 from opset.schemas.files import file_bytes, parse_json
 from opset.schemas.names import normalised
+from opset.schemas.status import CHOSEN
 from opset.tensor_io.files import read_values
 from opset.workflow.conformance.runtimes import Answer, Request, Runtime, answers
 
@@ -52,7 +53,8 @@ _LOCATION = re.compile(r"(?<![\w.])/(?:[\w.+@-]+/)+(?=[\w.+@-]+)")
 class Case(NamedTuple):
     """A case of a corpus: what the manifest says about it.
 
-    `kind` is node, invalid (a constraint is broken) or random: of the latter, `outputs` has types and shapes.
+    `kind` is node, invalid (a constraint is broken) or random: of the latter, `outputs` has types and shapes. `chosen`
+    says what the standard leaves open of it, and is empty where it leaves nothing open.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Case(NamedTuple):
     tolerance: tuple[float, float]
     files: Mapping[str, str]
     outputs: tuple[tuple[str, tuple[int, ...] | None], ...] = ()
+    chosen: str = ""
 
 
 class Corpus(NamedTuple):
@@ -134,9 +137,13 @@ def _case(entry: Any) -> Case:
         if not all(math.isfinite(each) and each >= 0 for each in tolerance):
             raise ValueError("its tolerance is no number")
     outputs = tuple(map(_output, entry["outputs"])) if kind == "random" else ()
+    chosen = (entry.get("because") or CHOSEN) if entry.get("status") == CHOSEN else ""
+    if not isinstance(chosen, str):
+        raise ValueError("what should be text is not")
     return Case(
-        name, kind, normalised(domain), operator, entry["version"], example, shows, types, tolerance, files, outputs
-    )
+        name, kind, normalised(domain), operator, entry["version"], example, shows, types, tolerance, files, outputs,
+        chosen,
+    )  # fmt: skip
 
 
 def _output(entry: Any) -> tuple[str, tuple[int, ...] | None]:

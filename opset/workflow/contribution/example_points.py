@@ -279,7 +279,7 @@ def not_numbers(it: Candidate) -> Iterator[Item]:
         yield Item(NOT_APPLICABLE, "none of its inputs is of floats", it.place("types"))
         return
     found = [each for each in it.examples if any(_is_special(value) for value in tensors(each))]
-    if found or re.search(r"\bNaN\b|infinit", " ".join(it.docs.special_cases)):
+    if found or re.search(r"\bNaN\b|infinit", " ".join(each.text for each in it.docs.special_cases)):
         help = "add one: inputs: [{float: [.nan, .inf]}]"
         yield _edge(it, "NaN or an infinity, which its special cases name", found, help)
     else:

@@ -26,6 +26,7 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import knows
 from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions, is_random
 from opset.schemas.names import shown
+from opset.schemas.status import ground_of, status_of
 from opset.workflow.corpus.judgements import Judgements
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pi
         "name": pick.name, "kind": pick.kind, "domain": shown(schema.domain), "operator": schema.name,
         "version": schema.since_version, "opsets": {shown(each.domain): each.version for each in model.opset_import},
         "ir_version": model.ir_version, "example": example.name, "shows": _shows(registry, schema, example),
+        "status": status_of(example), **({"because": ground} if (ground := ground_of(example)) else {}),
         **({"error": example.error} if example.error else {}),
         "types": sorted({element for value in values for element in _elements(value)}),
         **({"outputs": shapes} if pick.kind == RANDOM else {}),

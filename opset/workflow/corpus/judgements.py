@@ -17,6 +17,7 @@ from typing import Any
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown
+from opset.schemas.status import STATUSES
 
 FILE = Path(__file__).with_name("judgements.json")
 ALL = "*"
@@ -54,8 +55,10 @@ def _others(
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
-    """Return a hash of examples and the versions of their operator, without prose."""
-    content = [[*each._replace(doc="")] for each in examples], [each.since_version for each in versions]
+    """Return a hash of examples and the versions of their operator, without prose and status."""
+    plain = [each._replace(doc="")._asdict() for each in examples]
+    values = [[value for key, value in each.items() if key not in STATUSES] for each in plain]
+    content = values, [each.since_version for each in versions]
     return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
 
 

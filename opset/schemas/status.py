@@ -1,0 +1,81 @@
+"""How certain a special case or an example is: stated by the standard, derived from it, or chosen where it is open.
+
+A special case or an example says `stated: CLAUSE`, or `chosen: REASON`; one that says neither is derived: it follows
+from what is stated. Where it needs several sentences of the standard, the least certain one decides.
+
+A clause is a version of the operator with a part of its text (`13 summary`, `13 attribute axis`, `13 input X`,
+`13 output Y`, `13 type T`, `13 body`), or a document and a section of it (`Broadcasting.md multidirectional`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from opset.schemas.model import Example, OpSchema, SpecialCase
+
+STATED, DERIVED, CHOSEN = "stated", "derived", "chosen"
+STATUSES = (STATED, DERIVED, CHOSEN)
+CLAUSE = "13 summary, 13 attribute NAME, 13 input NAME, 13 output NAME, 13 type NAME, 13 body, or DOCUMENT SECTION"
+_OF_VERSION = re.compile(r"([1-9][0-9]{0,9}) (?:(summary|body)|(attribute|input|output|type) (\S+))")
+_OF_DOCUMENT = re.compile(r"[^\W\d]\S* \S.*")
+_SUBJECT = r"(?:standard|text|specification|document|version \d+|neither)"
+_OPEN = re.compile(
+    rf"\b(?:undefined|unspecified|contradicts? itself|left open|{_SUBJECT} leaves?\b[^.;]*\bopen"
+    rf"|{_SUBJECT} (?:does not|do not|sets no|gives no|has no|names no|says nothing)"
+    r"|(?:is|are|was|were) not (?:defined|stated|specified|determined)"
+    r"|(?:runtimes|implementations)(?: may)? (?:differ|disagree))\b",
+    re.IGNORECASE,
+)
+
+
+Grounded = SpecialCase | Example
+
+
+def status_of(it: Grounded) -> str:
+    """Return whether this is stated, derived or chosen."""
+    return CHOSEN if it.chosen else STATED if it.stated else DERIVED
+
+
+def ground_of(it: Grounded) -> str:
+    """Return the clause of what is stated, the reason of what is chosen, and nothing of what is derived."""
+    return it.chosen or it.stated
+
+
+def status_words(status: str, ground: str) -> str:
+    """Return a status with its ground as a phrase; none for what is derived, as most is."""
+    if status == STATED:
+        found = _OF_VERSION.fullmatch(ground)
+        where = f"version {found[1]}, {ground.partition(' ')[2]}" if found else ground
+        return f"stated: {where}"
+    return f"{CHOSEN}: {ground}" if status == CHOSEN else ""
+
+
+def is_open(text: str) -> bool:
+    """Whether a text says that the standard leaves something open."""
+    return bool(_OPEN.search(text))
+
+
+def misnamed_clause(clause: str, versions: Sequence[OpSchema], since: int) -> str:
+    """Return what is wrong with a clause of an operator of these versions, "" where nothing is.
+
+    It states something from version `since` on, so that it is no text of a newer one.
+    """
+    if _OF_DOCUMENT.fullmatch(clause):
+        return ""
+    found = _OF_VERSION.fullmatch(clause)
+    if found is None:
+        return "it is neither a version with a part of its text nor a document with a section"
+    schema = next((each for each in versions if each.since_version == int(found[1])), None)
+    if schema is None:
+        return f"the operator has no version {found[1]}"
+    if schema.since_version > since:
+        return f"it is a text of version {found[1]}, and states something from version {since} on"
+    kind, name = found[3], found[4]
+    names = {
+        "attribute": [*schema.attributes],
+        "type": [*schema.types],
+        "input": [each.name for each in schema.inputs],
+        "output": [each.name for each in schema.outputs],
+    }
+    return "" if kind is None or name in names[kind] else f"version {found[1]} has no {kind} {name!r}"
