@@ -316,8 +316,10 @@ def poisons(batch: Batch) -> Iterator[Poison]:
                 # What has one index is no batch.
                 several = len(np.atleast_1d(value)) > 1
                 others = [
-                    still(mask | ~same(*pair)) if several and mask is not None and is_array(pair[1], mask.shape) else None
-                    for mask, *pair in zip(moved, batch.outputs, found, strict=True)
+                    still(mask | ~same(before, after))
+                    if several and mask is not None and is_array(after, mask.shape)
+                    else None
+                    for mask, before, after in zip(moved, batch.outputs, found, strict=True)
                 ]
                 form = f"{label} in {name}" if whole else f"{label} in an element of {name}"
                 yield Poison(form, feeds, found, others)
