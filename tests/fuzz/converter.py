@@ -2,8 +2,8 @@
 
 `python -m tests.fuzz.converter --seed 1 --seconds 600 --operators 'Resize|Pad' --json found.json`. Nodes come from
 `tests.fuzz.drawing`. Each is run by onnxruntime without graph optimisation; where that works, the model is converted to
-other versions, there and back, and each accepted result is run on the same inputs and on a second set with other sizes
-and values. `--case NAME` shows one case again.
+other versions, there and back, and lowered at its own. Each accepted result is examined (conformance.validity) and
+run on the same inputs and on a second set with other sizes and values. `--case NAME` shows one case again.
 """
 
 from __future__ import annotations
@@ -223,6 +223,7 @@ def examine(case: Case, everywhere: bool, judge: str = "onnxruntime") -> Iterato
     rng = random.Random(f"{case.name} targets")
     loose = "FLOAT16" in str(case.model) or any(name in str(case.model).lower() for name in ("bfloat16", "float8"))
     loose = loose or bool({10, 16, 17, 18, 19, 20} & {t.elem_type for t in types_in(case.model)})
+    yield from cross(case, case.model, case.version, case.version, feeds, expected, loose, judge)
     for target in targets(case, everywhere, rng):
         made = yield from cross(case, case.model, case.version, target, feeds, expected, loose, judge)
         if made is not None and made.graph != case.model.graph and rng.random() < 0.5:
@@ -262,7 +263,10 @@ def cross(
     judge: str,
     note: str = "",
 ) -> Generator[Finding, None, onnx.ModelProto | None]:
-    """Convert a model and judge the result. The generator's value is the result, if accepted."""
+    """Convert a model and judge the result, which is lowered where the target is its own version.
+
+    The generator's value is the result, if accepted.
+    """
 
     def finding(kind: str, why: str = "") -> Finding:
         known = ""
@@ -273,7 +277,10 @@ def cross(
 
     pair = (source, target)
     try:
-        made = opset.convert(model, {case.domain: target})
+        if target == source:
+            made = opset.lower(model, [f"{case.domain or 'ai.onnx'}.{case.operator}"])
+        else:
+            made = opset.convert(model, {case.domain: target})
     except OpsetError as error:
         yield finding("refused", f"{error.findings[0].code}: {error.findings[0].why}")
         return None
@@ -287,7 +294,7 @@ def cross(
     if kept and unchanged_between(operators(made), min(pair), max(pair)):
         yield finding("kept")
         return made
-    if wrong := faults(made, model):
+    if wrong := faults(made, model, {(case.operator, case.domain)} if target == source else ()):
         yield finding("rejected", "; ".join(wrong))
         return made
     try:
