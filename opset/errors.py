@@ -137,6 +137,8 @@ CODES: dict[str, str] = {
     "S241": "a released version is not in the lock",
     "S242": "what the standard leaves open is not marked as chosen",
     "S243": "a clause names no part of the standard",
+    "S244": "a function body cannot take a type that its version allows",
+    "S245": "a withdrawn operator has a version that leaves it withdrawn",
     "T211": "the kernel contradicts an example",
     "T212": "another implementation contradicts an example",
     "T213": "an example cannot be a test case",

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from opset.errors import Collected, Finding, SchemaError
 from opset.schemas.body_rules import BODY_RULES, bodies_in_a_circle, operators_used
+from opset.schemas.body_types import types_are_taken
 from opset.schemas.diff import Transition, compact
 from opset.schemas.example_rules import EXAMPLE_RULES, attributes_set, changed_attributes
 from opset.schemas.files import file_bytes
@@ -207,10 +208,10 @@ class _Checking:
 
         for operator in self.operators:
             if any(schema.function for schema in operator.schemas):
-                for rule in BODY_RULES:
+                for rule in (*BODY_RULES, types_are_taken):
                     unclear = False
                     found = list(rule(operator, versions))
-                    yield from found if not unclear else [each for each in found if each.code != "S235"]
+                    yield from found if not unclear else [each for each in found if each.code not in ("S235", "S244")]
         reached = [*known]
         for key in reached:  # which grows with what bodies of the files beside use
             for used in operators_used(known[key]) if not self.target.whole else ():
@@ -551,6 +552,16 @@ def _is_set(node: YamlNode, sets: TypeSets) -> bool:
     return isinstance(node.value, str) and node.value in sets
 
 
+def withdrawn_once(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """An operator that is withdrawn gets no further version that leaves it so (S245)."""
+    for step in operator.transitions:
+        if step.old.deprecated and step.new.deprecated:
+            since = step.new.since_version
+            message = f"{operator.name} is withdrawn since version {step.old.since_version}, and {since} leaves it so"
+            help = f"take version {since} back: no model of its opset may use the operator"
+            yield Finding("S245", message, place=operator.place(since, "deprecated"), help=help)
+
+
 def texts_of_their_own(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A text that a constraint states is not the one that follows from what it or attributes declare (S232).
 
@@ -624,6 +635,7 @@ RULES: tuple[Rule, ...] = (
     *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
     *(removed_attributes, added_attributes, facets_fit, emulated_types_fit, constraints_used, everything_documented),
     special_cases_named,
+    withdrawn_once,
     *(replacements, names_fit, family_known, lists_that_are_sets, types_named_once, sets_of_the_domain),
     texts_of_their_own,
     *EXAMPLE_RULES,

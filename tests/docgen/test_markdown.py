@@ -189,3 +189,17 @@ def test_types_are_grouped_and_graphs_keep_their_lines():
     assert "cond: bool[] true\n" in page
     assert markdown._types(["tensor(int8)", "seq(map(string, float))"]) == "`int8`, `seq(map(string, float))`"
     assert "one of `T2`; C3" in "\n".join(markdown.operator_section(registry, "", "Cast"))
+
+
+def test_examples_are_those_of_the_version_and_none_ends_the_list():
+    registry = default_registry()
+    several = 0
+    for name in registry.operators(""):
+        newest = registry.versions(name)[-1].since_version
+        examples = [each for each in registry.examples(name) if each.outputs]
+        text = "\n".join(markdown.operator_section(registry, "", name))
+        _, _, shown = text.partition("**Examples**")
+        holding = [each.name for each in examples if each.since <= newest and not (each.until and each.until < newest)]
+        assert re.findall(r"^`(\w+)`(?::.*)?$", shown, re.MULTILINE) == holding[: markdown.EXAMPLES], name
+        several += len(holding) < len(examples)
+    assert several > 20  # operators with examples of older versions

@@ -166,6 +166,10 @@ BROKEN = {
         "leave it out",
     ),
     "S233": (with_body(("opset: 13", "Y = Mul X")), "S233 20:3", ""),
+    "S244": (
+        with_body(("opset: 13", "one = Constant <value_float = 1.0> () by_one = Mul (by, one) Y = Mul (X, by_one)")),
+        None, "",
+    ),
     "S234 unknown": (with_body(("opset: 13", "Y = Mul (X, Z)")), "S234 20:3", ""),
     "S234 twice": (with_body(("opset: 13", "by = Exp (X) Y = Mul (X, by)")), "S234 20:3", ""),
     "S234 no output": (with_body(("opset: 13", "Z = Mul (X, by)")), None, ""),
@@ -615,3 +619,20 @@ def test_every_code_of_a_rule_has_an_example_here():
 def test_the_lock_of_the_standard_holds_its_versions_alone():
     lock = json.loads((FOLDER / "lock.json").read_text())
     assert list(lock) == ["ai.onnx", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"]
+
+
+def test_a_body_that_takes_some_types_says_which(tmp_path):
+    nodes = "one = Constant <value_float = 1.0> () by_one = Mul (by, one) Y = Mul (X, by_one)"
+    findings = lint([write(tmp_path, with_body(("opset: 13", nodes)))], ())
+    refused = {each.message.rpartition(" ")[2] for each in findings}
+    assert "tensor(double)" in refused and "tensor(float)" not in refused
+    assert all(each.place.endswith(":20:3") and "Mul" in each.why and each.help for each in findings)
+    findings = lint([write(tmp_path, with_body(("opset: 13\n    types: {T: [float]}", nodes)))], ())
+    assert not any(each.code == "S244" for each in findings)
+
+
+def test_a_withdrawn_operator_gets_no_version_that_leaves_it_so(tmp_path):
+    text = DEPRECATED.replace("- since: 1\n", "- since: 1\n  deprecated: true\n")
+    found = [each for each in lint([write(tmp_path, text)], ()) if each.code == "S245"]
+    assert [each.place.rpartition("/")[2].partition(":")[2] for each in found] == ["5:15"]
+    assert not any(each.code == "S245" for each in lint([write(tmp_path, DEPRECATED)], ()))

@@ -2,7 +2,11 @@
 
 import ast
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +31,7 @@ from opset.workflow.authoring.new import _document, _standard_operator, new_oper
 from opset.workflow.authoring.stubs import kernel_stub, with_stubs
 from tests.cli.commands import run
 
+PACKAGE = Path(opset.__file__).parent
 SETS = standard_sets()
 FILES = operator_files(FOLDER)
 CONTEXT = LintContext(SETS, read_lock(FOLDER), {("", path.stem) for path in FILES}, None, None, None, True)
@@ -333,3 +338,53 @@ def test_a_version_in_development_follows_from_the_yaml_alone(tmp_path):
         opset.convert(model, RELEASES[-1].opset, schemas=registry)
     text = text.replace("Erf", "Cbrt").replace("float8e5m2", "float")
     assert str(opset.infer(opset.parse_model(text), schemas=registry).shape("y")) == "(N,)"
+
+
+# In a copy of the package, where operators of the standard may be written
+
+
+def test_the_standard_gets_an_operator_and_a_version_in_a_copy_of_the_package(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "opset", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(PACKAGE.parent / "pyproject.toml", tmp_path)
+    schemas = tmp_path / "opset" / "schemas" / "ai.onnx"
+
+    def files():
+        return {str(each.relative_to(tmp_path)): each.read_text() for each in (tmp_path / "opset").rglob("*.[py]*")
+                if each.suffix in (".py", ".yaml") and "__pycache__" not in each.parts}  # fmt: skip
+
+    def touched(*arguments, status=0):
+        before = files()
+        command = [sys.executable, "-m", "opset", *arguments]
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+        return done.stdout, {name: text for name, text in files().items() if before.get(name) != text}
+
+    erf = (schemas / "Erf.yaml").read_text()
+    printed, changed = touched("bump", "Erf", "--format", "json")
+    since = json.loads(printed)["since"]
+    assert since >= RELEASES[-1].opset
+    assert changed.keys() == {"opset/schemas/ai.onnx/Erf.yaml"}
+    (text,) = changed.values()
+    head, _, versions = erf.partition("versions:\n")
+    assert text.startswith(f"{head}versions:\n- since: {since}\n") and text.endswith(versions)
+    (schemas / "Erf.yaml").write_text(re.sub(r"    T: .*", "    T: floats_ir9", text, count=1))
+    _, changed = touched("bump", "Erf")
+    change = re.search(r"  change:\n.*?(?=  doc:)", changed["opset/schemas/ai.onnx/Erf.yaml"], re.DOTALL)[0]
+    added = re.search(r"types: \{T: \[(.*)\]\}", change)[1].split(", ")
+    assert "+float8" in added and "adapters: {up: derived, down: derived}" in change
+    printed, changed = touched("bump", "Erf", "--check")
+    assert f"in development: {since}: {{types: {{T: [+float8]}}}}" in printed and not changed
+
+    printed, changed = touched(
+        "new", "Cbrt", "--family", "unary", "--shape", "function", "--format", "json"
+    )
+    assert json.loads(printed)["since"] == since
+    kernels, inference = "opset/reference/kernels/unary.py", "opset/inference/unary.py"
+    assert changed.keys() == {"opset/schemas/ai.onnx/Cbrt.yaml", kernels, inference}
+    assert "\noperator: Cbrt\nfamily: unary\n" in changed["opset/schemas/ai.onnx/Cbrt.yaml"]
+    for name, decorator in ((kernels, "kernel"), (inference, "infer")):
+        (function,) = [each for each in ast.parse(changed[name]).body
+                       if isinstance(each, ast.FunctionDef) and each.name == f"cbrt_{since}"]  # fmt: skip
+        assert ast.unparse(function.decorator_list[0]).startswith(f"{decorator}('Cbrt'")
+        assert isinstance(function.body[-1], ast.Raise)

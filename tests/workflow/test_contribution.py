@@ -9,7 +9,7 @@ import pytest
 from opset.errors import UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN
-from opset.workflow.contribution.checklist import STATES, Candidate, checklist, checks
+from opset.workflow.contribution.checklist import STATES, Candidate, checklist, checks, markdown
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
 
@@ -190,6 +190,77 @@ def test_a_kernel_that_gives_another_type_does_not_compute_it(folder):
         path.write_text(re.sub(old, new, path.read_text(), flags=re.DOTALL))
     missing, _ = found(candidate(folder, "Thin"), "all_types")
     assert missing.why == "the kernel does not compute tensor(float16): it gives tensor(float)"
+
+
+WIDE = """operator: Wide
+family: signals
+versions:
+- since: 1
+  doc: Adds 1.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: sums}]
+  types: {T: [float, float16, int32, uint16]}
+  shape: same(X)
+examples:
+- {name: zero, since: 1, inputs: [{float: [0]}], outputs: [{float: [1]}]}
+- {name: plain, since: 1, inputs: [{int32: [1, 2, 3]}], outputs: [{int32: [2, 3, 4]}]}
+"""
+WIDE_KERNEL = """
+
+@kernel("Wide", domain="com.acme")
+def wide_1(x):
+    return RESULT
+"""
+
+
+@pytest.mark.parametrize(
+    "result, missing",
+    [
+        ("x + x.dtype.type(1)", []),
+        ("x * 0 if x.dtype == 'u2' else x + x.dtype.type(1)", ["tensor(uint16)"]),
+        ("x + x.dtype.type(1 + (x.dtype == 'f2') / 64)", ["tensor(float16)"]),
+        ("x + x.dtype.type(1) if x.dtype != 'u2' else np.append(x, x)", ["tensor(uint16)"]),
+    ],
+)
+def test_values_of_types_of_no_example_are_compared(folder, result, missing):
+    (folder / "com.acme" / "Wide.yaml").write_text(WIDE)
+    kernels = folder / "com.acme" / KERNELS
+    kernels.write_text(kernels.read_text() + WIDE_KERNEL.replace("RESULT", result))
+    *items, passed = found(candidate(folder, "Wide"), "all_types")
+    assert passed.why == f"2 types in examples, {2 - len(missing)} with examples cast to them"
+    assert [each.state for each in items] == ["missing"] * len(missing)
+    for item, type_ in zip(items, missing, strict=True):
+        assert item.why.startswith(f"the kernel gives something else of {type_}: of the example")
+        assert item.place.endswith("Wide.yaml:8:14")
+
+
+def test_a_list_goes_on_after_a_point_that_does_not_apply(folder):
+    for operator in ("Mix", "Thin"):
+        one = candidate(folder, operator)
+        points = checklist(one)
+        applicable = [point.name for point in points if point.state != NOT_APPLICABLE]
+        first = next(index for index, point in enumerate(points) if point.state == NOT_APPLICABLE)
+        assert any(point.name in applicable for point in points[first:])
+        lines = [line for line in markdown(one, points) if line.startswith("- [")]
+        assert [re.search(r"\(`(\w+)`\)", line)[1] for line in lines] == applicable
+        shown = run("check-contribution", f"com.acme.{operator}", "--schemas", folder).stdout
+        assert [*dict.fromkeys(re.findall(r"^  (?:[a-z ]{9})  (\w+) {2,}\S", shown, re.MULTILINE))] == applicable
+
+
+def test_an_example_that_is_refused_does_not_end_the_conversions(folder):
+    path = folder / "com.acme" / THIN
+    text = path.read_text()
+    moved = re.search(example("rows"), text, re.DOTALL)[0]
+    path.write_text(text.replace(moved, "").replace("examples:\n", f"examples:\n{moved}\n"))
+    (item,) = found(candidate(folder, "Thin"), "downgrade")
+    assert item.why == "2 -> 1: 3 examples computed alike; 1 refused (C202); 2 refused (C204)"
+
+
+def test_an_adapter_that_fails_is_no_refusal(folder):
+    path = folder / "com.acme" / ADAPTERS
+    path.write_text(path.read_text().replace('if node.attr("start"):', 'if 1 // (1 - node.attr("start")):'))
+    missing = [each for each in found(candidate(folder, "Thin"), "downgrade") if each.state == MISSING]
+    assert any("an adapter fails on rows" in each.why and "ZeroDivisionError" in each.why for each in missing)
 
 
 def test_types_of_no_example_are_tried_by_casting_one():

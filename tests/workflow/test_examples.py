@@ -1,6 +1,7 @@
 """`opset test` on a domain in which all is right, and on one that is changed in one place: what it finds, and where."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -315,6 +316,27 @@ def test_a_change_is_found(tmp_path, failure):
     for code, words in wanted.items():
         assert any(all(word in text for word in words.split("|")) for text in said[code]), said[code]
     assert sum(report.failed.values()) >= len(report.findings)
+
+
+CONTRADICTED = [name for name, (_, wanted) in FAILURES.items() if "T108" in wanted]
+
+
+@pytest.mark.parametrize("failure", CONTRADICTED)
+def test_a_claim_is_examined_on_examples_in_any_order(tmp_path, failure):
+    changes, _ = FAILURES[failure]
+    folder = domain(tmp_path, *changes)
+    paths = [folder / "com.test" / f"{name}.yaml" for name in ("Scale", "Pick")]
+    before = {str(each).partition("; ")[0] for each in _claims(folder)}
+    for path in paths:
+        head, _, rest = path.read_text().partition("examples:\n")
+        examples = ["- " + each for each in re.split(r"^- ", rest, flags=re.MULTILINE)[1:]]
+        path.write_text(head + "examples:\n" + "".join(examples[::-1]))
+    claims = {each.message.rpartition(" contradicts the claim ")[2] for each in _claims(folder)}
+    assert claims and claims == {re.search(r"contradicts the claim ('.*')$", each, re.MULTILINE)[1] for each in before}
+
+
+def _claims(folder):
+    return [each for each in report_on(folder, parts=["claims"]).findings if each.code == "T108"]
 
 
 def test_what_was_not_run_is_no_success(tmp_path):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from opset.errors import SchemaError, listing
-from opset.model.elements import ELEMENTS
+from opset.errors import listing
 from opset.opsets.registry import default_registry
-from opset.schemas.bodies import body_nodes
-from opset.schemas.model import VARIADIC, FunctionBody, OpSchema, Parameter
-from opset.schemas.names import normalised
+from opset.schemas.body_types import refused_types
+from opset.schemas.model import OpSchema
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import OPSETS, TYPES, Comparison, Found, Pair, rule
 from opset.workflow.breaking.states import Key, OperatorState, State
@@ -76,7 +74,7 @@ def body_types(pair: Pair) -> Iterator[Found]:
     if pair.in_place and _same_types(pair.old.schema, pair.new.schema):
         return
     for body in pair.new.schema.function:
-        for type_, message in _refused(pair.new.schema, body):
+        for type_, message in refused_types(pair.new.schema, body, _of_standard):
             help = "leave the type out of the version, name the body's 'types', or 'emulate' it"
             where = f"the function body of opset {body.opset} cannot take {type_}"
             yield Found(f"{where}: {message}", ("function",), ERR, NONE, help, always=True)
@@ -86,86 +84,8 @@ def _same_types(old: OpSchema, new: OpSchema) -> bool:
     return old.types == new.types and old.function == new.function and old.inputs == new.inputs
 
 
-def _refused(schema: OpSchema, body: FunctionBody) -> Iterator[tuple[str, str]]:
-    """Yield the types of a version that some node of a body does not take, each with the first such node."""
-    constraints = {each.type for each in schema.inputs}
-    for constraint in sorted(constraints & schema.types.keys()):
-        for type_ in body.types.get(constraint, schema.types[constraint]):
-            bound = {name: types[0] for name, types in schema.types.items() if name != constraint} | {constraint: type_}
-            free = {name for name, types in schema.types.items() if name != constraint and len(types) > 1}
-            if message := _first_misfit(schema, body, bound, free):
-                yield type_, message
-
-
-def _first_misfit(schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str]) -> str:
-    """Return why a node of a body does not take the types; "" where all do, as far as types are known."""
-    known: dict[str, str | None] = {}
-    for each in schema.inputs:
-        if each.type in bound and each.type not in free:
-            known[each.name] = _emulated(bound[each.type], body.emulate)
-        elif each.type not in schema.types:
-            known[each.name] = each.type
-    try:
-        nodes = body_nodes(body.nodes)
-    except SchemaError:  # lint says so: S233
-        return ""
-    opset = body.opset if schema.domain else max(body.opset, schema.since_version)
-    for node in nodes:
-        used = _schema_of(node, opset)
-        if used is None:
-            return ""
-        bindings: dict[str, str] = {}
-        for parameter, name in _paired(used.inputs, node.input):
-            type_ = known.get(name)
-            if type_ is None:
-                continue
-            if type_ not in used.allowed(parameter):
-                return f"{used.name} {used.since_version} does not allow {type_} as {parameter.name}"
-            if parameter.option != VARIADIC or parameter.homogeneous:
-                tied = bindings.setdefault(parameter.type, type_)
-                if tied != type_ and parameter.type in used.types:
-                    return f"{used.name} takes {tied} and {type_} of one type constraint, {parameter.type}"
-        for parameter, name in _paired(used.outputs, node.output):
-            known[name] = _output(used, parameter, bindings, node)
-    return ""
-
-
-def _paired(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterator[tuple[Parameter, str]]:
-    for index, name in enumerate(names):
-        if name and parameters:
-            yield parameters[min(index, len(parameters) - 1)], name
-
-
-def _emulated(type_: str, emulate: Mapping[str, str]) -> str:
-    wide = emulate.get(type_[7:-1]) if type_.startswith("tensor(") else None
-    return f"tensor({wide})" if wide else type_
-
-
-def _schema_of(node: Any, opset: int) -> OpSchema | None:
-    """Return the operator of ai.onnx that a node of a body is; None for others, of which nothing is known."""
-    if normalised(node.domain):
-        return None
-    return default_registry().schema(node.op_type, max(opset, _FROM.get(node.op_type, 0)))
-
-
-_FROM = {"CastLike": 15, "Constant": 13}
-_CONSTANTS = {
-    "value_int": "tensor(int64)", "value_ints": "tensor(int64)", "value_float": "tensor(float)",
-    "value_floats": "tensor(float)", "value_string": "tensor(string)", "value_strings": "tensor(string)",
-}  # fmt: skip
-
-
-def _output(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
-    """Return the type of an output where the types of inputs or the kind of a constant decide it."""
-    if used.name == "Constant" and node.attribute:
-        return _CONSTANTS.get(node.attribute[0].name)
-    if used.name == "Cast":
-        number = next((each.i for each in node.attribute if each.name == "to" and not each.ref_attr_name), 0)
-        return f"tensor({ELEMENTS[number].name})" if number in ELEMENTS else None
-    if parameter.type in bindings:
-        return bindings[parameter.type]
-    allowed = used.allowed(parameter)
-    return allowed[0] if len(allowed) == 1 else None
+def _of_standard(domain: str, name: str) -> Sequence[OpSchema]:
+    return default_registry().versions(name, domain)
 
 
 @rule("B185", "withdrawn-raised", Pair, FORBIDDEN, OPSETS)

@@ -32,6 +32,9 @@ PASSED, STATED, OPEN, MISSING, NOT_APPLICABLE = "passed", "stated", "to state", 
 PROPOSAL, DESCRIPTION, REFERENCE, VERSION = "proposal", "description", "reference implementation", "version"
 TESTS, CONVERSION, DOCUMENTATION = "tests", "upgrade and downgrade", "documentation and test data"
 INFERENCE, WITHDRAWAL = "shape inference", "withdrawal"
+FLOATS = ("tensor(float", "tensor(bfloat", "tensor(double")
+NUMBERS = (*FLOATS, "tensor(int", "tensor(uint", "tensor(bool")
+"""What types of floats, and of numbers, begin with."""
 SECTIONS = (PROPOSAL, DESCRIPTION, REFERENCE, VERSION, TESTS, CONVERSION, DOCUMENTATION, INFERENCE, WITHDRAWAL)
 
 

@@ -52,7 +52,7 @@ class Point(NamedTuple):
 
 def checks() -> list[Check]:
     """Return the points that there are, in the order of the standard's guide."""
-    for name in ("points", "example_points"):
+    for name in ("points", "type_points", "example_points"):
         import_module(f"opset.workflow.contribution.{name}")
     return sorted(CHECKS.values(), key=lambda each: SECTIONS.index(each.section))
 

@@ -7,20 +7,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from opset.docgen.facts import brief_type
-from opset.errors import RunError, listing
-from opset.reference.registration import LAYER as KERNELS
-from opset.reference.values import type_of
 from opset.schemas.constraints import Violation
-from opset.schemas.model import OPTIONAL, VARIADIC, Attribute, Example, ExampleValue, Parameter, example_versions
+from opset.schemas.model import OPTIONAL, Attribute, Example, ExampleValue, example_versions
 from opset.schemas.shapes import BROADCAST, Match, plan_of
 from opset.schemas.signature import AXES, AXIS, DATA_TYPE
 from opset.workflow.contribution.candidate import (
+    FLOATS,
     MISSING,
     NOT_APPLICABLE,
     OPEN,
     PASSED,
-    REFERENCE,
     TESTS,
     Candidate,
     Item,
@@ -28,106 +24,6 @@ from opset.workflow.contribution.candidate import (
     point,
     tensors,
 )
-
-_FLOATS = ("tensor(float", "tensor(bfloat", "tensor(double")
-_NUMBERS = (*_FLOATS, "tensor(int", "tensor(uint", "tensor(bool")
-
-
-@point(REFERENCE)
-def all_types(it: Candidate) -> Iterator[Item]:
-    """A kernel for every type."""
-    if not it.origin(KERNELS, "kernel"):
-        yield Item(NOT_APPLICABLE, "there is no kernel", it.place())
-        return
-    shown, cast = 0, 0
-    if not any(each.type in it.schema.types for each in it.schema.inputs):
-        yield Item(NOT_APPLICABLE, "no input is of a type constraint", it.place("inputs"))
-    for name, types in it.schema.types.items():
-        takers = [index for index, each in enumerate(it.schema.inputs) if each.type == name]
-        place, untried = it.place("types", name), []
-        for type_ in types if takers else ():
-            if _type_in_examples(it, takers, type_):
-                shown += 1
-                continue
-            why = _why_not_computed(it, takers, type_) if type_.startswith("tensor(") else ""
-            if why:
-                yield Item(MISSING, f"the kernel does not compute {type_}: {why}", place, "correct the kernel")
-            elif why is None:
-                cast += 1
-            else:
-                untried.append(brief_type(type_))
-        if untried:
-            why = f"no example of {name} has {listing(untried, 8)}, and none can be cast to it"
-            yield Item(OPEN, why, place, "add an example, or state why one of the other types is enough")
-    if shown or cast:
-        yield Item(PASSED, f"{shown} types in examples, {cast} with examples cast to them", it.place("types"))
-
-
-def _type_in_examples(it: Candidate, takers: Iterable[int], type_: str) -> Example | None:
-    """Return an example with outputs in which an input of these has the type."""
-    for example in it.results:
-        for index in takers:
-            variadic = it.schema.inputs[index].option == VARIADIC
-            if any(each is not None and each.type == type_ for each in given(example, index, variadic)):
-                return example
-    return None
-
-
-def _why_not_computed(it: Candidate, takers: Iterable[int], type_: str) -> str | None:
-    """Return why the kernel cannot compute an example of another type cast to this one; None if it can.
-
-    "" where no example can be cast.
-    """
-    why = ""
-    for example in it.results:
-        cast = _cast(it, example, takers, type_)
-        if cast is None:
-            continue
-        try:
-            outputs = it.bench.outputs(it.schema, cast)
-        except RunError as error:
-            if error.code in ("R201", "R202", "R204"):
-                why = why or f"{error.message}: {error.why}"
-            continue
-        wanted = [each.type for each in cast.outputs or () if each is not None]
-        found = [type_of(each) if hasattr(each, "dtype") else "" for each in outputs]
-        for want, have in zip(wanted, found, strict=False):
-            if want == type_ != have:  # other types may depend on more than this one
-                return f"it gives {have}"
-        return None
-    return why
-
-
-def _cast(it: Candidate, example: Example, takers: Iterable[int], type_: str) -> Example | None:
-    """Return an example with inputs, and outputs of the same constraint, of another type; None where it cannot be."""
-    element, constraint = type_[7:-1], it.schema.inputs[min(takers)].type
-    values = [each for index in takers for each in given(example, index, True)]
-    graphs = any(it.schema.attributes[name].type.startswith("graph") for name in example.attributes)
-    if graphs or element == "string" or any(each is not None and not each.type.startswith(_NUMBERS) for each in values):
-        return None
-
-    def cast(value: ExampleValue | None, formals: tuple[Parameter, ...], index: int) -> ExampleValue | None:
-        if value is None or formals[min(index, len(formals) - 1)].type != constraint:
-            return value
-        many = isinstance(value.content, list)
-        found = [_element(each, element) for each in (value.content if many else [value.content])]
-        return ExampleValue(type_, found if many else found[0], value.shape)
-
-    inputs = tuple([cast(each, it.schema.inputs, index) for index, each in enumerate(example.inputs)])
-    if not any(each is not None and each.type == type_ for each in inputs):
-        return None
-    outputs = [
-        each and cast(each._replace(content=0), it.schema.outputs, index)
-        for index, each in enumerate(example.outputs or ())
-    ]
-    return example._replace(inputs=inputs, outputs=tuple(outputs))
-
-
-def _element(value: Any, element: str) -> Any:
-    """Return a number as one of an element type; of an integer, 0 or 1, which every type has."""
-    if element.startswith(("int", "uint")):
-        return int(abs(value)) % 2 if math.isfinite(value) else 0
-    return bool(value) if element == "bool" else value
 
 
 @point(TESTS)
@@ -275,7 +171,7 @@ def _has_negative(value: Any) -> bool:
 @point(TESTS, statable=True)
 def not_numbers(it: Candidate) -> Iterator[Item]:
     """An example of NaN and infinities."""
-    if not any(type_.startswith(_FLOATS) for each in it.schema.inputs for type_ in it.schema.allowed(each)):
+    if not any(type_.startswith(FLOATS) for each in it.schema.inputs for type_ in it.schema.allowed(each)):
         yield Item(NOT_APPLICABLE, "none of its inputs is of floats", it.place("types"))
         return
     found = [each for each in it.examples if any(_is_special(value) for value in tensors(each))]

@@ -1,0 +1,84 @@
+"""Comparison of results that a kernel computes of the same values in two types, as far as both types hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from opset.reference.comparison import tolerance_of
+from opset.reference.examples import value_of
+from opset.schemas.model import ExampleValue
+
+_WHOLE = 2.0**53
+
+
+def apart(want: Any, have: Any, tolerance: float) -> tuple[str, bool]:
+    """Return how a result differs from that in another type, "" where it does not, and whether values were compared.
+
+    The text has `{}` for the number of the output.
+    """
+    if want.shape != have.shape:
+        return f"output {{}} has the shape {list(have.shape)}, and {list(want.shape)}", True
+    rtol = max(_tolerance(want.dtype), _tolerance(have.dtype), tolerance)
+    wide, got, comparable = _comparable(want, have)
+    with np.errstate(all="ignore"):
+        near = rtol * max(float(np.max(np.abs(wide), initial=0.0, where=comparable)), 1.0)
+        wrong = comparable & ~(np.abs(wide - got) <= near)
+    if wrong.any():
+        first = int(wrong.argmax())
+        return f"element {first} of output {{}} is {got.flat[first]:g}, and it is {wide.flat[first]:g}", True
+    return "", bool(np.any(comparable & (wide != 0)))
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int] | None:
+    """Return the least and the greatest number of an integer type, None for other types."""
+    try:
+        found: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+    except ValueError:
+        return None
+    return found.min, found.max
+
+
+def _tolerance(dtype: np.dtype[Any]) -> float:
+    """Return how far apart two results may be of which one is rounded to a type: a unit of its last digit at least."""
+    usual = tolerance_of(dtype)
+    if dtype.kind == "b" or _limits(dtype) is not None:
+        return usual
+    details: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    return max(usual, float(details.eps))
+
+
+def _comparable(want: Any, have: Any) -> tuple[Any, Any, Any]:
+    """Return two results as doubles, and where both types hold what was computed, and did not stop at a limit."""
+    with np.errstate(all="ignore"):
+        wide, got = want.astype(np.float64), have.astype(np.float64)
+        found = np.isfinite(wide) & (np.abs(wide) < _WHOLE)
+        for array in (want, have):
+            limits = _limits(array.dtype)
+            if limits is not None:  # what is near the greatest number may have been wrapped, or cut off
+                found &= (np.abs(wide) <= limits[1] // 2) & (wide >= limits[0])
+            if array.dtype.kind == "b":
+                found &= (wide == 0) | (wide == 1)
+        if _limits(have.dtype) is not None:
+            found &= wide == np.floor(wide)
+        elif have.dtype.kind != "b":
+            found &= np.isfinite(wide.astype(have.dtype).astype(np.float64))
+    return wide, got, found
+
+
+def in_type(value: ExampleValue, type_: str) -> ExampleValue | None:
+    """Return a tensor in another type with the same values, None where that type does not have them."""
+    array = value_of(value).real
+    with np.errstate(all="ignore"):
+        exact = array.astype(np.float64)
+        other = value_of(ExampleValue(type_, 0, ())).dtype
+        if not np.array_equal(exact.astype(other).astype(np.float64), exact, equal_nan=True):
+            return None
+    content = [bool(each) if type_ == "tensor(bool)" else _plain(each, type_) for each in exact.ravel()]
+    return ExampleValue(type_, content, array.shape)
+
+
+def _plain(value: float, type_: str) -> float | int:
+    return int(value) if "int" in type_ else float(value)

@@ -1,0 +1,193 @@
+"""The point of the checklist that the kernel computes every type, and the same values in each.
+
+For a type that no example has, examples are cast to it: values that both types have, as 0 and 1. The kernel computes
+them in the type of the example, which the example itself judges, and in the other one; both results are compared where
+both types hold them. Integers wrap and stop at limits in ways of their own, so that one example that agrees is enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from opset.docgen.facts import brief_type
+from opset.errors import RunError, listing
+from opset.reference.registration import LAYER as KERNELS
+from opset.reference.type_comparison import apart, in_type
+from opset.reference.values import type_of
+from opset.schemas.model import VARIADIC, Example, ExampleValue, Parameter, is_random
+from opset.workflow.contribution.candidate import (
+    FLOATS,
+    MISSING,
+    NOT_APPLICABLE,
+    NUMBERS,
+    OPEN,
+    PASSED,
+    REFERENCE,
+    Candidate,
+    Item,
+    given,
+    point,
+)
+
+
+class Tried(NamedTuple):
+    """What examples that are cast to a type show: whether one is computed, what is wrong, and whether values agree."""
+
+    computed: bool = False
+    why: str = ""
+    compared: bool = False
+
+
+@point(REFERENCE)
+def all_types(it: Candidate) -> Iterator[Item]:
+    """A kernel for every type, which computes the same values in each."""
+    if not it.origin(KERNELS, "kernel"):
+        yield Item(NOT_APPLICABLE, "there is no kernel", it.place())
+        return
+    shown, compared = 0, 0
+    if not any(each.type in it.schema.types for each in it.schema.inputs):
+        yield Item(NOT_APPLICABLE, "no input is of a type constraint", it.place("inputs"))
+    for name, types in it.schema.types.items():
+        takers = [index for index, each in enumerate(it.schema.inputs) if each.type == name]
+        untried: list[str] = []
+        undetermined: list[str] = []
+        place = it.place("types", name)
+        for type_ in types if takers else ():
+            if _type_in_examples(it, takers, type_):
+                shown += 1
+                continue
+            tried = _tried(it, takers, type_) if type_.startswith("tensor(") else Tried()
+            if tried.why:
+                verb = "gives something else of" if tried.computed else "does not compute"
+                why = f"the kernel {verb} {type_}: {tried.why}"
+                yield Item(MISSING, why, place, "correct the kernel, or add an example of the type that shows it right")
+            elif tried.compared:
+                compared += 1
+            else:
+                (undetermined if tried.computed else untried).append(brief_type(type_))
+        for found, what in ((untried, "can be cast to it"), (undetermined, "that is cast to it determines its values")):
+            if found:
+                why = f"no example of {name} has {listing(found, 8)}, and none {what}"
+                yield Item(OPEN, why, place, "add an example, or state why one of the other types is enough")
+    if shown or compared:
+        yield Item(PASSED, f"{shown} types in examples, {compared} with examples cast to them", it.place("types"))
+
+
+def _type_in_examples(it: Candidate, takers: Iterable[int], type_: str) -> Example | None:
+    """Return an example with outputs in which an input of these has the type."""
+    for example in it.results:
+        for index in takers:
+            variadic = it.schema.inputs[index].option == VARIADIC
+            if any(each is not None and each.type == type_ for each in given(example, index, variadic)):
+                return example
+    return None
+
+
+def _tried(it: Candidate, takers: Sequence[int], type_: str) -> Tried:
+    """Return what all examples show that can be cast to another type."""
+    refused, wrong, computed, compared = "", "", False, False
+    for example in it.results:
+        cast = _cast(it, example, takers, type_)
+        if cast is None:
+            continue
+        try:
+            outputs = it.bench.outputs(it.schema, cast)
+        except RunError as error:
+            if error.code in ("R201", "R202", "R204"):
+                refused = refused or f"{error.message}: {error.why}"
+            continue
+        computed = True
+        wanted = [each.type for each in cast.outputs or () if each is not None]
+        found = [type_of(each) if hasattr(each, "dtype") else "" for each in outputs]
+        for want, have in zip(wanted, found, strict=False):
+            if want == type_ != have:  # other types may depend on more than this one
+                return Tried(False, f"it gives {have}")
+        why, determined = _compared(it, example, cast, outputs)
+        wrong = wrong or (f"of the example {example.name} with these values, {why}" if why else "")
+        compared |= determined and not why
+    if computed:
+        return Tried(True, "" if compared else wrong, compared)
+    return Tried(False, refused)
+
+
+def _compared(it: Candidate, example: Example, cast: Example, outputs: Sequence[Any]) -> tuple[str, bool]:
+    """Return how results differ from those of the same values in the example's own types, and whether any could."""
+    if is_random(example):
+        return "", False
+    inputs = []
+    for own, other in zip(example.inputs, cast.inputs, strict=True):
+        if own is not None and other is not None and own.type != other.type:
+            own = in_type(other, own.type) if _is_alike(own.type, other.type) else None
+            if own is None:
+                return "", False
+        inputs.append(own)
+    try:
+        base = it.bench.outputs(it.schema, example._replace(inputs=tuple(inputs)))
+    except RunError:
+        return "", False
+    determined = False
+    for index, want, have in _arrays(base, outputs):
+        why, some = apart(want, have, example.tolerance or 0.0)
+        determined |= some
+        formal = it.schema.outputs[min(index, len(it.schema.outputs) - 1)]
+        if why and formal.type not in _constraints(it, example, cast):
+            return "", False  # which type it has may decide what is meant, as where bits are kept
+        if why:
+            return f"{why.format(index)} in {type_of(want)}", True
+    return "", determined
+
+
+def _constraints(it: Candidate, example: Example, cast: Example) -> set[str]:
+    """Return the type constraints of the inputs that were cast."""
+    last = len(it.schema.inputs) - 1
+    pairs = enumerate(zip(example.inputs, cast.inputs, strict=True))
+    return {it.schema.inputs[min(index, last)].type for index, (own, other) in pairs if own != other}
+
+
+def _is_alike(base: str, type_: str) -> bool:
+    """Whether a type computes what another one does: integers as integers and floats do, numbers as floats do."""
+    whole = "tensor(int", "tensor(uint"
+    return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
+
+
+def _arrays(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """Yield the numbers of outputs, also those in sequences, with the number of the output, as pairs."""
+    for index, pair in enumerate(zip(base, outputs, strict=False)):
+        lists = [each if isinstance(each, list) else [each] for each in pair]
+        for want, have in zip(*lists, strict=False):
+            if hasattr(want, "dtype") and hasattr(have, "dtype") and want.dtype.kind not in "Oc":
+                yield index, want, have.real if have.dtype.kind == "c" else have
+
+
+def _cast(it: Candidate, example: Example, takers: Sequence[int], type_: str) -> Example | None:
+    """Return an example with inputs, and outputs of the same constraint, of another type; None where it cannot be."""
+    element, constraint = type_[7:-1], it.schema.inputs[min(takers)].type
+    values = [each for index in takers for each in given(example, index, True)]
+    graphs = any(it.schema.attributes[name].type.startswith("graph") for name in example.attributes)
+    if graphs or element == "string" or any(each is not None and not each.type.startswith(NUMBERS) for each in values):
+        return None
+
+    def cast(value: ExampleValue | None, formals: tuple[Parameter, ...], index: int) -> ExampleValue | None:
+        if value is None or formals[min(index, len(formals) - 1)].type != constraint:
+            return value
+        many = isinstance(value.content, list)
+        found = [_element(each, element) for each in (value.content if many else [value.content])]
+        return ExampleValue(type_, found if many else found[0], value.shape)
+
+    inputs = tuple([cast(each, it.schema.inputs, index) for index, each in enumerate(example.inputs)])
+    if not any(each is not None and each.type == type_ for each in inputs):
+        return None
+    outputs = [
+        each and cast(each._replace(content=0), it.schema.outputs, index)
+        for index, each in enumerate(example.outputs or ())
+    ]
+    return example._replace(inputs=inputs, outputs=tuple(outputs))
+
+
+def _element(value: Any, element: str) -> Any:
+    """Return a number as one of an element type; of an integer, 0 or 1, which every type has."""
+    if element.startswith(("int", "uint")):
+        return int(abs(value)) % 2 if math.isfinite(value) else 0
+    return bool(value) if element == "bool" else value
