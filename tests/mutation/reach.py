@@ -70,8 +70,8 @@ def record(modules: Iterable[str], copy: Scratch) -> None:
         folder = copy.temporary / "records"
         folder.mkdir()
         copy.environment["OPSET_RECORD"] = str(folder)
-        options = ("-p", "tests.mutation.recording", "-m", "not clock")
-        outcome = copy.python("-m", "pytest", "-p", "no:xdist", *options, *batch, seconds=SECONDS)
+        options = ("-p", "no:xdist", "-p", "tests.mutation.recording")
+        outcome = copy.python("-m", "pytest", *options, *batch, seconds=SECONDS)
         for module in batch:
             made = folder / f"{module.replace('/', '+')}.json"
             if made.exists():
