@@ -2,8 +2,9 @@
 
 Beside a model may lie inputs: an .npz of its name with a key `input/NAME` for each, or `test_data_set_0/input_N.pb`.
 Otherwise they are drawn by the declared types, open sizes being what lets the model run. The expected outputs are those
-of onnxruntime, or else of onnx's evaluator, before the conversion. A model that neither runs is converted and checked,
-and its values are not judged.
+of onnxruntime, or else of onnx's evaluator or this project's, before the conversion: the first that runs the model.
+Where another of them gives other values, the model is disputed as soon as a verdict hangs on it. A model that none
+runs is converted and checked, and its values are not judged.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from onnx import numpy_helper
 from opset.budget import Limits
 from opset.errors import OpsetError
 from opset.tensor_io.random_inputs import random_inputs
-from tests.conformance.judge import RANDOM, Case, operators, run_evaluator, run_onnxruntime
+from tests.conformance.judge import RANDOM, Case, operators, run_evaluator, run_onnxruntime, run_own
 from tests.conformance.matrix import Outcome
 from tests.conformance.refused import WHY, reason
 
@@ -48,7 +49,7 @@ def values_of(file: Path, model: onnx.ModelProto) -> tuple[dict[str, Any], list[
     """Return inputs with which a model runs and the outputs that it gives; no outputs where nothing runs it."""
     feeds: dict[str, Any] = {}
     for feeds in feeds_of(file, model):
-        for run in (run_onnxruntime, run_evaluator):
+        for run in (run_onnxruntime, run_evaluator, run_own):
             try:
                 outputs = run(model, feeds)
             except Exception:  # the judges raise what they like: these inputs do not fit

@@ -3,11 +3,14 @@
 Two judges that are not ours run the model on the inputs of the case: onnxruntime, which implements each operator at
 each opset, and the evaluator of the onnx package, which runs what onnxruntime cannot, but resolves many operators to
 their newest meaning. A judge's "differs" counts against a converter only where the same judge gets the unconverted
-model right. Beside that the model must be at the target, keep its interface and pass onnx's checker.
+model right. What neither can judge, the evaluator of this project judges, where nobody disputes the unconverted model.
+Judges that disagree about that are a dispute, which tests.conformance.disputes decides. Beside that the model must be
+at the target, keep its interface and pass onnx's checker.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import warnings
@@ -20,11 +23,15 @@ import onnx
 from google.protobuf.message import Message
 from onnx import TensorProto, numpy_helper
 
+import opset
 from tests.conformance.converters import Target
+from tests.conformance.disputes import right_judge
 from tests.conformance.validity import faults
 
-__all__ = ["Case", "Judge", "Verdict", "is_random", "opset_of", "run_evaluator", "run_onnxruntime"]
+__all__ = ["Case", "Judge", "Verdict", "is_random", "opset_of", "run_evaluator", "run_onnxruntime", "run_own"]
 
+SOURCE = "the source"
+"""Who finds that something is disputed before it is converted."""
 # What the onnxruntime in use takes: lowest opset that it has most kernels for, highest version of each domain and IR.
 ORT_LOWEST = 7
 ORT_DOMAINS = {"": 26, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1}
@@ -96,6 +103,7 @@ class Trial:
 
     kind: str
     why: str = ""
+    outputs: Sequence[Any] = ()
 
 
 def mistaken(judge: str, model: onnx.ModelProto) -> bool:
@@ -247,6 +255,16 @@ def run_evaluator(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]
             return None
 
 
+def run_own(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any] | None:
+    """Return the outputs by the evaluator of this project, None where it has no kernel."""
+    try:
+        return list(opset.ReferenceEvaluator(model, seed=0).run(None, dict(feeds)))
+    except opset.OpsetError as error:
+        if error.findings[0].code == "R201":
+            return None
+        raise
+
+
 def plain(value: Any) -> np.ndarray:
     """Return an array of a type that numpy compares; narrow floats and integers are widened exactly."""
     array = np.asarray(value)
@@ -305,17 +323,20 @@ class Judge:
         self.optimize = optimize
         self.verdicts = dict(verdicts)
         self.fresh: dict[str, Verdict] = {}
+        self.sources: dict[str, Trial] = {}
 
     @functools.cached_property
     def runtime_before(self) -> Trial:
         """How the runtime does on the unconverted model; it gets those right by definition that are too old for it."""
-        trial = self.trial("onnxruntime", self.case.model)
+        trial = self.before("onnxruntime")
         old = (opset_of(self.case.model) or ORT_LOWEST) < ORT_LOWEST
         return Trial("same", "too old to be run") if old and trial.kind != "differs" else trial
 
-    @functools.cached_property
-    def evaluator_before(self) -> Trial:
-        return self.trial("evaluator", self.case.model)
+    def before(self, judge: str) -> Trial:
+        """Return what a judge finds about the unconverted model."""
+        if judge not in self.sources:
+            self.sources[judge] = self.trial(judge, self.case.model)
+        return self.sources[judge]
 
     def trial(self, judge: str, model: onnx.ModelProto) -> Trial:
         """Return what one judge finds about the model."""
@@ -324,14 +345,16 @@ class Judge:
         try:
             if judge == "onnxruntime":
                 outputs = run_onnxruntime(model, self.case.feeds, self.optimize)
-            else:
+            elif judge == "evaluator":
                 outputs = run_evaluator(model, self.case.feeds)
+            else:
+                outputs = run_own(model, self.case.feeds)
             if outputs is None:
                 return Trial("cannot")
             why = difference(self.case, outputs)
         except Exception as error:
             return Trial("fails", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
-        return Trial("differs", why) if why else Trial("same")
+        return Trial("differs", why, outputs) if why else Trial("same", "", outputs)
 
     def judge(self, converted: onnx.ModelProto, to: Target) -> Verdict:
         """Return the verdict on a conversion of the case's model to a version of a domain."""
@@ -355,20 +378,49 @@ class Judge:
         """Return the verdict of the runs."""
         if not self.case.expected:  # nothing ran the unconverted model
             return Verdict("unjudged")
+        if right := right_judge(self.case.name):
+            return self.by(right, converted)
         runtime = self.trial("onnxruntime", converted)
         if runtime.kind == "same":
             return Verdict("same", "onnxruntime")
         if runtime.kind in ("differs", "fails") and self.runtime_before.kind == "same":
-            return Verdict("wrong", "onnxruntime", runtime.why)
+            return self.dispute() or Verdict("wrong", "onnxruntime", runtime.why)
         # The runtime could not say how the unconverted model does, so what it finds now decides nothing alone.
         before = self.runtime_before.kind
+        if before == "differs" and (found := self.dispute()):
+            return found
         suspicious = (runtime.kind, before) in {("differs", "cannot"), ("differs", "fails"), ("fails", "cannot")}
         evaluator = self.trial("evaluator", converted)
         if evaluator.kind == "same":
             return Verdict("disputed", "onnxruntime", runtime.why) if suspicious else Verdict("same", "evaluator")
-        if evaluator.kind in ("differs", "fails") and self.evaluator_before.kind == "same":
+        if evaluator.kind in ("differs", "fails") and self.before("evaluator").kind == "same":
             return Verdict("wrong" if suspicious else "disputed", "evaluator", evaluator.why)
-        return Verdict("disputed", "onnxruntime", runtime.why) if suspicious else Verdict("unjudged")
+        if suspicious:
+            return Verdict("disputed", "onnxruntime", runtime.why)
+        return self.dispute() or self.by("own evaluator", converted)
+
+    def dispute(self) -> Verdict | None:
+        """Return the dispute about the unconverted model, None where all judges give what is expected.
+
+        That of the onnx package is not heard about operators whose newest meaning is another than the model's.
+        """
+        model = self.case.model
+        known = unchanged_between(operators(model), opset_of(model) or 1, onnx.defs.onnx_opset_version())
+        asked = ("onnxruntime", *(["evaluator"] if known else []), "own evaluator")
+        found = {judge: self.before(judge) for judge in asked}
+        told = [f"{judge} before the conversion: {each.why}" for judge, each in found.items() if each.kind == "differs"]
+        return Verdict("disputed", SOURCE, "; ".join(told)) if told else None
+
+    def by(self, judge: str, converted: onnx.ModelProto) -> Verdict:
+        """Return the verdict of one judge, by what it gives for the unconverted model."""
+        before = self.before(judge)
+        if before.kind not in ("same", "differs"):
+            return Verdict("unjudged", judge, before.why)
+        case = dataclasses.replace(self.case, expected=before.outputs)
+        after = Judge(case, self.optimize, {}).trial(judge, converted)
+        if after.kind == "cannot":
+            return Verdict("unjudged", judge, after.why)
+        return Verdict("same", judge) if after.kind == "same" else Verdict("wrong", judge, after.why)
 
 
 def interface(model: onnx.ModelProto) -> tuple[list[object], list[object]]:

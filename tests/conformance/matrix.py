@@ -2,13 +2,13 @@
 
     python -m tests.conformance.matrix [--targets 7-28] [--converter opset|onnx] [--bake] [--archive FOLDER] ...
 
-The exit status is 1 when anything is wrong or an error.
+The exit status is 1 when anything is wrong, an error, or disputed: tests.conformance.disputes decides.
 
     same      the converted model gives the outputs of the case
     refused   the converter declined, with reasons
     wrong     it gives others, is not valid, is not at the target, or has another interface
-    unjudged  no judge gets even the unconverted case right, or none can run the converted model
-    disputed  a judge finds it wrong that may itself be mistaken there (see tests.conformance.judge); decide by hand
+    unjudged  no judge runs the unconverted case, or the converted model
+    disputed  judges disagree, on the unconverted case or so that one may be mistaken (see tests.conformance.judge)
     error     an exception that is not the converter's own, a crash, or no end
 """
 
@@ -38,6 +38,7 @@ from tests.conformance.judge import Case, Judge, Verdict, is_random, opset_of
 from tests.conformance.processes import started
 
 KINDS = ("same", "refused", "wrong", "unjudged", "disputed", "error")
+FAULTS = ("wrong", "error", "disputed")
 SECONDS_PER_CONVERSION = 120
 
 
@@ -289,7 +290,7 @@ def details(outcomes: Sequence[Outcome], listed: int) -> Iterator[str]:
         counts = Counter(text for o in refused for text in {reason[column] for reason in o.reasons})
         if counts:
             yield f"refused, by {title}: " + ", ".join(f"{name} {count:,}" for name, count in counts.most_common(40))
-    for kind in ("wrong", "error", "disputed"):
+    for kind in FAULTS:
         groups: dict[tuple[str, str, str, str, str], list[int]] = defaultdict(list)
         for o in outcomes:
             if o.kind == kind:
@@ -356,7 +357,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(report(outcomes, options.list)))
     if options.json:
         options.json.write_text(json.dumps([dataclasses.asdict(o) for o in outcomes], indent=0))
-    return int(any(o.kind in ("wrong", "error") for o in outcomes))
+    return int(any(o.kind in FAULTS for o in outcomes))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ and simple: small ones of early exporters), those in this project's examples/, a
 exporters write (exported: see tests.conformance.exported). As all weights of a light network are
 one number, which hides faults, light-drawn holds the same networks with weights drawn at random, for which onnxruntime
 gives the expected outputs itself, before the conversion. With `--folder DIR` the models are those in a folder of yours
-(see tests.conformance.folder), and the refusals are listed by class. The exit status is 1 when anything is wrong or an
-error.
+(see tests.conformance.folder), and the refusals are listed by class. The exit status is 1 when anything is wrong, an
+error, or disputed without a decision.
 """
 
 from __future__ import annotations
@@ -30,7 +30,17 @@ from tests.conformance.converters import CONVERTERS
 from tests.conformance.exported import graph_cases
 from tests.conformance.folder import classes, folder_cases
 from tests.conformance.judge import Case, run_onnxruntime
-from tests.conformance.matrix import Outcome, Settings, collect, details, table_head, table_row, targets_of, versions
+from tests.conformance.matrix import (
+    FAULTS,
+    Outcome,
+    Settings,
+    collect,
+    details,
+    table_head,
+    table_row,
+    targets_of,
+    versions,
+)
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 GROUPS = ("light", "light-drawn", "pytorch-converted", "pytorch-operator", "simple", "examples", "exported")
@@ -168,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(classes(outcomes, options.list)))
     if options.json:
         options.json.write_text(json.dumps([dataclasses.asdict(o) for o in outcomes], indent=0))
-    return int(any(o.kind in ("wrong", "error") for o in outcomes))
+    return int(any(o.kind in FAULTS for o in outcomes))
 
 
 if __name__ == "__main__":

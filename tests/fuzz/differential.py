@@ -42,10 +42,10 @@ import opset
 from opset.budget import Limits
 from tests.conformance.judge import RANDOM
 from tests.conformance.processes import Died, each
-from tests.fuzz.converter import Session
 from tests.fuzz.decided import DECIDED
 from tests.fuzz.drawing.models import ML, Case, make_case, schema_at
 from tests.fuzz.drawing.nodes import NARROW, Argument, draft
+from tests.fuzz.sessions import Session
 
 OPSETS = {"": range(7, 27), ML: range(1, 6)}
 """What onnxruntime takes of each domain."""
@@ -308,6 +308,17 @@ def finding_of(name: str, trial: Trial | Died) -> Finding:
     return Finding(name, operator, since, trial.kind, trial.why, trial.node, decided)
 
 
+def dispute(name: str) -> Finding | None:
+    """Return on what evaluator and onnxruntime disagree in a case, None where they agree."""
+    stages = examine(name)
+    while True:
+        try:
+            next(stages)
+        except StopIteration as end:
+            finding = finding_of(name, end.value)
+            return finding if finding.kind in FAULTS else None
+
+
 def table(found: Sequence[Finding]) -> Iterator[str]:
     """Yield the lines of the table."""
     rows: dict[tuple[str, int], Counter[str]] = {}
@@ -361,15 +372,9 @@ def show(name: str) -> int:
                 print(f"  {title}: {run(feeds)}")
             except Exception as error:
                 print(f"  {title}: {' '.join(str(error).split())}")
-    stages = examine(name)
-    while True:
-        try:
-            next(stages)
-        except StopIteration as end:
-            finding = finding_of(name, end.value)
-            break
-    print(f"{finding.kind}: {finding.why} {finding.decided}")
-    return int(finding.kind in FAULTS and not finding.decided)
+    finding = dispute(name)
+    print("no dispute" if finding is None else f"{finding.kind}: {finding.why} {finding.decided}")
+    return int(finding is not None and not finding.decided)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,14 +1,16 @@
 """Hunts wrong answers of whole models: composed of drawn nodes, converted up and down, judged by onnxruntime.
 
 `python -m tests.fuzz.whole --seed 1 --count 200 --keep DIR`. Model number 7 of seed 1 is the case `composed/1.7`, the
-same at each run; `--case composed/1.7` examines it alone. The exit status is 1 where a result is wrong or an error is
-not of this project. `tests.fuzz.mutations` does the same with mutants of real models.
+same at each run; `--case composed/1.7` examines it alone. The exit status is 1 where a result is wrong, an error is
+not of this project, or evaluators disagree with onnxruntime about the unconverted model and tests.fuzz.decided does
+not say who is right. `tests.fuzz.mutations` does the same with mutants of real models.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 import time
 from collections import Counter, defaultdict
@@ -20,31 +22,37 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 import opset
 from tests.conformance.judge import (
+    SOURCE,
     Case,
     Judge,
     Verdict,
-    difference,
     element_types,
     messages,
     operators,
     opset_of,
     run_onnxruntime,
+    run_own,
 )
 from tests.conformance.matrix import versions
 from tests.conformance.processes import Died, each
+from tests.fuzz.decided import DECIDED
+from tests.fuzz.differential import of_values
 from tests.fuzz.drawing.composed import OPSETS, Drawing, Run, compose
+from tests.fuzz.drawing.models import schema_at
+from tests.fuzz.drawing.rewriting import named
 
-FAULTS = ("wrong", "error")
+FAULTS = ("wrong", "error", "disputed")
+ASKED = ("onnxruntime", "evaluator", "own evaluator", SOURCE)
 MEMORY = 4 << 30
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one conversion: same, refused, wrong, error or unjudged."""
+    """What became of one conversion: same, refused, wrong, error, unjudged, disputed or decided."""
 
     target: int
     kind: str
@@ -97,18 +105,32 @@ def doubtful(case: Case, made: onnx.ModelProto) -> str:
     return "rounding decides" if unstable(case) else ""
 
 
-def by_own_evaluator(case: Case, made: onnx.ModelProto) -> Verdict:
-    """Return the verdict of this project's evaluator, which counts where it agrees with onnxruntime beforehand."""
-    try:
-        if difference(case, opset.ReferenceEvaluator(case.model, seed=0).run(None, case.feeds)):
-            return Verdict("unjudged", "evaluator", "it differs from onnxruntime")
-    except opset.OpsetError as error:
-        return Verdict("unjudged", "evaluator", str(error))
-    try:
-        why = difference(case, opset.ReferenceEvaluator(made, seed=0).run(None, case.feeds))
-    except opset.OpsetError as error:
-        why = str(error)
-    return Verdict("wrong" if why else "same", "own evaluator", why)
+def disagreement(case: Case) -> tuple[str, str]:
+    """Return the operator of the first node whose values evaluator and onnxruntime disagree on, and the difference."""
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    del model.graph.output[:]
+    model.graph.output.extend(named(name for node in model.graph.node for name in node.output if name))
+    names = [value.name for value in model.graph.output]
+    found = zip(names, run(model, case.feeds), run_own(model, case.feeds) or [], strict=True)
+    makers = {name: node for node in model.graph.node for name in node.output}
+    for name, want, have in found:
+        kind, why = of_values(want, have, 1e-5, True, False)
+        if kind == "differ":
+            node = makers[name]
+            stated = " ".join(f"{each.name}={helper.get_attribute_value(each)}" for each in node.attribute)
+            since = schema_at(node.domain, node.op_type, opset_of(model, node.domain) or 0)
+            return node.op_type, f"{node.op_type} {since} differ: {name}: {why} | {node.op_type}() {stated}"
+    return "", "no node alone"
+
+
+def decide(case: Case, made: onnx.ModelProto, verdict: Verdict) -> Verdict:
+    """Return what a dispute about the unconverted model comes to: by the evaluator, where it was decided for it."""
+    operator, text = disagreement(case)
+    if not any(re.fullmatch(name, operator) and re.search(about, text) for name, about, _ in DECIDED):
+        return replace(verdict, why=f"{text}; {verdict.why}")
+    own = Judge(case, "none", {}).by("own evaluator", made)
+    return replace(own, kind="decided") if own.kind == "same" else own
 
 
 def judged(drawn: Sequence[Case], target: int) -> Finding:
@@ -121,11 +143,11 @@ def judged(drawn: Sequence[Case], target: int) -> Finding:
         return Finding(target, "error", repr(error))
     for case in drawn:
         verdict = Judge(case, "none", {}).judge(made, ("", target))
-        if verdict.kind == "unjudged":
-            verdict = by_own_evaluator(case, made)
-        if verdict.kind != "same":
+        if verdict.by == SOURCE:
+            verdict = decide(case, made, verdict)
+        if verdict.kind not in ("same", "decided"):
             break
-    if verdict.kind == "wrong" and verdict.by in ("onnxruntime", "own evaluator") and (why := doubtful(case, made)):
+    if verdict.kind in ("wrong", "disputed") and verdict.by in ASKED and (why := doubtful(case, made)):
         verdict = Verdict("unjudged", verdict.by, why)
     return Finding(target, verdict.kind, f"{verdict.by}: {verdict.why}")
 
