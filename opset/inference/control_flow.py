@@ -12,6 +12,7 @@ from opset.inference.outcomes import GraphRequest, Outputs
 from opset.inference.registration import infer
 from opset.inference.types import Shape, Type, is_rankless, join, mapped, of_proto, sequence, shown, tensor
 from opset.schemas.constraints import Violation
+from opset.schemas.subgraphs import check_graphs
 
 GraphRule = Generator[GraphRequest, Outputs, Any]
 """A rule that yields requests to infer a graph, and is sent the outputs of each."""
@@ -25,6 +26,7 @@ _CARRIED = ("int64", "int32", "bool")
 def if_1(call: Call) -> GraphRule:
     """Return the outputs of the branch that a constant condition selects, else what both branches have in common."""
     graphs = [_graph(call, name) for name in ("then_branch", "else_branch")]
+    check_graphs("If", call.version, 0, 0, dict(zip(("then_branch", "else_branch"), graphs, strict=True)))
     truth = _truth(call, 0)
     selected = graphs if truth is None else [graphs[0] if truth else graphs[1]]
     for graph in graphs if len(selected) == 1 else ():
@@ -50,8 +52,7 @@ def loop_1(call: Call) -> GraphRule:
     """Return the final values of loop-carried variables, then the scan outputs, stacked along a new first dimension."""
     body = _graph(call, "body")
     states = max(call.input_count - 2, 0)
-    if len(body.input) < states + 2 or len(body.output) < max(states, call.output_count) + 1:
-        raise Violation("C3", f"{states} loop-carried values, a body of {len(body.input)} inputs and {_given(body)}")
+    check_graphs("Loop", call.version, call.input_count, call.output_count, {"body": body})
     most, least = _trips(call)
     conditional = call.has(1)
     going = _truth(call, 1) if conditional else True
@@ -163,8 +164,7 @@ def scan_8(call: Call) -> GraphRule:
 def sequence_map_17(call: Call) -> GraphRule:
     """Return for each output of the graph the type of a sequence of it."""
     body = _graph(call, "body")
-    if len(body.output) < call.output_count or len(body.input) < call.input_count:
-        raise Violation("C2", f"{call.input_count} inputs, a body of {len(body.input)} inputs and {_given(body)}")
+    check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})
     types = []
     for index in range(call.input_count):
         type_ = call.type(index)
@@ -330,12 +330,8 @@ def _scans(call: Call, body: Any, lengths: int) -> tuple[int, int]:
     scans = call.attribute("num_scan_inputs")
     if scans is None:
         raise Unknown("the number of scan inputs is not known")
-    inputs = call.input_count - lengths
-    states = inputs - scans
-    if scans < 1 or states < 0 or len(body.output) < max(states, call.output_count) or len(body.input) < inputs:
-        scanned = f"{inputs} inputs, {scans} of them scanned"
-        raise Violation("C1", f"{scanned}, a body of {len(body.input)} inputs and {_given(body)}")
-    return scans, states
+    check_graphs("Scan", call.version, call.input_count, call.output_count, {"body": body}, scans)
+    return scans, call.input_count - lengths - scans
 
 
 def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
@@ -388,10 +384,6 @@ def _graph(call: Call, name: str) -> Any:
     if getattr(graph, "node", None) is None:
         raise Unknown(f"there is no graph {name}")
     return graph
-
-
-def _given(body: Any) -> str:
-    return f"{len(body.output)} outputs"
 
 
 def _stacked(type_: Type | None, axis: int, length: Size | None) -> Type | None:

@@ -71,13 +71,20 @@ class Program:
     names: list[str] = field(default_factory=list)
     loaded: list[tuple[int, Any]] | None = None
 
+    def takes(self, count: int) -> bool:
+        """Whether it can be run with this number of inputs: all, or those that have no default."""
+        return count in (len(self.inputs), len(self.inputs) - len(self._defaults()))
+
+    def _defaults(self) -> set[int]:
+        return {slot for slot, _ in self.constants if slot < len(self.inputs)}
+
     def completed(self, inputs: Sequence[Any]) -> list[Any]:
         """Return inputs with ABSENT for those that have a default, which IR version 3 listed with the others.
 
         Raises RunError R202 where that does not fit either.
         """
-        defaults = {slot for slot, _ in self.constants}
-        if len(inputs) + sum(slot in defaults for slot in range(len(self.inputs))) != len(self.inputs):
+        defaults = self._defaults()
+        if not self.takes(len(inputs)):
             why = f"it has {len(self.inputs)} inputs, and {len(inputs)} are given"
             raise RunError(Finding("R202", "the graph does not fit its node", self.body.label, why))
         given = iter(inputs)

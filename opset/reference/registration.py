@@ -53,6 +53,9 @@ class Graph(Protocol):
     def outputs(self) -> Sequence[ValueInfo]:
         """The outputs as the graph declares them."""
 
+    def takes(self, count: int) -> bool:
+        """Whether the graph can be run with this number of inputs; those that have a default may be left out."""
+
 
 GraphCalls = Generator[tuple[Graph, list[Any]], list[Any], Any]
 """What a kernel that runs graphs returns: it yields a graph and its inputs, is sent the outputs, returns its result."""

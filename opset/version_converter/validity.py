@@ -15,6 +15,7 @@ from opset.model.attributes import attribute_type, attribute_value
 from opset.model.index import Body, Operator
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
+from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema
 from opset.schemas.signature import (
     Misfit,
@@ -24,6 +25,7 @@ from opset.schemas.signature import (
     declared_attributes,
     needs_ranks,
 )
+from opset.schemas.subgraphs import check_graphs
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Refusal
 
@@ -72,6 +74,7 @@ class Validity:
         fit = self._fits.get((operator, version))
         if fit is None:
             fit = self._fits[operator, version] = self._fit(operator, version)
+        _check_graphs(fit.schema, version, body, index)
         absent = tuple(map(bool, reads)) if "" in reads else len(reads)
         form: tuple[Any, ...] = (absent, len(body.computes[index]))
         ranks: tuple[int | None, ...] = ()
@@ -127,6 +130,20 @@ def _checked(fit: Fit, body: Body, index: int) -> dict[str, Any]:
         for each in attributes
         if each.name in fit.constrained and not each.ref_attr_name
     }
+
+
+def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> None:
+    """Raise Refusal C103 where a graph of a node does not take or give what the node passes."""
+    attributes = {each.name: each for each in body.attributes[index] if not each.ref_attr_name}
+    graphs = {name: each.g for name, each in attributes.items() if attribute_type(each) == "graph"}
+    if not graphs or schema.domain:
+        return
+    scans = attribute_value(attributes["num_scan_inputs"]) if "num_scan_inputs" in attributes else None
+    counts = len(body.reads[index]), len(body.computes[index])
+    try:
+        check_graphs(schema.name, version, *counts, graphs, scans if isinstance(scans, int) else None)
+    except Violation as violation:
+        raise Refusal("C103", f"{violation.detail} (constraint {violation.label})") from None
 
 
 def _illegal(fit: Fit, version: int, values: Mapping[str, Any], ranks: Sequence[int | None]) -> Iterator[Misfit]:

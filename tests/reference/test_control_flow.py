@@ -4,10 +4,9 @@
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper, parser
+from onnx import TensorProto, helper, numpy_helper
 
 from opset import ReferenceEvaluator
-from opset.errors import RunError
 from tests.bounds import lines
 from tests.reference.graphs import model_of, refused, results
 
@@ -300,18 +299,3 @@ def test_an_iteration_is_cheap():
         w = Loop <body = b (int64 i, bool on, float[N] x) => (bool on, float[N] y) { y = Neg (x) }> (m, , v) }"""
     with lines(1_000_000):
         results(graph, {"v": np.float32([1])})
-
-
-@pytest.mark.parametrize(("branch", "value"), [("then", True), ("else", False)])
-def test_a_branch_with_inputs_is_refused_where_it_is_taken(branch, value):
-    inputs = {each: "float[2] p" if each == branch else "" for each in ("then", "else")}
-    text = f"""<ir_version: 8, opset_import: ["": 13]> g (bool c, float[2] x) => (float[2] y) {{
-        y = If (c) <then_branch = t ({inputs["then"]}) => (float[2] a) {{ a = Neg (x) }},
-                    else_branch = e ({inputs["else"]}) => (float[2] b) {{ b = Abs (x) }}> }}"""
-    evaluator = ReferenceEvaluator(parser.parse_model(text))
-    x = np.array([1, -2], np.float32)
-    with pytest.raises(RunError) as caught:
-        evaluator.run(None, {"c": np.array(value), "x": x})
-    assert caught.value.code == "R202" and "it has 1 inputs, and 0 are given" in caught.value.why
-    (y,) = evaluator.run(None, {"c": np.array(not value), "x": x})
-    np.testing.assert_array_equal(y, np.abs(x) if value else -x)

@@ -392,3 +392,19 @@ def test_a_kernel_without_an_attribute_of_its_operator(tmp_path):
         result([folder_of(tmp_path, source)], "y = com.example.Scale <factor = 3.0> (x)")
     assert (caught.value.code, caught.value.message) == ("R202", "the kernel takes no attribute 'factor'")
     assert caught.value.help == "let the kernel take it by keyword: (x, *, factor)"
+
+
+def test_a_kernel_that_passes_a_graph_too_few_inputs(tmp_path):
+    source = """
+        from opset.extend import kernel
+
+        @kernel("Scale", domain="com.example")
+        def scale(x, *, body):
+            (y,) = yield body, []
+            return y
+    """
+    node = "y = com.example.Scale <body = b ({}) => (float[2] q) {{ q = Neg (x) }}> (x)"
+    folders = [folder_of(tmp_path, source, schema="")]
+    assert result(folders, node.format("")) == [-1, -2]
+    caught = failure(folders, node.format("float[2] p"))
+    assert caught.code == "R202" and "it has 1 inputs, and 0 are given" in caught.why

@@ -20,6 +20,8 @@ from opset.schemas.constraints import Violation
 @kernel("If")
 def if_1(cond: Array, *, then_branch: Graph, else_branch: Graph, context: KernelContext) -> GraphCalls:
     """Return the outputs of the graph that the condition chooses."""
+    if not (then_branch.takes(0) and else_branch.takes(0)):
+        raise Violation("C3", f"they have {len(then_branch.inputs)} and {len(else_branch.inputs)}")
     branch = then_branch if _truth(cond, "C1") else else_branch
     if len(branch.outputs) < context.outputs:
         raise Violation("C2", f"it has {len(branch.outputs)} outputs, and the node {context.outputs}")
@@ -35,7 +37,7 @@ def loop_1(
     if trips is not None and trips.size != 1:
         raise Violation("C2", f"M has {trips.size} elements")
     states = len(carried)
-    if len(body.inputs) < states + 2 or len(body.outputs) < max(states + 1, context.outputs + 1):
+    if not body.takes(states + 2) or len(body.outputs) < max(states + 1, context.outputs + 1):
         raise Violation("C3", f"{states} carried values, {_described(body)}")
     values, going = list(carried), True if cond is None else _truth(cond, "C1")
     condition: Any = np.array(True) if cond is None else cond
@@ -211,7 +213,7 @@ def _no_samples(declared: Any, longest: int) -> Array:
 def _states(inputs: Sequence[Any], scans: int, body: Graph, context: KernelContext) -> int:
     """Return the number of states. Raises Violation C1 where inputs, outputs and the body do not fit together."""
     states = len(inputs) - scans
-    if scans < 1 or states < 0 or len(body.outputs) < max(states, context.outputs) or len(body.inputs) < len(inputs):
+    if scans < 1 or states < 0 or len(body.outputs) < max(states, context.outputs) or not body.takes(len(inputs)):
         scanned = f"{len(inputs)} inputs, {scans} of them scanned"
         raise Violation("C1", f"{scanned}, {_described(body)}")
     return states
@@ -254,7 +256,7 @@ def _scanned(
 @kernel("SequenceMap", since=17)
 def sequence_map_17(sequence: list[Any], *others: Any, body: Graph, context: KernelContext) -> GraphCalls:
     """Return for each output of the graph the sequence of its values for each element."""
-    if len(body.outputs) < context.outputs or len(body.inputs) < 1 + len(others):
+    if len(body.outputs) < context.outputs or not body.takes(1 + len(others)):
         raise Violation("C2", f"{1 + len(others)} inputs, {_described(body)}")
     for each in others:
         if isinstance(each, list) and len(each) != len(sequence):
