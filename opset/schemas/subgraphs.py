@@ -24,7 +24,7 @@ def check_graphs(
 
     Args:
         op_type: the operator of the node.
-        version: a version of the domain, which tells the Scan of a batch from the later one.
+        version: a version of the domain; before 9, a Scan has the lengths of its samples as first input.
         inputs: the number of inputs of the node.
         outputs: the number of its outputs.
         graphs: its GraphProtos by the names of the attributes.
