@@ -122,14 +122,14 @@ def expand_lowered(op: Builder, node: Node) -> Result:
     if whole == 0:
         return op.Identity(x)
     if whole > rank:
-        x = op.Unsqueeze(x, axes=list(range(op.charged(whole - rank))))
+        x = op.Unsqueeze(x, axes=list(range(op.charge_elements(whole - rank))))
     shape = node.input(1)
     if whole > length:
-        shape = op.Concat(op.const([1] * op.charged(whole - length)), shape, axis=0)
+        shape = op.Concat(op.const([1] * op.charge_elements(whole - length)), shape, axis=0)
     one = op.const([1])
     own = sizes_of(op, node, 0)
     if all(isinstance(size, int) for size in own):
-        stretched = op.const([1] * op.charged(whole - rank) + [int(size == 1) for size in own])
+        stretched = op.const([1] * op.charge_elements(whole - rank) + [int(size == 1) for size in own])
     else:
         stretched = op.Cast(op.Equal(op.Shape(x), one), to=NUMBERS["int64"])
     return op.Tile(x, op.Add(one, op.Mul(stretched, op.Sub(shape, one))))

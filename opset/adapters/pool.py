@@ -101,7 +101,7 @@ def average_pool_19_down(op: Builder, node: Node) -> Result:
     element = node.need_element(0)
     wide = working(element)
     x = cast(op, node.input(0), element, wide)
-    ones = op.const([1] * op.charged(channels * math.prod(kernel)), wide, [channels, 1, *kernel])
+    ones = op.const([1] * op.charge_elements(channels * math.prod(kernel)), wide, [channels, 1, *kernel])
     sums = op.Conv(x, ones, dilations=dilations, group=channels, pads=begins + ends, strides=strides)
     return cast(op, op.Div(sums, op.const(counts, wide, [1, 1, *lengths])), wide, element)
 
@@ -216,7 +216,7 @@ def _norms_with_gaps(op: Builder, node: Node) -> Result:
     x = op.Abs(cast(op, node.input(0), element, wide))
     if power != 1:
         x = op.Mul(x, x) if power == 2 else op.Pow(x, op.const(float(power), wide, []))
-    ones = op.const([1] * op.charged(channels * math.prod(kernel)), wide, [channels, 1, *kernel])
+    ones = op.const([1] * op.charge_elements(channels * math.prod(kernel)), wide, [channels, 1, *kernel])
     windows = {name: node.attr(name) for name in ("dilations", "strides", "pads") if node.has(name)}
     y = op.Conv(x, ones, group=channels, **windows)
     if power != 1:

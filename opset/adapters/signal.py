@@ -171,7 +171,7 @@ def _tables(op: Builder, length: Size) -> tuple[str, str]:
 def _mirrored(op: Builder, rows: Size, length: Size) -> str:
     """Return how often each bin of a one-sided spectrum stands in the whole one: once at both ends, else twice."""
     if isinstance(rows, int) and isinstance(length, int):
-        return op.const([1.0 if 2 * row in (0, length) else 2.0 for row in range(op.charged(rows))], "double")
+        return op.const([1.0 if 2 * row in (0, length) else 2.0 for row in range(op.charge_elements(rows))], "double")
     row = counting(op, rows)
     double = op.Mul(row, op.const(2))
     ends = op.Or(op.Equal(row, op.const(0)), op.Equal(double, named(op, length)))

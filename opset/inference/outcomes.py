@@ -14,7 +14,7 @@ from opset.inference.call import MAX_DATA, Call, Constant, Element, Unknown
 from opset.inference.dimensions import Dim, Size, TooComplex, upper
 from opset.inference.types import MAX_RANK, Shape, Type, mapped, of_text
 from opset.inference.types import shown as shown_shape
-from opset.opsets.faults import described
+from opset.opsets.faults import describe_exception
 from opset.opsets.hooks import Hook
 from opset.schemas.constraints import Violation
 from opset.schemas.model import OpSchema
@@ -220,7 +220,7 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
     if not hook.is_ours:
         message = f"there is a bug in the inference function of {schema.name} {schema.since_version}"
         help = "correct the function; --debug shows the traceback"
-        return (Problem("I303", message, printable(described(error, hook.origin)), help),)
+        return (Problem("I303", message, printable(describe_exception(error, hook.origin)), help),)
     if not isinstance(error, MALFORMED):
         raise error
     why = printable(f"{type(error).__name__}: {error}")

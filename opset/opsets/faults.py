@@ -13,7 +13,7 @@ DEBUG = "OPSET_DEBUG"
 """The variable of the environment that asks for tracebacks; processes that a command starts inherit it."""
 
 
-def described(error: BaseException, origin: str = "") -> str:
+def describe_exception(error: BaseException, origin: str = "") -> str:
     """Return what an exception says, and the innermost line of the user's code that it came through.
 
     Where it came through none, as where a function takes other arguments, that is `origin`. `--debug` shows the

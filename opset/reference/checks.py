@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opset.errors import Finding, OpsetError, RunError, printable
-from opset.opsets.faults import described
+from opset.opsets.faults import describe_exception
 from opset.opsets.registry import Registry
 from opset.reference.limits import out_of_memory
 from opset.reference.programs import ABSENT, Step
@@ -149,7 +149,7 @@ def failure(step: Step, inputs: Sequence[Any], error: Exception, location: str, 
     if isinstance(error, MemoryError):
         return out_of_memory(location, str(error))
     if step.kernel is not None and not step.kernel.is_ours:
-        said = described(error, step.kernel.origin)
+        said = describe_exception(error, step.kernel.origin)
     else:
         said = (str(error) if isinstance(error, ValueError | IndexError) else f"{type(error).__name__}: {error}")[:500]
     message = "the operator cannot be computed on these inputs"

@@ -10,7 +10,7 @@ from opset.errors import OpsetError, brief, printable, quoted
 from opset.model.attributes import attribute_type
 from opset.model.graph import function_key, subgraphs
 from opset.model.index import FreshNames, FunctionKey
-from opset.opsets.faults import described
+from opset.opsets.faults import describe_exception
 from opset.opsets.hooks import origin_of
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
@@ -56,7 +56,7 @@ def result_of(adapting: Adapting) -> Result:
     except Exception as error:
         if not own:
             raise
-        why = printable(f"{what} raised {described(error, origin_of(step.adapter))}")
+        why = printable(f"{what} raised {describe_exception(error, origin_of(step.adapter))}")
         raise Refusal("C105", why, HELP) from error
     names = [result] if isinstance(result, str) else result
     if names is None and not step.lowers:

@@ -407,8 +407,8 @@ class Builder:
         self.made.append((node, version))
         self._values.add(node, outputs, version)
 
-    def charged(self, count: int) -> int:
-        """Return a number of elements, each of which is charged as a step: `range(op.charged(size))`.
+    def charge_elements(self, count: int) -> int:
+        """Return a number of elements, each of which is charged as a step: `range(op.charge_elements(size))`.
 
         Raises Exhausted where the conversion may take no more, before anything of that length is made.
         """

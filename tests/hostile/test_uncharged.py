@@ -16,8 +16,8 @@ FILES = [
     path for folder in ("inference", "version_converter", "adapters", "schemas", "reference", "tensor_io")
     for path in sorted((ROOT / folder).rglob("*.py")) if "kernels" not in path.parts
 ]  # fmt: skip
-CHARGES = {"charge", "charged", "work", "hold", "reserve", "check_bytes", "small_count"}
-RANKS = {"rank", "need_rank", "len", "charged", "input_count", "output_count"}
+CHARGES = {"charge", "charge_elements", "work", "hold", "reserve", "check_bytes", "small_count"}
+RANKS = {"rank", "need_rank", "len", "charge_elements", "input_count", "output_count"}
 """Functions, attributes and parameters whose numbers are as small as the file: a rank is that of a stated shape."""
 DECIDED = {
     "elements of a small constant, or along the axes of one: at most MAX_DATA": """
@@ -181,7 +181,7 @@ EXAMPLES = {
     "def f(shape):\n    return range(len(shape))": {},
     "def f(rank):\n    return [1] * rank + [0] * (2 * rank)": {},
     "def f(size):\n    return [1] * size": {"f": ["[1] * size"]},
-    "def f(op, size):\n    return [1] * op.charged(size)": {},
+    "def f(op, size):\n    return [1] * op.charge_elements(size)": {},
     "def f(node, size):\n    node.charge(size)\n    return (1,) * size": {},
     "def f(node, size):\n    x = (1,) * size\n    node.charge(size)\n    return x": {"f": ["(1,) * size"]},
     "def f(size):\n    return list(range(size)) if size <= LIMIT else None": {},
