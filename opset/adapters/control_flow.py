@@ -9,6 +9,7 @@ from opset.adapters.shared import positive_axis
 from opset.errors import printable
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS
+from opset.model.graph import rename_values
 from opset.model.types import Shape, shape_of
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_attribute, unknown_type
@@ -158,7 +159,7 @@ def scan_lowered(op: Builder, node: Node) -> Result:
     """Write a loop over the samples of the batch, and in it one over the positions of a sample."""
     if node.input(0):
         raise Refusal("C204", "'sequence_lens' ends the scan of a sample early, which a loop cannot do")
-    given, inputs, (states, scans) = node.attr("body"), node.inputs[1:], _counts(node, 1)
+    given, inputs, (states, scans) = _own_inputs(op, node), node.inputs[1:], _counts(node, 1)
     sizes = op.Shape(inputs[states])
     batch, length = (op.Gather(sizes, op.const(axis), axis=0) for axis in (0, 1))
     last = op.Sub(length, op.const(1))
@@ -190,6 +191,18 @@ def scan_lowered(op: Builder, node: Node) -> Result:
     outputs = [node.output(index) or op.fresh("unused") for index in range(len(results))]
     op.Loop(batch, "", unused, body=outer, outputs=[op.fresh("unused"), *outputs])
     return outputs[: len(node.outputs)]
+
+
+def _own_inputs(op: Builder, node: Node) -> Any:
+    """Return the body, with other names for inputs that are named as values around it.
+
+    The standard has no such inputs, but checkers and runtimes take them; of the results of nodes nothing takes them.
+    """
+    new = {value.name: op.fresh("value") for value in node.attr("body").input if node.values.defines(value.name)}
+    body = pb.GraphProto()
+    body.CopyFrom(node.attr("body"))
+    rename_values(body, new)
+    return body
 
 
 def _carry_nothing(op: Builder, body: Any) -> None:
@@ -300,7 +313,7 @@ def _backwards(op: Builder, value: str, element: str) -> str:
 @lower("SequenceMap", since=17)
 def sequence_map_lowered(op: Builder, node: Node) -> Result:
     """Run the body in a loop that takes elements from the sequences and puts the results into new ones."""
-    given, sequence = node.attr("body"), node.input(0)
+    given, sequence = _own_inputs(op, node), node.input(0)
     outputs = list(node.outputs)
     if len(given.input) != len(node.inputs) or len(given.output) < len(outputs) or not all(outputs):
         raise Refusal("C103", "the body does not have the inputs and outputs of the node")

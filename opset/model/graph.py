@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 GRAPH_ATTRIBUTE, GRAPHS_ATTRIBUTE = 5, 10
@@ -47,6 +47,24 @@ def names_read(nodes: Iterable[Any]) -> set[str]:
             read.update(value.name for value in inner.output)
             pending.extend(inner.node)
     return read
+
+
+def rename_values(graph: Any, new: Mapping[str, str]) -> None:
+    """Give inputs of a graph new names where they are read, in subgraphs if these have no such names of their own."""
+    for value in graph.input:
+        value.name = new.get(value.name, value.name)
+    pending = [(graph, new)]
+    while pending:
+        graph, new = pending.pop()
+        for value in (*graph.output, *graph.value_info):
+            value.name = new.get(value.name, value.name)
+        for node in graph.node:
+            node.input[:] = [new.get(name, name) for name in node.input]
+            for _, inner in subgraphs(node):
+                own = {value.name for value in (*inner.input, *inner.initializer)}
+                own |= {sparse.values.name for sparse in inner.sparse_initializer}
+                own.update(name for each in inner.node for name in each.output)
+                pending.append((inner, {old: name for old, name in new.items() if old not in own}))
 
 
 def function_key(call: Any) -> tuple[str, str, str]:

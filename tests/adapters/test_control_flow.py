@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 import opset
+from tests.conformance.validity import faults
 
 F, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -395,3 +396,44 @@ def test_a_map_over_sequences_is_a_loop(to):
         for want, have, other in zip(wanted, found, session.run(None, feeds), strict=True):
             np.testing.assert_array_equal(have, want)
             np.testing.assert_array_equal(other, want)
+
+
+@pytest.mark.parametrize(
+    ("operator", "target", "text"),
+    [
+        ("Scan", 7, """<ir_version: 8, opset_import: ["": 14]> g (float[3] x, bool c) => (float[3] s, float[3, 2] y) {
+            one = Neg(x)
+            two = Unsqueeze(one, axes)
+            s = Neg(one)
+            t, y = Scan<num_scan_inputs = 1, body = b (float k, float[1] one) => (float again, float[2] z) {
+                again = Identity(k)
+                w = If(c)<then_branch = a () => (float[1] p) {p = Abs(one)},
+                          else_branch = e () => (float[1] q) {q = Exp(one)}>
+                z = Concat<axis = 0>(one, w)
+            }>(start, two)
+        }"""),
+        ("SequenceMap", 17, """<ir_version: 8, opset_import: ["": 17]>
+            g (float[3] x, bool c) => (float[3] s, float[m] y) {
+            one = Neg(x)
+            s = Neg(one)
+            i = SequenceConstruct(one, x)
+            o = SequenceMap<body = b (float[3] one) => (float[3] w) {
+                w = If(c)<then_branch = a () => (float[3] p) {p = Abs(one)},
+                          else_branch = e () => (float[3] q) {q = Exp(one)}>
+            }>(i)
+            y = ConcatFromSequence<axis = 0>(o)
+        }"""),
+    ],
+)  # fmt: skip
+def test_inputs_of_a_body_that_are_named_as_values_around_it(operator, target, text):
+    model = onnx.parser.parse_model(text)
+    if operator == "Scan":
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1]), "axes"))
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(0, np.float32), "start"))
+    feeds = {"x": np.array([1, -2, 3], np.float32), "c": np.array(False)}
+    before = onnxruntime.InferenceSession(model.SerializeToString()).run(None, feeds)
+    to = opset.lower(model, [f"ai.onnx.{operator}"]) if operator == "SequenceMap" else opset.convert(model, target)
+    assert faults(to, model, {(operator, "")}) == []
+    after = onnxruntime.InferenceSession(to.SerializeToString()).run(None, feeds)
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -19,6 +19,7 @@ from tests.conformance.judge import RANDOM, messages
 from tests.fuzz.drawing import networks, structures  # noqa: F401  (they fill DRAWS)
 from tests.fuzz.drawing.models import attribute_of
 from tests.fuzz.drawing.nodes import DRAWS, PLAIN, Argument, Draw
+from tests.fuzz.drawing.sparse import LEAST_IR, sparse_of
 
 __all__ = ["OPSETS", "Drawing", "Run", "compose", "free_names", "function_makers"]
 
@@ -89,9 +90,15 @@ class Scope:
     """What the call passes for the formals that came about in the body."""
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: list[onnx.TensorProto] = field(default_factory=list)
+    sparse: list[onnx.SparseTensorProto] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     """All names given in this body and those inside it."""
+
+    def graph(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> onnx.GraphProto:
+        """Return the body as a graph."""
+        made = (self.nodes, name, inputs, outputs, self.initializers)
+        return helper.make_graph(*made, sparse_initializer=self.sparse)
 
     def chain(self) -> Iterator[Scope]:
         scope: Scope | None = self
@@ -130,6 +137,7 @@ def free_names(nodes: Sequence[onnx.NodeProto], inner: Sequence[str] = ()) -> li
             if attribute.HasField("g"):
                 graph = attribute.g
                 own = [v.name for v in graph.input] + [t.name for t in graph.initializer]
+                own += [sparse.values.name for sparse in graph.sparse_initializer]
                 ends = onnx.NodeProto(input=[v.name for v in graph.output])
                 taken += free_names([*graph.node, ends], own)
         found += [name for name in taken if name not in made]
@@ -142,6 +150,7 @@ class Composer:
 
     def __init__(self, name: str, run: Run) -> None:
         self.name, self.run, self.rng = name, run, random.Random(name)
+        self.rarer = random.Random(f"{name} rarer")
         self.opset = self.rng.choice(OPSETS)
         least = helper.OP_SET_ID_VERSION_MAP["ai.onnx", self.opset]
         self.ir = self.rng.choice([least, max(least, 4), max(least, 8), max(least, 10)])
@@ -178,6 +187,8 @@ class Composer:
         if form == "formal" and where.formals is not None:
             where.formals.append(name)
             where.passed[name] = value
+        elif form == "initializer" and (sparse := self.sparse(value, name)):
+            where.sparse.append(sparse)
         elif form in ("initializer", "overridable"):
             where.initializers.append(numpy_helper.from_array(value, name))
             if form == "overridable":
@@ -197,6 +208,11 @@ class Composer:
         else:
             where.nodes.append(helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)))
         return name
+
+    def sparse(self, value: np.ndarray, name: str) -> onnx.SparseTensorProto | None:
+        """Return an initializer as a sparse one now and then, where that can be."""
+        wanted = self.ir >= LEAST_IR and self.rarer.random() < 0.3
+        return sparse_of(value, name, self.rarer) if wanted else None
 
     def data(self, scope: Scope, value: np.ndarray) -> str:
         """Return the name of a value that comes from outside, or is a constant."""
@@ -239,6 +255,8 @@ class Composer:
         names = list(scope.values if inner and scope.values else scope.visible())
         if not names:
             shape = self.rng.choice([(2, 3), (2, 3), (17,), (1, 40), (33, 5), (2, 3, 19), (2, 4, 9, 7), (1, 3, 16, 16)])
+            if self.rarer.random() < 0.2:
+                shape = self.rarer.choice([(1, 1), (3, 1, 4), (1,), (1, 1, 5, 5), (0, 3), (2, 0, 4)])
             return self.data(scope, np.random.default_rng(self.rng.randrange(2**32)).normal(0, 2, shape).astype("f"))
         return names[-1 - min(int(self.rng.expovariate(0.4)), len(names) - 1)]
 
@@ -288,7 +306,11 @@ class Composer:
                 continue
             attributes = dict(drawing.attributes)
             count = attributes.pop("__outputs", None) or max(schema.min_output, 1)
+            if count < len(schema.outputs) and self.rarer.random() < 0.4:
+                count = self.rarer.randint(count, len(schema.outputs))
             outputs = [self.fresh(scope) for _ in range(count)]
+            if count > 1 and self.rarer.random() < 0.25:
+                outputs[self.rarer.randrange(count)] = ""
             node = helper.make_node(operator, names, outputs)
             node.attribute.extend(attribute_of(schema, name, given) for name, given in sorted(attributes.items()))
             if self.attempt(scope, [node]):
@@ -345,7 +367,7 @@ class Composer:
             self.grow(body, self.rng.randint(1, 3), depth + 1)
             ends = self.ends(body, [self.pick(body, True) for _ in range(count)], elements)
             elements = [TensorProto.DataType.Name(end.type.tensor_type.elem_type).lower() for end in ends]
-            graphs.append(helper.make_graph(body.nodes, name, [], ends, body.initializers))
+            graphs.append(body.graph(name, [], ends))
         outputs = [self.fresh(scope) for _ in range(count)]
         then, other = graphs
         node = helper.make_node("If", [condition], outputs, then_branch=then, else_branch=other)
@@ -366,7 +388,7 @@ class Composer:
         elements = [element_of(seen[name]) for name in states] + [element_of(body.visible()[name]) for name in scans]
         ends = self.ends(body, [given[1], *kept, *scans], ["bool", *elements])
         inputs = [info(name, body.values[name], [] if number < 2 else None) for number, name in enumerate(given)]
-        graph = helper.make_graph(body.nodes, "body", inputs, ends, body.initializers)
+        graph = body.graph("body", inputs, ends)
         turns = self.fresh(scope)  # no input of a function: without it the loop has no end
         # What no turn gives has a shape only where one can be inferred.
         scope.values[turns] = np.array(self.rng.choice([1, 1, 2, 3] if scans else [0, 1, 2, 3]))
@@ -395,7 +417,7 @@ class Composer:
         elements = [element_of(seen[state]), element_of(body.visible()[result])]
         ends = self.ends(body, [self.pick(body, True) if self.chance(0.4) else given[0], result], elements)
         inputs = [info(name, body.values[name]) for name in given]
-        graph = helper.make_graph(body.nodes, "body", inputs, ends, body.initializers)
+        graph = body.graph("body", inputs, ends)
         outputs = [self.fresh(scope) for _ in range(2)]
         node = helper.make_node("Scan", [state, source], outputs, body=graph, num_scan_inputs=1)
         self.attempt(scope, [node])
@@ -457,9 +479,11 @@ class Composer:
         results = [info(name, main.values[name]) for name in names]
         declare = self.rng.choice(["static", "mixed", "symbols", "symbols", "nothing"])
         other = {size: size + self.rng.randint(1, 3) for size in range(2, 10)} if declare != "static" else {}
+        if other and self.rarer.random() < 0.5:
+            other |= {size: self.rarer.choice([0, 1, 1, 1]) for size in self.rarer.sample(range(2, 10), 3)} | {1: 3}
         inputs, feeds = [], [dict[str, Any](), dict[str, Any]()]
         for name, value in self.inputs.items():
-            sizes = [size if declare == "static" or size < 2 else other.get(size, size) for size in value.shape]
+            sizes = [other.get(size, size) for size in value.shape]
             fixed = [declare == "static" or (declare == "mixed" and self.chance(0.5)) for _ in sizes]
             sizes = [old if kept else new for old, new, kept in zip(value.shape, sizes, fixed, strict=True)]
             shape = [old if kept else f"d{old}" for old, kept in zip(value.shape, fixed, strict=True)]
@@ -469,7 +493,7 @@ class Composer:
         inputs += [info(name, value, list(value.shape)) for name, value in early.items()]
         if self.ir >= 4:
             feeds[1] |= {name: value for name, value in self.overridable.items() if self.chance(0.5)}
-        graph = helper.make_graph(main.nodes, "g", inputs, results, main.initializers)
+        graph = main.graph("g", inputs, results)
         model = self.model(graph, self.called(graph))
         if self.chance(0.4):
             described = onnx.shape_inference.infer_shapes(model)

@@ -16,12 +16,15 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.fuzz.drawing import ml, networks, structures  # noqa: F401  (they fill DRAWS)
 from tests.fuzz.drawing.nodes import DRAWS, NARROW, Argument, Given, Listed, Mapped, draft
+from tests.fuzz.drawing.sparse import LEAST_IR, sparse_of
 
 __all__ = ["DRAWS", "ML", "Case", "make_case", "schema_at"]
 
 ML = "ai.onnx.ml"
 CASTS = {"bfloat16": 13, "int4": 21, "uint4": 21}
 """Opset since which Cast reads a narrow type; for the others it is 19."""
+BODIES = ("If", "Loop", "Scan")
+"""Operators of which onnxruntime crashes where an output is left out."""
 HOSTILE = ("o0__const", "o0__Cast", "o0__Shape", "o0__const_1", "o0__wide", "o0__Reshape", "it__Constant")
 """Names that a converter might think of itself."""
 
@@ -50,7 +53,7 @@ class Builder:
 
     def __init__(self, domain: str, operator: str, version: int, seed: str) -> None:
         self.domain, self.version = domain, version
-        self.rng = random.Random(f"{seed} model")
+        self.rng, self.rarer = random.Random(f"{seed} model"), random.Random(f"{seed} rarer")
         self.standard = version if domain == "" else self.rng.choice([9, 13, 18, 21])
         self.schema = onnx.defs.get_schema(operator, version, domain)
         self.drafts = [draft(self.schema, version, seed, again) for again in (0, 1)]
@@ -66,6 +69,7 @@ class Builder:
         self.hostile, self.twice = self.rng.random() < 0.1, self.rng.random() < 0.15
         self.inputs: list[onnx.ValueInfoProto] = []
         self.initializers: list[onnx.TensorProto] = []
+        self.sparse: list[onnx.SparseTensorProto] = []
         self.before: list[onnx.NodeProto] = []
         self.feeds: list[dict[str, Any]] = [{}, {}]
 
@@ -130,6 +134,9 @@ class Builder:
             node = helper.make_node("Constant", [], [name], **attributes)
             self.before.append(node)
             return name
+        if self.ir >= LEAST_IR and self.rarer.random() < 0.25 and (sparse := sparse_of(first.value, name, self.rarer)):
+            self.sparse.append(sparse)
+            return name
         self.initializers.append(tensor)
         if early:
             self.inputs.append(self.value_info(name, element, [first.value] * 2))
@@ -189,6 +196,8 @@ class Builder:
             outputs[self.rng.randrange(count)] = ""
             if not any(outputs):
                 raise LookupError("no outputs")
+        elif count > 1 and self.schema.name not in BODIES and self.rarer.random() < 0.15:
+            outputs[self.rarer.randrange(count)] = ""
         node = helper.make_node(self.schema.name, names, outputs, domain=self.domain)
         node.attribute.extend(attribute_of(self.schema, name, value) for name, value in sorted(attributes.items()))
         if self.rng.random() < 0.5:
@@ -288,7 +297,7 @@ class Builder:
             imports.append(helper.make_opsetid("", self.standard))
         if functions:
             imports.append(helper.make_opsetid("local", 1))
-        graph = helper.make_graph(nodes, "g", self.inputs, results, self.initializers)
+        graph = helper.make_graph(nodes, "g", self.inputs, results, self.initializers, sparse_initializer=self.sparse)
         return helper.make_model(graph, opset_imports=imports, ir_version=self.ir, functions=functions)
 
 

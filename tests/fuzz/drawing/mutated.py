@@ -21,6 +21,7 @@ from tests.conformance.judge import Case, difference
 from tests.conformance.models import cases_of
 from tests.fuzz.drawing.composed import OPSETS, Drawing, Run, free_names
 from tests.fuzz.drawing.rewriting import HINTS, Body, Mutant, copies, defined, named, rename
+from tests.fuzz.drawing.sparse import LEAST_IR, dense_of, sparse_of
 from tests.fuzz.drawing.wrapped import wrap_in_function, wrap_in_if, wrap_in_loop, wrap_in_scan
 
 __all__ = ["mutate"]
@@ -104,6 +105,17 @@ def make_overridable(m: Mutant) -> None:
         value = numpy_helper.to_array(tensor)
         if value.dtype.kind == "f" and value.size and m.chance(0.7):
             m.feeds[-1][tensor.name] = (value * 0.75).astype(value.dtype)
+
+
+def make_sparse(m: Mutant) -> None:
+    """State initializers by their non-zero elements."""
+    if m.model.ir_version < LEAST_IR:
+        raise LookupError("they came later")
+    graph = m.one(graph for graph in m.graphs() if constants_of(m, graph))
+    for tensor in m.some(constants_of(m, graph)):
+        if sparse := sparse_of(numpy_helper.to_array(tensor), tensor.name, m.rng):
+            graph.sparse_initializer.append(sparse)
+            graph.initializer.remove(tensor)
 
 
 def make_constant(m: Mutant) -> None:
@@ -282,6 +294,20 @@ def loosen_dims(m: Mutant) -> None:
                     dim.dim_param = m.rng.choice(names)
 
 
+def vary_batch(m: Mutant) -> None:
+    """Open the first dimension of inputs and outputs, which is 1, 0 or more in the second run."""
+    batches = {value.shape[0] for value in m.feeds[0].values() if isinstance(value, np.ndarray) and value.ndim}
+    batch = m.one(batches - {0})
+    for value in (*m.model.graph.input, *m.model.graph.output):
+        dims = value.type.tensor_type.shape.dim
+        if dims and dims[0].dim_value == batch:
+            dims[0].dim_param = "batch"
+    size = m.rng.choice([0, 1, 1, batch + 1])
+    for name, value in m.feeds[-1].items():
+        if isinstance(value, np.ndarray) and value.ndim and value.shape[0] == batch:
+            m.feeds[-1][name] = np.resize(value, (size, *value.shape[1:]))
+
+
 def describe_values(m: Mutant) -> None:
     """State types and shapes of values inside, and of some that do not exist."""
     stated = {value.name for value in (*m.model.graph.value_info, *m.model.graph.input, *m.model.graph.output)}
@@ -403,10 +429,22 @@ def leave_open(m: Mutant) -> None:
             node.input.append("")
 
 
+def omit_outputs(m: Mutant) -> None:
+    """Leave out outputs of nodes that nobody needs."""
+    for body in m.bodies():
+        needed = {*body.results}
+        needed |= {name for node in body.nodes for name in free_names([node])}
+        for node in body.nodes:
+            spare = [number for number, name in enumerate(node.output) if name and name not in needed]
+            if spare and len(node.output) > 1:
+                node.output[m.rng.choice(spare)] = ""
+
+
 MUTATIONS: tuple[Callable[[Mutant], None], ...] = (
     *(wrap_in_if, wrap_in_loop, wrap_in_scan, wrap_in_function) * 4,
     *(initializer_to_node, node_to_initializer, make_overridable, compute_constant, move_out, move_in) * 2,
     *(make_constant, rename_values, swap_names, rename_nodes, rename_functions, loosen_dims, describe_values),
+    *(make_sparse, vary_batch, omit_outputs),
     *(forget_values, annotate, raise_ir_version, permute, expose, duplicate, identity, state_defaults, leave_open),
 )
 
@@ -418,7 +456,9 @@ def traced(model: ModelProto, feeds: Mapping[str, Any], run: Run) -> dict[str, A
     known = {value.name for value in model.graph.output}
     copy.graph.output.extend(named(n for node in model.graph.node for n in node.output if n and n not in known))
     values = dict(zip([value.name for value in copy.graph.output], run(copy, feeds), strict=True))
-    return {**{tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}, **feeds, **values}
+    held = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    held |= {sparse.values.name: dense_of(sparse) for sparse in model.graph.sparse_initializer}
+    return {**held, **feeds, **values}
 
 
 def other_inputs(feeds: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def defined(roots: Iterable[Message]) -> list[str]:
             found += [name for name in message.output if name]
         elif isinstance(message, GraphProto):
             found += [value.name for value in message.input] + [tensor.name for tensor in message.initializer]
+            found += [sparse.values.name for sparse in message.sparse_initializer]
     return list(dict.fromkeys(found))
 
 
