@@ -50,7 +50,7 @@ def names_read(nodes: Iterable[Any]) -> set[str]:
 
 
 def rename_values(graph: Any, new: Mapping[str, str]) -> None:
-    """Give inputs of a graph new names where they are read, in subgraphs if these have no such names of their own."""
+    """Rename inputs of a graph where they are read, also in subgraphs that have no such names of their own."""
     for value in graph.input:
         value.name = new.get(value.name, value.name)
     pending = [(graph, new)]
