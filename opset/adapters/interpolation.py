@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from opset.adapters.positions import Size, counting
 from opset.adapters.shared import cast, float32
-from opset.errors import printable
 from opset.model.elements import NUMBERS
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Refusal
 
@@ -209,15 +208,13 @@ def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str, changes: str
             at = m.apply("Div", m.apply("Mul", positions, last), steps)
         case "tf_half_pixel_for_nn":
             at = m.apply("Div", m.apply("Add", positions, half), scale)
-        case "tf_crop_and_resize":
+        case _:  # tf_crop_and_resize
             start, end = (m.number(each) for each in axis.region)
             if axis.output == 1:
                 return m.apply("Mul", m.apply("Mul", half, m.apply("Add", start, end)), last)
             step = m.apply("Mul", m.apply("Sub", end, start), last)
             moved = m.apply("Div", m.apply("Mul", positions, step), m.apply("Sub", output, one))
             return m.apply("Add", m.apply("Mul", start, last), moved)
-        case _:
-            raise Refusal("C103", f"the coordinate mode {printable(mode)} is not defined")
     if at.known is None and changes:
         # An axis of scale 1 stays as it is.
         at = Numbers(None, op.Where(changes, m.name(at), m.name(positions)))

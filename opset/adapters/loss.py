@@ -5,10 +5,9 @@ from __future__ import annotations
 from opset.adapters.shared import cast, unsqueeze, working
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import lower
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.rewrite import Builder, Node, Result
 
 SCORES, TARGET, WEIGHT = range(3)
-INDICES = ("int32", "int64")
 
 
 @lower("NegativeLogLikelihoodLoss", since=12)
@@ -33,8 +32,6 @@ def softmax_cross_entropy_loss_lowered(op: Builder, node: Node) -> Result:
 def _likelihood(op: Builder, node: Node, scores: str, wide: str) -> str:
     """Return the loss of scores by class, which are of the type `wide`."""
     target, kind, reduction = node.input(TARGET), node.need_element(TARGET), node.attr("reduction")
-    if kind not in INDICES or reduction not in ("none", "sum", "mean"):
-        raise Refusal("C103", "'reduction' is none of none, sum and mean, or the targets are no integers")
     ignored = ""
     if node.has("ignore_index"):
         ignored = op.Equal(target, op.const(node.attr("ignore_index"), kind, []))

@@ -383,8 +383,6 @@ def _features(op: Builder, node: Node) -> tuple[str, str]:
     element = node.need_element(0)
     if element in ("int32", "int64"):
         return op.Cast(node.input(0), to=NUMBERS["float"], domain=""), "float"
-    if element not in ("float", "double"):
-        raise Refusal("C103", f"the input is of type {element}")
     return node.input(0), element
 
 

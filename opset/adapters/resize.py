@@ -169,6 +169,8 @@ def _gathered(op: Builder, node: Node) -> Result:
     coordinates, rounding = node.attr("coordinate_transformation_mode"), node.attr("nearest_mode")
     if coordinates == "tf_half_pixel_for_nn":
         raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
+    if coordinates == "tf_crop_and_resize":
+        raise Refusal("C204", "a region is cropped, and the elements nearest to its coordinates have no equivalent")
     if rounding in ROUNDING and coordinates != "align_corners" and not _halves_are_exact(node):
         # onnxruntime takes coordinates next to a half for one; only known sizes show whether there are any.
         if not node.input(SIZES):
@@ -420,9 +422,8 @@ def _coordinate(mode: str, position: int, scale: Fraction, size: int, out: int) 
             return Fraction(position * (size - 1), out - 1) if out > 1 else Fraction(0)
         case "asymmetric":
             return position / scale
-        case "tf_half_pixel_for_nn":
+        case _:  # tf_half_pixel_for_nn
             return (position + half) / scale
-    raise Refusal("C204", f"mode nearest with coordinates {printable(mode)} has no equivalent")
 
 
 @up("Resize", since=13)

@@ -143,7 +143,7 @@ def _parts(node: Node, split: Any) -> list[Element]:
 
 def _how_split(node: Node, split: Any) -> tuple[str, int, bool]:
     """Return what SplitToSequence splits, along which axis from the front, and whether that is kept."""
-    stated = {each.name: attribute_value(each) for each in split.attribute}
+    stated = {each.name: None if each.ref_attr_name else attribute_value(each) for each in split.attribute}
     axis, keep = stated.get("axis", 0), stated.get("keepdims", 1)
     if not isinstance(axis, int) or not isinstance(keep, int):
         raise Refusal("C206", "'axis' or 'keepdims' takes the value of a function's attribute", "inline the function")

@@ -17,7 +17,7 @@ from opset.adapters.positions import (
     vector_of,
 )
 from opset.adapters.shared import constant_ints, positive_axis, unsqueeze
-from opset.model.elements import NUMBERS, element_name
+from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -98,18 +98,15 @@ def _joined(op: Builder, parts: list[str], node: Node) -> str:
 def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Size) -> list[str]:
     """Return the parts of the transform along the `last` dimension, of size `rows`, of the parts of a signal."""
     inverse, onesided = node.attr("inverse"), node.attr("onesided")
-    length = _length(op, node, 1)
-    if length is None:
-        length = rows
-        if inverse and onesided:
-            length = product(op, [minus(op, rows, 1), 2])
+    if node.input(1):
+        length = _length(op, node, 1)
+    else:
+        length = product(op, [minus(op, rows, 1), 2]) if inverse and onesided else rows
     return _spectrum(op, signal, last, rows, length, inverse, onesided)
 
 
-def _length(op: Builder, node: Node, index: int) -> Size | None:
-    """Return an optional input that is one positive number."""
-    if not node.input(index):
-        return None
+def _length(op: Builder, node: Node, index: int) -> Size:
+    """Return an input that is one positive number."""
     constant = node.constant(index)
     if constant is None:
         given = op.Cast(node.input(index), to=NUMBERS["int64"])
@@ -185,12 +182,11 @@ def stft_lowered(op: Builder, node: Node) -> Result:
     if node.need_rank(0) not in (2, 3) or shape is None:
         raise Refusal("C103", f"the signal has {node.rank(0)} dimensions, and 3 are batch, samples and parts")
     samples = size_along(op, node, 0, 1)
-    step, length = _length(op, node, 1), _length(op, node, 3)
-    if length is None and node.input(2):
-        length = size_along(op, node, 2, 0)
-    length = samples if length is None else length
-    if step is None:
-        raise Refusal("C103", "the input 'frame_step' is absent")
+    step = _length(op, node, 1)
+    if node.input(3):
+        length = _length(op, node, 3)
+    else:
+        length = size_along(op, node, 2, 0) if node.input(2) else samples
     frames = plus(op, quotient(op, minus(op, samples, length), step), 1)
     first = op.Mul(counting(op, frames), named(op, step))
     at = op.Add(op.Reshape(first, op.const([-1, 1])), counting(op, length))
@@ -208,9 +204,6 @@ def stft_lowered(op: Builder, node: Node) -> Result:
 def mel_weight_matrix_lowered(op: Builder, node: Node) -> Result:
     """Compute the matrix now: an edge that is rounded when the model runs may be that of another bin."""
     bands, length, rate, lower_edge, upper_edge = (node.need_constant(index).values[0] for index in range(5))
-    element = element_name(node.attr("output_datatype"))
-    if element is None:
-        raise Refusal("C103", "'output_datatype' is no element type")
     bands, length = int(bands), int(length)
     if not (0 <= lower_edge <= upper_edge and rate > 0 and length > 0 <= bands):
         raise Refusal("C103", f"{bands} bands of {lower_edge} to {upper_edge} Hz, {length} samples at {rate} Hz")
@@ -224,4 +217,4 @@ def mel_weight_matrix_lowered(op: Builder, node: Node) -> Result:
         for left, middle, right in zip(edges, edges[1:], edges[2:], strict=False):
             rising, falling = (at - left) / max(middle - left, 1), (right - at) / max(right - middle, 1)
             weights.append(1.0 if at == middle else max(rising if at < middle else falling, 0.0))
-    return op.Cast(op.const(weights, "double", [count, bands]), to=NUMBERS[element])
+    return op.Cast(op.const(weights, "double", [count, bands]), to=node.attr("output_datatype"))

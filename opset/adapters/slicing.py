@@ -82,8 +82,6 @@ def pad_11_down(op: Builder, node: Node) -> Result:
 def _padded(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
     """Return the data padded by gathering along one axis after the other; a constant is appended for it first."""
     mode, sizes, y = node.attr("mode"), sizes_of(op, node, 0), node.input(0)
-    if mode not in ("constant", "edge", "reflect", "wrap"):
-        raise Refusal("C103", "the mode is none that Pad has")
     if len(pads) != 2 * len(sizes):
         raise Refusal("C103", f"there are {len(pads)} pads for {len(sizes)} axes")
     value = ""
@@ -259,7 +257,6 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
         if not isinstance(count, int):
             count = (node.shape(2) or (None,))[0]
         if not isinstance(count, int):
-            node.need_constant(1)
             raise Refusal("C207", "it is not known how many axes are sliced", "state the axes as a constant")
         if count > rank:
             raise Refusal("C103", f"{count} axes are sliced, and the rank is {rank}")

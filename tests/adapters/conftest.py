@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
@@ -137,6 +138,15 @@ def _refused(
     return caught.value
 
 
+def _reject(graph: str, version: int, to: int, code: str, why: str) -> None:
+    """Hold that a graph, in the text form of onnx, is refused for a reason of this code and with these words."""
+    before = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {version}, "my" : 1]> g {graph}')
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(before, to)
+    reasons = [finding.why for finding in caught.value.findings if finding.code == code]
+    assert any(why in reason for reason in reasons), str(caught.value)
+
+
 def _attempt(model: onnx.ModelProto, to: int) -> str:
     """Convert a model that may be malformed; return "converted", or the first code with which it is refused."""
     try:
@@ -187,6 +197,12 @@ def check():
 def refused():
     """Hold that a conversion is refused: see `_refused`."""
     return _refused
+
+
+@pytest.fixture(scope="session")
+def reject():
+    """Hold that a graph in text form is refused for a stated reason: see `_reject`."""
+    return _reject
 
 
 @pytest.fixture(scope="session")

@@ -410,3 +410,23 @@ def test_linear_attention_of_no_tokens(check):
     shapes = {name: ["b", "l", feeds[name].shape[2]] for name in "qkv"}
     expect = [np.zeros((2, 0, 6), "f"), feeds["s"]]
     check(made, 27, 17, feeds, outputs=["Y", "present"], expect=expect, shapes=shapes)
+
+
+REFUSED = [
+    (23, 22, "C103", "qk_matmul_output_mode",
+     "(float[1,2,2,4] q) => (float[] y) { y = Attention<qk_matmul_output_mode=7>(q, q, q) }"),
+    (23, 22, "C103", "'kv_num_heads' is needed",
+     "(float[1,2,4] q) => (float[] y) { y = Attention<q_num_heads=2>(q, q, q) }"),
+    (23, 22, "C103", "3 query heads cannot share 2",
+     "(float[1,3,2,4] q, float[1,2,2,4] k) => (float[] y) { y = Attention(q, k, k) }"),
+    (27, 6, "C201", "it takes a subgraph",
+     '(float[1,3,4] q) => (float[] y, float[] s) { y, s = LinearAttention<update_rule="linear", q_num_heads=2, '
+     "kv_num_heads=2>(q, q, q) }"),
+    (24, 23, "C103", "'axis' is that of the batch",
+     "(float[2,3] x) => (float[] y) { c = Relu(x)  y = TensorScatter<axis=-2>(c, c) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

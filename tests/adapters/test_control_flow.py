@@ -437,3 +437,18 @@ def test_inputs_of_a_body_that_are_named_as_values_around_it(operator, target, t
     after = onnxruntime.InferenceSession(to.SerializeToString()).run(None, feeds)
     for one, other in zip(before, after, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+REFUSED = [
+    (17, 16, "C203", "'u' is not known",
+     "(seq(float[]) s) => (float[] y) { u = my.Magic() t = SequenceMap(s, u) <body = f (float[] i, float[] j) "
+     "=> (float[] a) { a = my.Magic(i, j) }> y = my.Magic(t)}"),
+    (11, 10, "C203", "'t' is not known",
+     "(bool c) => (float[] y) { t = If(c) <then_branch = f () => (a) { a = my.Magic() }, else_branch = e () => "
+     "(b) { b = my.Magic() }> y = my.Magic(t)}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

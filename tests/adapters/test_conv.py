@@ -162,3 +162,36 @@ def test_moved_windows_of_nothing(refused):
     w = np.ones((1, 1, 1, 1), np.float32)
     refused(deform, 19, 18, feeds | {"w": w[:0]}, "C204")
     refused(deform, 19, 18, feeds | {"w": w}, "C207", shapes={"x": None})
+
+
+REFUSED = [
+    (27, 26, "C103", "the kernel has no elements",
+     "(float[1,2,3] x, float[2,1,0] w) => (float[] y, float[] p) { y, p = CausalConvWithState(x, w) }"),
+    (18, 17, "C103", "are not those of 2 spatial",
+     "(float[1,4,4] x) => (float[] y) <int64[2] i = {3, 3}, int64[2] b = {2, 2}> { y = Col2Im<strides=[1]>(x, "
+     "i, b) }"),
+    (18, 17, "C204", "pads are above",
+     "(float[1,4,4] x) => (float[] y) <int64[2] i = {3, 3}, int64[2] b = {2, 2}> { y = "
+     "Col2Im<strides=[16777217, 1]>(x, i, b) }"),
+    (18, 17, "C204", "5 spatial",
+     "(float[1,1,1] x) => (float[] y) <int64[5] i = {1, 1, 1, 1, 1}> { y = Col2Im(x, i, i) }"),
+    (18, 17, "C204", "a size above",
+     "(float[1,1,16777217] x) => (float[] y) <int64[2] i = {16777217, 1}, int64[2] b = {1, 1}> { y = Col2Im(x, "
+     "i, b) }"),
+    (18, 17, "C103", "larger than the image along axis 0",
+     "(float[1,9,1] x) => (float[] y) <int64[2] i = {2, 3}, int64[2] b = {3, 3}> { y = Col2Im(x, i, b) }"),
+    (19, 18, "C204", "5 spatial",
+     "(float[1,1,1,1,1,1,1] x) => (float[] y) { y = DeformConv(x, x, x) }"),
+    (19, 18, "C103", "have different ranks",
+     "(float[1,1,3,3] x, float[1,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv(x, w, o) }"),
+    (19, 18, "C103", "cannot be divided into the groups",
+     "(float[1,3,3,3] x, float[2,3,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<group=2>(x, w, o) }"),
+    (19, 18, "C204", "of this size has no plain",
+     "(float[1,1,300,300] x, float[1,1,300,300] w, float[1,180000,1,1] o) => (float[] y) { y = DeformConv(x, w, "
+     "o) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -408,3 +408,18 @@ def test_distinct_elements_of_nan_and_of_what_is_not_known(check, refused):
     refused(unique, 11, 10, {"x": x[:0]}, "C204")
     refused(unique, 11, 10, {"x": np.zeros(5000, np.float32)}, "C204")
     refused(unique, 11, 10, {"x": np.array(["a"], object)}, "C202")
+
+
+REFUSED = [
+    (12, 11, "C103", "'batch_dims' is 2",
+     "(float[2,3] x, int64[2,1] i) => (float[] y) { y = GatherND<batch_dims=2>(x, i) }"),
+    (16, 15, "C202", "elements of bool cannot",
+     '(bool[3] x, int64[3] i) => (bool[] y) { y = ScatterElements<reduction="add">(x, i, x) }'),
+    (9, 8, "C103", "axis 3 is out of range for rank 2",
+     "(float[3] x, float[2] v) => (float[] y) <int64 d = {4}> { i = Relu(x) y = OneHot<axis=3>(i, d, v) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

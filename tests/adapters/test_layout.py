@@ -137,3 +137,18 @@ def test_sequences_are_gathered_backwards(check, time, to):
     for shapes in (None, {"x": ["a", "b", "c"]}):
         for x in (X, X.astype(np.int64), X[:, :, 0]):
             check(backwards, 10, to, {"x": x, "n": lengths}, shapes=shapes and {"x": list("abc")[: x.ndim]})
+
+
+REFUSED = [
+    (11, 10, "C204", "channels is too long",
+     '(float[1,65540,2,2] x) => (float[] y) { y = DepthToSpace<blocksize=2, mode="CRD">(x) }'),
+    (6, 5, "C204", "the count 2049",
+     "(float[1] x) => (float[] y) <int64[1] r = {2049}> { y = Tile(x, r) }"),
+    (10, 9, "C103", "the first two axes",
+     "(float[2,3] x, int64[2] l) => (float[] y) { y = ReverseSequence<batch_axis=1, time_axis=1>(x, l) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

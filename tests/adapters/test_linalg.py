@@ -173,3 +173,14 @@ def test_large_determinants_are_refused(refused):
     made = make_node("Det", ["x"], ["y"])
     refused(made, 11, 10, {"x": np.eye(4, dtype=np.float32)}, "C204")
     refused(made, 11, 10, {"x": np.eye(2, dtype=np.float32)}, "C204", shapes={"x": ["N", "N"]})
+
+
+REFUSED = [
+    (12, 11, "C204", "a diagonal of",
+     '(float[100000,100000] x) => (float[] y) { y = Einsum<equation="ii->i">(x) }'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -397,3 +397,21 @@ def test_onnxruntime_fuses_the_formula(build, op, version, to):
         for model in (before, opset.convert(before, to))
     ]
     np.testing.assert_array_equal(*results)
+
+
+REFUSED = [
+    (9, 8, "C204", "one dimension cannot",
+     "(float[4] x, float[1] s) => (float[] y, float[] m) { y, m = BatchNormalization(x, s, s, s, s) }"),
+    (14, 13, "C103", "no dimensions",
+     "(float x, float[1] s) => (float[] y, float[] m, float[] v) { y, m, v = "
+     "BatchNormalization<training_mode=1>(x, s, s, s, s) }"),
+    (17, 16, "C103", "'stash_type' is 7",
+     "(float[2,3] x, float[3] s) => (float[] y) { y = LayerNormalization<stash_type=7>(x, s) }"),
+    (23, 22, "C103", "'stash_type' is 7",
+     "(float[2,3] x, float[3] s) => (float[] y) { y = RMSNormalization<stash_type=7>(x, s) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -268,3 +268,19 @@ def test_unpooling_goes_below_9(check, refused, to):
     sized = node("MaxUnpool", ["x", "i", "s"], ["y"], **how)
     check(sized, 9, to, feeds, {"s": np.array([1, 2, 4, 4])})
     refused(sized, 9, to, feeds, "C204", {"s": np.array([1, 2, 5, 5])})
+
+
+REFUSED = [
+    (19, 18, "C103", "do not fit",
+     "(float[1,1,8,8] x) => (float[] y) { y = AveragePool<kernel_shape=[2,2], dilations=[2]>(x) }"),
+    (19, 18, "C204", "only padding",
+     "(float[1,1,4] x) => (float[] y) { y = AveragePool<kernel_shape=[2], dilations=[2], strides=[4], "
+     "pads=[0,3], ceil_mode=1>(x) }"),
+    (10, 9, "C103", "do not fit",
+     "(float[1,1,8,8] x) => (float[] y) { y = MaxPool<kernel_shape=[2,2], dilations=[2]>(x) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -526,3 +526,15 @@ def test_a_product_over_a_scale_that_is_no_quotient(check, kind, to, scale):
     product = helper.make_node("QLinearMatMul", list(feeds), ["y"])
     # The evaluator of this project says what runtimes do not agree about: what NaN becomes.
     check(product, 10, to, feeds, judge=lambda model, given: opset.ReferenceEvaluator(model).run(None, given))
+
+
+REFUSED = [
+    (21, 20, "C202", "cannot compute in parts",
+     "(float[4,2] x, float[2,2] s, float8e4m3fn[2,2] z) => (float8e4m3fn[] y) { y = QuantizeLinear<axis=0, "
+     "block_size=2>(x, s, z) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -229,3 +229,14 @@ def test_running_sums_of_float16_are_rounded_once(check):
         with np.errstate(over="ignore"):
             expect = [np.cumsum(x, dtype=np.float32).astype(np.float16)]
         check(node, 14, to, {"x": x}, {"a": np.array(0)}, expect=expect)
+
+
+REFUSED = [
+    (11, 10, "C103", "no single number",
+     "(float[3] x) => (float[] y) <int64[2] a = {0, 0}> { y = CumSum(x, a) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -127,3 +127,14 @@ def test_flatten_of_integers_is_one_reshape_where_a_half_is_known(check):
         check(node("Flatten", ["x"], ["y"]), 9, 7, {"x": x}, shapes={"x": sizes}, operators=["Reshape"])
     check(node("Flatten", ["x"], ["y"], axis=0), 9, 7, {"x": x}, shapes={"x": None}, operators=["Reshape"])
     check(node("Flatten", ["x"], ["y"]), 9, 8, {"x": X}, operators=["Flatten"])
+
+
+REFUSED = [
+    (9, 8, "C103", "axis 3 is out of",
+     "(int32[2,3] x) => (int32[] y) { i = Abs(x) y = Flatten<axis=3>(i) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -636,3 +636,60 @@ def test_an_output_of_one_element_keeps_its_axis(mode, coordinates, sizes, open_
     want, have = (opset.ReferenceEvaluator(model).run(None, {"x": x})[0] for model in (before, after))
     assert have.shape == want.shape == sizes
     np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)
+
+
+REFUSED = [
+    (18, 17, "C205", "the scale is computed",
+     '(float[4,4] x, int64[2] z) => (float[] y) { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
+    (18, 17, "C204", "each element depends on 202",
+     '(float[400,4] x) => (float[] y) <int64[2] z = {4, 4}> { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
+    (18, 17, "C207", "antialias is 1, and a size",
+     '(float[n,4] x) => (float[] y) <float[2] s = {0.5, 1}> { y = Resize<mode="cubic", antialias=1>(x, , s) }'),
+    (10, 9, "C204", "no axis can shrink",
+     '(float[2,4] x) => (float[] y) <float[2] s = {1, 0.5}> { y = Resize<mode="nearest">(x, s) }'),
+    (10, 9, "C103", "each is a positive",
+     '(float[2,4] x) => (float[] y) <float[2] s = {1, -1}> { y = Resize<mode="nearest">(x, s) }'),
+    (11, 10, "C103", "there are 1 scales for 2",
+     '(float[2,4] x) => (float[] y) <float[0] r = {}, float[1] s = {1.3}> { y = Resize<nearest_mode="floor">(x, '
+     "r, s) }"),
+    (11, 10, "C204", "runtimes leave axes of scale 1",
+     '(float[2,n] x, int64[2] z) => (float[] y) <float[0] r = {}> { y = Resize<nearest_mode="floor", '
+     'coordinate_transformation_mode="tf_half_pixel_for_nn">(x, r, r, z) }'),
+    (11, 10, "C204", "no elements to copy",
+     '(float[0,n] x, int64[2] z) => (float[] y) <float[0] r = {}> { y = Resize<nearest_mode="floor">(x, r, r, '
+     "z) }"),
+    (11, 10, "C204", "an axis is longer",
+     "(float[2,n] x) => (float[] y) <float[0] r = {}, int64[2] z = {2, 9000}> { y = "
+     'Resize<nearest_mode="floor">(x, r, r, z) }'),
+    (11, 10, "C103", "'roi' is [0.0, 0.0, 1.0]",
+     "(float[2,4] x) => (float[] y) <float[3] r = {0, 0, 1}, float[0] e = {}, int64[2] z = {2, 3}> { y = "
+     'Resize<mode="linear", coordinate_transformation_mode="tf_crop_and_resize">(x, r, e, z) }'),
+    (18, 10, "C103", "there are 3 sizes for",
+     '(float[2,4] x, int64[3] z) => (float[] y) { y = Resize<nearest_mode="floor", '
+     'keep_aspect_ratio_policy="not_larger">(x, , , z) }'),
+    (11, 10, "C204", "no elements to interpolate",
+     '(float[0,4] x, int64[2] z) => (float[] y) <float[0] r = {}> { y = Resize<mode="linear">(x, r, r, z) }'),
+    (11, 10, "C204", "an axis is longer",
+     '(float[2,4] x) => (float[] y) <float[0] r = {}, int64[2] z = {2, 9001}> { y = Resize<mode="linear">(x, r, '
+     "r, z) }"),
+    (11, 10, "C103", "there are 1 scales for 2",
+     '(float[2,4] x) => (float[] y) <float[0] r = {}, float[1] s = {1.3}> { y = Resize<mode="cubic">(x, r, s) }'),
+    (11, 10, "C204", "cannot be resized to 9001",
+     "(float[2,4] x) => (float[] y) <float[0] r = {}, int64[2] z = {2, 9001}> { y = "
+     'Resize<nearest_mode="floor">(x, r, r, z) }'),
+    (19, 18, "C103", "for axes [0, 1]",
+     '(float[2,4] x) => (float[] y) <float[1] s = {2}> { y = Resize<mode="linear", '
+     'coordinate_transformation_mode="half_pixel_symmetric", axes=[0,1]>(x, , s) }'),
+    (18, 17, "C103", "for no axes",
+     "(float[2,4] x) => (float[] y) <int64[0] z = {}> { y = Resize<axes: ints = [], "
+     'keep_aspect_ratio_policy="not_larger">(x, , , z) }'),
+    (18, 17, "C204", "a region is cropped",
+     "(float[4,3] x) => (float[] y) <float[4] r = {0, 0.5, 1, 1}, int64[2] z = {5, 7}> { y = "
+     'Resize<nearest_mode="floor", coordinate_transformation_mode="tf_crop_and_resize", '
+     'keep_aspect_ratio_policy="not_larger">(x, r, , z) }'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -1,6 +1,7 @@
 """OptionalHasElement and OptionalGetElement take tensors and sequences from version 18 on; what else sequences do."""
 
 import numpy as np
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
@@ -154,3 +155,55 @@ def test_sequences_of_one_form_keep_their_own_elements(check):
     ]
     kinds = {"y": TensorProto.FLOAT, "n": TensorProto.INT64}
     check(nodes, 14, 9, {"x": ROWS, "x2": -ROWS}, NUMBERS, outputs=["y", "n"], kinds=kinds)
+
+
+REFUSED = [
+    (11, 10, "C103", "the position is 2, and there are 1",
+     "(float[2] x) => (float[] y) <int64 p = {2}> { s = SequenceConstruct(x) y = SequenceAt(s, p) }"),
+    (11, 10, "C103", "the sequence is empty",
+     "(float[2] x) => (float[] y) { s = SequenceEmpty() y = ConcatFromSequence<axis=0>(s) }"),
+    (11, 10, "C201", "what If puts into one",
+     "(bool c, float[2] x) => (float[] y) <int64 p = {0}> { s = If(c) <then_branch = t () => (seq(float[]) a) { "
+     "a = SequenceConstruct(x) }, else_branch = e () => (seq(float[]) b) { b = SequenceConstruct(x) }> y = "
+     "SequenceAt(s, p) }"),
+    (11, 10, "C103", "the position is 3, and there are 1",
+     "(float[2] x) => (float[] y) <int64 p = {3}, int64 o = {0}> { s = SequenceConstruct(x) t = "
+     "SequenceInsert(s, x, p) y = SequenceAt(t, o) }"),
+    (11, 10, "C103", "parts of 0 elements",
+     "(float[2] x) => (float[] y) <int64 n = {0}, int64 o = {0}> { s = SplitToSequence(x, n) y = SequenceAt(s, "
+     "o) }"),
+    (11, 10, "C207", "the rank of 'x' is not known",
+     "(float[] x, int64 i) => (float[] y) { s = SplitToSequence<axis=-1>(x) y = SequenceAt(s, i) }"),
+    (11, 10, "C207", "the rank of 'x' is not known",
+     "(float[] x) => (float[] y) { s = SequenceConstruct(x, x) y = ConcatFromSequence<axis=-1>(s) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)
+
+
+def test_how_a_function_splits_is_said_by_its_calls(run):
+    """A reference to the function's attribute is no value: it was read as 0 for the axis of the slices."""
+    text = """<ir_version: 8, opset_import: ["" : 14, "my" : 1]>
+    g (float[2,3] x, int64 i) => (float[] y, float[] z) { y = my.F<a=1, k=0>(x, i) z = my.F<a=0, k=1>(x, i) }
+    <domain: "my", opset_import: ["" : 14]> F <a, k>(x, i) => (y) {
+        s = SplitToSequence<axis: int = @a, keepdims: int = @k>(x) y = SequenceAt(s, i) }"""
+    before = onnx.parser.parse_model(text)
+    for at in (0, 1, -1):
+        feeds = {"x": X, "i": np.array(at)}
+        for model in (before, opset.convert(before, 10)):
+            y, z = run(model, feeds)
+            np.testing.assert_array_equal(y, X[:, at])
+            np.testing.assert_array_equal(z, X[[at]])
+
+
+@pytest.mark.parametrize("stated", ["axis: int = @a", "keepdims: int = @a"])
+def test_how_a_function_that_nothing_calls_splits_is_not_known(stated):
+    text = f"""<ir_version: 8, opset_import: ["" : 14, "my" : 1]> g (float[2] x) => (float[] y) {{ y = Neg(x) }}
+    <domain: "my", opset_import: ["" : 14]> F <a>(x, i) => (y) {{
+        s = SplitToSequence<{stated}>(x) y = SequenceAt(s, i) }}"""
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(onnx.parser.parse_model(text), 10)
+    assert any("takes the value of a function's attribute" in each.why for each in caught.value.findings)

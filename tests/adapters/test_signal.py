@@ -120,3 +120,19 @@ def test_mel_filter_banks_of_constants(check, refused):
     }  # fmt: skip
     check(mel, 17, 9, {}, constants, rtol=1e-6, atol=1e-6)
     refused(mel, 17, 9, {"rate": np.array(8192)}, "C205", {k: v for k, v in constants.items() if k != "rate"})
+
+
+REFUSED = [
+    (17, 16, "C103", "which is not one positive",
+     "(float[1,4,1] x) => (float[] y) <int64 l = {0}> { y = DFT(x, l) }"),
+    (17, 16, "C103", "0 samples",
+     "() => (float[] y) <int64 b = {4}, int64 l = {0}, int64 r = {8000}, float e = {0}, float f = {4000}> { y = "
+     "MelWeightMatrix(b, l, r, e, f) }"),
+    (17, 16, "C103", "holds the parts of a number",
+     "(float[4,2] x) => (float[] y) { c = Relu(x) y = DFT<axis=1>(c) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

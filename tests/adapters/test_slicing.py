@@ -285,3 +285,24 @@ def test_computed_sizes_of_parts(check, axis, to):
     for shapes in (None, {"x": ["a", "b", "c"]}):
         sizes = ints(1, 0, X.shape[axis] - 1)
         check(split, 13, to, {"x": X, "s": sizes}, outputs=["y", "z", "w"], shapes=shapes)
+
+
+REFUSED = [
+    (11, 10, "C103", "there are 3 pads for 1",
+     "(float[4] x, float v) => (float[] y) <int64[3] p = {1, 1, 1}> { y = Pad(x, p, v) }"),
+    (19, 18, "C103", "there are 3 pads for 1",
+     '(float[4] x) => (float[] y) <int64[3] p = {1, 1, 1}> { y = Pad<mode="wrap">(x, p) }'),
+    (10, 9, "C103", "a step is 0",
+     "(float[4] x, int64[1] e) => (float[] y) <int64[1] s = {1}, int64[1] a = {0}, int64[1] t = {0}> { y = "
+     "Slice(x, s, e, a, t) }"),
+    (10, 9, "C204", "indices are too many",
+     "(float[200000] x) => (float[] y) <int64[1] s = {0}, int64[1] e = {200000}, int64[1] a = {0}, int64[1] t = "
+     "{2}> { y = Slice(x, s, e, a, t) }"),
+    (10, 9, "C207", "how many axes are sliced",
+     "(float[4] x, int64[n] s, int64[n] e) => (float[] y) { y = Slice(x, s, e) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)
