@@ -33,6 +33,10 @@ LIMITS: tuple[tuple[str, int, int, str, str], ...] = (
         "", 1, 6, "expected to have type but instead is null",
         "has no inference for some operators of these versions, such as Cast, and then fails at what reads them",
     ),
+    (
+        "", 1, 28, "has unsupported type: sparse_tensor",
+        "takes a sparse initializer for a sparse value; operators read it as a dense tensor",
+    ),
 )  # fmt: skip
 
 Scopes = tuple[dict[str, str], ...]

@@ -52,7 +52,7 @@ FAULTS = ("wrong", "rejected", "exception", "sign", "disputed")
 # follows the standard and onnxruntime does not at one of the two versions.
 KNOWN: tuple[tuple[str, str, str], ...] = (
     (
-        "Max|Min|Clip|Elu|LeakyRelu|PRelu|Gemm|CumSum|ReduceMax|ReduceMin|ThresholdedRelu|Selu|DFT",
+        "Max|Min|Clip|Elu|LeakyRelu|PRelu|Gemm|CumSum|ReduceMax|ReduceMin|ThresholdedRelu|Selu|DFT|Det",
         "sign: ",
         "the standard does not say which sign a zero has there; onnxruntime's kernels for versions and types differ",
     ),

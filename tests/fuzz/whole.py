@@ -1,4 +1,4 @@
-"""Hunts wrong answers of whole models: composed of drawn nodes, converted up and down, judged by onnxruntime.
+"""Hunts wrong answers of whole models: composed of drawn nodes, converted and lowered, judged by onnxruntime.
 
 `python -m tests.fuzz.whole --seed 1 --count 200 --keep DIR`. Model number 7 of seed 1 is the case `composed/1.7`, the
 same at each run; `--case composed/1.7` examines it alone. The exit status is 1 where a result is wrong, an error is
@@ -39,6 +39,7 @@ from tests.conformance.judge import (
 )
 from tests.conformance.matrix import versions
 from tests.conformance.processes import Died, each
+from tests.conformance.validity import faults
 from tests.fuzz.decided import DECIDED
 from tests.fuzz.differential import of_values
 from tests.fuzz.drawing.composed import OPSETS, Drawing, Run, compose
@@ -133,14 +134,17 @@ def decide(case: Case, made: onnx.ModelProto, verdict: Verdict) -> Verdict:
     return replace(own, kind="decided") if own.kind == "same" else own
 
 
-def judged(drawn: Sequence[Case], target: int) -> Finding:
-    """Return what a conversion comes to."""
+def judged(drawn: Sequence[Case], target: int, lowered: str = "") -> Finding:
+    """Return what a conversion comes to, or the lowering of an operator at the opset of the model."""
+    model = drawn[0].model
     try:
-        made = opset.convert(drawn[0].model, target)
+        made = opset.lower(model, [f"ai.onnx.{lowered}"]) if lowered else opset.convert(model, target)
     except opset.OpsetError as error:
         return Finding(target, "refused", f"{error.findings[0].code}: {error.findings[0].why}")
     except Exception as error:
         return Finding(target, "error", repr(error))
+    if lowered and (wrong := faults(made, model, {(lowered, "")})):
+        return Finding(target, "wrong", f"{lowered} lowered: {'; '.join(wrong)}")
     for case in drawn:
         verdict = Judge(case, "none", {}).judge(made, ("", target))
         if verdict.by == SOURCE:
@@ -167,6 +171,11 @@ def examine(
     for target in sorted(random.Random(f"{name} targets").sample(others, min(count, len(others)))):
         yield f"to {target}"
         found.append(judged(drawn, target))
+    known = opset_of(drawing.model) or 0
+    here = sorted(operators(drawing.model))
+    for operator in random.Random(f"{name} lowered").sample(here, min(2, len(here))):
+        yield f"to {known} without {operator}"
+        found.append(judged(drawn, known, operator))
     return found
 
 
