@@ -238,10 +238,7 @@ def attention_lowered(op: Builder, node: Node) -> Result:
         excluded = op.Less(op.ReduceMax(stages[2], op.const([3]), keepdims=1), lowest)
         weights = op.Where(excluded, op.const(0.0, wide, []), weights)
     stages.append(weights)
-    mode = node.attr("qk_matmul_output_mode")
-    if mode not in (0, 1, 2, 3):
-        raise Refusal("C103", "'qk_matmul_output_mode' is none of 0, 1, 2 and 3")
-    stage = cast(op, stages[mode], wide, element) if node.output(3) else ""
+    stage = cast(op, stages[node.attr("qk_matmul_output_mode")], wide, element) if node.output(3) else ""
 
     y = cast(op, op.MatMul(cast(op, weights, wide, value_wide), values), value_wide, element)
     if flat:

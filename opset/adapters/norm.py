@@ -348,7 +348,7 @@ def _to_normalise(op: Builder, node: Node) -> tuple[str, str, str, list[int]]:
     """Return the types of the input and of `stash_type`, the input rounded to that and widened, and the axes."""
     element, stash = node.need_element(0), element_name(node.attr("stash_type"))
     if stash not in STASHES:
-        raise Refusal("C103", f"'stash_type' is {node.attr('stash_type')}, which is no type of floats")
+        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed")
     axis = node.attr("axis")
     if axis >= 0 or axis < -MOST_AXES:
         positive_axis(axis, node.need_rank(0))

@@ -413,8 +413,6 @@ def test_linear_attention_of_no_tokens(check):
 
 
 REFUSED = [
-    (23, 22, "C103", "qk_matmul_output_mode",
-     "(float[1,2,2,4] q) => (float[] y) { y = Attention<qk_matmul_output_mode=7>(q, q, q) }"),
     (23, 22, "C103", "'kv_num_heads' is needed",
      "(float[1,2,4] q) => (float[] y) { y = Attention<q_num_heads=2>(q, q, q) }"),
     (23, 22, "C103", "3 query heads cannot share 2",

@@ -405,10 +405,10 @@ REFUSED = [
     (14, 13, "C103", "no dimensions",
      "(float x, float[1] s) => (float[] y, float[] m, float[] v) { y, m, v = "
      "BatchNormalization<training_mode=1>(x, s, s, s, s) }"),
-    (17, 16, "C103", "'stash_type' is 7",
-     "(float[2,3] x, float[3] s) => (float[] y) { y = LayerNormalization<stash_type=7>(x, s) }"),
-    (23, 22, "C103", "'stash_type' is 7",
-     "(float[2,3] x, float[3] s) => (float[] y) { y = RMSNormalization<stash_type=7>(x, s) }"),
+    (17, 16, "C204", "'stash_type' 17 cannot be expressed",
+     "(float[2,3] x, float[3] s) => (float[] y) { y = LayerNormalization<stash_type=17>(x, s) }"),
+    (23, 22, "C204", "'stash_type' 17 cannot be expressed",
+     "(float[2,3] x, float[3] s) => (float[] y) { y = RMSNormalization<stash_type=17>(x, s) }"),
 ]  # fmt: skip
 
 
