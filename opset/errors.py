@@ -137,7 +137,7 @@ CODES: dict[str, str] = {
     "S241": "a released version is not in the lock",
     "S242": "what the standard leaves open is not marked as chosen",
     "S243": "a clause names no part of the standard",
-    "S244": "a function body cannot take a type that its version allows",
+    "S244": "a function body does not take all types of its version",
     "S245": "a withdrawn operator has a version that leaves it withdrawn",
     "T211": "the kernel contradicts an example",
     "T212": "another implementation contradicts an example",

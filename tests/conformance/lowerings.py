@@ -60,8 +60,7 @@ The same to the last bit in all cases: their number for each type, and the opset
 ## What is no number
 
 NaN, an infinity, the greatest, the least and the smallest number or -0.0 in one sample of a batch changes no other
-sample, to the last bit, and the sample itself becomes what the kernel makes of it (`python -m
-tests.conformance.poisoned`), but for these:
+sample, to the last bit, and the sample itself becomes what the kernel makes of it, but for these:
 
 {special}
 """

@@ -234,7 +234,8 @@ def test_a_refusal_names_the_initializers_to_freeze():
         with pytest.raises(ConversionError) as caught:
             opset.convert(proto, 4)
         finding = caught.value.findings[0]
-        assert (finding.code, finding.why, finding.help) == ("C205", why, "make it a constant: --freeze k")
+        help = "make it a constant: --freeze k, or convert to 5 or newer"
+        assert (finding.code, finding.why, finding.help) == ("C205", why, help)
         assert opset.plan(proto, 4, freeze=["k"]).refusals == []
     # What depends on more than that is not constant with it.
     nodes[0] = node("Add", "k other", "n")

@@ -73,6 +73,7 @@ def test_onnxruntime_runs_a_converted_window():
     np.testing.assert_allclose(session.run(None, QKV)[0], computed(WINDOW), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.malformed  # for the newest onnx, which has another version in force
 def test_attention_stays_at_the_version_in_force_on_the_way_up():
     mask = parse_model(
         '<ir_version: 10, opset_import: ["" : 23]> g (float[2,3,4,8] q, float[2,3,4,8] k, float[2,3,4,8] v) '
@@ -153,6 +154,7 @@ def test_an_attribute_that_a_release_requires():
     assert opset.convert(one_node(7, "Squeeze", "float[1,3]", "float[3]", "<axes = [0]>"), release="1.2")
 
 
+@pytest.mark.malformed  # for the newest onnx, which took these types away
 def test_integers_of_erf_until_1_20():
     model = one_node(13, "Erf", "int32[2]", "int32[2]")
     feeds = {"x": np.array([0, 3], np.int32)}
