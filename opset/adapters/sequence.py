@@ -6,9 +6,9 @@ Before version 11 there are no sequences: what reads them reads the tensors that
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
-from opset.adapters.positions import Size, from_front
+from opset.adapters.positions import Size, from_front, named, product
 from opset.adapters.shared import positive_axis, unsqueeze
 from opset.errors import printable
 from opset.model.attributes import attribute_value
@@ -42,11 +42,14 @@ def _is_optional(node: Node) -> bool:
 
 @lower("SequenceAt", since=11)
 def sequence_at_lowered(op: Builder, node: Node) -> Result:
-    """Return the tensor at a known position, or a slice at a computed one of the tensor that was split."""
-    if node.constant(1) is None:
-        x, axis, keep = _split_to_slices(node, node.input(0))
+    """Return the tensor at a known position, or a slice at any one of the tensor that was split into slices."""
+    slices = _slices(node, node.input(0))
+    if slices is not None and (node.constant(1) is None or slices.number is None):
+        x, axis, keep, _ = slices
         index = from_front(op, node, 1, [_size(op, node, x, axis)])
         return op.Gather(x, op.Reshape(index, op.const([1] if keep else [])), axis=axis)
+    if node.values.producer(node.input(0)) is not None:
+        node.need_constant(1)  # of a sequence that nothing makes the elements are not known, whatever the position is
     elements = _elements(node, node.input(0))
     position = int(node.need_constant(1).values[0])
     if not -len(elements) <= position < len(elements):
@@ -56,13 +59,19 @@ def sequence_at_lowered(op: Builder, node: Node) -> Result:
 
 @lower("SequenceLength", since=11)
 def sequence_length_lowered(op: Builder, node: Node) -> Result:
-    """Return the known number of elements."""
+    """Return the number of elements, which is known, or the size of the tensor that was split into slices."""
+    slices = _slices(node, node.input(0))
+    if slices is not None:
+        return named(op, _size(op, node, slices.x, slices.axis))
     return op.const(len(_elements(node, node.input(0))))
 
 
 @lower("ConcatFromSequence", since=11)
 def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
-    """Concatenate the tensors that the sequence was made of."""
+    """Concatenate the tensors that the sequence was made of, or move the axis along which a tensor was split."""
+    slices = _slices(node, node.input(0))
+    if slices is not None and slices.number is None:
+        return _joined_slices(op, node, slices)
     elements, axis, stacked = _elements(node, node.input(0)), node.attr("axis"), node.attr("new_axis")
     if not elements:
         raise Refusal("C103", "the sequence is empty")
@@ -73,6 +82,67 @@ def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
     if stacked:
         tensors = [unsqueeze(op, each, [axis]) for each in tensors]
     return op.Concat(*tensors, axis=axis) if len(tensors) > 1 else op.Identity(tensors[0])
+
+
+class _Slices(NamedTuple):
+    """A tensor, split along an axis into slices of one element that keep the axis or not, and how many these are."""
+
+    x: str
+    axis: int
+    keep: bool
+    number: int | None
+
+
+def _slices(node: Node, name: str) -> _Slices | None:
+    """Return what was split into slices of one element, None for any other sequence."""
+    split = node.values.producer(name)
+    if split is None or split.op_type != "SplitToSequence" or split.domain not in ("", "ai.onnx"):
+        return None
+    x, axis, keep = _how_split(node, split)
+    if len(split.input) > 1 and split.input[1]:
+        length = node.values.constant(split.input[1])
+        # With a length, the axis is kept; onnxruntime drops it all the same where 'keepdims' is 0.
+        if not keep or length is None or length.dims or length.values != (1,):
+            return None
+    shape = node.values.shape(x)
+    count = shape[axis] if shape is not None else None
+    return _Slices(x, axis, keep, count if isinstance(count, int) else None)
+
+
+def _joined_slices(op: Builder, node: Node, slices: _Slices) -> str:
+    """Return the concatenation of all slices of a tensor, of which there is one at least.
+
+    Raises Refusal C207 where the rank is not known, or the size of the slices along the axis of the concatenation.
+    """
+    x, axis, keep, _ = slices
+    to, stacked, shape = node.attr("axis"), node.attr("new_axis"), node.values.shape(x)
+    if shape is None:
+        raise Refusal("C207", f"the rank of '{printable(x)}' is not known")
+    to = positive_axis(to, len(shape) - (not keep) + bool(stacked))
+    if keep:
+        if to == axis and not stacked:
+            return str(op.Identity(x))
+        x, shape = unsqueeze(op, x, [axis + 1]), (*shape[: axis + 1], 1, *shape[axis + 1 :])
+    others = [each for each in range(len(shape)) if each != axis]
+    size = 1 if stacked else shape[others[to]]
+    if size == 1:
+        x = _transpose(op, x, [*others[:to], axis, *others[to:]])
+        return x if stacked else str(op.Squeeze(x, axes=[to + 1]))
+    if not isinstance(size, int) or size < 1:
+        why = f"the size of the elements of '{printable(node.input(0))}' along axis {to} is not known"
+        raise Refusal("C207", why if size != 0 else "the elements are empty", FIX_SIZES if size != 0 else "")
+    # The two axes that become one are the last ones: 0 then means the same axis before and after, whatever its size.
+    last = others.pop(to)
+    whole = op.Reshape(product(op, [size, _size(op, node, slices.x, axis)]), op.const([1]))
+    sizes = op.Concat(op.const([0] * len(others)), whole, axis=0) if others else whole
+    x = op.Reshape(_transpose(op, x, [*others, axis, last]), sizes)
+    order = list(range(len(others)))
+    return _transpose(op, x, [*order[:to], len(others), *order[to:]])
+
+
+def _transpose(op: Builder, x: str, order: list[int]) -> str:
+    """Return a value with its axes in another order, itself where that is the one that they have."""
+    return x if order == sorted(order) else str(op.Transpose(x, perm=order))
 
 
 Element = tuple[str, int, int, int, bool]
@@ -152,16 +222,6 @@ def _how_split(node: Node, split: Any) -> tuple[str, int, bool]:
     if axis < 0 and shape is None:
         raise Refusal("C207", f"the rank of '{printable(x)}' is not known")
     return x, positive_axis(axis, len(shape)) if shape is not None else axis, bool(keep)
-
-
-def _split_to_slices(node: Node, name: str) -> tuple[str, int, bool]:
-    """Return what was split into slices of one element. Raises Refusal C201 or C205 for any other sequence."""
-    maker = node.values.producer(name)
-    if maker is None:
-        raise Refusal("C201", f"{NO_SEQUENCES}, and '{printable(name)}' is one whose elements are not known")
-    if maker.op_type != "SplitToSequence" or (len(maker.input) > 1 and maker.input[1]):
-        node.need_constant(1)
-    return _how_split(node, maker)
 
 
 def _known(node: Node, name: str) -> list[int]:

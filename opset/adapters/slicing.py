@@ -235,8 +235,12 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
     """Return what is between bounds that are computed, gathered along one axis after the other."""
     rank, sizes = node.need_rank(0), sizes_of(op, node, 0)
     stated = node.constant(3)
-    if node.input(3) and stated is None:
-        numbers = numbers_of_axes(op, node, 3, rank)
+    count = len(stated.values) if stated is not None else None
+    for index in (1, 2) if not node.input(3) else ():
+        size = (node.shape(index) or (None,))[0]
+        count = size if count is None and isinstance(size, int) else count
+    if count is None:
+        numbers = numbers_of_axes(op, node, 3, rank) if node.input(3) else _numbers_of_first_axes(op, node, rank)
         stated_too = op.Cast(op.Cast(numbers, to=NUMBERS["bool"]), to=NUMBERS["int64"])
         other = op.Sub(op.const(1), stated_too)
         vectors = [
@@ -253,11 +257,6 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
         ]
         axes = list(range(rank))
     else:
-        count = len(stated.values) if stated is not None else (node.shape(1) or (None,))[0]
-        if not isinstance(count, int):
-            count = (node.shape(2) or (None,))[0]
-        if not isinstance(count, int):
-            raise Refusal("C207", "it is not known how many axes are sliced", "state the axes as a constant")
         if count > rank:
             raise Refusal("C103", f"{count} axes are sliced, and the rank is {rank}")
         parts = [elements_of(op, node, index, count) for index in (1, 2, 4) if node.input(index)]
@@ -267,6 +266,15 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
     for axis, start, end, step in zip(distinct_axes(axes, rank), parts[0], parts[1], steps, strict=True):
         y = op.Gather(y, _computed_indices(op, node, sizes[axis], start, end, step), axis=axis)
     return y
+
+
+def _numbers_of_first_axes(op: Builder, node: Node, rank: int) -> str:
+    """Return for each axis its number among those that are sliced, from 1 on, 0 where it is not among them.
+
+    They are the first ones, as many as there are starts.
+    """
+    is_sliced = op.Less(op.const(list(range(rank))), op.Size(node.input(1)))
+    return str(op.Mul(op.const(list(range(1, rank + 1))), op.Cast(is_sliced, to=NUMBERS["int64"])))
 
 
 def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Size, step: Size) -> str:

@@ -27,11 +27,15 @@ from opset.version_converter.result import Conversion
 from opset.version_converter.rewiring import set_imports
 from opset.version_converter.routes import Routes, Verdict, routes_of
 from opset.version_converter.specialise import specialised
+from opset.version_converter.stacking import CARRIED, stacked
 from opset.version_converter.targets import Target, within
 
 BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
 BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 """What a conversion may do and add: for any model, and for each of its bytes, weights aside."""
+
+STACKED_IN_A_ROW = 8
+"""Most loops, each of which fills a sequence with what follows from that of another one."""
 
 OF_ATTRIBUTES = frozenset(("C206",))
 OF_CALLS = frozenset(("C202", "C203", "C205", "C206", "C207"))
@@ -93,15 +97,51 @@ def converted(
             conversion.model = model
         return conversion
     notes = [*conversion.notes]
+    first = _attempts(model, index, conversion, work)
+    if not first.refusals or target.opsets.get("", CARRIED) >= CARRIED:
+        return first
+    again = _with_stacks(model, index, _begun_again(conversion, notes), work)
+    return first if again is None or again.refusals else again
+
+
+def _attempts(model: Model, index: ModelIndex, conversion: Conversion, work: Work) -> Conversion:
+    """Return the conversion of an indexed model, perhaps with functions as their calls are; else the given one."""
+    notes = [*conversion.notes]
     _attempt(model, index, conversion, work)
     latest = conversion
     for codes, scopes in ((OF_ATTRIBUTES, False), (OF_CALLS, True)) if index.functions else ():
         if any(finding.code in codes and finding.place.startswith("function ") for finding in latest.refusals):
-            latest = Conversion(conversion.source, conversion.target, conversion.ir_version, notes=[*notes])
+            latest = _begun_again(conversion, notes)
             _attempt(model, index, latest, work, values=True, scopes=scopes)
             if not latest.refusals:
                 return latest
     return conversion
+
+
+def _with_stacks(model: Model, index: ModelIndex, conversion: Conversion, work: Work) -> Conversion | None:
+    """Return the conversion of a model whose loops stack what they appended to sequences, None if none does.
+
+    What loops append may become known once others stack.
+    """
+    total = 0
+    try:
+        for _ in range(STACKED_IN_A_ROW):
+            inferred = Inferred(model, index, work.registry, work.budget if work.limited else None)
+            proto, count = stacked(index, inferred, work.budget)
+            if proto is None:
+                break
+            model, total = model.with_proto(proto, changed=True), total + count
+            index = index_model(proto, work.registry.domains)
+    except Exhausted:
+        return None
+    if not total:
+        return None
+    conversion.notes.append(f"sequences that loops filled, and that they stack now: {total}")
+    return _attempts(model, index, conversion, work)
+
+
+def _begun_again(conversion: Conversion, notes: list[str]) -> Conversion:
+    return Conversion(conversion.source, conversion.target, conversion.ir_version, notes=[*notes])
 
 
 def _attempt(

@@ -74,6 +74,17 @@ class Inferred:
 
         return reduce(join, found)
 
+    def steady_axes(self, body: Body, name: str) -> set[int]:
+        """Return the axes along which a value has one size for certain, whenever one run of the node around runs it."""
+        from opset.inference.dimensions import variables
+
+        found: list[set[int]] = []
+        for scope in self._run[1][body]:
+            type_ = scope.type_of(name)
+            sizes = enumerate(() if type_ is None or type_.shape is None else type_.shape)
+            found.append({axis for axis, size in sizes if size is not None and scope.local.isdisjoint(variables(size))})
+        return set.intersection(*found) if found else set()
+
     @property
     def has_run(self) -> bool:
         """Whether something was needed that is inferred."""

@@ -207,3 +207,246 @@ def test_how_a_function_that_nothing_calls_splits_is_not_known(stated):
     with pytest.raises(ConversionError) as caught:
         opset.convert(onnx.parser.parse_model(text), 10)
     assert any("takes the value of a function's attribute" in each.why for each in caught.value.findings)
+
+
+HEAD = '<ir_version: 8, opset_import: ["": 14]> g (float[] x, int64 n, int64 p) => (float[] y)'
+LOOP = """%s = Loop <body = b (int64 i, bool c, %s) => (bool d, %s) {
+  d = Identity (c)
+  f = Cast <to = 1> (i)
+  r = Gather (x, i)
+  v = Mul (r, f)
+  %s
+}> (n, "", %s)"""
+ONE = LOOP % ("s", "seq(float[]) before", "seq(float[]) after", "%s", "e")
+APPENDED = ONE % "after = SequenceInsert (before, v)"
+READERS = {
+    "stacked": ("float[]", "y = ConcatFromSequence <axis = 0, new_axis = 1> (s)"),
+    "stacked last": ("float[]", "y = ConcatFromSequence <axis = -1, new_axis = 1> (s)"),
+    "joined": ("float[]", "y = ConcatFromSequence <axis = 0> (s)"),
+    "joined last": ("float[]", "y = ConcatFromSequence <axis = -1> (s)"),
+    "counted": ("int64[]", "y = SequenceLength (s)"),
+    "computed": ("float[]", "y = SequenceAt (s, p)"),
+    "constant": ("float[]", "y = SequenceAt (s, one)"),
+    "two": (
+        "float[]",
+        "z = SequenceAt (s, p) w = ConcatFromSequence <axis = 1, new_axis = 1> (s) u = Sum (z) y = Add (w, k)",
+    ),
+}
+CUBE = np.arange(60, dtype=np.float32).reshape(4, 3, 5) - 7
+FEEDS = {"x": CUBE, "n": np.array(3), "p": np.array(0)}
+
+
+HELD = {"k": np.float32(2), "one": np.int64(1), "zeros": np.array([0]), "ones": np.array([1])}
+
+
+def fill(loop, readers):
+    """Nodes that fill the sequence s in a loop, and read it."""
+    graph = onnx.parser.parse_model(f"{HEAD} {{ e = SequenceEmpty () {loop} {readers} }}").graph
+    return list(graph.node)
+
+
+@pytest.fixture
+def same(check):
+    """Hold that nodes compute the same at a target: of x, n iterations, and p; `shape` is the stated one of x."""
+
+    def convert(nodes, to, x, n=3, p=0, shape=None, kind="float[]"):
+        feeds = {"x": x, "n": np.array(n), "p": np.array(p)}
+        kinds = {"y": TensorProto.INT64 if kind == "int64[]" else TensorProto.FLOAT}
+        after = check(nodes, 14, to, feeds, HELD, shapes=shape and {"x": shape}, kinds=kinds)
+        assert to > 10 or not any("Sequence" in node.op_type for node in after.graph.node)
+
+    return convert
+
+
+@pytest.mark.parametrize("to", [12, 11, 10, 9, 8, 7])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_loop_stacks_what_it_appends_to_a_sequence(same, reader, to):
+    kind, nodes = READERS[reader]
+    for n, p in ((2, -1), (4, 2), (3, 0)):
+        same(fill(APPENDED, nodes), to, CUBE, n, p, kind=kind)
+
+
+@pytest.mark.parametrize("reader", ["stacked", "counted", "computed", "constant", "joined one"])
+def test_sizes_that_all_iterations_share_need_no_numbers(same, reader):
+    kind, nodes = READERS.get(reader, ("float[]", "y = ConcatFromSequence <axis = 0> (s)"))
+    x, shape = (CUBE[:, :1], ["a", 1, "b"]) if reader == "joined one" else (CUBE, ["a", "b", "c"])
+    for given in (x, x[..., :0]):
+        same(fill(APPENDED, nodes), 9, given, 2, -2, shape, kind)
+
+
+def test_sizes_of_other_axes_may_be_0(same):
+    same(fill(APPENDED, READERS["joined"][1]), 9, CUBE[..., :0], shape=[4, 3, "b"])
+    same(fill(APPENDED, READERS["joined last"][1]), 9, CUBE[:, :0], shape=[4, "b", 5])
+
+
+@pytest.mark.parametrize("to", [12, 11, 10, 9])
+def test_a_loop_without_iterations_leaves_a_sequence_empty(same, to):
+    same(fill(APPENDED, READERS["counted"][1]), to, CUBE, 0, kind="int64[]")
+
+
+def test_a_loop_that_ends_early_has_appended_before(same):
+    loop = APPENDED.replace("d = Identity (c)", "d = Less (i, one)")
+    for reader in ("stacked", "counted"):
+        same(fill(loop, READERS[reader][1]), 9, CUBE, 4, kind=READERS[reader][0])
+
+
+@pytest.mark.parametrize("value", ["u", "x", "f"])
+def test_what_is_appended_may_be_any_value_that_the_body_sees(same, value):
+    body = ONE % f"u = Identity (x) after = SequenceInsert (before, {value})"
+    same(fill(body, "y = ConcatFromSequence <axis = 0, new_axis = 1> (s)"), 9, CUBE)
+
+
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+def test_sizes_that_differ_fail_where_tensors_are_always_concatenated(same, to):
+    """Bags of an embedding: that each becomes one row is known, and not that all rows have one length."""
+    body = """j = Unsqueeze (i, zeros) o = Unsqueeze (p, zeros) a = Slice (q, j, o) h = Sub (a, a)
+      w = Slice (x, h, a) m = ReduceMax <axes = [0]> (w) after = SequenceInsert (before, m)"""
+    loop = "q = Shape (x) " + ONE % body
+    same(fill(loop, "y = ConcatFromSequence <axis = 0> (s)"), to, CUBE[:, :, 0], 1, 2)
+    with pytest.raises(ConversionError):
+        same(fill(loop, "y = ConcatFromSequence <axis = 1> (s)"), to, CUBE[:, :, 0], 1, 2)
+
+
+NESTED = """s = Loop <body = b (int64 i, bool c, seq(float[]) before) => (bool d, seq(float[]) after) {
+  d = Identity (c)
+  empty = SequenceEmpty ()
+  u, total, w, squares = Loop <body = inner (int64 j, bool cc, seq(float[]) b1, float t1, seq(float[]) b2)
+      => (bool dd, seq(float[]) a1, float t2, seq(float[]) a2, float[] q) {
+    dd = Identity (cc)
+    f = Cast <to = 1> (j)
+    r = Gather (x, j)
+    v = Mul (r, f)
+    a1 = SequenceInsert (b1, v)
+    t2 = Add (t1, f)
+    a2 = SequenceInsert (b2, f)
+    q = Mul (f, f)
+  }> (n, "", empty, k, empty)
+  rows = ConcatFromSequence <axis = 0> (u)
+  numbers = ConcatFromSequence <axis = 0, new_axis = 1> (w)
+  sum = ReduceSum <keepdims = 0> (numbers)
+  more = ReduceSum <keepdims = 0> (squares)
+  most = Sum (sum, more, total)
+  row = Mul (rows, most)
+  after = SequenceInsert (before, row)
+}> (n, "", e)"""
+
+
+@pytest.mark.parametrize("to", [12, 10, 9])
+def test_several_sequences_and_loops_in_loops(same, to):
+    same(fill(NESTED, "y = ConcatFromSequence <axis = 1> (s)"), to, CUBE)
+
+
+def test_loops_in_functions_stack(evaluate):
+    function = f"""<domain: "l", opset_import: ["": 14]>
+    f (x, n, one, p, k) => (y) {{
+      e = SequenceEmpty () {APPENDED} y = ConcatFromSequence <axis = 0, new_axis = 1> (s) }}"""
+    head = HEAD.replace("14]", '14, "l": 1]').replace("float[] y", "float[a, b, c] y").replace("[] x", "[4, 3, 5] x")
+    held = "<int64 one = {1}, float k = {2.0}>"
+    model = onnx.parser.parse_model(f"{head} {held} {{ y = l.f (x, n, one, p, k) }} {function}")
+    after = opset.convert(model, 10)
+    np.testing.assert_array_equal(*evaluate(model, FEEDS), *evaluate(after, FEEDS))
+
+
+NOT_STACKED = {
+    "a position": ("after = SequenceInsert (before, v, one)", "y = ConcatFromSequence <axis = 0> (s)"),
+    "the first": ("after = SequenceInsert (before, v, i)", "y = ConcatFromSequence <axis = 0> (s)"),
+    "read inside": (
+        "z = SequenceLength (before) g = Cast <to = 1> (z) u = Mul (v, g) after = SequenceInsert (before, u)",
+        "y = ConcatFromSequence <axis = 0> (s)",
+    ),
+    "read after it is longer": (
+        "after = SequenceInsert (before, v) z = SequenceLength (after)", "y = ConcatFromSequence <axis = 0> (s)"
+    ),
+    "twice": (
+        "mid = SequenceInsert (before, v) after = SequenceInsert (mid, v)", "y = ConcatFromSequence <axis = 0> (s)"
+    ),
+    "perhaps": (
+        """after = If (c) <then_branch = t () => (seq(float[]) tt) { tt = SequenceInsert (before, v) },
+           else_branch = l () => (seq(float[]) ll) { ll = Identity (before) }>""",
+        "y = ConcatFromSequence <axis = 0> (s)",
+    ),
+    "other sizes": (
+        "o = Unsqueeze (i, zeros) u = Slice (v, zeros, o) after = SequenceInsert (before, u)",
+        "y = SequenceAt (s, p)",
+    ),
+    "other sizes along the axis": (
+        "o = Unsqueeze (i, zeros) u = Slice (v, zeros, o) after = SequenceInsert (before, u)",
+        "y = ConcatFromSequence <axis = 0> (s)",
+    ),
+    "other sizes, perhaps concatenated": (
+        "o = Unsqueeze (i, zeros) u = Slice (v, zeros, o) after = SequenceInsert (before, u)",
+        """q = Equal (p, one) y = If (q) <then_branch = t () => (float[] tt) {
+             tt = ConcatFromSequence <axis = 0, new_axis = 1> (s) },
+           else_branch = l () => (float[] ll) { ll = SequenceAt (s, p) }>""",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", NOT_STACKED)
+def test_what_is_not_certain_is_not_stacked(build, body):
+    model = build(fill(ONE % NOT_STACKED[body][0], NOT_STACKED[body][1]), 14, FEEDS, HELD)
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, 10)
+    assert "C201" in {finding.code for finding in caught.value.findings}
+    assert any("(SequenceInsert)" in finding.place for finding in caught.value.findings)
+
+
+def test_a_sequence_that_begins_with_elements_is_not_stacked(build):
+    loop = (ONE % "after = SequenceInsert (before, v)").replace('"", e)', '"", begun)')
+    model = build(fill(f"begun = SequenceConstruct (x) {loop}", "y = SequenceAt (s, p)"), 14, FEEDS, HELD)
+    with pytest.raises(ConversionError):
+        opset.convert(model, 10)
+
+
+def test_loops_keep_the_sequences_that_they_may_carry(build):
+    model = build(fill(APPENDED, "y = ConcatFromSequence <axis = 0> (s)"), 14, FEEDS, HELD)
+    assert opset.convert(model, 13).graph.node[1] == model.graph.node[1]
+
+
+def test_stacking_is_noted(build):
+    model = build(fill(APPENDED, "y = ConcatFromSequence <axis = 0> (s)"), 14, FEEDS, HELD)
+    assert any("that they stack now: 1" in note for note in opset.plan(model, 9).notes)
+
+
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+@pytest.mark.parametrize("keep", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_slices_of_which_the_number_is_not_known(check, axis, keep, to):
+    shapes = {"x": [2, 3, 2]}
+    shapes["x"][axis] = "n"
+    feeds = {"x": np.arange(12, dtype=np.float32).reshape(2, 3, 2), "i": np.array(-2)}
+    split = helper.make_node("SplitToSequence", ["x"], ["s"], axis=axis, keepdims=keep)
+    readers = [helper.make_node("SequenceAt", ["s", name], ["y"]) for name in ("i", "one", "last")]
+    for stacked in (0, 1):
+        for to_axis in (0, 1, 2, -1) if keep or stacked else (0, 1, -1):
+            readers.append(helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=to_axis, new_axis=stacked))
+    for reader in readers:
+        check([split, reader], 14, to, feeds, NUMBERS, shapes=shapes, kinds={"y": TensorProto.FLOAT})
+    counted = helper.make_node("SequenceLength", ["s"], ["y"])
+    check([split, counted], 14, to, feeds, NUMBERS, shapes=shapes, kinds={"y": TensorProto.INT64})
+
+
+def test_parts_of_length_one_are_slices(check):
+    split = helper.make_node("SplitToSequence", ["x", "one"], ["s"], axis=1)
+    reader = helper.make_node("SequenceAt", ["s", "i"], ["y"])
+    feeds = {"x": ROWS, "i": np.array(-2)}
+    check([split, reader], 14, 9, feeds, NUMBERS, shapes={"x": ["a", "b"]}, kinds={"y": TensorProto.FLOAT})
+
+
+def test_a_dropped_axis_beside_a_length_is_refused(build):
+    """There onnxruntime drops the axis, and the standard keeps it."""
+    split = helper.make_node("SplitToSequence", ["x", "one"], ["s"], axis=1, keepdims=0)
+    reader = helper.make_node("SequenceAt", ["s", "i"], ["y"])
+    feeds = {"x": ROWS, "i": np.array(-2)}
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(build([split, reader], 14, feeds, NUMBERS), 10)
+    assert "C205" in {finding.code for finding in caught.value.findings}
+
+
+def test_elements_of_unknown_size_are_not_joined(build):
+    split = helper.make_node("SplitToSequence", ["x"], ["s"], axis=0, keepdims=0)
+    join = helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=0)
+    model = build([split, join], 14, {"x": ROWS}, shapes={"x": ["a", "b"]}, kinds={"y": TensorProto.FLOAT})
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, 9)
+    assert "C207" in {finding.code for finding in caught.value.findings}

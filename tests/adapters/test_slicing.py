@@ -278,6 +278,18 @@ def test_computed_bounds(check, computed, to, dynamic):
     check(step, 13, to, empty, {"a": ints(0)}, shapes=shapes)
 
 
+@pytest.mark.parametrize("to", [9, 8, 7])
+@pytest.mark.parametrize("steps", [False, True])
+def test_bounds_of_which_the_number_is_not_known(check, steps, to):
+    feeds = {"x": X, "s": ints(1, -2, 3), "e": ints(-1, BIG, -4), "t": ints(1, 1, -1)}
+    for count in range(4):
+        given = {name: value[:count] if name != "x" else X for name, value in feeds.items()}
+        made = node("Slice", ["x", "s", "e", "", "t"] if steps else ["x", "s", "e"], ["y"])
+        if not steps:
+            del given["t"]
+        check(made, 13, to, given, shapes={"s": ["k"], "e": ["k"], "t": ["k"]})
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("to", [12, 11, 9, 8, 7])
 def test_computed_sizes_of_parts(check, axis, to):
@@ -298,8 +310,6 @@ REFUSED = [
     (10, 9, "C204", "indices are too many",
      "(float[200000] x) => (float[] y) <int64[1] s = {0}, int64[1] e = {200000}, int64[1] a = {0}, int64[1] t = "
      "{2}> { y = Slice(x, s, e, a, t) }"),
-    (10, 9, "C207", "how many axes are sliced",
-     "(float[4] x, int64[n] s, int64[n] e) => (float[] y) { y = Slice(x, s, e) }"),
 ]  # fmt: skip
 
 

@@ -57,7 +57,7 @@ DECIDED = {
         inference/ml_trees._check_trees inference/shapes.equal_parts adapters/create._positions
         adapters/indexing._compared adapters/interpolation._coordinates adapters/layout._regroup
         adapters/ml_trees._written""",
-    "each makes a node, which is charged": "adapters/positions.elements_of adapters/slicing._sliced_at_run_time",
+    "each makes a node, which is charged": "adapters/positions.elements_of",
     "a range, of which no list is made": "adapters/create._range_of adapters/slicing._indices",
     "a text or not": "schemas/lint._lost_functions",
     "arrays, whose bytes are held": """
