@@ -82,8 +82,25 @@ class Inferred:
         for scope in self._run[1][body]:
             type_ = scope.type_of(name)
             sizes = enumerate(() if type_ is None or type_.shape is None else type_.shape)
-            found.append({axis for axis, size in sizes if size is not None and scope.local.isdisjoint(variables(size))})
+            varying = scope.local | self._sizes_in_sequences
+            found.append({axis for axis, size in sizes if size is not None and varying.isdisjoint(variables(size))})
         return set.intersection(*found) if found else set()
+
+    @cached_property
+    def _sizes_in_sequences(self) -> set[str]:
+        """The variables of elements of sequences that the model is given.
+
+        The standard's own cases name the size of each element by one variable, and the elements differ in it.
+        """
+        from opset.inference.dimensions import variables
+        from opset.inference.types import layers
+
+        found: set[str] = set()
+        for body, scope in zip(self._index.graphs, self.graphs(), strict=True):
+            for around, inside in (layers(scope.type_of(name)) for name in body.input_names()):
+                if around and inside is not None:
+                    found.update(*(variables(size) for size in inside.shape or () if size is not None))
+        return found
 
     @property
     def has_run(self) -> bool:

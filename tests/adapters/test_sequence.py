@@ -391,6 +391,23 @@ def test_what_is_not_certain_is_not_stacked(build, body):
     assert any("(SequenceInsert)" in finding.place for finding in caught.value.findings)
 
 
+def test_elements_of_a_given_sequence_are_not_of_one_size(build):
+    text = """<ir_version: 8, opset_import: ["": 17]> g (seq(float[N]) x) => (seq(float[N]) y) {
+      n = SequenceLength (x) e = SequenceEmpty () c = Constant <value = bool {1}> ()
+      y = Loop (n, c, e) <body = b (int64 i, bool d, seq(float[N]) before) => (bool d, seq(float[N]) after) {
+        v = SequenceAt (x, i) after = SequenceInsert (before, v) }> }"""
+    model = onnx.parser.parse_model(text)
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, 11)
+    assert [finding.code for finding in caught.value.findings] == ["C202"]
+    numbers = onnx.parser.parse_model(text.replace("[N]", "[3]"))
+    x = [np.arange(3, dtype=np.float32) + number for number in range(4)]
+    (before,), (after,) = (
+        opset.ReferenceEvaluator(each).run(None, {"x": x}) for each in (numbers, opset.convert(numbers, 11))
+    )
+    np.testing.assert_array_equal(before, after)
+
+
 def test_a_sequence_that_begins_with_elements_is_not_stacked(build):
     loop = (ONE % "after = SequenceInsert (before, v)").replace('"", e)', '"", begun)')
     model = build(fill(f"begun = SequenceConstruct (x) {loop}", "y = SequenceAt (s, p)"), 14, FEEDS, HELD)
