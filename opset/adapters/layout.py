@@ -117,7 +117,7 @@ def expand_lowered(op: Builder, node: Node) -> Result:
     if not isinstance(length, int):
         if rank:
             raise Refusal("C207", "the length of the shape is not known", "give the shape a fixed number of elements")
-        return _filled(op, x, node.input(1))
+        return _fill_shape(op, x, node.input(1))
     whole = max(rank, length)
     if whole == 0:
         return op.Identity(x)
@@ -135,7 +135,7 @@ def expand_lowered(op: Builder, node: Node) -> Result:
     return op.Tile(x, op.Add(one, op.Mul(stretched, op.Sub(shape, one))))
 
 
-def _filled(op: Builder, x: str, shape: str) -> str:
+def _fill_shape(op: Builder, x: str, shape: str) -> str:
     """Return a tensor of a shape of any length that is filled with a scalar.
 
     One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.

@@ -303,7 +303,7 @@ def _surely_changes(axis: Axis) -> bool:
     return not isinstance(axis.scale, str) and (axis.scale < 1 or _surely_grows(axis.scale, axis.size))
 
 
-def _wanted(op: Builder, node: Node, number: int, position: int, count: int) -> Size:
+def _target_size(op: Builder, node: Node, number: int, position: int, count: int) -> Size:
     """Return the size that `sizes` gives an axis: a number where it is constant or follows from what is."""
     sizes = node.constant(SIZES)
     if sizes is not None:
@@ -326,7 +326,7 @@ def _resized(
     """
     scales = node.constant(index)
     if node.input(SIZES) and (scales is None or not scales.values):
-        output = _wanted(op, node, number, position, count)
+        output = _target_size(op, node, number, position, count)
         if isinstance(output, int) and isinstance(size, int):
             return output, output / size if size else 1.0
         return output, op.Div(*(op.Cast(named(op, each), to=NUMBERS["float"]) for each in (output, size)))

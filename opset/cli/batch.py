@@ -140,10 +140,10 @@ def run(
 def _start(work: Callable[..., dict[str, Any]], settings: Any, call: Call, verb: Verb) -> Work:
     working = _guarding(partial(work, settings=settings, call=call, registry=call.known.registry()))
     seconds = call.limits.timeout
-    return working if seconds is None or not supervision.POSSIBLE else partial(_supervised, working, verb, seconds)
+    return working if seconds is None or not supervision.POSSIBLE else partial(_supervise, working, verb, seconds)
 
 
-def _supervised(work: Work, verb: Verb, seconds: float, model: Input) -> dict[str, Any]:
+def _supervise(work: Work, verb: Verb, seconds: float, model: Input) -> dict[str, Any]:
     """Return the report of the work on one model in a process that is ended when its time is up."""
     try:
         report: dict[str, Any] = supervision.supervised(partial(work, model), seconds)

@@ -50,10 +50,10 @@ SECONDS = 300.0
 
 def against_command(against: str, choices: Choices, form: str, limits: Limits) -> int:
     """Compare the schemas of folders with an older state of them, write the report, and return the exit status."""
-    return supervision.bounded(lambda budget: _compared(against, choices, form, budget), limits, SECONDS)
+    return supervision.run_in_bounds(lambda budget: _compare_states(against, choices, form, budget), limits, SECONDS)
 
 
-def _compared(against: str, choices: Choices, form: str, budget: Budget) -> int:
+def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -> int:
     day, approved = _day(choices.today), choices.approved
     known = folders_of(choices.folders, choices.hooks) if choices.folders else folders_for((), choices.hooks)
     named = [*known.trusted, *known.data] or [FOLDER]

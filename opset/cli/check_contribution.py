@@ -66,7 +66,7 @@ def command(
         candidates = [Candidate(registry, schema, budget) for schema in schemas]
         return _write([(each, checklist(each, statements)) for each in candidates], notes, form)
 
-    return supervision.bounded(work, limits, SECONDS)
+    return supervision.run_in_bounds(work, limits, SECONDS)
 
 
 def _write(found: Sequence[tuple[Candidate, Sequence[Point]]], notes: Sequence[str], form: str) -> int:

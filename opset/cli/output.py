@@ -12,7 +12,7 @@ from typing import IO, Any
 import click
 
 from opset.errors import SHOWN, Collected, Finding, OpsetError, escaped, printable
-from opset.opsets.faults import traced
+from opset.opsets.faults import format_traceback
 from opset.text import styled
 
 _BATCH = 10_000  # parts of JSON that are written at once
@@ -93,4 +93,4 @@ def internal_error(error: BaseException) -> str:
         f"opset: internal error: {type(error).__name__}: {printable(error)[:300]}{where}; please report it with the "
         "command and, if you may share it, the model (--debug shows where it happened)"
     )
-    return traced(error) + line
+    return format_traceback(error) + line

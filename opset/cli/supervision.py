@@ -80,7 +80,7 @@ def supervised(work: Callable[[], Any], seconds: float) -> Any:
         raise Ended(status == -signal.SIGALRM, status) from error
 
 
-def bounded(work: Callable[[Budget], int], limits: Limits, seconds: float) -> int:
+def run_in_bounds(work: Callable[[Budget], int], limits: Limits, seconds: float) -> int:
     """Return the exit status of work that has one budget for all that it evaluates, of `seconds` if no limit says it.
 
     With a limit of seconds, it is done in a process that is ended in time, and writes what a verb writes. Raises

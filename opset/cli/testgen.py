@@ -67,7 +67,7 @@ def command(
             made = corpus(registry, picks, show, budget)
         return _write(folder, made, notes, form)
 
-    return supervision.bounded(work, limits, SECONDS)
+    return supervision.run_in_bounds(work, limits, SECONDS)
 
 
 def _write(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:

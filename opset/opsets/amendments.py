@@ -50,39 +50,39 @@ _OTHERS = (*_INTS, "bool", "string", *_COMPLEX)
 _NEW_IN_SIZES = ("uint32", "uint64", "string", *_COMPLEX)
 
 
-def _gained(number: str, since: int, name: str, *types: str) -> tuple[Amendment, ...]:
+def _gain_types(number: str, since: int, name: str, *types: str) -> tuple[Amendment, ...]:
     return (Amendment(number, since, gained={name: types}),)
 
 
 # By operator, oldest first.
 AMENDMENTS: Mapping[str, tuple[Amendment, ...]] = {
     "Attention": (Amendment("1.23.0", 25, late=True),),
-    "Concat": _gained("1.3", 4, "T", *_COMPLEX),
-    "DepthToSpace": _gained("1.3", 1, "T", *_OTHERS),
+    "Concat": _gain_types("1.3", 4, "T", *_COMPLEX),
+    "DepthToSpace": _gain_types("1.3", 1, "T", *_OTHERS),
     "Erf": (Amendment("1.20.0", 13, lost={"T": _INTS}),),
-    "Gather": _gained("1.3", 1, "T", *_COMPLEX),
+    "Gather": _gain_types("1.3", 1, "T", *_COMPLEX),
     "GlobalLpPool": (
-        *_gained("1.17.0", 2, "T", "bfloat16"),
+        *_gain_types("1.17.0", 2, "T", "bfloat16"),
         Amendment("1.18.0", 2, lost={"T": ("bfloat16",)}),
-        *_gained("1.18.0", 22, "T", "bfloat16"),
+        *_gain_types("1.18.0", 22, "T", "bfloat16"),
     ),
     "GroupNormalization": (Amendment("1.18.0", 18, withdrawn=True),),
-    "Identity": _gained("1.3", 1, "T", *_COMPLEX),
-    "If": _gained("1.3", 1, "V", *_COMPLEX),
-    "Loop": _gained("1.3", 1, "V", *_COMPLEX),
-    "RandomNormalLike": _gained("1.3", 1, "T1", *_COMPLEX),
-    "RandomUniformLike": _gained("1.3", 1, "T1", *_COMPLEX),
-    "Reshape": _gained("1.3", 5, "T", *_OTHERS),
-    "Shape": _gained("1.3", 1, "T", *_NEW_IN_SIZES),
-    "Size": _gained("1.3", 1, "T", *_NEW_IN_SIZES),
-    "Slice": _gained("1.3", 1, "T", *_OTHERS),
-    "SpaceToDepth": _gained("1.3", 1, "T", *_OTHERS),
-    "Split": _gained("1.3", 2, "T", *_OTHERS),
+    "Identity": _gain_types("1.3", 1, "T", *_COMPLEX),
+    "If": _gain_types("1.3", 1, "V", *_COMPLEX),
+    "Loop": _gain_types("1.3", 1, "V", *_COMPLEX),
+    "RandomNormalLike": _gain_types("1.3", 1, "T1", *_COMPLEX),
+    "RandomUniformLike": _gain_types("1.3", 1, "T1", *_COMPLEX),
+    "Reshape": _gain_types("1.3", 5, "T", *_OTHERS),
+    "Shape": _gain_types("1.3", 1, "T", *_NEW_IN_SIZES),
+    "Size": _gain_types("1.3", 1, "T", *_NEW_IN_SIZES),
+    "Slice": _gain_types("1.3", 1, "T", *_OTHERS),
+    "SpaceToDepth": _gain_types("1.3", 1, "T", *_OTHERS),
+    "Split": _gain_types("1.3", 2, "T", *_OTHERS),
     "Squeeze": (Amendment("1.3", 1, gained={"T": _COMPLEX}, optional=("axes",)),),
-    "Tile": _gained("1.3", 6, "T", *_OTHERS),
-    "Transpose": _gained("1.3", 1, "T", *_OTHERS),
-    "Unsqueeze": _gained("1.3", 1, "T", *_COMPLEX),
-    "Upsample": _gained("1.3", 7, "T", *_COMPLEX),
+    "Tile": _gain_types("1.3", 6, "T", *_OTHERS),
+    "Transpose": _gain_types("1.3", 1, "T", *_OTHERS),
+    "Unsqueeze": _gain_types("1.3", 1, "T", *_COMPLEX),
+    "Upsample": _gain_types("1.3", 7, "T", *_COMPLEX),
 }
 
 

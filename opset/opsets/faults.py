@@ -49,10 +49,10 @@ def line_of(error: BaseException, origin: str = "") -> str:
 
 def trace(error: BaseException) -> None:
     """Write the traceback of an exception to stderr where OPSET_DEBUG asks for it, as `--debug` does."""
-    sys.stderr.write(traced(error))
+    sys.stderr.write(format_traceback(error))
 
 
-def traced(error: BaseException) -> str:
+def format_traceback(error: BaseException) -> str:
     """Return the traceback of an exception, safe on a terminal; "" where nobody asks for it."""
     if os.environ.get(DEBUG) != "1":
         return ""

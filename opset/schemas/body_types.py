@@ -57,7 +57,7 @@ def _first_misfit(
     known: dict[str, str | None] = {}
     for each in schema.inputs:
         if each.type in bound and each.type not in free:
-            known[each.name] = _emulated(bound[each.type], body.emulate)
+            known[each.name] = _emulate_type(bound[each.type], body.emulate)
         elif each.type not in schema.types:
             known[each.name] = each.type
     try:
@@ -70,7 +70,7 @@ def _first_misfit(
         if used is None:
             return ""
         bindings: dict[str, str] = {}
-        for parameter, name in _paired(used.inputs, node.input):
+        for parameter, name in _pair_names(used.inputs, node.input):
             type_ = known.get(name)
             if type_ is None:
                 continue
@@ -80,18 +80,18 @@ def _first_misfit(
                 tied = bindings.setdefault(parameter.type, type_)
                 if tied != type_ and parameter.type in used.types:
                     return f"{used.name} takes {tied} and {type_} of one type constraint, {parameter.type}"
-        for parameter, name in _paired(used.outputs, node.output):
+        for parameter, name in _pair_names(used.outputs, node.output):
             known[name] = _output(used, parameter, bindings, node)
     return ""
 
 
-def _paired(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterator[tuple[Parameter, str]]:
+def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterator[tuple[Parameter, str]]:
     for index, name in enumerate(names):
         if name and parameters:
             yield parameters[min(index, len(parameters) - 1)], name
 
 
-def _emulated(type_: str, emulate: Mapping[str, str]) -> str:
+def _emulate_type(type_: str, emulate: Mapping[str, str]) -> str:
     wide = emulate.get(type_[7:-1]) if type_.startswith("tensor(") else None
     return f"tensor({wide})" if wide else type_
 

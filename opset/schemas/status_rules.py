@@ -24,7 +24,7 @@ class _Grounded(NamedTuple):
 
 def openness_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """What says that the standard leaves something open is chosen (S242)."""
-    for each in _grounded(operator):
+    for each in _grounds(operator):
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"
             message = "what the standard leaves open is not marked as chosen"
@@ -33,7 +33,7 @@ def openness_chosen(operator: Operator, context: LintContext) -> Iterator[Findin
 
 def clauses_named(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A clause names a section of a document, or a part of a version that is not newer than what it states (S243)."""
-    for each in _grounded(operator):
+    for each in _grounds(operator):
         if each.stated and (why := misnamed_clause(each.stated, operator.schemas, each.since)):
             yield Finding("S243", f"'{each.stated}' is no clause", _place(operator, each), why, f"write {CLAUSE}")
 
@@ -42,7 +42,7 @@ def _place(operator: Operator, each: _Grounded) -> str:
     return f"{operator.path}:{each.node.line}:{each.node.column}"
 
 
-def _grounded(operator: Operator) -> Iterator[_Grounded]:
+def _grounds(operator: Operator) -> Iterator[_Grounded]:
     fields = operator.root.value
     for version in fields["versions"].value:
         for node in _items(version, "special_cases"):

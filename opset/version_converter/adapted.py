@@ -82,7 +82,7 @@ def _wrong_names(adapting: Adapting, names: Sequence[str]) -> Iterator[str]:
         yield from (f"reads {quoted(name)}, which nothing computes" for name in made.input if not is_known(name))
         yield from (f"{fault} in a graph of {made.op_type}" for fault in _wrong_in_graphs(made, is_known))
         for name in filter(None, made.output):
-            taken = name not in node.outputs and (adapting.names.occurs(name) or facts.added(name) is not made)
+            taken = name not in node.outputs and (adapting.names.occurs(name) or facts.added_producer(name) is not made)
             if taken or name in known:
                 yield f"computes {quoted(name)}, which is computed already"
             known.add(name)

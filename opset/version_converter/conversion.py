@@ -27,7 +27,7 @@ from opset.version_converter.result import Conversion
 from opset.version_converter.rewiring import set_imports
 from opset.version_converter.routes import Routes, Verdict, routes_of
 from opset.version_converter.specialise import specialised
-from opset.version_converter.stacking import CARRIED, stacked
+from opset.version_converter.stacking import CARRIED, stack_sequences
 from opset.version_converter.targets import Target, within
 
 BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
@@ -127,7 +127,7 @@ def _with_stacks(model: Model, index: ModelIndex, conversion: Conversion, work: 
     try:
         for _ in range(STACKED_IN_A_ROW):
             inferred = Inferred(model, index, work.registry, work.budget if work.limited else None)
-            proto, count = stacked(index, inferred, work.budget)
+            proto, count = stack_sequences(index, inferred, work.budget)
             if proto is None:
                 break
             model, total = model.with_proto(proto, changed=True), total + count

@@ -279,7 +279,7 @@ class ValueFacts:
         """Whether a visible value has that name."""
         return self._home(name) is not None
 
-    def added(self, name: str) -> Any:
+    def added_producer(self, name: str) -> Any:
         """Return the first new node that computes a value of this body, None if none does."""
         return self._added.get(name, (None,))[0]
 

@@ -36,14 +36,14 @@ class _Filled(NamedTuple):
     type: Type
 
 
-def stacked(index: ModelIndex, inferred: Inferred, budget: Budget) -> tuple[Any, int]:
+def stack_sequences(index: ModelIndex, inferred: Inferred, budget: Budget) -> tuple[Any, int]:
     """Return a copy of the ModelProto in which loops stack what they append to sequences, and how many sequences.
 
     It is (None, 0) where there is no such loop. Raises Exhausted where the budget is used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
-    found = {body: filled for body in index.bodies if (filled := [*_filled(index, body, inferred, budget)])}
+    found = {body: filled for body in index.bodies if (filled := [*_find_filled(index, body, inferred, budget)])}
     if not found:
         return None, 0
     budget.hold(index.proto.ByteSize())
@@ -61,7 +61,7 @@ def stacked(index: ModelIndex, inferred: Inferred, budget: Budget) -> tuple[Any,
     return proto, sum(map(len, found.values()))
 
 
-def _filled(index: ModelIndex, body: Body, inferred: Inferred, budget: Budget) -> Iterator[_Filled]:
+def _find_filled(index: ModelIndex, body: Body, inferred: Inferred, budget: Budget) -> Iterator[_Filled]:
     """Yield the sequences that the loop of a body fills with tensors of one shape."""
     holder = body.parent
     if holder is None or body.owner is None or not _is(index, holder, body.index, "Loop"):

@@ -197,7 +197,7 @@ def _blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
-    def listed(*folders: str) -> list[Entry]:
+    def list_entries(*folders: str) -> list[Entry]:
         nonlocal left
         entries = _git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
         left -= entries.count(b"\0")
@@ -206,9 +206,9 @@ def _blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob
             raise _failed(revision, f"{where} has too many files", "name the folder of the schemas")
         return [_entry(each) for each in entries.split(b"\0")[:-1]]
 
-    upper = listed()
+    upper = list_entries()
     folders = [f"{each.path}/" for each in upper if each.kind == "tree"]
-    lower = [listed(*folders[first : first + FOLDERS]) for first in range(0, len(folders), FOLDERS)]
+    lower = [list_entries(*folders[first : first + FOLDERS]) for first in range(0, len(folders), FOLDERS)]
     for mode, kind, name, path in chain(upper, *lower):
         is_ours = _is_operator(path) or path in ("types.yaml", "lock.json")
         # A folder of operators may be a link or a submodule: what it held is not in this tree.

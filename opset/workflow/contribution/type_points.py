@@ -58,7 +58,7 @@ def all_types(it: Candidate) -> Iterator[Item]:
             if _type_in_examples(it, takers, type_):
                 shown += 1
                 continue
-            tried = _tried(it, takers, type_) if type_.startswith("tensor(") else Tried()
+            tried = _try_type(it, takers, type_) if type_.startswith("tensor(") else Tried()
             if tried.why:
                 verb = "gives something else of" if tried.computed else "does not compute"
                 why = f"the kernel {verb} {type_}: {tried.why}"
@@ -85,7 +85,7 @@ def _type_in_examples(it: Candidate, takers: Iterable[int], type_: str) -> Examp
     return None
 
 
-def _tried(it: Candidate, takers: Sequence[int], type_: str) -> Tried:
+def _try_type(it: Candidate, takers: Sequence[int], type_: str) -> Tried:
     """Return what all examples show that can be cast to another type."""
     refused, wrong, computed, compared = "", "", False, False
     for example in it.results:
@@ -104,7 +104,7 @@ def _tried(it: Candidate, takers: Sequence[int], type_: str) -> Tried:
         for want, have in zip(wanted, found, strict=False):
             if want == type_ != have:  # other types may depend on more than this one
                 return Tried(False, f"it gives {have}")
-        why, determined = _compared(it, example, cast, outputs)
+        why, determined = _compare_with_cast(it, example, cast, outputs)
         wrong = wrong or (f"of the example {example.name} with these values, {why}" if why else "")
         compared |= determined and not why
     if computed:
@@ -112,7 +112,7 @@ def _tried(it: Candidate, takers: Sequence[int], type_: str) -> Tried:
     return Tried(False, refused)
 
 
-def _compared(it: Candidate, example: Example, cast: Example, outputs: Sequence[Any]) -> tuple[str, bool]:
+def _compare_with_cast(it: Candidate, example: Example, cast: Example, outputs: Sequence[Any]) -> tuple[str, bool]:
     """Return how results differ from those of the same values in the example's own types, and whether any could."""
     if is_random(example):
         return "", False

@@ -88,7 +88,7 @@ def _cross(bench: Bench, schema: OpSchema, example: Example, target: int, report
     there = conversion(bench, model, schema, target)
     way = f"{schema.since_version} -> {target or 'other operators'}"
     if failed := broken(there):
-        report.count("conversion", [_failed(bench, schema, example, way, failed)])
+        report.count("conversion", [_failure(bench, schema, example, way, failed)])
         return
     if there.model is None:
         codes = " ".join(sorted({each.code for each in there.refusals}))
@@ -100,7 +100,7 @@ def _cross(bench: Bench, schema: OpSchema, example: Example, target: int, report
     if not wrong and target and not _is_example(bench, schema, example, made, target):
         back = conversion(bench, made, schema, schema.since_version)
         if failed := broken(back):
-            wrong = [_failed(bench, schema, example, f"{way} -> {schema.since_version}", failed)]
+            wrong = [_failure(bench, schema, example, f"{way} -> {schema.since_version}", failed)]
         elif back.model is not None and (again := back.model.as_given()).graph != model.graph:
             way = f"{way} -> {schema.since_version}"
             wrong = _wrong(bench, schema, example, again, way, (target, schema.since_version))
@@ -129,7 +129,7 @@ def broken(found: Conversion) -> str:
     return next(whys, "") if found.model is None else ""
 
 
-def _failed(bench: Bench, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
+def _failure(bench: Bench, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
     message = f"{named(schema)}: an adapter fails on the example '{example.name}' on the way {way}"
     return Finding("T110", message, bench.place(schema, example), why, "correct it: opset explain adapters")
 

@@ -35,7 +35,7 @@ def check_functions(registry: Registry, domain: str, part: str, report: Report) 
     layer, noun = LAYERS[part]
     for (kind, of, operator), hooks in layer.of_files(registry.files(domain, layer.file)).items():
         versions = registry.versions(operator, of)
-        used = _used(kind, versions, sorted(hooks))
+        used = _versions_in_use(kind, versions, sorted(hooks))
         for since in sorted(hooks.keys() - used):
             name = f"{shown(of)}.{operator}{f' {since}' if since else ''}"
             message = f"the {noun} of {name} (@{kind}) is never called"
@@ -58,7 +58,7 @@ _NEEDS = {
 }
 
 
-def _used(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
+def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
     """Return for which of these versions a function of a kind is called for one of an operator's versions."""
     if kind in ("up", "down"):
         return {each.since_version for each in versions if each.change and getattr(each.change, kind) == "written"}
