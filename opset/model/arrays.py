@@ -91,7 +91,7 @@ def tensor_of(name: str, array: Array) -> Any:
         raise ModelError(Finding("M206", f"no tensor holds elements of the dtype {array.dtype}"))
     tensor = pb.TensorProto(name=name, data_type=number, dims=array.shape)
     if number == STRING:
-        tensor.string_data.extend(each if isinstance(each, bytes) else str(each).encode() for each in array.flat)
+        tensor.string_data.extend(each if isinstance(each, bytes) else str(each).encode() for each in array.reshape(-1))
     elif ELEMENTS[number].bits < 8:
         tensor.raw_data = _packed(array, ELEMENTS[number].bits)
     else:

@@ -281,3 +281,8 @@ def test_distinct_slices_are_what_numpy_finds(shape, axis):
     actual = computed("Unique", x, outputs=4, axis=axis)
     for mine, theirs in zip(actual, expected, strict=True):
         assert np.array_equal(mine, theirs.reshape(mine.shape))
+
+
+def test_texts_of_any_rank_are_counted():
+    texts = np.array(["a", "bcd"], object)
+    assert nbytes(texts.reshape((1,) * 39 + (2,))) == nbytes(texts)
