@@ -70,7 +70,7 @@ def record(modules: Iterable[str], copy: Scratch) -> None:
         folder = copy.temporary / "records"
         folder.mkdir()
         copy.environment["OPSET_RECORD"] = str(folder)
-        options = ("-p", "no:xdist", "-p", "tests.mutation.recording")
+        options = ("-p", "tests.mutation.recording")
         outcome = copy.python("-m", "pytest", *options, *batch, seconds=SECONDS)
         for module in batch:
             made = folder / f"{module.replace('/', '+')}.json"

@@ -77,7 +77,7 @@ class Scratch:
 
     def pytest(self, *arguments: str, seconds: float) -> Outcome:
         """Return how pytest ends, which stops at the first failure."""
-        return self.python("-m", "pytest", "-p", "no:xdist", "-x", *arguments, seconds=seconds)
+        return self.python("-m", "pytest", "-x", *arguments, seconds=seconds)
 
 
 def _bounded() -> None:
