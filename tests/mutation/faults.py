@@ -86,7 +86,7 @@ def _indent(text: str, lines: str) -> str:
 def command(found_by: str) -> tuple[str, ...]:
     """Return the arguments of Python that run a test, or a command that begins with `python`."""
     words = shlex.split(found_by)
-    return (*words[1:],) if words[0] == "python" else ("-m", "pytest", "-p", "no:xdist", "-x", *words)
+    return (*words[1:],) if words[0] == "python" else ("-m", "pytest", "-x", *words)
 
 
 def is_found(outcome: Outcome) -> bool:
