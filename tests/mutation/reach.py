@@ -7,12 +7,14 @@ where the module changed. Where a file of opset/ changed after a record was made
 from __future__ import annotations
 
 import difflib
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,25 +64,40 @@ def closeness(module: str, file: str) -> int:
 
 
 def record(modules: Iterable[str], copy: Scratch) -> None:
-    """Run modules of tests that have no record, and keep what each reached."""
+    """Run modules of tests that have no record, and keep what each reached; what another run records is waited for."""
     missing = [each for each in modules if _record(each) is None]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
-        print(f"recording what is reached by {', '.join(batch)}", file=sys.stderr, flush=True)
-        folder = copy.temporary / "records"
-        folder.mkdir()
-        copy.environment["OPSET_RECORD"] = str(folder)
-        options = ("-p", "tests.mutation.recording")
-        outcome = copy.python("-m", "pytest", *options, *batch, seconds=SECONDS)
-        for module in batch:
-            made = folder / f"{module.replace('/', '+')}.json"
-            if made.exists():
-                _keep(module, json.loads(made.read_text(encoding="utf-8")), copy.folder)
-            elif outcome.status in (0, 5):
-                _keep(module, {"tests": [], "files": {}, "failed": []}, copy.folder)
-            else:
-                print(f"{module}: not recorded: {outcome.text[-500:]}", file=sys.stderr)
-        shutil.rmtree(folder)
+        with _turn(batch):
+            if batch := [each for each in batch if _record(each) is None]:
+                _record_batch(batch, copy)
+
+
+@contextmanager
+def _turn(batch: Sequence[str]) -> Iterator[None]:
+    """Wait until no other run records the first module of a batch."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with (cache_folder() / f"{batch[0].replace('/', '+')}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _record_batch(batch: Sequence[str], copy: Scratch) -> None:
+    """Run some modules of tests in one process, and keep what each reached."""
+    print(f"recording what is reached by {', '.join(batch)}", file=sys.stderr, flush=True)
+    folder = copy.temporary / "records"
+    folder.mkdir()
+    copy.environment["OPSET_RECORD"] = str(folder)
+    outcome = copy.python("-m", "pytest", "-p", "tests.mutation.recording", *batch, seconds=SECONDS)
+    for module in batch:
+        made = folder / f"{module.replace('/', '+')}.json"
+        if made.exists():
+            _keep(module, json.loads(made.read_text(encoding="utf-8")), copy.folder)
+        elif outcome.status in (0, 5):
+            _keep(module, {"tests": [], "files": {}, "failed": []}, copy.folder)
+        else:
+            print(f"{module}: not recorded: {outcome.text[-500:]}", file=sys.stderr)
+    shutil.rmtree(folder)
 
 
 def _hash(file: str, root: Path = ROOT) -> str:
