@@ -16,6 +16,7 @@ from opset.adapters.positions import (
     named,
     positions_of,
     product,
+    product_from,
     reshaped,
     size_along,
     sizes_of,
@@ -119,6 +120,7 @@ def _may_be_negative(node: Node, index: int) -> bool:
         return False
     return constant is None or any(value < 0 for value in constant.values)
 
+
 COMPARED = 1 << 24
 """Most comparisons of Unique where each element is compared with each."""
 
@@ -212,13 +214,19 @@ def gather_elements_lowered(op: Builder, node: Node) -> Result:
     return op.Gather(flat, position, axis=0)
 
 
-def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size]]:
-    """Return the first input in one row, the position in it that each index along the axis means, and its sizes."""
-    rank = node.need_rank(0)
+def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
+    """Return the first input in one row, the position in it that each index along the axis means, and its sizes.
+
+    These are None where no input shows how many there are.
+    """
+    ranks = [rank for rank in (node.rank(0), node.rank(1)) if rank is not None]
+    if not ranks:
+        return *_positions_of_any_rank(op, node), None
+    rank = ranks[0]
     axis = positive_axis(node.attr("axis"), rank)
-    if node.need_rank(1) != rank:
-        raise Refusal("C103", f"the ranks {rank} and {node.rank(1)} differ")
-    sizes, counts = sizes_of(op, node, 0), sizes_of(op, node, 1)
+    if ranks[-1] != rank:
+        raise Refusal("C103", f"the ranks {rank} and {ranks[-1]} differ")
+    sizes, counts = sizes_of(op, node, 0, range(rank)), sizes_of(op, node, 1, range(rank))
     strides = strides_of(op, sizes)
     position = from_front(op, node, 1, [sizes[axis]])
     if strides[axis] != 1:
@@ -226,6 +234,43 @@ def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size]]:
     others = coordinates(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
     flat = node.input(0) if rank == 1 else op.Reshape(node.input(0), op.const([-1]))
     return flat, position if others is None else op.Add(position, others), sizes
+
+
+def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
+    """Return the first input in one row, and positions in it: the coordinates are found in a loop over the axes.
+
+    Where there are no indices, those of one element are, for a tensor of ones to broadcast to no elements.
+    """
+    x, axis, one = node.input(0), node.attr("axis"), op.const(1)
+    if not -(2**31) <= axis < 2**31:
+        raise Refusal("C103", f"axis {axis} is out of range for every rank")
+    sizes, counts, count = op.Shape(x), op.Shape(node.input(1)), op.Size(node.input(1))
+    rank = op.Size(sizes)
+    picked = op.const(axis) if axis >= 0 else op.Add(rank, op.const(axis))
+    empty = op.Sub(one, op.Cast(op.Cast(count, to=NUMBERS["bool"]), to=NUMBERS["int64"]))
+    counts = op.Add(counts, op.Mul(op.Sub(one, counts), empty))
+    numbers = counting(op, op.Add(count, empty))
+    last = op.Sub(rank, one)
+
+    body = Body(op, "coordinates")
+    turn, going = body.input("int64", []), body.input("bool", [])
+    left, total, stride = (body.input("int64", shape) for shape in ([None], [None], []))
+    here = body.node("Sub", last, turn)
+    extent = body.node("Gather", counts, here, axis=0)
+    above = body.node("Div", left, extent)
+    coordinate = body.node("Sub", left, body.node("Mul", above, extent))
+    other = body.node("Cast", body.node("Not", body.node("Equal", here, picked)), to=NUMBERS["int64"])
+    step = body.node("Mul", coordinate, body.node("Mul", stride, other))
+    body.output(going, "bool", [])
+    body.output(above, "int64", [None])
+    body.output(body.node("Add", total, step), "int64", [None])
+    body.output(body.node("Mul", stride, body.node("Gather", sizes, here, axis=0)), "int64", [])
+    others = looped(op, rank, [numbers, op.Sub(numbers, numbers), one], body)[1]
+
+    position = from_front(op, node, 1, [op.Gather(sizes, picked, axis=0)])
+    if axis != -1:
+        position = op.Mul(position, product_from(op, sizes, axis + 1))
+    return op.Reshape(x, op.const([-1])), op.Add(position, op.Reshape(others, counts))
 
 
 @lower("GatherND", since=11)
@@ -239,9 +284,10 @@ def _tuples_as_one(op: Builder, node: Node, depth: int) -> str:
     """Return index tuples as indices into their axes as one."""
     if not depth:
         raise Refusal("C204", "the index tuples are empty, and each update is as large as the data")
-    if not 1 <= depth <= node.need_rank(0):
-        raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {node.rank(0)} dimensions")
-    sizes = sizes_of(op, node, 0)[:depth]
+    rank = node.rank(0)
+    if rank is not None and not 1 <= depth <= rank:
+        raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {rank} dimensions")
+    sizes = sizes_of(op, node, 0, range(depth))
     indices = from_front(op, node, 1, sizes)
     if depth > 1:
         indices = op.Mul(indices, vector_of(op, strides_of(op, sizes)))
@@ -254,9 +300,17 @@ def scatter_elements_lowered(op: Builder, node: Node) -> Result:
     """Write by Scatter, which takes no negative indices and is withdrawn since 11; then by ScatterND, or in a loop."""
     if not op.offers("Scatter"):
         return _scatter_nd(op, node) if op.offers("ScatterND") else scatter_lowered(op, node)
-    axis = positive_axis(node.attr("axis"), node.need_rank(0))
-    sizes = sizes_of(op, node, 0)
-    return op.Scatter(node.input(0), from_front(op, node, 1, [sizes[axis]]), node.input(2), axis=axis)
+    axis = node.attr("axis")
+    ranks = [rank for rank in map(node.rank, range(3)) if rank is not None]
+    if ranks:
+        axis = positive_axis(axis, ranks[0])
+    if axis >= 0:
+        return op.Scatter(
+            node.input(0), from_front(op, node, 1, [size_along(op, node, 0, axis)]), node.input(2), axis=axis
+        )
+    flat, position, sizes = _positions(op, node)
+    position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
+    return reshaped(op, op.Scatter(flat, position, updates, axis=0), sizes, op.Shape(node.input(0)))
 
 
 def _scatter_nd(op: Builder, node: Node) -> Result:
@@ -297,14 +351,15 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
     return looped(op, op.Size(positions), [initial], body)[0]
 
 
-def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Size]]:
-    """Return data, positions and updates of ScatterND in one row each, and the sizes of the data."""
-    depth, sizes = index_depth(node, 1), sizes_of(op, node, 0)
+def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
+    """Return data, positions and updates of ScatterND in one row each; the sizes of the data if its rank is known."""
+    depth = index_depth(node, 1)
+    sizes = sizes_of(op, node, 0) if node.rank(0) is not None else None
     rows = _tuples_as_one(op, node, depth)
     x, rows, updates = (op.Reshape(name, op.const([-1])) for name in (node.input(0), rows, node.input(2)))
-    if depth == len(sizes):
+    if sizes is not None and depth == len(sizes):
         return x, rows, updates, sizes
-    width = product(op, sizes[depth:])
+    width = product(op, sizes[depth:]) if sizes is not None else product_from(op, op.Shape(node.input(0)), depth)
     starts = op.Mul(op.Reshape(rows, op.const([-1, 1])), named(op, width))
     return x, op.Reshape(op.Add(starts, counting(op, width)), op.const([-1])), updates, sizes
 

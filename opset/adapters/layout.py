@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opset.adapters.positions import along, counting, merged, named, sizes_of
-from opset.adapters.shared import FLOATS, constant_ints, need_size, positive_axis, zero
+from opset.adapters.positions import along, counting, merged, named, shaped, sizes_of
+from opset.adapters.shared import FLOATS, constant_ints, is_negative, need_size, positive_axis, zero
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower, up
@@ -112,12 +112,12 @@ def trilu_lowered(op: Builder, node: Node) -> Result:
 @lower("Expand", since=8)
 def expand_lowered(op: Builder, node: Node) -> Result:
     """Repeat dimensions of 1 by Tile, as often as the shape says."""
-    x, rank = node.input(0), node.need_rank(0)
+    x, rank = node.input(0), node.rank(0)
     length = (node.shape(1) or (None,))[0]
-    if not isinstance(length, int):
-        if rank:
-            raise Refusal("C207", "the length of the shape is not known", "give the shape a fixed number of elements")
+    if rank == 0 and not isinstance(length, int):
         return _fill_shape(op, x, node.input(1))
+    if rank is None or not isinstance(length, int):
+        return _expanded_to_any_rank(op, x, node.input(1))
     whole = max(rank, length)
     if whole == 0:
         return op.Identity(x)
@@ -133,6 +133,22 @@ def expand_lowered(op: Builder, node: Node) -> Result:
     else:
         stretched = op.Cast(op.Equal(op.Shape(x), one), to=NUMBERS["int64"])
     return op.Tile(x, op.Add(one, op.Mul(stretched, op.Sub(shape, one))))
+
+
+def _expanded_to_any_rank(op: Builder, x: str, shape: str) -> str:
+    """Return an expanded value where ranks are not known: the shorter shape gets dimensions of 1 ahead of it.
+
+    One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
+    """
+    one, own = op.const([1]), op.Shape(x)
+    more = op.Sub(op.Shape(shape), op.Shape(own))
+    negative = is_negative(op, more)
+    ahead, of_shape = op.Mul(more, op.Sub(one, negative)), op.Mul(more, op.Sub(op.const([0]), negative))
+    own = op.Concat(op.Tile(one, ahead), own, one, axis=0)
+    wanted = op.Concat(op.Tile(one, of_shape), shape, one, axis=0)
+    stretched = op.Cast(op.Equal(own, one), to=NUMBERS["int64"])
+    y = op.Tile(shaped(op, x, own, None), op.Add(one, op.Mul(stretched, op.Sub(wanted, one))))
+    return str(op.Reshape(y, op.Slice(op.Shape(y), starts=[0], ends=[-1])))
 
 
 def _fill_shape(op: Builder, x: str, shape: str) -> str:

@@ -219,49 +219,72 @@ def summed(op: Builder, x: str, axes: list[int]) -> str:
     return str(op.ReduceSum(x, axes=axes, keepdims=0))
 
 
-def reshaped(op: Builder, flat: str, sizes: Sequence[Size], shape: str = "") -> str:
+def reshaped(op: Builder, flat: str, sizes: Sequence[Size] | None, shape: str = "") -> str:
     """Return a vector in a shape, which may be empty; `shape` names the sizes where they are known at run time alone.
 
     A 0 in Reshape copies the size at the same axis: beyond the first, the vector has none.
     """
+    if sizes is None:
+        return shaped(op, flat, shape, None)
     if all(isinstance(size, int) and size > 0 for size in sizes[1:]):
         rest = [-1, *sizes[1:]] if sizes else []
         return op.Reshape(flat, op.const(rest))
     return shaped(op, flat, shape or vector_of(op, sizes), len(sizes))
 
 
-def shaped(op: Builder, x: str, shape: str, rank: int) -> str:
-    """Return a value in a computed shape of this rank, in which every 0 is a size.
+def shaped(op: Builder, x: str, shape: str, rank: int | None) -> str:
+    """Return a value in a computed shape of this rank, if it is known, in which every 0 is a size.
 
     An empty value gets 0 along all axes first, for Reshape to copy; any other has no 0 in its shape.
     """
-    column = op.Reshape(x, op.const([-1] + [1] * (rank - 1)))
     filled = op.Cast(op.Cast(op.Size(x), to=NUMBERS["bool"]), to=NUMBERS["int64"])
+    if rank is None:
+        # Tile takes as many numbers as there are axes, where what Expand becomes has to know how many these are.
+        rest = sizes_from(op, shape, 1)
+        ones = op.Add(op.Sub(rest, rest), op.const([1]))
+        column = op.Reshape(x, op.Concat(op.const([-1]), ones, axis=0))
+        return op.Reshape(op.Tile(column, op.Mul(op.Concat(op.const([1]), ones, axis=0), filled)), shape)
+    column = op.Reshape(x, op.const([-1] + [1] * (rank - 1)))
     return op.Reshape(op.Expand(column, op.Mul(op.const([1] * rank), filled)), shape)
 
 
+def sizes_from(op: Builder, shape: str, axis: int) -> str:
+    """Return the part of a shape of unknown length from an axis on, which may be counted from its end."""
+    return str(op.Slice(shape, starts=[axis], ends=[2**31 - 1]))
+
+
+def product_from(op: Builder, shape: str, axis: int) -> str:
+    """Return the product of the sizes from an axis on, of a shape of unknown length; 1 where there is none."""
+    sizes = op.Concat(op.const([1]), sizes_from(op, shape, axis), axis=0)
+    return str(op.ReduceProd(sizes, axes=[0], keepdims=0))
+
+
 def merged(op: Builder, node: Node, index: int, count: int) -> str:
-    """Return an input with its first axes as one, and those after it as they are.
+    """Return an input with its first axes as one, and those after it as they are, however many these are.
 
     The size of the merged axis is -1, unless an axis after it may be empty: then it is the product.
     """
-    sizes = sizes_of(op, node, index)
     x = node.input(index)
-    first, rest = sizes[:count], sizes[count:]
     if count == 1:
         return x
+    rank = node.rank(index)
+    sizes = sizes_of(op, node, index, range(count if rank is None else rank))
+    first, rest = sizes[:count], sizes[count:]
     # In the same positions as before, sizes of 0 are copied; the ones between are squeezed out.
-    if all(isinstance(size, int) and size > 0 for size in rest):
+    if rank is not None and all(isinstance(size, int) and size > 0 for size in rest):
         return op.Reshape(x, op.const([-1, *rest]))
     ones = list(range(1, count))
     if all(isinstance(size, int) and size > 0 for size in first):
         whole: Size = product(op, first)
     else:
-        total, others = product(op, first), named(op, product(op, rest))
+        others = product_from(op, op.Shape(x), count) if rank is None else named(op, product(op, rest))
+        total = product(op, first)
         empty = op.Cast(op.Not(op.Cast(named(op, total), to=NUMBERS["bool"])), to=NUMBERS["int64"])
         known = op.Cast(op.Cast(others, to=NUMBERS["bool"]), to=NUMBERS["int64"])
         whole = op.Sub(named(op, total), op.Mul(empty, known))
     wanted = vector_of(op, [whole, *[1] * len(ones), *rest])
+    if rank is None:
+        wanted = op.Concat(wanted, sizes_from(op, op.Shape(x), count), axis=0)
     return squeezed(op, op.Reshape(x, wanted), ones)
 
 

@@ -118,6 +118,7 @@ def test_reductions_that_stay_and_that_no_version_has(check, refused, operator):
 
 
 DYNAMIC = {"x": ["a", "b", "c"], "i": ["d", "e", "f"]}
+UNKNOWN = {"x": None, "i": None, "u": None}
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
@@ -129,9 +130,24 @@ def test_elements_are_gathered_from_one_row(check, axis, to):
     indices = rng.integers(-DATA.shape[axis], DATA.shape[axis], shape)
     node = make_node("GatherElements", ["x", "i"], ["y"], axis=axis)
     check(node, 13, to, {"x": DATA}, {"i": indices})
-    check(node, 11, to, {"x": DATA, "i": indices.astype(np.int32)}, shapes=DYNAMIC)
     empty = {"x": DATA[:0], "i": np.zeros((0, 2 if axis != -2 else 3, 1), np.int64)}
-    check(node, 11, to, empty, shapes=DYNAMIC, expect=[np.zeros(empty["i"].shape, np.float32)])
+    for shapes in (DYNAMIC, UNKNOWN, {"i": None}):
+        check(node, 11, to, {"x": DATA, "i": indices.astype(np.int32)}, shapes=shapes)
+        check(node, 11, to, empty, shapes=shapes, expect=[np.zeros(empty["i"].shape, np.float32)])
+
+
+@pytest.mark.parametrize("to", [10, 8])
+def test_elements_are_written_where_no_rank_is_known(check, refused, to):
+    feeds = {"x": DATA, "i": np.array([[[-1, 0]], [[2, 1]]]), "u": np.float32([[[5, 6]], [[7, 8]]])}
+    nothing = {name: value[:0] for name, value in feeds.items()}
+    for axis in (1, -1):
+        node, expect = make_node("ScatterElements", ["x", "i", "u"], ["y"], axis=axis), DATA.copy()
+        np.put_along_axis(expect[:, :, :2] if axis == 1 else expect[:, :1], feeds["i"], feeds["u"], axis)
+        for shapes in (UNKNOWN, {"x": None}):
+            check(node, 11, to, feeds, shapes=shapes, expect=[expect])
+        check(node, 11, to, nothing, shapes=UNKNOWN, expect=[DATA[:0]])
+    node = make_node("ScatterElements", ["x", "i", "u"], ["y"], axis=-(2**40))
+    refused(node, 11, to, feeds, "C103", shapes=UNKNOWN)
 
 
 @pytest.mark.parametrize("to", [10, 9, 8, 7])
@@ -144,13 +160,13 @@ def test_slices_at_tuples(check, shape, depth, to):
     x, count = rng.random(shape, np.float32), 3 if all(shape[:depth]) else 0
     several = np.stack([rng.integers(-size, size, count) if size else np.zeros(0, int) for size in shape[:depth]], 1)
     node = make_node("GatherND", ["x", "i"], ["y"])
-    dynamic = {"x": ["a", "b", "c"], "i": ["d", depth]}
-    for shapes in (None, dynamic):
-        check(node, 11, to, {"x": x, "i": several}, shapes=shapes)
+    open_ = [{"x": dims, "i": ["d", depth]} for dims in (["a", "b", "c"], None)]
+    for shapes in (None, *open_):
+        check(node, 11, to, {"x": x, "i": several}, shapes=shapes, expect=[x[tuple(several.T)]])
     once = np.stack(np.unravel_index(rng.permutation(int(np.prod(shape[:depth])))[:2], shape[:depth]), 1)
     feeds = {"x": x, "i": once, "u": rng.random((len(once), *shape[depth:]), np.float32)}
     node = make_node("ScatterND", ["x", "i", "u"], ["y"])
-    for shapes in (None, dynamic):
+    for shapes in (None, *open_):
         check(node, 11, to, feeds, shapes=shapes)
 
 

@@ -126,7 +126,8 @@ def test_expand_by_tile(check, shape, wanted):
     x = np.random.default_rng(0).random(shape, np.float32)
     expand = node("Expand", ["x", "s"], ["y"])
     check(expand, 8, 7, {"x": x}, {"s": ints(*wanted)})
-    check(expand, 8, 7, {"x": x, "s": ints(*wanted)}, shapes={"x": ["a", "b", "c"][: len(shape)]})
+    for shapes in ({"x": ["a", "b", "c"][: len(shape)]}, {"s": [None]}, {"x": None, "s": [None]}):
+        check(expand, 8, 7, {"x": x, "s": ints(*wanted)}, shapes=shapes)
 
 
 @pytest.mark.parametrize("time", [0, 1])
